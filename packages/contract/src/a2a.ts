@@ -1,12 +1,12 @@
 /**
- * Agent to agent (specification, MCP and agent-to-agent federation): agents as others see and call them. What a message
- * may look like is said in both dialects of the protocol at once, 0.3 and 1.0; docs/a2a.md tells them apart.
+ * Agent to agent (specification, MCP and agent-to-agent federation): how others see and call our agents. The message shapes
+ * cover both dialects of the protocol, 0.3 and 1.0; docs/a2a.md tells them apart.
  */
 import { Type, type Static } from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { JsonObject, Nullable, Uuid } from './schema-kit.ts';
 
-/** What becomes of a task, in neither dialect's spelling. */
+/** States of a task, in neither dialect's spelling. */
 export const taskStates = [
   'submitted',
   'working',
@@ -19,14 +19,14 @@ export const taskStates = [
 ] as const;
 export type TaskState = (typeof taskStates)[number];
 export const endedTaskStates: readonly TaskState[] = ['completed', 'canceled', 'failed', 'rejected'];
-/** Nothing happens in these until the client says something. */
+/** In these states nothing happens until the client sends something. */
 export const restingTaskStates: readonly TaskState[] = [
   ...endedTaskStates,
   'input_required',
   'auth_required',
 ];
 
-/** A part of a message as it is kept; `attachment_id` names the file that its bytes became. */
+/** A stored part of a message; `attachment_id` names the file that its bytes were saved as. */
 export const TaskPart = Type.Object({
   text: Type.Optional(Type.String()),
   data: Type.Optional(Type.Unknown()),
@@ -50,7 +50,7 @@ const MessagePart = Type.Object({
   url: Type.Optional(Url),
   filename: Type.Optional(Filename),
   mediaType: Type.Optional(MediaType),
-  // 0.3, and as it was called before.
+  // 0.3, and its earlier spelling.
   kind: Type.Optional(Type.Enum(['text', 'file', 'data'])),
   type: Type.Optional(Type.Enum(['text', 'file', 'data'])),
   file: Type.Optional(
@@ -109,7 +109,7 @@ export const A2aListTasks = Type.Object({
 });
 export type A2aListTasks = Static<typeof A2aListTasks>;
 
-/** A push configuration: of 1.0 as it stands, of 0.3 in `pushNotificationConfig`. */
+/** A push configuration: 1.0 uses it as is, 0.3 wraps it in `pushNotificationConfig`. */
 export const A2aPushConfig = Type.Object({
   id: Type.Optional(Nullable(Id)),
   url: Type.String({ minLength: 1, maxLength: 2000 }),
@@ -140,7 +140,7 @@ const open = {
   scope: { by: 'none' },
   response: JsonObject,
   status: 200,
-  // To whoever has the card of this `ETag`.
+  // When the client already has the card with this `ETag`.
   also: [304],
   tx: 'none',
   feature: 'a2a',
@@ -163,7 +163,7 @@ export const a2aEndpoints = {
     id: 'a2a.call',
     method: 'POST',
     path: '/companies/{companyId}/agents/{agentId}/a2a',
-    // No session: a page of another site could ride on its cookie.
+    // No session: a page on another site could exploit its cookie.
     auth: ['agent', 'board_user'],
     role: 'none',
     scope: { by: 'agent', param: 'agentId' },
@@ -175,7 +175,7 @@ export const a2aEndpoints = {
     streams: true,
     errors: 'json_rpc',
     feature: 'a2a',
-    // To look at tasks needs no license; what changes something asks for it.
+    // Reading tasks needs no license; methods that change something check for it themselves.
     while_read_only: true,
     example: {
       jsonrpc: '2.0',

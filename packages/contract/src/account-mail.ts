@@ -1,4 +1,4 @@
-/** What is done about an account by mail: addresses are confirmed, forgotten passwords set anew. */
+/** Account actions by mail: confirming addresses and resetting forgotten passwords. */
 import { Type, type Static } from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Email, Password } from './identity.ts';
@@ -6,20 +6,20 @@ import { Nullable, Timestamp } from './schema-kit.ts';
 
 export const OwnEmail = Type.Object({
   email: Type.String(),
-  /** Since when somebody vouches for it: its owner by a link, an operator or a sign-in provider. */
+  /** When it was verified: by its owner through a link, by an operator or by a sign-in provider. */
   verified_at: Nullable(Timestamp),
-  /** Waits for the link that was sent to it; `email` serves until then. */
+  /** Not in effect until the link sent to it is opened; `email` is used until then. */
   pending_email: Nullable(Type.String()),
-  /** Of the link that was sent, where one is under way. */
+  /** Expiry of a pending link. */
   link_expires_at: Nullable(Timestamp),
-  /** Addresses are confirmed by mail here: a mail server and an encryption key are set up. */
+  /** Addresses are confirmed by mail on this instance: a mail server and an encryption key are configured. */
   by_mail: Type.Boolean(),
 });
 export type OwnEmail = Static<typeof OwnEmail>;
 
 const LinkToken = Type.String({ minLength: 1, maxLength: 200, writeOnly: true });
 export const ConfirmEmail = Type.Object({ token: LinkToken });
-/** The forms of the pages too. */
+/** Also used by the forms of the pages. */
 export const RequestPasswordReset = Type.Object({ email: Email });
 export const CompletePasswordReset = Type.Object({ token: LinkToken, new_password: Password });
 const Message = Type.Object({ message: Type.String() });

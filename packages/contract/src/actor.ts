@@ -1,4 +1,4 @@
-/** Who acts. The web tier resolves it once per request; commands, activity and permissions read it. */
+/** The acting party. The web tier resolves it once per request; commands, activity and permissions read it. */
 import { Type, type Static } from 'typebox';
 import { Nullable, OneOf, Uuid } from './schema-kit.ts';
 import { SharedModelList } from './shared-models.ts';
@@ -9,21 +9,21 @@ export type CompanyRole = (typeof companyRoles)[number];
 export const instanceRoles = ['admin', 'member'] as const;
 export type InstanceRole = (typeof instanceRoles)[number];
 
-/** Longest chain of causes made by agents (decisions 8.2). */
+/** Maximum length of a chain of agent-made causes (decisions 8.2). */
 export const MAX_CAUSE_DEPTH = 12;
 
-/** Two letters, or three, with a script or region: which ones there are, the web tier knows. */
+/** Two or three letters, optionally with script and region. The web tier knows which languages exist. */
 export const Language = Type.String({ pattern: '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$', maxLength: 32 });
 
 export const themes = ['light', 'dark'] as const;
 export const densities = ['compact'] as const;
-/** How pages look to a user. What is absent is as the browser has it, and comfortable. */
+/** A user's display preferences. Absent ones follow the browser; the default density is comfortable. */
 export const Preferences = Type.Object({
   theme: Type.Optional(OneOf(themes)),
   density: Type.Optional(OneOf(densities)),
-  /** A name of the IANA; where it is absent, the browser's. */
+  /** IANA name; if absent, the browser's time zone. */
   time_zone: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-  /** A language tag: `de`. Pages without it are in the browser's, and in English where there is no file of it. */
+  /** A language tag such as `de`. If absent, the browser's language, or English where there is no translation. */
   language: Type.Optional(Language),
 });
 export type Preferences = Static<typeof Preferences>;
@@ -36,9 +36,9 @@ export const UserActor = Type.Object({
   session_id: Nullable(Uuid),
   /** Roles by company id; trashed companies are left out. */
   roles: Type.Record(Type.String(), OneOf(companyRoles)),
-  /** A second factor is required of the user, who has none: nothing is open but setting one up. */
+  /** A second factor is required but not set up yet: only setting one up is allowed. */
   must_enrol: Type.Optional(Type.Literal(true)),
-  /** Absent where the user has none. */
+  /** Absent if the user has none. */
   preferences: Type.Optional(Preferences),
 });
 export const AgentActor = Type.Object({
@@ -50,7 +50,7 @@ export const AgentActor = Type.Object({
   permissions: Type.Record(Type.String(), Type.Boolean()),
   /** The run in which the agent acts: its verbs, or calls with the run's ephemeral key. */
   run_id: Nullable(Uuid),
-  /** Length of the chain of agent-made causes so far; a wakeup that this act causes has one more. */
+  /** Length of the chain of agent-made causes so far; a wakeup caused by this act adds one. */
   depth: Type.Integer(),
 });
 export const BoardUserActor = Type.Object({
@@ -59,10 +59,10 @@ export const BoardUserActor = Type.Object({
   company_id: Uuid,
   role: OneOf(companyRoles),
   name: Type.String(),
-  /** Agent-made causes in a row behind what it does, where another instance says so; absent: none. */
+  /** Length of the chain of agent-made causes, as reported by another instance; absent: none. */
   depth: Type.Optional(Type.Integer()),
 });
-/** Of no company. Its status decides whether its key opens anything. */
+/** Belongs to no company. Its status decides whether its key is accepted. */
 export const WorkerActor = Type.Object({
   kind: Type.Literal('worker'),
   worker_id: Uuid,
@@ -72,7 +72,7 @@ export const WorkerActor = Type.Object({
   shared_models: SharedModelList,
 });
 export const SystemActor = Type.Object({ kind: Type.Literal('system'), name: Type.String() });
-/** The caller of a public row: it has no rights anywhere and writes no activity. */
+/** The caller of a public endpoint: it has no rights anywhere and writes no activity. */
 export const AnonymousActor = Type.Object({ kind: Type.Literal('anonymous'), name: Type.String() });
 export const Actor = Type.Union([
   UserActor,
@@ -110,7 +110,7 @@ export const agentPermissionDefaults = {
 } as const;
 export type AgentPermission = keyof typeof agentPermissionDefaults;
 
-/** The permission as it stands for this agent: its own override, else the default. */
+/** An agent's effective permission: its own override, otherwise the default. */
 export function permits(permissions: Record<string, boolean>, key: AgentPermission): boolean {
   return Object.hasOwn(permissions, key) ? permissions[key] === true : agentPermissionDefaults[key];
 }

@@ -1,7 +1,7 @@
 /**
- * What `adapter_config` of an agent may hold, by adapter type (decisions 7.27, 7.34; specification, Remote workers). One
- * table: adapters read their configuration by its schema, `/llms/agent-configuration.txt` tells agents about it. Keys that a
- * schema does not name are kept and mean nothing.
+ * The allowed `adapter_config` of an agent, by adapter type (decisions 7.27, 7.34; specification, Remote workers). One table:
+ * adapters read their configuration by its schema, and `/llms/agent-configuration.txt` documents it for agents. Keys that a
+ * schema does not name are kept and ignored.
  */
 import { Type, type Static, type TSchema } from 'typebox';
 import { isAdapterType } from './adapter-traits.ts';
@@ -31,7 +31,7 @@ const permissions = Type.Unsafe<'read' | 'edit' | 'commands'>({
   description:
     'What the CLI does without being asked: read, edit files, or run commands too, which it may only where it is shut in. Default: commands where it is, else edit.',
 });
-// Never an option of the container engine: it stands among its arguments.
+// Must not look like an option: it becomes an argument of the container engine.
 const image = Type.String({
   maxLength: 500,
   pattern: '^[A-Za-z0-9][A-Za-z0-9._/:@-]*$',
@@ -42,7 +42,7 @@ const command = Type.Array(Type.String({ maxLength: 10_000, pattern: '^[^\\u0000
   maxItems: 200,
   description: 'Program and arguments in place of the image’s.',
 });
-// Values travel one a line.
+// Values are passed one per line.
 const env = Type.Unsafe<Record<string, string>>({
   type: 'object',
   maxProperties: 100,
@@ -195,8 +195,8 @@ export const adapterConfigs = {
 const validators = new Map<AdapterType, Validator<unknown>>();
 
 /**
- * Throws `invalid` for a configuration that the adapter could not use. An unknown type is accepted with any (decisions
- * 7.20): it runs as `llm`, which then does without.
+ * Throws `invalid` for a configuration that the adapter could not use. An unknown type is accepted with any configuration
+ * (decisions 7.20): it runs as `llm`, which ignores it.
  */
 export function assertAdapterConfig(type: string, config: unknown): void {
   if (!isAdapterType(type)) return;

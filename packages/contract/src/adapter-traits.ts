@@ -1,14 +1,14 @@
 import type { AdapterType } from './agents.ts';
 
-/** What the engine has to know of an adapter; nothing asks for one by its name. */
+/** What the engine needs to know about an adapter, so that no code compares adapter names. */
 export interface AdapterTraits {
-  /** What computes the turns: a model's endpoint, a program on the scheduler's machine, a cloud function, a worker. */
+  /** Where turns are computed: a model endpoint, a program on the scheduler's machine, a cloud function, a worker. */
   readonly runs_as: 'model' | 'program' | 'function' | 'worker';
-  /** Which of the operator's command lines the program is: those keep sessions. */
+  /** Which of the operator's CLIs the program is; those have sessions. */
   readonly cli: 'a' | 'b' | null;
-  /** The program has a container of its own. */
+  /** The program runs in its own container. */
   readonly container: boolean;
-  /** Told in words, turn by turn, or once by the task payload (specification, Task payload fields). */
+  /** Gets a prompt in words for each turn, or the task payload once (specification, Task payload fields). */
   readonly told_by: 'prompt' | 'payload';
 }
 

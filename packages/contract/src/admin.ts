@@ -1,13 +1,13 @@
-/** Rows of instance administration that belong to no other slice (specification, Instance administration). */
+/** Endpoints of instance administration that belong to no other slice (specification, Instance administration). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 
 const count = Type.Integer({ minimum: 0 });
 
 export const StreamMetrics = Type.Object({
-  /** Open streams of the process that answers. */
+  /** Open streams of the responding process. */
   streams: count,
-  /** By company id; `instance` is what belongs to no company. */
+  /** By company id; `instance` counts events that belong to no company. */
   companies: Type.Record(Type.String(), Type.Object({ published: count, sent: count, dropped: count })),
 });
 export type StreamMetrics = Static<typeof StreamMetrics>;

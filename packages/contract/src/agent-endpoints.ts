@@ -1,4 +1,4 @@
-/** Rows of the agents slice (specification, Agents). */
+/** Endpoints of the agents slice (specification, Agents). */
 import { Type } from 'typebox';
 import {
   AdapterTest,

@@ -8,7 +8,7 @@ export const FsSkill = Type.Object({
   slug: Type.String(),
   name: Type.String(),
   description: Type.String(),
-  /** The whole SKILL.md. */
+  /** The complete SKILL.md. */
   content: Type.String(),
   updated_at: Timestamp,
 });
@@ -18,12 +18,12 @@ const content = Type.String({ minLength: 1, maxLength: 200_000, pattern: '^[^\\u
 
 export const CreateFsSkill = Type.Object({ slug: SkillSlug, content });
 export type CreateFsSkill = Static<typeof CreateFsSkill>;
-/** The path names it; a slug in the body is allowed where it is the same. */
+/** The path determines the slug; a slug in the body must match it. */
 export const PutFsSkill = Type.Object({ slug: Type.Optional(SkillSlug), content });
 export type PutFsSkill = Static<typeof PutFsSkill>;
 
 export const AgentFile = Type.Object({
-  /** Relative, below the folder `files` of the agent's home. */
+  /** Relative to the folder `files` in the agent's home. */
   path: Type.String(),
   size_bytes: Type.Integer(),
   updated_at: Timestamp,

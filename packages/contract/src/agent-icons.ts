@@ -1,6 +1,6 @@
 import type { AgentRole } from './agents.ts';
 
-/** The sign by which an agent of the role is shown: one character, readable without a font of our own. */
+/** The symbol that represents an agent's role: a single character that needs no web font. */
 export const agentIcons: Readonly<Record<AgentRole, string>> = {
   ceo: '👑',
   cfo: '💰',

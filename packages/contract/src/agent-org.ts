@@ -1,4 +1,4 @@
-/** The reporting tree, and what new agents of a company start with (specification, Agents). */
+/** The reporting tree and a company's defaults for new agents (specification, Agents). */
 import { Type, type Static } from 'typebox';
 import { Agent, agentRoles, agentStatuses, UpdateAgent } from './agents.ts';
 import { BEARER, endpoint } from './endpoint.ts';
@@ -33,7 +33,7 @@ const OrgRoot = Type.Object({
   role: OneOf(agentRoles),
   title: Nullable(Type.String()),
   status: OneOf(agentStatuses),
-  /** Nodes of the same shape, to any depth. */
+  /** Nodes of the same shape, nested to any depth. */
   reports: Type.Unsafe<OrgNode[]>({ type: 'array', items: { type: 'object' } }),
 });
 

@@ -1,4 +1,4 @@
-/** What is set for an agent beside its row: home, permissions, configuration, prompt versions (specification, Agents). */
+/** Settings of an agent outside its row: home, permissions, configuration, prompt versions (specification, Agents). */
 import { Type, type Static } from 'typebox';
 import { agentPermissionDefaults } from './actor.ts';
 import { Agent } from './agents.ts';
@@ -7,25 +7,25 @@ import { JsonObject, Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schem
 
 export const AgentHome = Type.Object({
   home_dir: Type.String(),
-  /** The agent's own `home_dir`, in the place of the usual one below the company's. */
+  /** Whether the agent has its own `home_dir` instead of the default below the company's. */
   is_override: Type.Boolean(),
 });
 export type AgentHome = Static<typeof AgentHome>;
 
-/** Every key with its effective value. */
+/** Every permission key with its effective value. */
 export const AgentPermissions = Type.Unsafe<Record<string, boolean>>(
   Type.Object(Object.fromEntries(Object.keys(agentPermissionDefaults).map((key) => [key, Type.Boolean()]))),
 );
-/** Checked by the command, which names the key that it does not know. */
+/** Checked by the command, which names any unknown key. */
 export const UpdateAgentPermissions = Type.Record(Type.String(), Type.Boolean());
 
 export const ConfigurationRevision = Type.Object({
   id: Uuid,
   agent_id: Uuid,
-  /** The `adapter_config` as it was from then on; secrets stay references. */
+  /** The `adapter_config` from then on; secrets stay references. */
   config_json: JsonObject,
   reason: Nullable(Type.String()),
-  /** User or agent. */
+  /** A user or an agent. */
   created_by: Nullable(Uuid),
   created_at: Timestamp,
 });
@@ -36,7 +36,7 @@ export const PromptVersion = Type.Object({
   system_prompt: Type.String(),
   source: OneOf(['manual', 'gepa']),
   score: Nullable(Type.Number()),
-  /** Of an evolved one: the version it was made from, and what for. */
+  /** For an evolved prompt: the version it was derived from, and the reason. */
   parent_version_number: Nullable(Type.Integer()),
   reason: Nullable(Type.String()),
   created_at: Timestamp,

@@ -67,7 +67,7 @@ export const Agent = Type.Object({
   externally_available: Type.Boolean(),
   blocked_notify_enabled: Type.Boolean(),
   auto_extract_findings: Type.Boolean(),
-  /** What its files say is found by the search of knowledge. */
+  /** Whether the contents of its files are included in knowledge search. */
   files_as_knowledge: Type.Boolean(),
   parent_agent_id: Nullable(Uuid),
   subagent_depth: Type.Integer(),
@@ -101,11 +101,11 @@ export const AgentKey = Type.Object({
   label: Nullable(Type.String()),
   created_at: Timestamp,
   last_used_at: Nullable(Timestamp),
-  /** Null: good until it is revoked. */
+  /** Null: valid until revoked. */
   expires_at: Nullable(Timestamp),
 });
 export type AgentKey = Static<typeof AgentKey>;
-/** The creation answer: the only time the key is shown. */
+/** The response to creating a key, and the only one that contains it. */
 export const NewAgentKey = Type.Object({
   ...AgentKey.properties,
   raw_key: Type.String({ pattern: '^sk_[0-9a-f]{64}$' }),
@@ -116,16 +116,16 @@ export type NewAgentKey = Static<typeof NewAgentKey>;
 export const AdapterTest = Type.Object({
   ok: Type.Boolean(),
   latency_ms: Type.Integer(),
-  /** What was seen; null where nothing was. */
+  /** What was observed; null if nothing was. */
   detail: Nullable(Type.String()),
   error: Nullable(Type.String()),
 });
 export type AdapterTest = Static<typeof AdapterTest>;
 
-/** Of the awaited command `test-adapter`. */
+/** Payload of the awaited command `test-adapter`. */
 export const TestAdapterCommand = Type.Object({
   agent_id: Uuid,
-  /** In place of the agent's own. */
+  /** Overrides the agent's own. */
   adapter_type: Type.Optional(OneOf(adapterTypes)),
 });
 
@@ -161,10 +161,10 @@ export const UpdateAgent = Patch({
   name: Name,
   role: OneOf(agentRoles),
   status: OneOf(agentStatuses),
-  /** Set by people alone. */
+  /** Only people may set it. */
   files_as_knowledge: Type.Boolean(),
   home_dir: Nullable(Type.String({ minLength: 1, maxLength: 4096 })),
-  /** Why the configuration changes: kept with its revision. */
+  /** The reason for the change, stored with the configuration revision. */
   reason: Nullable(Text),
   ...settable,
 });

@@ -1,4 +1,4 @@
-/** Alerts: what an operator, or a company's admin, has to see to (specification, Events and observability 7). */
+/** Alerts: problems that an operator or a company admin has to deal with (specification, Events and observability 7). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Notification } from './events.ts';
@@ -24,12 +24,12 @@ export const alertLevels = ['warning', 'error'] as const;
 
 export const Alert = Type.Object({
   id: Uuid,
-  /** Null: the instance's. */
+  /** Null: concerns the instance. */
   company_id: Nullable(Uuid),
   kind: OneOf(alertKinds),
   level: OneOf(alertLevels),
   message: Type.String(),
-  /** What to do about it. */
+  /** How to fix it. */
   mend: Type.String(),
   entity_type: Nullable(Type.String()),
   entity_id: Nullable(Uuid),
@@ -37,10 +37,10 @@ export const Alert = Type.Object({
   opened_at: Timestamp,
   last_seen_at: Timestamp,
   resolved_at: Nullable(Timestamp),
-  /** Somebody sees to it: nobody is reminded any more. */
+  /** Someone is dealing with it: no more reminders are sent. */
   acknowledged_at: Nullable(Timestamp),
   acknowledged_by_user_id: Nullable(Uuid),
-  /** Nothing is sent about it, and what follows on it, until then. */
+  /** Until then nothing is sent about it or its follow-ups. */
   muted_until: Nullable(Timestamp),
 });
 export type Alert = Static<typeof Alert>;
@@ -48,7 +48,7 @@ export type Alert = Static<typeof Alert>;
 export const ListAlerts = Type.Object({ ...PageQuery, status: Type.Optional(OneOf(alertStatuses)) });
 export type ListAlerts = Static<typeof ListAlerts>;
 
-/** A month at most: an alert that is never to be heard again is a wrong threshold. */
+/** A month at most: an alert that should stay silent forever means a wrong threshold. */
 export const MuteAlert = Type.Object({ hours: Type.Integer({ minimum: 0, maximum: 720 }) });
 export type MuteAlert = Static<typeof MuteAlert>;
 
@@ -56,7 +56,7 @@ export const messageChannels = ['mail', 'slack', 'telegram', 'webhook'] as const
 export type MessageChannel = (typeof messageChannels)[number];
 export const messageStatuses = ['pending', 'sent', 'failed'] as const;
 
-/** What was sent to the outside, or waits to be; never its text. */
+/** A message sent or waiting to be sent outside; never its text. */
 export const OutgoingMessage = Type.Object({
   id: Uuid,
   channel: OneOf(messageChannels),
@@ -71,7 +71,7 @@ export const OutgoingMessage = Type.Object({
 });
 export type OutgoingMessage = Static<typeof OutgoingMessage>;
 
-/** A message to admins, as this process's memory keeps the last ones of. */
+/** A message to admins; the process keeps the most recent ones in memory. */
 export const RecentNotification = Type.Object({
   id: Uuid,
   company_id: Nullable(Uuid),

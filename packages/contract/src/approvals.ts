@@ -1,4 +1,4 @@
-/** Approvals: what people decide before it happens (decisions 3, Approvals). */
+/** Approvals: actions that a person decides on before they happen (decisions 3, Approvals). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { JsonObject, Name, Nullable, OneOf, PageQuery, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
@@ -18,10 +18,10 @@ export type ApprovalStatus = (typeof approvalStatuses)[number];
 const installKinds = ['note', 'memory', 'skill', 'routine', 'agent', 'federation'] as const;
 export type InstallKind = (typeof installKinds)[number];
 
-/** The payload of an `install`; that of a `hire_agent` is a `CreateAgent` body. */
+/** The payload of an `install`; the payload of a `hire_agent` is a `CreateAgent` body. */
 export const InstallPayload = Type.Object({
   kind: OneOf(installKinds),
-  /** The body of that resource's POST; of a skill also the text of its SKILL.md. */
+  /** The body of that resource's POST; for a skill it may also be the text of its SKILL.md. */
   body: Type.Union([JsonObject, Text]),
 });
 export type InstallPayload = Static<typeof InstallPayload>;
@@ -40,16 +40,16 @@ export const Approval = Type.Object({
   decision_note: Nullable(Type.String()),
   decided_by_user_id: Nullable(Uuid),
   decided_at: Nullable(Timestamp),
-  /** When what was asked for was carried out; null before, and where there is nothing to carry out. */
+  /** When the approved action was carried out; null before that, and if there is nothing to carry out. */
   applied_at: Nullable(Timestamp),
-  /** Why it could not be carried out. */
+  /** Why carrying it out failed. */
   apply_error: Nullable(Type.String()),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
 export type Approval = Static<typeof Approval>;
 
-/** What lists of happenings carry: no payload, no description. */
+/** The projection used in lists and events: no payload, no description. */
 export const ApprovalSummary = Type.Omit(Approval, ['payload', 'description']);
 export type ApprovalSummary = Static<typeof ApprovalSummary>;
 
@@ -67,7 +67,7 @@ export type ResubmitApproval = Static<typeof ResubmitApproval>;
 
 export const ApprovalDecision = Type.Object({
   note: Type.Optional(Nullable(Text)),
-  /** Of the approval as it was shown: one that has changed since is not decided. */
+  /** `updated_at` of the approval as it was shown; if it has changed since, the decision is refused. */
   updated_at: Type.Optional(Timestamp),
 });
 export type ApprovalDecision = Static<typeof ApprovalDecision>;
@@ -90,7 +90,7 @@ const CreateApprovalComment = Type.Object({
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byApproval = { by: 'approval', param: 'approvalId' } as const;
 
-/** Agents pass the role of the row and are refused by the command: they do not resolve approvals. */
+/** Agents pass the endpoint's role check and are refused by the command: they can't resolve approvals. */
 const resolution = {
   people_only: true,
   method: 'POST',

@@ -18,36 +18,36 @@ export const Attachment = Type.Object({
 });
 export type Attachment = Static<typeof Attachment>;
 
-/** What a file says, as far as text could be had of it. */
+/** The text extracted from a file. */
 export const AttachmentText = Type.Object({
   id: Uuid,
   issue_id: Uuid,
   filename: Type.String(),
   content_type: Type.String(),
   size_bytes: Type.Integer(),
-  /** `pending`: it is being extracted. `none`: there is none in such a file. */
+  /** `pending`: extraction is in progress. `none`: the file contains no text. */
   text_status: OneOf(['pending', 'done', 'none', 'failed']),
-  /** From `offset` on, 100,000 characters at most. */
+  /** Starting at `offset`, at most 100,000 characters. */
   text: Nullable(Type.String()),
-  /** In characters, of the whole. */
+  /** Length of the whole text in characters. */
   text_length: Nullable(Type.Integer()),
-  /** Where the bytes are, for the same key. */
+  /** Path for downloading the file with the same key. */
   download_path: Type.String(),
 });
 export type AttachmentText = Static<typeof AttachmentText>;
 
-/** The answer to a multipart create of an issue. */
+/** The response to creating an issue with a multipart body. */
 export const IssueWithAttachments = Type.Object({
   issue: Issue,
   attachments: Type.Array(Attachment),
-  /** Files that could not be stored; null where all were. */
+  /** Files that could not be stored; null if all were stored. */
   attachment_errors: Nullable(Type.Array(Type.Object({ filename: Type.String(), error: Type.String() }))),
 });
 export type IssueWithAttachments = Static<typeof IssueWithAttachments>;
 
 const folder = 'attachments';
 
-/** With the create of an issue: any part with a file name is one. */
+/** When creating an issue, any part with a file name is a file. */
 export const filesOfIssue = {
   field: '*',
   into: { folder },

@@ -1,4 +1,4 @@
-/** What a backup says of itself: its first entry and its last. */
+/** A backup's self-description: the first and last entries of the archive. */
 import { type Static, Type } from 'typebox';
 import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
 import { createValidator } from './validator.ts';
@@ -7,18 +7,18 @@ export const BACKUP_FORMAT = 1;
 
 export const backupStatuses = ['running', 'succeeded', 'failed'] as const;
 export const backupTriggers = ['schedule', 'operator'] as const;
-/** What is being done, in this order. */
+/** The phases of a backup, in this order. */
 export const backupPhases = ['database', 'storage', 'homes', 'verification'] as const;
 
-/** The first entry of the archive: what a restore has to know before it changes anything. */
+/** The first entry of the archive: everything a restore must know before it changes anything. */
 export const BackupHeader = Type.Object({
   format: Type.Literal(BACKUP_FORMAT),
   id: Uuid,
   created_at: Timestamp,
   version: Type.String(),
-  /** Digests of the applied migrations, oldest first. */
+  /** Hashes of the applied migrations, oldest first. */
   migrations: Type.Array(Type.String()),
-  /** Fingerprints of the keys that the stored secrets need. */
+  /** Fingerprints of the keys needed to read the stored secrets. */
   encryption_keys: Type.Array(Type.String()),
 });
 export type BackupHeader = Static<typeof BackupHeader>;
@@ -31,15 +31,15 @@ export const BackupTable = Type.Object({
 });
 export type BackupTable = Static<typeof BackupTable>;
 
-/** The last entry: an archive without it was cut off. */
+/** The last entry; an archive without it is truncated. */
 export const BackupTrailer = Type.Object({
   tables: Type.Array(BackupTable),
   sequences: Type.Array(Type.Object({ name: Type.String(), last_value: Nullable(Type.String()) })),
   files: Type.Integer({ minimum: 0 }),
   file_bytes: Type.Integer({ minimum: 0 }),
-  /** Digest over path and digest of each file, in the order of the archive. */
+  /** Hash over the path and hash of each file, in archive order. */
   files_sha256: Type.String(),
-  /** Files of homes that are not in the backup, with the reason; the first hundred. */
+  /** Files in homes that are missing from the backup, with the reason; the first hundred. */
   left_out: Type.Array(Type.Object({ path: Type.String(), reason: Type.String() })),
 });
 export type BackupTrailer = Static<typeof BackupTrailer>;
@@ -47,14 +47,14 @@ export type BackupTrailer = Static<typeof BackupTrailer>;
 export const readBackupHeader = createValidator(BackupHeader, 'header of the backup');
 export const readBackupTrailer = createValidator(BackupTrailer, 'end of the backup');
 
-/** A backup as operators see it. */
+/** A backup as shown to operators. */
 export const Backup = Type.Object({
   id: Uuid,
   status: OneOf(backupStatuses),
   trigger: OneOf(backupTriggers),
   phase: Nullable(OneOf(backupPhases)),
   file: Nullable(Type.String()),
-  /** Of the file; while it is written, what has been read so far. */
+  /** Size of the file; while it is being written, the bytes read so far. */
   bytes: Type.Integer({ minimum: 0 }),
   error: Nullable(Type.String()),
   started_at: Timestamp,

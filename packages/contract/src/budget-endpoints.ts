@@ -1,4 +1,4 @@
-/** Rows of the budgets slice (decisions 3, Budgets and costs; 7.16). */
+/** Endpoints of the budgets slice (decisions 3, Budgets and costs; 7.16). */
 import { Type } from 'typebox';
 import {
   BudgetIncident,

@@ -1,4 +1,4 @@
-/** Money: prices, what was spent, and the policies that bound it (decisions 3, Budgets and costs). */
+/** Money: prices, spending and the policies that limit it (decisions 3, Budgets and costs). */
 import { Type, type Static } from 'typebox';
 import { Nullable, OneOf, Patch, Timestamp, Uuid } from './schema-kit.ts';
 
@@ -11,22 +11,22 @@ export const ModelRates = Type.Object({
 });
 export type ModelRates = Static<typeof ModelRates>;
 
-/** USD per 1,000 tokens by model: the shape of the pricing file. */
+/** USD per 1,000 tokens, by model: the format of the pricing file. */
 export const Pricing = Type.Record(Type.String(), ModelRates);
 export type Pricing = Static<typeof Pricing>;
 
 export const MOST_MODEL_PRICES = 200;
 
-/** In USD per million tokens, as vendors state them. */
+/** In USD per million tokens, as vendors quote them. */
 const price = { input_usd: Rate, output_usd: Rate };
 
-/** What a company says that a model costs. Where the operator's pricing file names the model, the file holds. */
+/** A price that a company has set for a model. The operator's pricing file takes precedence. */
 export const ModelPrice = Type.Object({
   id: Uuid,
   company_id: Uuid,
   model: Type.String(),
   ...price,
-  /** Null: cached tokens cost what other input does. */
+  /** Null: cached tokens cost the same as other input. */
   cached_usd: Nullable(Rate),
   created_at: Timestamp,
   updated_at: Timestamp,
@@ -66,7 +66,7 @@ const changeable = {
 
 export const CreateBudgetPolicy = Type.Object({
   scope_type: OneOf(budgetScopes),
-  /** May be left out for the company itself. */
+  /** Optional if the scope is the company itself. */
   scope_id: Type.Optional(Uuid),
   window: changeable.window,
   limit_usd: changeable.limit_usd,
@@ -93,7 +93,7 @@ export const BudgetIncident = Type.Object({
   opened_at: Timestamp,
   resolved_at: Nullable(Timestamp),
   resolved_by_user_id: Nullable(Uuid),
-  /** Resolved without a higher limit. */
+  /** Resolved without raising the limit. */
   waived: Type.Boolean(),
   note: Nullable(Type.String()),
 });
@@ -118,7 +118,7 @@ export const CostEvent = Type.Object({
   output_tokens: Type.Integer(),
   cached_tokens: Type.Integer(),
   cost_usd: Type.Number(),
-  /** Nobody had set a price for the model: the built-in one was taken. */
+  /** No price was set for the model, so the built-in one was used. */
   price_estimated: Type.Boolean(),
   occurred_at: Timestamp,
 });
@@ -128,7 +128,7 @@ const Label = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000]*
 const Tokens = Type.Integer({ minimum: 0, maximum: 2_000_000_000 });
 
 export const SetModelPrice = Type.Object({
-  /** As runs name it. */
+  /** As named by runs. */
   model: Label,
   ...price,
   cached_usd: Type.Optional(Nullable(Rate)),
@@ -146,7 +146,7 @@ export const CreateCostEvent = Type.Object({
   output_tokens: Type.Optional(Tokens),
   cached_tokens: Type.Optional(Tokens),
   cost_usd: Money,
-  /** At most 90 days back; now where it is left out (decisions 10.4). */
+  /** At most 90 days ago; defaults to now (decisions 10.4). */
   occurred_at: Type.Optional(Nullable(Timestamp)),
 });
 export type CreateCostEvent = Static<typeof CreateCostEvent>;
@@ -164,11 +164,11 @@ export const CostSummary = Type.Object({
   total_usd: Type.Number(),
   groups: Type.Array(
     Type.Object({
-      /** Id, model or day; null for what belongs to no agent or project. */
+      /** Id, model or day; null for spending that belongs to no agent or project. */
       key: Nullable(Type.String()),
       label: Nullable(Type.String()),
       cost_usd: Type.Number(),
-      /** How much of it was computed by the built-in price, because nobody had set the model's. */
+      /** The part that was calculated with the built-in price because the model has none. */
       estimated_usd: Type.Number(),
       input_tokens: Type.Integer(),
       output_tokens: Type.Integer(),

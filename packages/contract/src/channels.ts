@@ -1,4 +1,4 @@
-/** A company's connections to Slack and Telegram, and who of its people is paired with them. */
+/** A company's connections to Slack and Telegram, and the people who are paired with them. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { knowledgeTypes } from './knowledge.ts';
@@ -8,15 +8,15 @@ import { SECRET_NAME } from './secrets.ts';
 export const channelKinds = ['slack', 'telegram'] as const;
 export type ChannelKind = (typeof channelKinds)[number];
 
-/** `refused`: the vendor does not take the tokens; `failing`: it can't be reached, or not as it should be. */
+/** `refused`: the vendor rejects the tokens; `failing`: it can't be reached, or not reliably. */
 export const channelStatuses = ['connecting', 'connected', 'failing', 'refused'] as const;
 export type ChannelStatus = (typeof channelStatuses)[number];
 
-/** What prompts of a channel's chats may hold: passages by their source, and the company's compiled index. */
+/** What prompts in a channel's chats may contain: passages by source type, and the company's compiled index. */
 export const channelKnowledge = [...knowledgeTypes, 'index'] as const;
 export type ChannelKnowledge = (typeof channelKnowledge)[number];
 
-/** What a paired person can be told of: `alerts` reach admins only. */
+/** What a paired person can subscribe to; `alerts` reach admins only. */
 export const channelNews = ['approvals', 'attention', 'alerts'] as const;
 export type ChannelNews = (typeof channelNews)[number];
 
@@ -25,46 +25,46 @@ export const Channel = Type.Object({
   company_id: Uuid,
   name: Type.String(),
   kind: OneOf(channelKinds),
-  /** As they were written: secrets by name. */
+  /** As entered: secrets are referenced by name. */
   bot_token: Type.String(),
-  /** Of Slack's socket mode. */
+  /** For Slack's socket mode. */
   app_token: Nullable(Type.String()),
-  /** Who answers where nobody has chosen an agent. */
+  /** The agent that answers unless another one has been chosen. */
   default_agent_id: Nullable(Uuid),
-  /** Conversations of several people in which the bot answers, by the vendor's ids. */
+  /** Vendor ids of the group conversations in which the bot answers. */
   groups: Type.Array(Type.String()),
-  /** Others in which it was spoken to lately. */
+  /** Other group conversations that recently addressed the bot. */
   refused_groups: Type.Array(Type.Object({ id: Type.String(), title: Type.String() })),
-  /** What prompts of its chats may hold; it is set on the channel's page. */
+  /** What prompts in its chats may contain; set on the channel's page. */
   knowledge: Type.Array(OneOf(channelKnowledge)),
   enabled: Type.Boolean(),
   status: OneOf(channelStatuses),
   last_error: Nullable(Type.String()),
   failing_since: Nullable(Timestamp),
-  /** What the vendor calls the bot. */
+  /** The bot's name at the vendor. */
   bot_name: Nullable(Type.String()),
-  /** When anything came from the vendor, word that the line stands included. */
+  /** When the vendor last sent anything, including keep-alives. */
   last_seen_at: Nullable(Timestamp),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
 export type Channel = Static<typeof Channel>;
 
-/** A person of the company who may speak to its agents through the channel. */
+/** A person of the company who may talk to its agents through the channel. */
 export const ChannelPerson = Type.Object({
   id: Uuid,
   channel_id: Uuid,
   user_id: Uuid,
   user_name: Type.String(),
   external_id: Type.String(),
-  /** What the vendor calls the person. */
+  /** The person's name at the vendor. */
   external_name: Type.String(),
   notify: Type.Array(OneOf(channelNews)),
   created_at: Timestamp,
 });
 export type ChannelPerson = Static<typeof ChannelPerson>;
 
-/** A channel of a company of the caller's, and the caller's own pairing with it. */
+/** A channel of one of the caller's companies, with the caller's own pairing. */
 export const MyChannel = Type.Object({
   id: Uuid,
   company_id: Uuid,
@@ -76,12 +76,12 @@ export const MyChannel = Type.Object({
 });
 export type MyChannel = Static<typeof MyChannel>;
 
-/** Sent to the bot by whom it was made for, it pairs the sender. It is shown this once. */
+/** Pairs the person it was created for when that person sends it to the bot. Shown only once. */
 export const PairingCode = Type.Object({
   channel_id: Uuid,
   code: Type.String(),
   expires_at: Timestamp,
-  /** Opens Telegram with the code filled in; null where that can't be done. */
+  /** Opens Telegram with the code filled in; null where that isn't possible. */
   link: Nullable(Type.String()),
 });
 export type PairingCode = Static<typeof PairingCode>;
@@ -124,7 +124,7 @@ const one = {
   path: '/api/channels/{channelId}',
   scope: { by: 'channel', param: 'channelId' },
 } as const;
-/** A person's own: sessions only. */
+/** A person's own records: sessions only. */
 const own = { auth: ['user'], role: 'none', scope: { by: 'none' } } as const;
 
 export const channelEndpoints = {

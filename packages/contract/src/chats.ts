@@ -1,4 +1,4 @@
-/** Chats of people with agents (decisions 3, Chats). The reply is a run of the kind `chat_reply`. */
+/** Chats between people and agents (decisions 3, Chats). A reply is a run of kind `chat_reply`. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { EXAMPLE_ID } from './example-id.ts';
@@ -11,26 +11,26 @@ export const Chat = Type.Object({
   id: Uuid,
   company_id: Uuid,
   agent_id: Uuid,
-  /** Made from the first exchange unless somebody names it; null until then. */
+  /** Generated from the first exchange unless set by someone; null until then. */
   title: Nullable(Type.String()),
   channel: OneOf(chatChannels),
-  /** Private to this person; null: opened by a key, open to the company. */
+  /** The chat is private to this person; null: opened with a key and visible to the company. */
   created_by_user_id: Nullable(Uuid),
   created_by_agent_id: Nullable(Uuid),
   created_at: Timestamp,
-  /** Of the last message or change. */
+  /** Time of the last message or change. */
   updated_at: Timestamp,
 });
 export type Chat = Static<typeof Chat>;
 
 /**
- * Of a user's message: `waiting` for its turn, `answering` (its run waits or runs), `answered`, `failed` (see `error`),
- * `stopped`. Of a reply: `answered`, or `stopped` where it was cut short.
+ * A user's message is `waiting` for its turn, `answering` (its run is queued or running), `answered`, `failed` (see `error`)
+ * or `stopped`. A reply is `answered`, or `stopped` if it was cut short.
  */
 export const chatMessageStatuses = ['waiting', 'answering', 'answered', 'failed', 'stopped'] as const;
 export type ChatMessageStatus = (typeof chatMessageStatuses)[number];
 
-/** A file of a message. It is seen by whoever may see the chat, and goes with the message. */
+/** A file attached to a message. Visible to everyone who can see the chat, and deleted with the message. */
 export const ChatFile = Type.Object({
   id: Uuid,
   filename: Type.String(),
@@ -44,7 +44,7 @@ export const ChatMessage = Type.Object({
   id: Uuid,
   chat_id: Uuid,
   role: OneOf(['user', 'assistant']),
-  /** Empty where files say it all. */
+  /** May be empty if there are files. */
   body_markdown: Type.String(),
   attachments: Type.Array(ChatFile),
   author_user_id: Nullable(Uuid),
@@ -53,13 +53,13 @@ export const ChatMessage = Type.Object({
   status: OneOf(chatMessageStatuses),
   /** Why there is no reply. */
   error: Nullable(Type.String()),
-  /** The run that answers this message; of a reply, the run that wrote it. */
+  /** The run that answers this message, or for a reply, the run that wrote it. */
   run_id: Nullable(Uuid),
   created_at: Timestamp,
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 
-/** Text up to 2 KB, and whose eyes it is for: null is everyone who may see the company. */
+/** Text up to 2 KB, and who may see it: null means everyone who can see the company. */
 export const ChatMessageEvent = Type.Object({
   ...ChatMessage.properties,
   private_to_user_id: Nullable(Uuid),
@@ -71,7 +71,7 @@ export type CreateChat = Static<typeof CreateChat>;
 export const UpdateChat = Patch({ title: Nullable(Name) });
 export type UpdateChat = Static<typeof UpdateChat>;
 
-/** Empty where files say it all: without any it is 400. */
+/** May be empty if there are files; 400 if there are none either. */
 const Said = Type.String({ maxLength: 100_000, pattern: '^[^\\u0000]*$' });
 export const PostChatMessage = Type.Object({ body_markdown: Type.Optional(Said) });
 export type PostChatMessage = Static<typeof PostChatMessage>;

@@ -1,6 +1,6 @@
 import { invalid } from '@acp/kernel';
 
-/** The credentials blob of a cloud provider (specification, section Provider). */
+/** The credentials of a cloud provider (specification, section Provider). */
 export interface CloudCredentials {
   region: string;
   access_key_id?: string;
@@ -9,15 +9,15 @@ export interface CloudCredentials {
 }
 
 /**
- * Reads the `api_key` of a cloud provider. Without keys the platform's default credential chain is used.
- * @throws invalid, which never quotes the blob
+ * Parses the `api_key` of a cloud provider. Without keys, the platform's default credential chain is used.
+ * @throws invalid, never quoting the input
  */
 export function parseCloudCredentials(blob: string | null): CloudCredentials {
   let parsed: unknown;
   try {
     parsed = JSON.parse(blob ?? '');
   } catch {
-    // The parser's message would quote the blob.
+    // The parser's message would quote the input.
     throw invalid('the api_key of a cloud provider must be a JSON credentials blob');
   }
   if (typeof parsed !== 'object' || parsed === null) throw invalid('cloud credentials must be a JSON object');

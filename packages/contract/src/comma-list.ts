@@ -1,7 +1,7 @@
 import { invalid } from '@acp/kernel';
 
 /**
- * A filter's comma list; blanks around the commas do no harm. Undefined where nothing is asked for.
+ * Parses a comma-separated filter; spaces around commas are allowed. Undefined if there is no filter.
  * @throws invalid for an unknown value (decisions 7.17)
  */
 export function commaList<T extends string>(

@@ -1,7 +1,7 @@
 /**
- * The catalogue of awaited commands (decisions 6): what the web tier has a scheduler do while a request waits. One
- * handler each in the scheduler; boot and a test check that catalogue and handlers agree. Payload and result are
- * checked on both sides.
+ * The catalogue of awaited commands (decisions 6): work that the web tier has a scheduler do while a request waits. Each has
+ * one handler in the scheduler; startup and a test check that catalogue and handlers match. Payload and result are validated
+ * on both sides.
  */
 import { Type, type Static, type TSchema } from 'typebox';
 import { AdapterTest, TestAdapterCommand } from './agents.ts';
@@ -15,9 +15,9 @@ import { createValidator, type Validator } from './validator.ts';
 export interface CommandRow {
   readonly payload: TSchema;
   readonly result: TSchema;
-  /** After so long the caller is told that nobody answered, and the handler's signal aborts; 30 at most. */
+  /** After this time the caller gets a timeout and the handler's signal aborts; at most 30. */
   readonly deadline_sec: number;
-  /** Who may take it: whichever scheduler is free, or the one that holds the lease which the payload names. */
+  /** Who may execute it: any free scheduler, or the owner of the lease that the payload names. */
   readonly taken_by: 'any' | ((payload: never) => string);
   readonly doc: string;
 }
@@ -54,7 +54,7 @@ export const commandCatalogue = {
   },
   'embed-question': {
     payload: Type.Object({ question: Type.String({ maxLength: 4000 }) }),
-    /** Base64 of float32, little endian; null where the company has nothing to compare it with. */
+    /** Base64 of little-endian float32; null if the company has nothing to compare it with. */
     result: Type.Object({
       vector: Type.Union([Type.Object({ space: Uuid, numbers: Type.String() }), Type.Null()]),
     }),
@@ -74,7 +74,7 @@ export type CommandResult<N extends CommandName> = Static<CommandCatalogue[N]['r
 
 const validators = new WeakMap<TSchema, Validator<unknown>>();
 
-/** Throws `invalid` where the value is none of the schema. */
+/** Throws `invalid` if the value does not match the schema. */
 export function checkCommandBody(schema: TSchema, value: unknown, place: string): unknown {
   let validate = validators.get(schema);
   if (validate === undefined) {

@@ -23,9 +23,9 @@ export const Comment = Type.Object({
   author_user_name: Nullable(Type.String()),
   body_markdown: Type.String(),
   is_pinned: Type.Boolean(),
-  /** Null: it says what it said first. */
+  /** Null: never edited. */
   edited_at: Nullable(Timestamp),
-  /** Who reacted how: users, agents and keys by their ids. */
+  /** Reactions with the ids of the users, agents and keys who added them. */
   reactions: Type.Array(Type.Object({ reaction: OneOf(reactions), actor_ids: Type.Array(Uuid) })),
   created_at: Timestamp,
 });
@@ -37,7 +37,7 @@ export const CreateComment = Type.Object({
 });
 export type CreateComment = Static<typeof CreateComment>;
 
-/** What a comment said before it was edited. */
+/** Text of a comment before an edit. */
 export const CommentVersion = Type.Object({
   id: Uuid,
   body_markdown: Type.String(),

@@ -32,7 +32,7 @@ export const Membership = Type.Object({
 });
 export type Membership = Static<typeof Membership>;
 
-/** A member as the company's user list shows it: the membership with the user's name and address. */
+/** A member in the company's user list: the membership plus the user's name and e-mail address. */
 export const CompanyUser = Type.Object({
   ...Membership.properties,
   email: Type.String(),
@@ -42,12 +42,12 @@ export type CompanyUser = Static<typeof CompanyUser>;
 
 export const CreateCompany = Type.Object({ name: Name, slug: Slug });
 export const UpdateCompany = Patch({
-  /** Members must have a second factor, or set one up before they go on. */
+  /** Members need a second factor, or have to set one up before they can continue. */
   require_second_factor: Type.Boolean(),
   name: Name,
   slug: Slug,
   home_dir: Nullable(Type.String({ minLength: 1, maxLength: 4096 })),
-  /** Tags that a worker must have for the company's tasks, unless agent or project say others (decisions 7.24). */
+  /** Tags a worker needs for the company's tasks, unless agent or project override them (decisions 7.24). */
   default_worker_tags: Type.Array(Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000]*$' }), {
     maxItems: 50,
   }),

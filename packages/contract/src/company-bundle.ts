@@ -1,6 +1,6 @@
 /**
- * A company as a file (decisions 3, Portability): what its work is made of, without ids, secrets and history. Entities
- * name each other by slug, label or name. Lists are in the order of creation; all of them may be absent.
+ * A company as a file (decisions 3, Portability): what its work consists of, without ids, secrets and history. Entities refer
+ * to each other by slug, label or name. Lists are in creation order, and all of them are optional.
  */
 import { Type, type Static, type TSchema } from 'typebox';
 import { agentPermissionDefaults } from './actor.ts';
@@ -18,7 +18,7 @@ import { SkillDescription, SkillSlug } from './skills.ts';
 export const BUNDLE_FORMAT = 'company-bundle';
 export const BUNDLE_VERSION = 1;
 
-/** Lists of a bundle, in the order in which they are made: each refers to those before it, and to itself. */
+/** The lists of a bundle in import order: each may refer to earlier ones and to itself. */
 export const bundleLists = [
   'labels',
   'providers',
@@ -33,7 +33,7 @@ export const bundleLists = [
 ] as const;
 export type BundleList = (typeof bundleLists)[number];
 
-/** Unknown fields are refused: what would be dropped in silence is lost. */
+/** Unknown fields are rejected: dropping them silently would lose data. */
 const strict = { additionalProperties: false };
 const object = <P extends Record<string, TSchema>>(properties: P) => Type.Object(properties, strict);
 const optional = <T extends TSchema>(schema: T) => Type.Optional(schema);
@@ -69,13 +69,13 @@ const Label = object({
   color: optional(Nullable(Type.String({ maxLength: 50, pattern: '^[^\\u0000]*$' }))),
 });
 
-/** Without key and headers: the importer brings the key, in `provider_keys` or by the variable that is named. */
+/** Without key and headers: the importer supplies the key, in `provider_keys` or in the variable named here. */
 const Provider = object({
   label: word(200),
   adapter_type: OneOf(providerFamilies),
   base_url: optional(Nullable(Type.String({ maxLength: 2000, pattern: '^[^\\u0000]*$' }))),
   enabled: flag,
-  /** It is no use without a key: created switched off where the importer brings none. True unless said. */
+  /** Useless without a key: imported as disabled if the importer supplies none. Default true. */
   needs_api_key: flag,
   api_key_env: optional(Nullable(Type.String({ maxLength: 200 }))),
   embeddings: flag,
@@ -99,7 +99,7 @@ const Agent = object({
   role: OneOf(agentRoles),
   title: optional(Nullable(Name)),
   description: text,
-  /** Null or absent: the prompt that is built in for the role. */
+  /** Null or absent: the role's built-in prompt. */
   system_prompt: text,
   reports_to: Ref,
   provider_label: optional(Nullable(word(200))),
@@ -114,7 +114,7 @@ const Agent = object({
   auto_extract_findings: flag,
   gepa_auto_promote: flag,
   gepa_provider_override: optional(Nullable(word(200))),
-  /** Those that differ from the defaults. */
+  /** Only those that differ from the defaults. */
   permissions: optional(
     Type.Partial(
       object(Object.fromEntries(Object.keys(agentPermissionDefaults).map((key) => [key, Type.Boolean()]))),
@@ -134,7 +134,7 @@ const Goal = object({
   owner: Ref,
 });
 
-/** How workspaces are made; secrets by their names. */
+/** How workspaces are created; secrets are referenced by name. */
 export const repositoryFields = [
   'base_branch',
   'branch_template',
@@ -161,7 +161,7 @@ const Project = object({
   ...Type.Pick(UpdateProject, repositoryFields).properties,
 });
 
-/** Always made switched off; a signed webhook gets a secret of its own. */
+/** Always imported as disabled; a signed webhook gets a new secret. */
 const Trigger = object({
   kind: OneOf(['webhook', 'schedule']),
   label: optional(Nullable(Type.String({ maxLength: 200, pattern: '^[^\\u0000]*$' }))),
@@ -187,7 +187,7 @@ const Routine = object({
 });
 
 const Comment = object({
-  /** One of them, or neither: a name where the author was no agent of the bundle. */
+  /** At most one of the two: a name if the author is not an agent of the bundle. */
   author: Ref,
   author_name: optional(Nullable(Type.String({ maxLength: 500, pattern: '^[^\\u0000]*$' }))),
   body_markdown: Text,
@@ -238,7 +238,7 @@ const BudgetPolicy = object({
   enabled: flag,
 });
 
-/** What the export left out, so that nothing is lost in silence. An import takes no notice of it. */
+/** What the export left out, so that nothing is lost silently. Ignored on import. */
 const Manifest = object({
   description: optional(Type.String({ maxLength: 2000 })),
   omitted: list(object({ what: Type.String(), count: Nullable(Type.Integer()), reason: Type.String() }), 100),

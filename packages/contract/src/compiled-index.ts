@@ -1,13 +1,13 @@
-/** The compiled index: what a company knows, on one page that agents read in each prompt, each statement with its source. */
+/** The compiled index: a company's knowledge on one page that agents get in every prompt, with sources for each statement. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { knowledgeTypes } from './knowledge.ts';
 import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
 
-/** On one page. */
+/** Maximum per page. */
 export const MOST_STATEMENTS = 150;
 
-/** `draft` waits for an admin; agents read the `promoted` one and no other. */
+/** `draft` waits for an admin; agents read only the `promoted` one. */
 export const indexStatuses = [
   'compiling',
   'draft',
@@ -20,13 +20,13 @@ export const indexStatuses = [
 export type IndexStatus = (typeof indexStatuses)[number];
 
 export const StatementSource = Type.Object({
-  /** Null where it is gone. */
+  /** Null if it no longer exists. */
   source_type: Nullable(OneOf(knowledgeTypes)),
   source_id: Nullable(Uuid),
   title: Nullable(Type.String()),
   /** Path of the page that shows it. */
   url: Nullable(Type.String()),
-  /** `changed` since it was read, or `gone`: agents are not told a statement of which a source is gone. */
+  /** `changed` since it was read, or `gone`: a statement with a missing source is not shown to agents. */
   state: OneOf(['current', 'changed', 'gone']),
 });
 export type StatementSource = Static<typeof StatementSource>;
@@ -45,13 +45,13 @@ const outline = {
   version: Type.Integer(),
   status: OneOf(indexStatuses),
   agent_id: Uuid,
-  /** Portions of sources that are read, each by a run. */
+  /** Number of source batches, each read by one run. */
   batches: Type.Integer(),
   batches_done: Type.Integer(),
-  /** 0 of versions that are over: their statements are deleted. */
+  /** 0 for finished versions, whose statements have been deleted. */
   statement_count: Type.Integer(),
   error: Nullable(Type.String()),
-  /** What holds it up at the moment. */
+  /** Why it is currently not progressing. */
   waiting_reason: Nullable(Type.String()),
   created_at: Timestamp,
   finished_at: Nullable(Timestamp),
@@ -63,15 +63,15 @@ export type CompiledIndexSummary = Static<typeof CompiledIndexSummary>;
 
 export const CompiledIndexVersion = Type.Object({
   ...outline,
-  /** By topic. */
+  /** Grouped by topic. */
   statements: Type.Array(CompiledStatement),
 });
 export type CompiledIndexVersion = Static<typeof CompiledIndexVersion>;
 
 export const CompileSettings = Type.Object({
-  /** Whose model compiles, and whose budget pays; null: nobody's. */
+  /** The agent whose model compiles and whose budget pays; null: none. */
   agent_id: Nullable(Uuid),
-  /** Null: only when an admin asks for it. */
+  /** Null: only on an admin's request. */
   every_hours: Nullable(Type.Integer({ minimum: 1, maximum: 720 })),
 });
 export type CompileSettings = Static<typeof CompileSettings>;
@@ -79,20 +79,20 @@ export type CompileSettings = Static<typeof CompileSettings>;
 export const CompiledIndex = Type.Object({
   settings: Type.Object({ ...CompileSettings.properties, next_at: Nullable(Timestamp) }),
   promoted: Nullable(CompiledIndexVersion),
-  /** For people; null for agents. */
+  /** Visible to people; null for agents. */
   draft: Nullable(CompiledIndexVersion),
   compiling: Nullable(CompiledIndexSummary),
   /** The latest ten, newest first. */
   history: Type.Array(CompiledIndexSummary),
-  /** Sources that no compilation has read as they are now. */
+  /** Sources that no compilation has read in their current version. */
   unread_sources: Type.Integer(),
 });
 export type CompiledIndex = Static<typeof CompiledIndex>;
 
-/** Which draft is meant: another one may have come meanwhile. */
+/** The version number identifies the draft: a newer one may have arrived in the meantime. */
 export const ChooseDraft = Type.Object({ version: Type.Integer({ minimum: 1 }) });
 
-/** What a model answers that is given a portion of sources. */
+/** A model's answer to a batch of sources. */
 export const CompiledBatch = Type.Object({
   statements: Type.Array(
     Type.Object({

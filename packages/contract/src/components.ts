@@ -1,4 +1,4 @@
-/** Schemas of the OpenAPI document: a shape that the contract exports is a component under its name, referred to elsewhere. */
+/** Schemas of the OpenAPI document: each shape exported by the contract becomes a named component that others refer to. */
 import type { TSchema } from 'typebox';
 import { ErrorBody } from './schema-kit.ts';
 
@@ -9,30 +9,30 @@ export class Components {
   readonly schemas: Json = {};
   readonly #names = new Map<unknown, string>([[ErrorBody, 'Error']]);
 
-  /** @param shapes by the names under which they are exported; what is no object with fields is none */
+  /** @param shapes by export name; anything that is not an object with fields is skipped */
   constructor(shapes: object) {
     for (const [name, shape] of Object.entries(shapes) as [string, unknown][])
       if (isShape(shape) && !this.#names.has(shape)) this.#names.set(shape, name);
   }
 
-  /** The schema as it stands in the document: named parts of it, and it itself, are references. */
+  /** The schema as it appears in the document: named shapes, including itself, become references. */
   refer(schema: unknown): unknown {
     const name = this.#names.get(schema);
     if (name === undefined) return this.#copy(schema);
     if (!(name in this.schemas)) {
-      // Before its parts are looked at: a shape may contain itself.
+      // Registered before its parts are visited: a shape may contain itself.
       this.schemas[name] = {};
       this.schemas[name] = this.#copy(schema);
     }
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  /** The schema itself, with references in it only. */
+  /** The schema itself inline, with references only inside it. */
   inline(schema: TSchema | object): Json {
     return this.#copy(schema) as Json;
   }
 
-  /** TypeBox schemas are JSON Schema, as OpenAPI 3.1 wants it; what the library hangs on beside is not enumerable. */
+  /** TypeBox schemas are JSON Schema as OpenAPI 3.1 expects it; the library's extra properties are not enumerable. */
   #copy(schema: unknown): unknown {
     if (Array.isArray(schema)) return schema.map((item) => this.refer(item));
     if (typeof schema !== 'object' || schema === null) return schema;

@@ -7,13 +7,13 @@ import { Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
 
 export const MAX_COUNCIL_ROUNDS = 5;
 export const DEFAULT_COUNCIL_ROUNDS = 2;
-/** Participants of one council. */
+/** Maximum number of participants. */
 export const MAX_COUNCIL_MEMBERS = 10;
 
 export const councilStatuses = ['running', 'completed', 'failed'] as const;
 export type CouncilStatus = (typeof councilStatuses)[number];
 
-/** What a turn is: an answer, a ranking of the answers, or the chair's conclusion. */
+/** A turn is an answer, a ranking of the answers, or the chair's conclusion. */
 export const councilTurnKinds = ['answer', 'ranking', 'conclusion'] as const;
 export type CouncilTurnKind = (typeof councilTurnKinds)[number];
 
@@ -21,21 +21,21 @@ export const CouncilParticipant = Type.Object({
   agent_id: Uuid,
   name: Type.String(),
   role: OneOf(agentRoles),
-  /** Writes the conclusion: the highest in the reporting tree that is still there. */
+  /** Writes the conclusion: the participant highest in the reporting tree who is still available. */
   is_chair: Type.Boolean(),
-  /** Why the council goes on without it; null for one that takes part. */
+  /** Why the council continues without this participant; null if it takes part. */
   left_out_reason: Nullable(Type.String()),
 });
 
 export const CouncilTurn = Type.Object({
   agent_id: Uuid,
-  /** Rounds of answers count from 1; the ranking and the conclusion come after the last of them. */
+  /** Rounds of answers are numbered from 1; the ranking and the conclusion follow the last one. */
   round: Type.Integer(),
   kind: OneOf(councilTurnKinds),
   body_markdown: Type.String(),
-  /** Whether it differs from the agent's answer before; true for the first. */
+  /** Whether it differs from the agent's previous answer; true for the first one. */
   is_revised: Type.Boolean(),
-  /** Of a ranking: the agents whose answers were ranked, the best first, the voter left out. */
+  /** For a ranking: the agents whose answers were ranked, best first, without the voter. */
   ranking: Nullable(Type.Array(Uuid)),
   run_id: Uuid,
   finished_at: Timestamp,
@@ -48,9 +48,9 @@ const outline = {
   issue_id: Uuid,
   question: Type.String(),
   status: OneOf(councilStatuses),
-  /** Rounds of answers that it has at most; fewer where nobody revises. */
+  /** Maximum number of answer rounds; fewer if no one revises. */
   rounds: Type.Integer(),
-  /** What is under way: `answer` with its round, `ranking`, `conclusion`. */
+  /** The current phase: `answer` with its round, `ranking`, `conclusion`. */
   phase: OneOf(councilTurnKinds),
   round: Type.Integer(),
   participants: Type.Array(CouncilParticipant),
@@ -62,23 +62,23 @@ const outline = {
   finished_at: Nullable(Timestamp),
 };
 
-/** Without what was said. */
+/** Without the turns' texts. */
 export const CouncilSummary = Type.Object(outline);
 export type CouncilSummary = Static<typeof CouncilSummary>;
 
 export const CouncilSession = Type.Object({
   ...outline,
-  /** In the order of rounds. */
+  /** In order of rounds. */
   turns: Type.Array(CouncilTurn),
-  /** The agents by the votes of the others, the best first; null before the ranking, and where there was none. */
+  /** The agents ranked by the others' votes, best first; null before the ranking or if there was none. */
   ranking: Nullable(Type.Array(Uuid)),
-  /** Markdown, with dissent by name. */
+  /** Markdown that attributes dissent by name. */
   conclusion: Nullable(Type.String()),
 });
 export type CouncilSession = Static<typeof CouncilSession>;
 
 export const ConveneCouncil = Type.Object({
-  /** Left out: the assignee, its manager, and up to three agents whose roles fit the question. */
+  /** Default: the assignee, its manager, and up to three agents whose roles fit the question. */
   agent_ids: Type.Optional(
     Type.Array(Uuid, { minItems: 2, maxItems: MAX_COUNCIL_MEMBERS, uniqueItems: true }),
   ),

@@ -22,7 +22,7 @@ export const DocumentRevision = Type.Object({
   revision_number: Type.Integer(),
   title: Type.String(),
   body: Type.String(),
-  /** Of a restore: the revision whose text it took. */
+  /** For a restore: the revision whose text was restored. */
   restored_from_revision_id: Nullable(Uuid),
   created_by_agent_id: Nullable(Uuid),
   created_by_user_id: Nullable(Uuid),

@@ -1,8 +1,8 @@
-/** What a company lets out (specification, Companies: set by people on a page, by no row of the API). */
+/** A company's outbound allow-list (specification, Companies: set by people on a page, not through the API). */
 import { Type, type Static } from 'typebox';
 import { Nullable, OneOf } from './schema-kit.ts';
 
-/** What asks to go out. `program`: of a run, a repository's set-up or a check, within its walls. */
+/** The kind of requester. `program`: a run's program, a repository's set-up or a check, inside its sandbox. */
 export const egressDoors = [
   'program',
   'model',
@@ -17,7 +17,7 @@ export type EgressDoor = (typeof egressDoors)[number];
 
 export const MOST_EGRESS_HOSTS = 200;
 
-/** A place and how often it was asked for in vain. */
+/** A refused destination and how often it was requested. */
 export const EgressRefusal = Type.Object({
   host: Type.String(),
   port: Type.Integer(),
@@ -26,19 +26,19 @@ export const EgressRefusal = Type.Object({
 });
 export type EgressRefusal = Static<typeof EgressRefusal>;
 
-/** Replaces the list. Null: there is none. */
+/** Replaces the list. Null: no list. */
 export const SetEgress = Type.Object({
   hosts: Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 300 }), { maxItems: MOST_EGRESS_HOSTS })),
-  /** The one that is replaced. */
+  /** Version of the list being replaced. */
   version: Type.Integer({ minimum: 0 }),
 });
 export type SetEgress = Static<typeof SetEgress>;
 
-/** Adds one host to the list, as it is by then. */
+/** Adds one host to the current list. */
 export const AddEgressHost = Type.Object({ host: Type.String({ minLength: 1, maxLength: 300 }) });
 
 export const CompanyEgress = Type.Object({
-  /** Null: no list, whatever the instance lets out. Empty: nothing but the service itself. */
+  /** Null: no list, so the instance's rules apply. Empty: nothing but the service itself. */
   hosts: Nullable(Type.Array(Type.String())),
   version: Type.Integer(),
 });

@@ -1,16 +1,16 @@
 /**
- * The endpoint table as tools for models (MCP): every act that a key of a company may do there by JSON. A tool is called
- * with one object, of which the row's path, query and body are made. What the row says of rights, scope and shapes holds.
+ * The endpoint table as tools for models (MCP): everything a company key can do there with JSON. A tool takes one object,
+ * which is split into the endpoint's path, query and body. The endpoint's rights, scope and shapes apply.
  */
 import { type TObject, type TSchema, Type } from 'typebox';
 import { type EndpointRow, pathParams } from './endpoint.ts';
 import { endpoints } from './endpoints.ts';
 import { JsonObject, Nullable } from './schema-kit.ts';
 
-/** Things that a tool may name in other words than by id: an identifier, a title, a slug, a name. */
+/** Entities that a tool argument may name by something other than an id: identifier, title, slug or name. */
 export type NamedThing = 'issue' | 'note' | 'skill' | 'routine' | 'agent';
 
-/** A parameter of the row's path, as an argument of the tool. */
+/** A path parameter of the endpoint, as an argument of the tool. */
 export interface PathArgument {
   param: string;
   argument: string;
@@ -23,17 +23,17 @@ export interface EndpointTool {
   title: string;
   row: EndpointRow;
   input: TObject;
-  /** Of the object that the tool answers; undefined where the row's answers have more than one shape. */
+  /** Shape of the tool's result; undefined if the endpoint's responses have more than one shape. */
   output: TSchema | undefined;
   path: readonly PathArgument[];
   query: readonly string[];
-  /** Fields of the body; null where the body is a free map, the argument `body`. */
+  /** Fields of the body; null if the body is a free-form map, passed as the argument `body`. */
   body: readonly string[] | null;
 }
 
 /**
- * The slices that are tools: singular and plural, as tools are called. What only people do is not among them, nor how a
- * company is set up: its members, keys, secrets, providers, webhooks, plugins, channels, servers.
+ * The slices that become tools, with the singular and plural used in tool names. Excluded is what only people do, and a
+ * company's set-up: members, keys, secrets, providers, webhooks, plugins, channels, servers.
  */
 const nouns: Readonly<Record<string, readonly [one: string, many: string]>> = {
   activity: ['activity', 'activity'],
@@ -130,7 +130,7 @@ const given: Readonly<Record<string, string>> = {
   'workspace-actions.merge': 'merge_pull_request',
 };
 
-/** Twice the same, or a key in passing. `agents.create` shows a first key to agents only, as by HTTP. */
+/** Duplicates, and endpoints that would expose a key. As over HTTP, `agents.create` shows a first key to agents only. */
 const leftOut = new Set(['runs.events-alias', 'inbox.get', 'peers.create']);
 const mayShowKey = new Set(['agents.create']);
 
@@ -203,7 +203,7 @@ function toolOf(row: EndpointRow): EndpointTool {
   };
 }
 
-/** @param optional the whole object may be left out, and then each of its fields */
+/** @param optional the whole object may be omitted, so each of its fields is optional */
 function fieldsOf(schema: TSchema | undefined, optional = false): Record<string, TSchema> {
   if (schema === undefined || !('properties' in schema)) return {};
   const { properties, required } = schema as TObject;
@@ -218,7 +218,7 @@ function fieldsOf(schema: TSchema | undefined, optional = false): Record<string,
 
 const next_cursor = Nullable(Type.String());
 
-/** MCP wants objects: a list stands in one, with the cursor of its next page. */
+/** MCP requires an object: a list is wrapped in one, along with the cursor for the next page. */
 function outputOf({ response, paged }: EndpointRow): TSchema | undefined {
   if (response === null) return Type.Object({ done: Type.Literal(true) });
   const { type } = response as { type?: unknown };
@@ -227,7 +227,7 @@ function outputOf({ response, paged }: EndpointRow): TSchema | undefined {
   return paged ? Type.Object({ ...(response as TObject).properties, next_cursor }) : response;
 }
 
-/** The object that a tool answers, of what its row does. */
+/** Wraps an endpoint's result in the object that the tool returns. */
 export function toolAnswer({ row }: EndpointTool, result: unknown, cursor: string | null): object {
   if (row.response === null || result === undefined) return { done: true };
   const page = row.paged && { next_cursor: cursor };
@@ -235,5 +235,5 @@ export function toolAnswer({ row }: EndpointTool, result: unknown, cursor: strin
   return typeof result === 'object' && result !== null ? { ...result, ...page } : { value: result };
 }
 
-/** In the order of the endpoint table. A name is 64 letters, digits and underscores at most, and there once. */
+/** In the order of the endpoint table. A name has at most 64 letters, digits and underscores, and is unique. */
 export const endpointTools: readonly EndpointTool[] = endpoints.filter(isTool).map(toolOf);

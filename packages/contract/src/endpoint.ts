@@ -6,11 +6,11 @@ import type { Static, TSchema } from 'typebox';
 import type { AgentPermission } from './actor.ts';
 import type { FlagName } from './settings.ts';
 
-/** Kinds of callers a row admits. `user` is a session; a row that says "bearer" in the specification takes the first three. */
+/** Kinds of callers that an endpoint admits. `user` is a session; "bearer" in the specification means the first three. */
 export type AuthKind = 'user' | 'agent' | 'board_user' | 'worker';
 export const BEARER: readonly AuthKind[] = ['user', 'agent', 'board_user'];
 
-/** Entities whose id in a path leads to a company: each has one loader in the web tier's scope registry. */
+/** Entities whose id in a path leads to a company: each has a loader in the web tier's scope registry. */
 export type ScopeEntity =
   | 'agent'
   | 'agent_key'
@@ -47,9 +47,10 @@ export type ScopeEntity =
   | 'alert';
 
 /**
- * Where the row's company comes from; the only mechanism of tenant isolation.
- * `company`: the path parameter itself. An entity: loaded by its id, absent or foreign alike is 404.
- * `self`: the calling agent. `worker`: the calling worker, of no company. `none`: no company (instance-wide, or the handler lists the caller's companies).
+ * Where the endpoint's company comes from; the only mechanism of tenant isolation.
+ * `company`: the path parameter itself. An entity: loaded by its id; missing and foreign ones are both 404.
+ * `self`: the calling agent. `worker`: the calling worker, which has no company. `none`: no company (instance-wide, or the
+ * handler lists the caller's companies).
  */
 export type Scope =
   | { readonly by: 'none' }
@@ -59,24 +60,24 @@ export type Scope =
   | {
       readonly by: ScopeEntity;
       readonly param: string;
-      /** Answers 403 instead of 404 for what the caller can't see (decisions 7.13: release). */
+      /** Responds with 403 instead of 404 if the caller can't see the entity (decisions 7.13: release). */
       readonly absent?: 'forbidden';
     };
 
-/** Least role. `instance_admin` refuses agents and keys; `none` is any authenticated caller that the scope admits. */
+/** Minimum role. `instance_admin` refuses agents and keys; `none` is any authenticated caller that the scope admits. */
 export type LeastRole = 'none' | 'viewer' | 'member' | 'admin' | 'instance_admin';
 
-/** Which files a multipart row takes, and what becomes of them before its handler is called. */
+/** Which files a multipart endpoint accepts, and what happens to them before its handler is called. */
 export interface FileRule {
-  /** Name of their parts; `*`: any. A file of another name is refused. */
+  /** Name of the file parts; `*`: any. Files under another name are rejected. */
   readonly field: string;
-  /** Streamed into the storage under a new key in this folder, or, where they are small, kept in memory. */
+  /** Streamed to storage under a new key in this folder, or kept in memory if small. */
   readonly into: { readonly folder: string; readonly under?: 'subject' } | 'memory';
-  /** SERVICE_ATTACHMENT_MAX_*; or one file, of SERVICE_MAX_UPLOAD_SIZE or so many bytes. */
+  /** SERVICE_ATTACHMENT_MAX_*; or a single file, limited by SERVICE_MAX_UPLOAD_SIZE or this many bytes. */
   readonly limit: 'attachments' | 'upload' | number;
-  /** Without one the answer is 400. */
+  /** Without a file the response is 400. */
   readonly required: boolean;
-  /** A file that the storage does not take is handed over with its error, instead of failing the request. */
+  /** A file that could not be stored is passed to the handler with its error instead of failing the request. */
   readonly tolerant?: true;
 }
 
@@ -86,59 +87,59 @@ export interface EndpointRow {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** `/api/issues/{issueId}`. */
   readonly path: string;
-  /** Empty: public, no credentials looked at. */
+  /** Empty: public; credentials are ignored. */
   readonly auth: readonly AuthKind[];
   readonly role: LeastRole;
   readonly scope: Scope;
-  /** Needed by agents only; others are bounded by their role. */
+  /** Required of agents only; others are limited by their role. */
   readonly permission?: AgentPermission;
-  /** Refuses agents, whatever their permissions (specification, Authentication 5). */
+  /** Refuses agents regardless of permissions (specification, Authentication 5). */
   readonly people_only?: true;
   readonly query?: TSchema;
   readonly body?: TSchema;
-  /** The body may be left out altogether. */
+  /** The body may be omitted. */
   readonly body_optional?: boolean;
   /**
-   * How the body comes; JSON where nothing is said. Text fields of a multipart body are validated by `body`. `raw`: the
-   * bytes as they were sent, 1 MiB at most unless `max_bytes` says more, whatever they are said to be.
+   * Format of the body; JSON by default. Text fields of a multipart body are validated by `body`. `raw`: the bytes as sent,
+   * regardless of their content type, at most 1 MiB unless `max_bytes` says otherwise.
    */
   readonly body_kind?: 'multipart' | 'json_or_multipart' | 'raw';
-  /** Of raw bodies. */
+  /** For raw bodies. */
   readonly max_bytes?: number;
-  /** Of multipart bodies. */
+  /** For multipart bodies. */
   readonly files?: FileRule;
   /** Null: 204 without a body. */
   readonly response: TSchema | null;
   readonly status: 200 | 201 | 204;
-  /** Other success statuses that the handler may answer with, by the specification. */
+  /** Other success statuses that the handler may respond with, according to the specification. */
   readonly also?: readonly number[];
-  /** `write`: one transaction around the handler. `none`: plain reads, or a handler that streams or awaits. */
+  /** `write`: one transaction around the handler. `none`: plain reads, or a handler that streams or waits. */
   readonly tx: 'write' | 'none';
-  /** Field in which an answer may show a secret: `Idempotency-Key` keeps no such answer (decisions 8.5, 10.5). */
+  /** Field of the response that may contain a secret: such responses are not stored for `Idempotency-Key` (decisions 8.5, 10.5). */
   readonly issues_secret?: string;
-  /** The handler answers by itself (SSE, bytes, text): no response schema, no `Idempotency-Key`. `bytes` have a HEAD. */
+  /** The handler writes the response itself (SSE, bytes, text): no response schema, no `Idempotency-Key`. `bytes` support HEAD. */
   readonly streams?: true | 'bytes';
-  /** Open to a session whose user must set up a second factor first. */
+  /** Allowed in a session whose user must set up a second factor first. */
   readonly while_enrolling?: true;
-  /** The path is a page's too: the row answers whoever asks for JSON rather than HTML. GET only. */
+  /** The path is also a page: the endpoint responds when JSON is preferred over HTML. GET only. */
   readonly negotiated?: true;
   /** The list is paged: `X-Next-Cursor` and `Link` headers. */
   readonly paged?: true;
-  /** A feature that may be switched off: the row then answers 404, to everybody (decisions 10.1). */
+  /** A feature flag: while it is off, the endpoint is 404 for everyone (decisions 10.1). */
   readonly feature?: FlagName;
-  /** Changes something and answers all the same on an instance without a license (decisions 1). */
+  /** Allowed on an instance without a license although it changes something (decisions 1). */
   readonly while_read_only?: true;
   /**
-   * What an error looks like; `{"error"}` where nothing is said. `json_rpc`: an error object with the request's id.
-   * `sse`: `{"error"}` too until the stream is open, an `error` event from then on.
+   * Format of errors; `{"error"}` by default. `json_rpc`: an error object with the request's id.
+   * `sse`: also `{"error"}` until the stream is open, then an `error` event.
    */
   readonly errors?: 'json_rpc' | 'sse';
-  /** A body that the row takes as it stands, but for ids: OpenAPI and the docs show it. Made from the schema where absent. */
+  /** A body that the endpoint accepts as is, apart from ids, shown in OpenAPI and docs. By default derived from the schema. */
   readonly example?: unknown;
   readonly doc: string;
 }
 
-/** Keeps the literal types of a row, so that its handler knows query and body. */
+/** Preserves the literal types of an endpoint, so that its handler knows the types of query and body. */
 export const endpoint = <const R extends EndpointRow>(row: R): R => row;
 
 export type QueryOf<R extends EndpointRow> = R['query'] extends TSchema
@@ -151,16 +152,16 @@ export type BodyOf<R extends EndpointRow> = R['body'] extends TSchema
   : R['body_kind'] extends 'raw'
     ? Uint8Array
     : undefined;
-/** Undefined where the row may also answer without a body. */
+/** Includes undefined if the endpoint may also respond without a body. */
 export type ResponseOf<R extends EndpointRow> = R['response'] extends TSchema
   ? | Static<R['response']>
     | (R['also'] extends readonly (infer S)[] ? (S extends 204 | 304 ? undefined : never) : never)
   : void;
 
-/** Names of the path's parameters, in order. `{path*}` at its end takes all that is left, with its slashes. */
+/** Names of the path's parameters, in order. A trailing `{path*}` matches the rest, including slashes. */
 export function pathParams(path: string): string[] {
   return [...path.matchAll(PATH_PARAM)].map((match) => match[1]!);
 }
 
-/** A parameter in a row's path; its name, without the star, is the first group. */
+/** Matches a parameter in an endpoint's path; the first group is its name without the star. */
 export const PATH_PARAM = /\{([^}*]+)\*?\}/g;

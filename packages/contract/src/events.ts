@@ -1,4 +1,4 @@
-/** The event table: names of the live stream, with the dotted form that plugins subscribe to (decisions 4). */
+/** The event table: live stream names and the dotted types that plugins subscribe to (decisions 4). */
 import { Type, type Static, type TSchema } from 'typebox';
 import { Agent } from './agents.ts';
 import { ApprovalSummary } from './approvals.ts';
@@ -20,15 +20,15 @@ import { WorkerUpdated } from './workers.ts';
 
 interface EventRow {
   readonly data: TSchema;
-  /** What the event is about, from its data: a stream that asked for topics gets it by one of these. */
+  /** What the event is about, derived from its data: a stream with topics gets it if one of these matches. */
   readonly topics: (data: never) => Topic[];
-  /** Dotted type for plugins; null where plugins do not see it. */
+  /** Dotted type for plugins; null if plugins don't get it. */
   readonly plugin_type: string | null;
-  /** Name on the live stream where it is not the event's own; null where it is not sent there. */
+  /** Name on the live stream if different from the event's; null if it is not sent there. */
   readonly live?: string | null;
-  /** Sent to the company's admins only; one without a company goes to instance admins anyway. */
+  /** Sent only to the company's admins; events without a company go to instance admins in any case. */
   readonly admins_only?: true;
-  /** From its data, the one user who may see it; null: everyone who may see the company. */
+  /** From its data, the only user who may see it; null: everyone who can see the company. */
   readonly private_to?: (data: never) => string | null;
   readonly doc: string;
 }
@@ -39,7 +39,7 @@ export type AgentSummary = Static<typeof AgentSummary>;
 
 /** A message to admins (specification, Events and observability 7). */
 export const Notification = Type.Object({
-  /** `budget`, `backup` …: what it is about. */
+  /** Its subject: `budget`, `backup` … */
   topic: Type.String(),
   level: OneOf(['info', 'warning', 'error']),
   message: Type.String(),
@@ -204,22 +204,22 @@ export const eventTable = {
 const rowOf = (type: string): EventRow | undefined =>
   Object.hasOwn(eventTable, type) ? eventTable[type as EventType] : undefined;
 
-/** Whether live streams of others than admins leave the event out. */
+/** Whether the event is withheld from live streams of non-admins. */
 export const adminsOnly = (type: string): boolean => rowOf(type)?.admins_only === true;
 
-/** The one user whom the event is for; null: everyone who may see its company. */
+/** The only user who may see the event; null: everyone who can see its company. */
 export function privateTo(type: string, data: unknown): string | null {
   const owner = rowOf(type)?.private_to as ((data: unknown) => string | null) | undefined;
   return owner?.(data) ?? null;
 }
 
-/** The event's name on the live stream; null for what is not sent there. */
+/** The event's name on the live stream; null if it is not sent there. */
 export function liveName(type: string): string | null {
   const name = rowOf(type)?.live;
   return name === undefined ? type : name;
 }
 
-/** @param data as it was published under this type */
+/** @param data as published under this type */
 export function topicsOf(type: string, data: unknown): Topic[] {
   const topics = rowOf(type)?.topics as ((data: unknown) => Topic[]) | undefined;
   return topics?.(data) ?? [];
@@ -228,7 +228,7 @@ export function topicsOf(type: string, data: unknown): Topic[] {
 export type EventType = keyof typeof eventTable;
 export type EventData<T extends EventType> = Static<(typeof eventTable)[T]['data']>;
 
-/** One sequenced event, as `data:` of a frame carries it. */
+/** One sequenced event, as in the `data:` of a frame. */
 export const LiveEvent = Type.Object({
   id: Uuid,
   type: Type.String(),

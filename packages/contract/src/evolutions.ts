@@ -1,11 +1,11 @@
-/** Prompt evolution (decisions 3): an agent's prompt is improved on its own finished work. Each step is a run. */
+/** Prompt evolution (decisions 3): improving an agent's prompt on its own finished work. Each step is a run. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
 
-/** Finished issues that candidates are compared on and never learn from; fewer say nothing. */
+/** Minimum number of finished issues held out for comparing candidates; with fewer the result is meaningless. */
 export const LEAST_HELD_OUT = 10;
-/** Finished issues whose rollouts the reflection reads at once. */
+/** Number of finished issues whose rollouts one reflection reads. */
 export const MINIBATCH = 3;
 
 export const DEFAULT_ROLLOUTS = 80;
@@ -14,31 +14,31 @@ export const DEFAULT_EVOLUTION_USD = 5;
 export const evolutionStatuses = ['running', 'completed', 'failed', 'cancelled'] as const;
 export type EvolutionStatus = (typeof evolutionStatuses)[number];
 
-/** `rollout`: the candidate's prompt meets an issue, without effect. `judge`: what came of it is scored. `reflect`: a new prompt. */
+/** `rollout`: the candidate works an issue without effect. `judge`: the result is scored. `reflect`: a new prompt is written. */
 export const evolutionStepKinds = ['rollout', 'judge', 'reflect'] as const;
 export type EvolutionStepKind = (typeof evolutionStepKinds)[number];
 
 /**
- * `proposed`: being written. `trial`: tried on the issues that it was written for. `scoring`: better there, now on the
- * held-out ones. `scored`, `rejected`: done.
+ * `proposed`: being written. `trial`: tried on the issues it was written for. `scoring`: better there, now on the held-out
+ * issues. `scored`, `rejected`: final.
  */
 export const candidateStatuses = ['proposed', 'trial', 'scoring', 'scored', 'rejected'] as const;
 export type CandidateStatus = (typeof candidateStatuses)[number];
 
-/** What became of a version that was activated by itself. */
+/** Outcome of watching a version that was activated automatically. */
 export const watchStates = ['watching', 'kept', 'rolled_back', 'superseded'] as const;
 export type WatchState = (typeof watchStates)[number];
 
 const candidate = {
-  /** 0 is the prompt that it began with. */
+  /** 0 is the initial prompt. */
   number: Type.Integer(),
   parent_number: Nullable(Type.Integer()),
   status: OneOf(candidateStatuses),
   /** Mean over the held-out issues, 0 to 1; null unless `scored`. */
   score: Nullable(Type.Number()),
-  /** Mean cost of a rollout there, in USD. */
+  /** Mean cost of a held-out rollout, in USD. */
   cost_usd: Nullable(Type.Number()),
-  /** No other one is both better and cheaper. */
+  /** On the Pareto front: no other candidate is both better and cheaper. */
   on_front: Type.Boolean(),
 };
 
@@ -48,24 +48,24 @@ const outline = {
   agent_id: Uuid,
   status: OneOf(evolutionStatuses),
   base_version_number: Type.Integer(),
-  /** The version that the winner became; null while it runs, and where nothing was better than the beginning. */
+  /** The version created from the winner; null while running, and if nothing beat the initial prompt. */
   version_number: Nullable(Type.Integer()),
   winner_number: Nullable(Type.Integer()),
   candidates: Type.Array(Type.Object(candidate)),
   max_rollouts: Type.Integer(),
-  /** Rollouts made so far. */
+  /** Rollouts so far. */
   rollouts: Type.Integer(),
   max_cost_usd: Type.Number(),
-  /** What all of its steps have cost so far. */
+  /** Cost of all steps so far. */
   spent_usd: Type.Number(),
-  /** Why it failed, or stopped before its limits. */
+  /** Why it failed or stopped before its limits. */
   error: Nullable(Type.String()),
-  /** What holds it up at the moment. */
+  /** Why it is currently not progressing. */
   waiting_reason: Nullable(Type.String()),
-  /** When the winner became the agent's prompt by itself. */
+  /** When the winner automatically became the agent's prompt. */
   promoted_at: Nullable(Timestamp),
   watch: Nullable(OneOf(watchStates)),
-  /** The outcome of the comparison after the promotion, in words. */
+  /** Result of the comparison after the promotion, in words. */
   watch_note: Nullable(Type.String()),
   started_by_agent_id: Nullable(Uuid),
   started_by_user_id: Nullable(Uuid),
@@ -81,7 +81,7 @@ export const EvolutionCandidate = Type.Object({
   ...candidate,
   /** Null while it is being written. */
   system_prompt: Nullable(Type.String()),
-  /** What the reflection wanted to mend. */
+  /** What the reflection tried to improve. */
   reason: Nullable(Type.String()),
 });
 export type EvolutionCandidate = Static<typeof EvolutionCandidate>;
@@ -96,9 +96,9 @@ export const EvolutionInstance = Type.Object({
     Type.Object({
       candidate_number: Type.Integer(),
       score: Type.Number(),
-      /** What the judge says. */
+      /** The judge's feedback. */
       feedback: Nullable(Type.String()),
-      /** Of the rollout. */
+      /** The rollout's run. */
       run_id: Uuid,
     }),
   ),
@@ -113,14 +113,14 @@ export const PromptEvolution = Type.Object({
 export type PromptEvolution = Static<typeof PromptEvolution>;
 
 export const EvolvePrompt = Type.Object({
-  /** Rollouts that it may make, on all issues and for all candidates together. */
+  /** Maximum number of rollouts, over all issues and candidates. */
   max_rollouts: Type.Optional(Type.Integer({ minimum: 30, maximum: 300 })),
-  /** It ends when its steps have cost so much; budgets hold besides. */
+  /** Ends once its steps have cost this much; budgets apply as well. */
   max_cost_usd: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1000 })),
 });
 export type EvolvePrompt = Static<typeof EvolvePrompt>;
 
-/** What a judge answers: each point of the rubric from 0 to 4. */
+/** A judge's answer: each point of the rubric from 0 to 4. */
 export const rubricPoints = ['task', 'soundness', 'action', 'lessons', 'clarity'] as const;
 const points = Type.Integer({ minimum: 0, maximum: 4 });
 export const Judgement = Type.Object({
@@ -133,7 +133,7 @@ export const Judgement = Type.Object({
 });
 export type Judgement = Static<typeof Judgement>;
 
-/** What a reflection answers. */
+/** A reflection's answer. */
 export const Reflection = Type.Object({
   reason: Type.String({ minLength: 1, maxLength: 20_000 }),
   system_prompt: Type.String({ minLength: 20, maxLength: 20_000, pattern: '\\S' }),

@@ -1,6 +1,6 @@
 /**
- * Examples of bodies and answers. A row's own `example` is its body; all else is made from the shapes, with values that
- * tell something. A test holds each against its schema.
+ * Example bodies and responses. An endpoint's own `example` is its body; everything else is generated from the shapes, with
+ * meaningful values. A test validates each against its schema.
  */
 import type { EndpointRow } from './endpoint.ts';
 import { EXAMPLE_ID } from './example-id.ts';
@@ -9,7 +9,7 @@ type Schema = Readonly<Record<string, unknown>>;
 
 const INSTANT = '2026-03-14T09:26:53.589Z';
 
-/** By the name of a field, where its schema lets the value pass. */
+/** By field name, used wherever the field's schema accepts the value. */
 const values: Readonly<Record<string, unknown>> = {
   action: 'issue.created',
   adapter_type: 'llm',
@@ -44,7 +44,7 @@ const values: Readonly<Record<string, unknown>> = {
   url: 'https://example.com/hook',
 };
 
-/** A value that the schema takes; of several variants the first that is not null. */
+/** A value that the schema accepts; of several variants, the first that is not null. */
 function exampleOf(shape: object, field = ''): unknown {
   const schema = shape as Schema;
   const variants = schema.anyOf as Schema[] | undefined;
@@ -95,12 +95,12 @@ function numberOf({ minimum = 0, maximum = Infinity }: Schema, field: string): n
   return Math.min(Math.max(wanted, Number(minimum)), Number(maximum));
 }
 
-/** Undefined where the row takes no body, or none that is JSON. */
+/** Undefined if the endpoint takes no body, or not a JSON one. */
 export function exampleBody({ body, body_kind, example }: EndpointRow): unknown {
   if (body === undefined || body_kind === 'multipart') return undefined;
   return example ?? exampleOf(body);
 }
 
-/** Undefined where the answer is no JSON. */
+/** Undefined if the response is not JSON. */
 export const exampleAnswer = ({ response }: EndpointRow): unknown =>
   response === null ? undefined : exampleOf(response);

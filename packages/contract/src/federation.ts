@@ -1,17 +1,17 @@
-/** Peers: others whose agents a company's own may call by the agent-to-agent protocol (specification, A2A peer). */
+/** Peers: external services whose agents can be called over the agent-to-agent protocol (specification, A2A peer). */
 import { Type, type Static } from 'typebox';
 import { taskStates } from './a2a.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import { deliveryStatuses } from './webhooks.ts';
 import { Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
 
-/** An agent on a peer's card. */
+/** An agent listed on a peer's card. */
 export const PeerAgent = Type.Object({
   id: Type.String(),
   name: Type.String(),
   description: Type.String(),
   url: Type.String(),
-  /** In which dialect it is called. */
+  /** The dialect used for calling it. */
   protocol_version: OneOf(['0.3', '1.0']),
   skills: Type.Array(Type.String()),
 });
@@ -34,9 +34,9 @@ export const Peer = Type.Object({
   last_fetch_error: Nullable(Type.String()),
   status: OneOf(peerStatuses),
   enabled: Type.Boolean(),
-  /** Of its card, as it was fetched last. */
+  /** From the most recently fetched card. */
   agents: PeerAgents,
-  /** Calls since it was added, and how many of them failed. */
+  /** Calls since the peer was added, and how many of them failed. */
   calls: Type.Integer(),
   errors: Type.Integer(),
   last_call_at: Nullable(Timestamp),
@@ -46,34 +46,34 @@ export const Peer = Type.Object({
 });
 export type Peer = Static<typeof Peer>;
 
-/** Work that was given to an agent of the peer. */
+/** Work delegated to an agent of the peer. */
 export const PeerDelegation = Type.Object({
-  /** That follows the task there; null where it is in the trash. */
+  /** The issue that tracks the remote task; null if it is in the trash. */
   issue_id: Nullable(Uuid),
   identifier: Nullable(Type.String()),
   title: Nullable(Type.String()),
   remote_agent: Type.String(),
-  /** Of the task, as the peer said last. */
+  /** State of the task as last reported by the peer. */
   state: OneOf(taskStates),
-  /** False: it is over, or was given up. */
+  /** False: finished, or given up. */
   followed: Type.Boolean(),
-  /** Steps in a row that came to nothing, and why the last one did. */
+  /** Consecutive failures, and the reason of the last one. */
   failures: Type.Integer(),
   error: Nullable(Type.String()),
-  /** As the peer says so far; null: it says nothing. */
+  /** Reported by the peer so far; null: not reported. */
   cost_usd: Nullable(Type.Number()),
   created_at: Timestamp,
   changed_at: Timestamp,
 });
 export type PeerDelegation = Static<typeof PeerDelegation>;
 
-/** A call of an agent of the peer. */
+/** A call to an agent of the peer. */
 export const PeerCall = Type.Object({
   id: Uuid,
   issue_id: Nullable(Uuid),
   identifier: Nullable(Type.String()),
   remote_agent: Type.String(),
-  /** In the dialect that it was called in. */
+  /** In the dialect of the call. */
   method: Type.String(),
   ok: Type.Boolean(),
   error: Nullable(Type.String()),
@@ -83,21 +83,21 @@ export const PeerCall = Type.Object({
 export type PeerCall = Static<typeof PeerCall>;
 
 const fields = {
-  /** Agents name it before a colon: `label:Agent`. */
+  /** Agents use it before a colon: `label:Agent`. */
   label: Type.String({ minLength: 1, maxLength: 60, pattern: '^[\\p{L}\\p{N}][\\p{L}\\p{N} ._-]*$' }),
-  /** Of a card, or of the place below which `/.well-known/agent-card.json` lies. */
+  /** URL of a card, or the base URL below which `/.well-known/agent-card.json` is served. */
   url: Type.String({ minLength: 1, maxLength: 2000 }),
 };
 const options = {
   timeout_seconds: Type.Integer({ minimum: 1, maximum: 600 }),
   rate_limit_rpm: Type.Integer({ minimum: 1, maximum: 10_000 }),
   refresh_interval_seconds: Type.Integer({ minimum: 30, maximum: 604_800 }),
-  /** How much better than one of the company an agent of the peer has to fit: 0, no matter; 1, ours at any rate. */
+  /** How much better than a local agent a peer's agent must match: 0 means no preference; 1 always prefers local ones. */
   local_preference_bias: Type.Number({ minimum: 0, maximum: 1 }),
 };
 const api_key = Type.String({ minLength: 1, maxLength: 4000, pattern: '^[\\x21-\\x7e]+$', writeOnly: true });
 
-/** As agents ask for one: a key is an admin's to give. */
+/** What an agent may request: the key is for an admin to supply. */
 export const InstallPeer = Type.Object({ ...fields, ...Type.Partial(Type.Object(options)).properties });
 export type InstallPeer = Static<typeof InstallPeer>;
 
@@ -224,16 +224,16 @@ export const federationEndpoints = {
   }),
 };
 
-/** A push notification of a task that was sent, waits to be, or could not be. */
+/** A push notification for a task: sent, waiting or failed. */
 export const PushDelivery = Type.Object({
   id: Uuid,
-  /** The task: the issue that a client is told of. */
+  /** The task: the issue that the client is notified about. */
   issue_id: Uuid,
-  /** The client's name for where it wants to be told. */
+  /** The client's id for the push configuration. */
   config_id: Type.String(),
-  /** Of the URL the host only: the rest may hold tokens. */
+  /** Only the host of the URL: the rest may contain tokens. */
   host: Type.String(),
-  /** False: nothing is sent there any more, unless one is sent again by hand. */
+  /** False: nothing more is sent there, except when resent by hand. */
   enabled: Type.Boolean(),
   status: OneOf(deliveryStatuses),
   attempts: Type.Integer(),
@@ -274,7 +274,7 @@ export const pushEndpoints = {
   }),
 };
 
-/** Awaited by the refresh. */
+/** Awaited by a refresh. */
 export const federationCommands = {
   'refresh-peer': {
     payload: Type.Object({ peer_id: Uuid }),

@@ -1,4 +1,4 @@
-// Code fences as CommonMark has them: three or more backticks or tildes, indented by at most three spaces.
+// Code fences as in CommonMark: three or more backticks or tildes, indented by at most three spaces.
 
 export interface Fence {
   char: '`' | '~';
@@ -16,7 +16,7 @@ function indentOf(line: string): number {
   return runOf(line, 0, ' ');
 }
 
-/** The fence that this line opens, or null. A backtick fence has no backtick in its info string. */
+/** The fence that this line opens, or null. A backtick fence can't have backticks in its info string. */
 export function openingFence(line: string): Fence | null {
   const indent = indentOf(line);
   const char = line[indent];
@@ -33,7 +33,7 @@ export function closesFence(line: string, fence: Fence): boolean {
   return length >= fence.length && line.slice(indent + length).trim() === '';
 }
 
-/** A line of a fenced block without the indentation of its opening fence. */
+/** A line of a fenced block, with the opening fence's indentation removed. */
 export function dedent(line: string, fence: Fence): string {
   return line.slice(Math.min(indentOf(line), fence.indent));
 }

@@ -1,4 +1,4 @@
-/** How a company and its agents do, in figures that charts are made of. */
+/** Statistics of a company and its agents, as used by charts. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
@@ -10,24 +10,24 @@ export const DayFigures = Type.Object({
   runs: Type.Integer(),
   succeeded: Type.Integer(),
   failed: Type.Integer(),
-  /** Issues that are done, by the day of their last change. */
+  /** Done issues, by the day of their last change. */
   issues_done: Type.Integer(),
   cost_usd: Type.Number(),
 });
 export type DayFigures = Static<typeof DayFigures>;
 
-/** Of the agent's newest twenty runs. */
+/** Over the agent's latest twenty runs. */
 export const AgentFigures = Type.Object({
   agent_id: Uuid,
   last_run_id: Nullable(Uuid),
   last_run_at: Nullable(Timestamp),
   last_status: Nullable(OneOf(runStatuses)),
-  /** That succeeded or failed, and that succeeded. */
+  /** Runs that succeeded or failed, and those that succeeded. */
   ended: Type.Integer(),
   succeeded: Type.Integer(),
-  /** The oldest first. */
+  /** Oldest first. */
   runs: Type.Array(Type.Object({ status: OneOf(runStatuses), cost_usd: Type.Number() })),
-  /** What it works on. */
+  /** The issue it is working on. */
   current_issue: Nullable(Type.Object({ id: Uuid, identifier: Type.String(), title: Type.String() })),
 });
 export type AgentFigures = Static<typeof AgentFigures>;

@@ -1,4 +1,4 @@
-/** Goals: why the work is done, as a tree (decisions 3, Goals). */
+/** Goals: the reasons behind the work, as a tree (decisions 3, Goals). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { ListByStatus } from './projects.ts';

@@ -1,4 +1,4 @@
-/** Rows of the identity slice (specification, Identity and users; Instance administration, roles). */
+/** Endpoints of the identity slice (specification, Identity and users; Instance administration, roles). */
 import { Type } from 'typebox';
 import { Preferences } from './actor.ts';
 import { BEARER, endpoint } from './endpoint.ts';

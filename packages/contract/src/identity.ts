@@ -1,4 +1,4 @@
-/** Users, their own record and their instance roles (specification, Identity and users; Instance administration). */
+/** Users, their own profile and their instance roles (specification, Identity and users; Instance administration). */
 import { Type, type Static } from 'typebox';
 import { densities, instanceRoles, Language, themes } from './actor.ts';
 import { Name, Nullable, OneOf, Patch, Timestamp, Uuid } from './schema-kit.ts';
@@ -17,11 +17,11 @@ export const Me = Type.Object({
 });
 export type Me = Static<typeof Me>;
 
-/** What `PATCH /api/me` answers. */
+/** Response of `PATCH /api/me`. */
 export const MyProfile = Type.Pick(Me, ['id', 'email', 'display_name', 'instance_role']);
 export type MyProfile = Static<typeof MyProfile>;
 
-/** A user as instance admins see it; the password hash is in no answer. */
+/** A user as seen by instance admins; no response contains the password hash. */
 export const User = Type.Object({
   ...Me.properties,
   updated_at: Timestamp,
@@ -39,7 +39,7 @@ export const UserRole = Type.Object({
 });
 export type UserRole = Static<typeof UserRole>;
 
-/** Null takes a preference back. */
+/** Null resets a preference. */
 export const UpdatePreferences = Patch({
   theme: Nullable(OneOf(themes)),
   density: Nullable(OneOf(densities)),
@@ -52,7 +52,7 @@ const CurrentPassword = Type.String({ minLength: 1, maxLength: 1024, writeOnly: 
 export const UpdateMe = Patch({
   email: Email,
   display_name: Name,
-  /** Needed for a new address where the sign-in is not fresh. */
+  /** Required for a new address unless the sign-in is recent. */
   current_password: CurrentPassword,
 });
 export type UpdateMe = Static<typeof UpdateMe>;
@@ -76,7 +76,7 @@ export type UpdateUser = Static<typeof UpdateUser>;
 export const ResetPassword = Type.Object({ new_password: Password });
 export const ChangeInstanceRole = Type.Object({ role: OneOf(instanceRoles) });
 
-/** Form bodies of the pages: `POST /login`, the first-run `POST /setup`, and `POST /invites/{token}` of a newcomer. */
+/** Form bodies of the pages: `POST /login`, the first-run `POST /setup`, and a new user's `POST /invites/{token}`. */
 export const LoginForm = Type.Object({
   email: Type.String({ minLength: 1, maxLength: 320 }),
   password: Type.String({ minLength: 1, maxLength: 1024 }),
@@ -93,15 +93,15 @@ export const NewcomerForm = Type.Object({
   password: Password,
 });
 
-/** Who signs in, by a provider's word: bounded, since it becomes rows (OpenID Connect Core, section 2: `sub`). */
+/** The identity a provider vouches for; bounded, since it is stored (OpenID Connect Core, section 2: `sub`). */
 export const ProviderAccount = Type.Object({
   issuer: Type.String({ minLength: 1, maxLength: 2000, pattern: '^[^\\u0000]*$' }),
   subject: Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' }),
 });
-/** Somebody who becomes a user by a provider's word: held to what holds for anybody. */
+/** A new user vouched for by a provider, under the same rules as any other. */
 export const ProviderNewcomer = Type.Object({ email: Email, display_name: Name });
 
-/** What is read of GitHub's API at a sign-in. */
+/** The parts of GitHub's API used at sign-in. */
 export const GithubUser = Type.Object({
   id: Type.Integer(),
   login: Type.String(),

@@ -1,4 +1,4 @@
-/** What waits for somebody (specification, Agents: inbox-lite; decisions 3, Inbox; 7.15). */
+/** What is waiting for someone (specification, Agents: inbox-lite; decisions 3, Inbox; 7.15). */
 import { Type, type Static } from 'typebox';
 import { Approval } from './approvals.ts';
 import { BudgetIncident } from './budgets.ts';
@@ -7,28 +7,28 @@ import { IssueSummary } from './issues.ts';
 import { Wakeup } from './runs.ts';
 import { Timestamp, Uuid } from './schema-kit.ts';
 
-/** Of what a reader put off; nobody else hears of it. */
+/** A reader's snooze has changed; sent to no one else. */
 export const InboxChanged = Type.Object({ issue_id: Uuid, reader_id: Uuid });
 export type InboxChanged = Static<typeof InboxChanged>;
 
-/** An issue that the reader has put off. */
+/** An issue that the reader has snoozed. */
 export const SnoozedIssue = Type.Object({ ...IssueSummary.properties, snoozed_until: Timestamp });
 export type SnoozedIssue = Static<typeof SnoozedIssue>;
 
-/** Ninety days: what is put off for longer is forgotten rather than put off. */
+/** Ninety days: anything snoozed for longer would be forgotten. */
 const LONGEST_SNOOZE_MIN = 90 * 24 * 60;
 
 export const Inbox = Type.Object({
   unread_issues: Type.Array(IssueSummary),
-  /** Pending ones. */
+  /** Pending approvals. */
   approvals: Type.Array(Approval),
-  /** Issues whose agent has asked the humans something. */
+  /** Issues whose agent has asked the people a question. */
   awaiting_input: Type.Array(IssueSummary),
-  /** Issues on which agents went round in circles. */
+  /** Issues on which agents were going in circles. */
   needs_attention: Type.Array(IssueSummary),
-  /** Open ones. */
+  /** Open incidents. */
   budget_incidents: Type.Array(BudgetIncident),
-  /** What the caller has put off and nothing has happened to since; it is in none of the lists above. */
+  /** Snoozed by the caller and unchanged since; not included in any of the lists above. */
   snoozed_issues: Type.Array(SnoozedIssue),
 });
 export type Inbox = Static<typeof Inbox>;

@@ -1,4 +1,4 @@
-/** Ways into a company: invites, join requests, and the keys of integrations (decisions 3, Board-user keys; 7.3). */
+/** Ways into a company: invites, join requests, and keys for integrations (decisions 3, Board-user keys; 7.3). */
 import { Type, type Static } from 'typebox';
 import { companyRoles } from './actor.ts';
 import { Membership } from './companies.ts';
@@ -10,7 +10,7 @@ import { KeyDays, Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-k
 export const Invite = Type.Object({
   id: Uuid,
   company_id: Uuid,
-  /** Shown to admins of the company only; without an encryption key at the creation alone. */
+  /** Shown to the company's admins only; without an encryption key only in the creation's response. */
   token: Nullable(Type.String()),
   role: OneOf(companyRoles),
   created_by: Nullable(Uuid),
@@ -42,19 +42,19 @@ export const BoardUserKey = Type.Object({
   label: Nullable(Type.String()),
   created_at: Timestamp,
   last_used_at: Nullable(Timestamp),
-  /** Null: good until it is revoked. */
+  /** Null: valid until revoked. */
   expires_at: Nullable(Timestamp),
 });
 export type BoardUserKey = Static<typeof BoardUserKey>;
-/** The creation's answer: the only time that the key is shown. */
+/** The response to creating a key, and the only one that contains it. */
 export const NewBoardUserKey = Type.Object({ ...BoardUserKey.properties, raw_key: Type.String() });
 export type NewBoardUserKey = Static<typeof NewBoardUserKey>;
 
 export const CreateInvite = Type.Object({
   role: OneOf(companyRoles),
-  /** Ten years at most. */
+  /** At most ten years. */
   expires_in_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 87_600 })),
-  /** Gets the link by mail; 409 where no mail server is set up. */
+  /** Address that the link is mailed to; 409 if no mail server is configured. */
   email: Type.Optional(Nullable(Email)),
 });
 export const CreateJoinRequest = Type.Object({

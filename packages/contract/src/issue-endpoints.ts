@@ -1,4 +1,4 @@
-/** Rows of the issues slice (specification, Issues and their sub-resources). */
+/** Endpoints of the issues slice (specification, Issues and their sub-resources). */
 import { Type } from 'typebox';
 import { filesOfIssue, IssueWithAttachments } from './attachments.ts';
 import { BEARER, endpoint } from './endpoint.ts';

@@ -50,7 +50,7 @@ export const Issue = Type.Object({
 });
 export type Issue = Static<typeof Issue>;
 
-/** The issue without its body: lists of events and inboxes carry this projection. */
+/** The issue without its body, for events and inboxes. */
 export const IssueSummary = Type.Omit(Issue, ['body_markdown']);
 export type IssueSummary = Static<typeof IssueSummary>;
 
@@ -108,28 +108,28 @@ export const UpdateIssue = Patch({
 });
 export type UpdateIssue = Static<typeof UpdateIssue>;
 
-/** Orders of a list; `priority` begins with the most urgent, `title` with the letter A, instants with the newest. */
+/** Sort orders: `priority` from most urgent, `title` from A, timestamps from newest. */
 export const issueSorts = ['created_at', 'updated_at', 'priority', 'title'] as const;
 export type IssueSort = (typeof issueSorts)[number];
 
 export const ListIssues = Type.Object({
-  /** Comma list of statuses. */
+  /** Comma-separated statuses. */
   status: Type.Optional(Type.String({ maxLength: 200 })),
   priority: Type.Optional(OneOf(priorities)),
   assigneeAgentId: Type.Optional(Uuid),
-  /** Without one; stronger than `assigneeAgentId`. */
+  /** Without an assignee; overrides `assigneeAgentId`. */
   unassigned: Type.Optional(Type.Boolean()),
   projectId: Type.Optional(Uuid),
   labelId: Type.Optional(Uuid),
   sort: Type.Optional(OneOf(issueSorts)),
-  /** The other way round. */
+  /** Reverses the order. */
   reverse: Type.Optional(Type.Boolean()),
   q: Type.Optional(Type.String({ maxLength: 500 })),
   ...PageQuery,
 });
 export type ListIssues = Static<typeof ListIssues>;
 
-/** What of many issues is changed at once; their texts are changed one by one. */
+/** Bulk changes to issues; texts can only be changed one by one. */
 export const IssueChange = Type.Object({
   issue_id: Uuid,
   set: Type.Optional(
@@ -142,7 +142,7 @@ export const IssueChange = Type.Object({
   ),
   add_label_ids: Type.Optional(Type.Array(Uuid, { maxItems: 50 })),
   remove_label_ids: Type.Optional(Type.Array(Uuid, { maxItems: 50 })),
-  /** True moves it to the trash, false brings it back from there. */
+  /** True moves it to the trash, false restores it. */
   deleted: Type.Optional(Type.Boolean()),
 });
 export type IssueChange = Static<typeof IssueChange>;
@@ -153,9 +153,9 @@ export const ChangeIssues = Type.Object({
 export type ChangeIssues = Static<typeof ChangeIssues>;
 
 export const ChangedIssues = Type.Object({
-  /** Issues that are not as they were. */
+  /** Number of issues that changed. */
   changed: Type.Integer(),
-  /** What makes them as they were, for the same endpoint. */
+  /** Changes that undo this one, for the same endpoint. */
   undo: Type.Array(IssueChange),
 });
 export type ChangedIssues = Static<typeof ChangedIssues>;

@@ -1,7 +1,7 @@
 /**
- * The job catalogue: everything that runs off the request path because something happened. One handler file of the
- * same name in the scheduler; boot and a test check that catalogue and handlers agree. A job carries ids only: its
- * handler reads the state afresh, and finding the work already done is success.
+ * The job catalogue: everything triggered by an event that runs off the request path. Each job has a handler file of the same
+ * name in the scheduler; startup and a test check that catalogue and handlers match. A job carries ids only: its handler
+ * reads the current state, and finding the work already done counts as success.
  */
 import { Type, type Static, type TSchema } from 'typebox';
 import { Uuid } from './schema-kit.ts';
@@ -10,18 +10,18 @@ import { createValidator, type Validator } from './validator.ts';
 export interface JobRow {
   /** Ids only. */
   payload: TSchema;
-  /** How often a failed or expired attempt is repeated. */
+  /** Maximum number of retries of a failed or expired attempt. */
   retry_limit: number;
   retry_delay_sec: number;
-  /** Doubles the delay with every attempt, with jitter. */
+  /** Doubles the delay with each attempt, with jitter. */
   retry_backoff: boolean;
-  /** After so long an attempt counts as lost: its handler's signal aborts and the job is repeated. */
+  /** An attempt that takes longer counts as lost: its handler's signal aborts and the job is retried. */
   expire_sec: number;
-  /** The queue that gets what failed for good. */
+  /** The queue for jobs that failed for good. */
   dead_letter?: string;
-  /** A table of its own, for busy queues: fetches stay fast however full the others are. */
+  /** A table of its own for a busy queue: fetches stay fast however full the others are. */
   partition?: boolean;
-  /** Which sweep or timer does the work of a job that was lost. */
+  /** The sweep or timer that recovers the work of a lost job. */
   sweep: string;
   doc: string;
 }
@@ -160,7 +160,7 @@ const rows = {
   },
   'apply-remote-result': {
     payload: Type.Object({ task_id: Uuid }),
-    // A scheduler that died over the result holds its run for the time of a lease.
+    // A scheduler that died while handling the result keeps its run until the lease expires.
     retry_limit: 8,
     retry_delay_sec: 2,
     retry_backoff: true,
@@ -219,7 +219,7 @@ function assertPayload<N extends JobName>(name: N, payload: unknown): asserts pa
   validate(payload);
 }
 
-/** Throws `invalid`. What comes back from the queue is parsed, not cast. */
+/** Throws `invalid`. Payloads from the queue are parsed, not cast. */
 export function parseJobPayload<N extends JobName>(name: N, payload: unknown): JobPayload<N> {
   assertPayload(name, payload);
   return payload;

@@ -1,26 +1,26 @@
-/** What a company knows, cut into passages that are found by words and, where a provider computes embeddings, by meaning. */
+/** A company's knowledge in passages, searched by full text and, if a provider computes embeddings, by meaning. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { OneOf, Uuid } from './schema-kit.ts';
 
-/** `issue`: what came of a closed one. `agent_file`: of an agent whose owner shares them. */
+/** `issue`: the outcome of a closed one. `agent_file`: from an agent whose files are shared. */
 export const knowledgeTypes = ['note', 'finding', 'document', 'attachment', 'issue', 'agent_file'] as const;
 
 export const KnowledgePassage = Type.Object({
   source_type: OneOf(knowledgeTypes),
   source_id: Uuid,
-  /** Of the source, with the headings that lead to the passage. */
+  /** Title of the source, with the headings that lead to the passage. */
   title: Type.String(),
-  /** Markdown, about 2,000 characters at most. */
+  /** Markdown, at most about 2,000 characters. */
   text: Type.String(),
-  /** Above 0, at most 1: comparable within one answer only. */
+  /** Greater than 0, at most 1; comparable only within one response. */
   score: Type.Number(),
   /** Path of the page that shows the source. */
   url: Type.String(),
 });
 export type KnowledgePassage = Static<typeof KnowledgePassage>;
 
-/** A question or words, in any language. */
+/** A question or keywords, in any language. */
 const Question = Type.String({ maxLength: 2000, pattern: '^[^\\u0000]*$' });
 
 export const SearchKnowledge = Type.Object({
@@ -45,7 +45,7 @@ export const knowledgeEndpoints = {
   }),
 };
 
-/** What a model answers that is asked for findings. */
+/** A model's answer to the request for findings. */
 export const ExtractedFindings = Type.Object({
   findings: Type.Array(
     Type.Object({

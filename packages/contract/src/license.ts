@@ -7,12 +7,12 @@ const licenseStatuses = ['trial', 'licensed', 'expired'] as const;
 
 export const LicenseState = Type.Object({
   status: OneOf(licenseStatuses),
-  /** Mutating calls are refused, and no run starts. */
+  /** Mutating calls are refused and no runs start. */
   read_only: Type.Boolean(),
   /** Null during the trial. */
   license_id: Nullable(Uuid),
   holder: Nullable(Type.String()),
-  /** When trial or license end; null: never. */
+  /** When the trial or license ends; null: never. */
   expires_at: Nullable(Timestamp),
 });
 export type LicenseState = Static<typeof LicenseState>;

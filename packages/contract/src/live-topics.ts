@@ -1,7 +1,7 @@
 /** Topics of the live stream: what a tab shows (a board, an issue, a run …) and what an event is about. */
 import { invalid, isUuid } from '@acp/kernel';
 
-/** Lists: `issues` is a board. `admin`: notifications, which reach admins only. `workers`: the fleet, for instance admins. */
+/** Lists: `issues` is a board. `admin`: notifications for admins. `workers`: the fleet, for instance admins. */
 const listTopics = [
   'issues',
   'comments',
@@ -16,18 +16,18 @@ const listTopics = [
   'admin',
 ] as const;
 
-/** Single things, as `<kind>:<id>`. */
+/** Single entities, as `<kind>:<id>`. */
 const topicKinds = ['issue', 'agent', 'run', 'approval', 'chat', 'council', 'plugin'] as const;
 
 export type ListTopic = (typeof listTopics)[number];
 export type Topic = ListTopic | `${(typeof topicKinds)[number]}:${string}`;
 
-/** Topics of one stream. */
+/** Maximum number of topics per stream. */
 const MAX_TOPICS = 50;
 
 /**
- * The comma list of `?topic=`; undefined where everything is wanted.
- * @throws invalid for a word that is no topic, and for more than 50
+ * Parses the comma-separated `?topic=`; undefined means everything.
+ * @throws invalid for an unknown topic, and for more than 50
  */
 export function parseTopics(list: string | undefined): Topic[] | undefined {
   const words = (list ?? '')
@@ -48,12 +48,12 @@ export function isTopic(word: string): word is Topic {
   return topicKinds.some((known) => known === kind) && rest.length === 0 && isUuid(id);
 }
 
-/** Where the frames of a transcript go. */
+/** Topics that get a transcript's frames. */
 export function transcriptTopics({ run_id, topic }: { run_id: string; topic: Topic | null }): Topic[] {
   return topic === null ? [`run:${run_id}`] : [`run:${run_id}`, topic];
 }
 
-/** No topic for what has no issue. */
+/** No topic without an issue. */
 export function issueTopic(issue_id: string | null): Topic[] {
   return issue_id === null ? [] : [`issue:${issue_id}`];
 }

@@ -5,7 +5,7 @@ import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
 
 const LOGO_MAX_BYTES = 1_000_000;
 export const LOGO_MAX_PIXELS = 2000;
-/** SVG is left out on purpose: it can carry scripts. */
+/** SVG is excluded on purpose: it can contain scripts. */
 export const logoTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 export type LogoType = (typeof logoTypes)[number];
 export const logoThemes = ['light', 'dark'] as const;

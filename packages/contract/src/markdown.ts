@@ -1,4 +1,4 @@
-/** Texts as pages show them. */
+/** Texts as rendered on pages. */
 import { Type } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 

@@ -1,8 +1,8 @@
-/** Awaited commands about outside MCP servers. A program runs in one scheduler: the lease says which. */
+/** Awaited commands for external MCP servers. A program runs in one scheduler, identified by its lease. */
 import { Type } from 'typebox';
 import { JsonObject, Uuid } from './schema-kit.ts';
 
-/** The lease of a server's program, as commands name it. */
+/** Name of the lease of a server's program, used in commands. */
 export const mcpProgramLease = ({ server_id }: { server_id: string }) => `mcp:${server_id}`;
 
 const ofServer = Type.Object({ server_id: Uuid });

@@ -1,10 +1,10 @@
-/** Outside MCP servers of a company (decisions 10.14): whose tools its agents call as `server__tool`. */
+/** A company's external MCP servers (decisions 10.14); its agents call their tools as `server__tool`. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { JsonObject, Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
 import { SECRET_NAME } from './secrets.ts';
 
-/** `unlisted`: it was never asked for its tools since it was made, changed or switched on. */
+/** `unlisted`: its tools have not been listed since it was created, changed or enabled. */
 export const mcpServerStatuses = ['unlisted', 'healthy', 'failing'] as const;
 
 const ToolNames = Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: '^[^\\u0000]+$' }), {
@@ -12,7 +12,7 @@ const ToolNames = Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern
   uniqueItems: true,
 });
 
-/** An agent that has the server's tools; `tools` narrows the server's own list for it. */
+/** An agent with access to the server's tools; `tools` narrows the server's own list for it. */
 const AgentAccess = Type.Object({
   agent_id: Uuid,
   tools: Type.Optional(Nullable(ToolNames)),
@@ -27,32 +27,32 @@ const Texts = Type.Unsafe<Record<string, string>>({
 export const McpServer = Type.Object({
   id: Uuid,
   company_id: Uuid,
-  /** What its tools begin with: `name__tool`. */
+  /** Prefix of its tools: `name__tool`. */
   name: Type.String(),
   /** Null: it is a program. */
   url: Nullable(Type.String()),
-  /** As they were written: secrets by name. */
+  /** As entered: secrets are referenced by name. */
   headers: Texts,
-  /** The operator's name for a program that runs in the sandbox of plugins; null: it is reached by HTTP. */
+  /** The operator's name for a program that runs in the plugin sandbox; null: accessed over HTTP. */
   command: Nullable(Type.String()),
-  /** What the program is told by environment variables, as it was written: secrets by name. */
+  /** The program's environment variables as entered: secrets are referenced by name. */
   env: Texts,
-  /** The only tools that are taken; null: all. */
+  /** Allow-list of tools; null: all. */
   tools: Nullable(Type.Array(Type.String())),
-  /** The only agents that have them; null: all of the company. */
+  /** Agents with access; null: all of the company. */
   agents: Nullable(Type.Array(Type.Object({ agent_id: Uuid, tools: Nullable(Type.Array(Type.String())) }))),
   enabled: Type.Boolean(),
   timeout_seconds: Type.Integer(),
   refresh_interval_seconds: Type.Integer(),
   status: OneOf(mcpServerStatuses),
-  /** Tools that it has, allowed or not. */
+  /** Number of tools it offers, allowed or not. */
   tool_count: Type.Integer(),
-  /** Of the protocol, as it was agreed on. */
+  /** The negotiated protocol version. */
   protocol_version: Nullable(Type.String()),
-  /** What the server calls itself. */
+  /** The server's own name and version. */
   server_info: Nullable(Type.String()),
   last_listed_at: Nullable(Timestamp),
-  /** Of the last listing that failed; null while all is well. */
+  /** Error of the last listing; null if it succeeded. */
   last_error: Nullable(Type.String()),
   failing_since: Nullable(Timestamp),
   call_count: Type.Integer(),
@@ -72,11 +72,11 @@ export const McpCommandOffer = Type.Object({
 });
 export type McpCommandOffer = Static<typeof McpCommandOffer>;
 
-/** A tool that the server has. */
+/** A tool offered by the server. */
 export const McpServerTool = Type.Object({
-  /** As the server calls it. */
+  /** The server's name for it. */
   name: Type.String(),
-  /** As agents call it: `server__tool`. */
+  /** The agents' name for it: `server__tool`. */
   called: Type.String(),
   description: Type.String(),
   input_schema: JsonObject,
@@ -87,7 +87,7 @@ export const McpServerTool = Type.Object({
 export type McpServerTool = Static<typeof McpServerTool>;
 
 export const TryMcpTool = Type.Object({
-  /** As the server calls it. */
+  /** The server's name for it. */
   tool: Type.String({ minLength: 1, maxLength: 128 }),
   input: Type.Optional(JsonObject),
 });
@@ -108,10 +108,10 @@ export const McpServerCall = Type.Object({
 });
 export type McpServerCall = Static<typeof McpServerCall>;
 
-/** Letters that every client admits, and never the separator itself. */
+/** Characters that every client accepts, without the separator itself. */
 const name = Type.String({ maxLength: 32, pattern: '^[a-z0-9]+([_-][a-z0-9]+)*$' });
 const url = Type.String({ minLength: 1, maxLength: 2000 });
-/** Each value names a secret: what stands in a header of such a server is one. */
+/** Each value names a secret: header values of such a server are credentials. */
 const headers = Type.Unsafe<Record<string, string>>({
   type: 'object',
   maxProperties: 20,

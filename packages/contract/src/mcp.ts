@@ -7,7 +7,7 @@ export const mcpEndpoints = {
     id: 'mcp.call',
     method: 'POST',
     path: '/mcp/{companyId}',
-    // No session: a page of another site could ride on its cookie.
+    // No session: a page on another site could exploit its cookie.
     auth: ['agent', 'board_user'],
     role: 'none',
     scope: { by: 'company', param: 'companyId' },
@@ -20,7 +20,7 @@ export const mcpEndpoints = {
     streams: true,
     errors: 'json_rpc',
     feature: 'mcp',
-    // What is called has rules of its own: to read needs no license.
+    // The tools called apply their own rules: reading needs no license.
     while_read_only: true,
     example: { jsonrpc: '2.0', id: 1, method: 'ping' },
     doc: 'The Model Context Protocol, one JSON-RPC message a request: the tools, resources and prompts of the company. Both eras, 2024-11-05 to 2025-11-25 and 2026-07-28.',

@@ -1,4 +1,4 @@
-/** Notes: what people and agents write down (decisions 3, Note). */
+/** Notes written by people and agents (decisions 3, Note). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Name, Nullable, OneOf, PageQuery, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
@@ -24,7 +24,7 @@ export type Note = Static<typeof Note>;
 
 export const UpdateNote = Patch({
   title: Name,
-  /** The search looks at the first 200,000 characters of title and text. */
+  /** Search covers the first 200,000 characters of title and text. */
   body_markdown: Text,
   kind: OneOf(noteKinds),
   tags: Type.Array(Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' }), {
@@ -37,11 +37,11 @@ export const CreateNote = Type.Object({ ...UpdateNote.properties, title: Name })
 export type CreateNote = Static<typeof CreateNote>;
 
 export const ListNotes = Type.Object({
-  /** Words of the text, or a title nearly so. */
+  /** Words of the text, or a similar title. */
   q: Type.Optional(Type.String({ maxLength: 500 })),
-  /** Comma list. */
+  /** Comma-separated. */
   kind: Type.Optional(Type.String({ maxLength: 100 })),
-  /** Only archived ones; else only those that are not. */
+  /** Only archived notes; by default only those that are not. */
   archived: Type.Optional(Type.Boolean()),
   ...PageQuery,
 });

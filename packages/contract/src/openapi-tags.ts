@@ -1,4 +1,4 @@
-/** What the groups of operations are about, for readers of `/api/docs`. A new slice of rows gets a line here. */
+/** Descriptions of operation groups for readers of `/api/docs`. Every new slice adds a line here. */
 export const tagDescriptions: Readonly<Record<string, string>> = {
   a2a: 'The agent-to-agent protocol.',
   activity: 'What was done, by whom.',

@@ -1,4 +1,4 @@
-/** OpenAPI 3.1 out of the endpoint table: the document can't say anything else than what the routes do. */
+/** Generates OpenAPI 3.1 from the endpoint table, so the document can't disagree with the routes. */
 import { type AuthKind, type EndpointRow, type FileRule, pathParams } from './endpoint.ts';
 import { Components } from './components.ts';
 import { exampleAnswer, exampleBody } from './examples.ts';
@@ -43,12 +43,12 @@ const errorTexts: Record<number, string> = {
   503: 'A dependency is unavailable.',
 };
 
-/** @param shapes what the contract exports: those that rows refer to are named components */
+/** @param shapes everything the contract exports; shapes used by endpoints become named components */
 export function openApiDocument(rows: readonly EndpointRow[], version: string, shapes: object): Json {
   const components = new Components(shapes);
   const paths: Record<string, Json> = {};
   for (const row of rows) {
-    // OpenAPI knows no rest of a path: its slashes come percent-encoded from clients that go by this document.
+    // OpenAPI can't express the rest of a path: clients generated from this document percent-encode its slashes.
     const path = (paths[row.path.replace('*}', '}')] ??= {});
     path[row.method.toLowerCase()] = operation(row, components);
   }
@@ -102,7 +102,7 @@ function operation(row: EndpointRow, components: Components): Json {
   };
 }
 
-/** A row that speaks JSON-RPC has errors of it too; what is refused before the row is reached is told as everywhere. */
+/** JSON-RPC endpoints also return JSON-RPC errors; requests refused before reaching the endpoint get the usual ones. */
 function errorOf({ errors }: EndpointRow, status: number, components: Components): Json {
   if (errors !== 'json_rpc') return { $ref: `#/components/responses/Error${status}` };
   const anyOf = [ErrorBody, JsonRpcErrorBody].map((schema) => components.refer(schema));
@@ -139,7 +139,7 @@ function parametersOf(row: EndpointRow, components: Components): Json[] {
   return [...inPath, ...inQuery, ...inHeader];
 }
 
-/** Which rows take an `Idempotency-Key`: authenticated POSTs of one transaction (decisions 8.5). */
+/** Whether the endpoint accepts an `Idempotency-Key`: authenticated POSTs in one transaction (decisions 8.5). */
 export function takesIdempotencyKey(row: EndpointRow): boolean {
   return (
     row.method === 'POST' &&
@@ -160,7 +160,7 @@ function bodyContent(row: EndpointRow, components: Components): Json {
   };
 }
 
-/** The text fields beside the files; files of any name are additional properties. */
+/** The text fields besides the files; with files of any name, those are additional properties. */
 function formOf(row: EndpointRow, { field, limit, required }: FileRule, components: Components): Json {
   const fields: Json = row.body ? components.inline(row.body) : {};
   const file = { type: 'string', contentMediaType: 'application/octet-stream' };
@@ -195,7 +195,7 @@ function errorStatuses(row: EndpointRow): number[] {
   const hasInput = row.body !== undefined || row.files !== undefined || row.query !== undefined;
   return [
     ...(hasInput ? [400] : []),
-    // Where a body is raw, its signature is the credential.
+    // For raw bodies the signature is the credential.
     ...(row.auth.length > 0 || raw ? [401] : []),
     ...(row.auth.length > 0 && row.role !== 'viewer' ? [403] : []),
     ...(row.path.includes('{') ? [404] : []),

@@ -63,7 +63,7 @@ describe('an outside schema', () => {
     );
     const hard = `${'a'.repeat(40)}!`;
     const seen = new Set<string>();
-    // Each is broken off by the clock: on a busy machine it has got less of the processor by then.
+    // Each call is interrupted by the clock, so on a busy machine it has received less CPU time by then.
     for (let call = 0; call < 500 && seen.size < 2; call += 1)
       try {
         tried!(hard);

@@ -1,6 +1,6 @@
 /**
- * Input schemas that others wrote. Compiling and checking them runs what they say: combinations that explode, patterns
- * that backtrack for hours. Both have a limit in time, and so has all that one owner's schemas take.
+ * Input schemas written by third parties. Compiling and applying them executes their content: exploding combinations,
+ * patterns that backtrack for hours. Each step has a time limit, and so does the total for all schemas of one owner.
  */
 import { createContext, Script } from 'node:vm';
 import { invalid, ServiceError } from '@acp/kernel';
@@ -14,17 +14,17 @@ export const LONGEST_SCHEMA = 32_768;
 const LONGEST_INPUT = 100_000;
 const TIME_LIMIT_MS = 200;
 
-/** What takes longer than by the lengths of schema and input: patterns, comparing all with all, going round in circles. */
+/** Keywords whose cost is not linear in schema and input: patterns, pairwise comparisons, cycles. */
 const MAY_EXPLODE = /"(?:pattern|patternProperties|uniqueItems|\$ref|\$dynamicRef|\$recursiveRef)":/;
-/** Of the lengths, for a few milliseconds at most. */
+/** Limit for the product of the lengths, which keeps the check within a few milliseconds. */
 const LARGEST_PRODUCT = 5_000_000;
 
 const place = createContext({ work: undefined as unknown });
 const script = new Script('work()');
 
 /**
- * Throws an error with code ERR_SCRIPT_EXECUTION_TIMEOUT; V8 can stop regular expressions as well. Time is the clock's: where
- * the machine gave this thread none of it, the work is no slower for that, and is tried again.
+ * Throws an error with code ERR_SCRIPT_EXECUTION_TIMEOUT; V8 can interrupt regular expressions too. The limit is wall-clock
+ * time: if the machine gave this thread no CPU in the meantime, the work is not to blame and is retried.
  */
 function withinTime<T>(work: () => T, attempts = 3): T {
   const before = process.threadCpuUsage();
@@ -45,8 +45,8 @@ const isTimeout = (err: unknown): boolean =>
   (err as { code?: unknown } | undefined)?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 
 /**
- * Compiled at its first use, or at once where its provider is to be told, and kept for as long as its holder is. Throws
- * `invalid`, and `rateLimited` once the owner's schemas have taken too much time.
+ * Compiled on first use, or immediately if its author should see the error, and kept for as long as its owner. Throws
+ * `invalid`, and `rateLimited` once the owner's schemas have used too much time.
  */
 export function outsideValidator(
   schema: Record<string, unknown>,
@@ -69,7 +69,7 @@ export function outsideValidator(
     try {
       const validate = (compiled ??= limited(() => compile(schema)));
       const check = () => validate(input);
-      // A limit in time costs more than most inputs.
+      // A time limit costs more than validating most inputs.
       isValid = mayExplode || text.length * length > LARGEST_PRODUCT ? limited(check) : check();
     } catch (error) {
       if (error instanceof ServiceError) throw error;
@@ -80,9 +80,9 @@ export function outsideValidator(
   };
 }
 
-/** By an instance of its own: another's `$id` is none of its business, and all of it goes with the tool. */
+/** With a separate instance per schema: others' `$id`s are invisible to it, and everything is freed with the tool. */
 function compile({ $schema: dialect, $id: _id, ...schema }: Record<string, unknown>): ValidateFunction {
-  // Draft 2020-12 unless it says that it is older.
+  // Draft 2020-12 unless it declares an older one.
   const isOld = typeof dialect === 'string' && /draft-0[4-7]/.test(dialect);
   const Dialect = isOld ? Ajv : Ajv2020;
   return new Dialect({

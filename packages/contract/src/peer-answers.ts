@@ -1,8 +1,8 @@
-/** What agents of peers answer, as far as it is read. */
+/** The parts of peers' responses that are read. */
 import { Type, type Static } from 'typebox';
 import { Nullable } from './schema-kit.ts';
 
-/** What is read of a task of a peer, in either dialect; whatever else it has is left alone. */
+/** The parts of a peer's task that are read, in either dialect; anything else is ignored. */
 const ContextId = Type.Optional(Nullable(Type.String({ maxLength: 1000 })));
 const PeerPart = Type.Object({
   text: Type.Optional(Type.String()),
@@ -47,8 +47,8 @@ export interface TaskUsage {
 }
 const Amount = Type.Optional(Type.Number({ minimum: 0 }));
 /**
- * As a service like this one says it in the `metadata` of the task: in the protocol's spelling, or in snake_case, as
- * earlier releases did.
+ * Usage in the `metadata` of a task, as reported by a service like this one: in the protocol's spelling, or in snake_case as
+ * in earlier releases.
  */
 export const PeerUsage = Type.Object({
   costUsd: Amount,
@@ -62,6 +62,6 @@ export const PeerAnswer = Type.Object({
   result: Type.Optional(Type.Unknown()),
   error: Type.Optional(Type.Object({ code: Type.Number(), message: Type.Optional(Type.String()) })),
 });
-/** In 1.0 under its name, in 0.3 bare. */
+/** Wrapped under a name in 1.0, bare in 0.3. */
 export const PeerReply = Type.Object({ message: PeerMessage });
 export const PeerBareMessage = PeerMessage;

@@ -1,9 +1,9 @@
-/** Awaited commands about plugins: which scheduler takes one is said by the lease of the process. */
+/** Awaited commands for plugins, executed by the scheduler that owns the process's lease. */
 import { Type } from 'typebox';
 import { OneOf, Uuid } from './schema-kit.ts';
 import { PluginToolResult, PluginWebhookDelivered } from './plugins.ts';
 
-/** The lease of the process, as commands name it. */
+/** Name of the lease of a plugin's process, used in commands. */
 export const pluginLease = ({ plugin_id }: { plugin_id: string }) => `plugin:${plugin_id}`;
 
 const ofPlugin = Type.Object({ plugin_id: Uuid });

@@ -30,10 +30,10 @@ const one = {
   scope: { by: 'plugin', param: 'pluginId' },
 } as const;
 const read = { method: 'GET', role: 'viewer', status: 200, tx: 'none' } as const;
-/** Answered when a scheduler has done it. */
+/** The response is sent once a scheduler has done it. */
 const act = { method: 'POST', status: 200, tx: 'none', response: Plugin } as const;
 
-/** Limits of a webhook's body (specification, Limits). */
+/** Size limit of a webhook body (specification, Limits). */
 export const MAX_PLUGIN_WEBHOOK_BYTES = 10_000_000;
 
 export const pluginEndpoints = {
@@ -166,7 +166,7 @@ export const pluginEndpoints = {
     id: 'plugins.restart',
     doc: 'Stops and starts a running plugin, or starts one that is errored.',
   }),
-  // Their role is looked at by the handlers, which write down the attempt of anybody else (specification, Plugin approval_state).
+  // The handlers check the role and record attempts by anyone else (specification, Plugin approval_state).
   allow: endpoint({
     ...one,
     ...act,

@@ -1,18 +1,18 @@
 /**
- * Messages between host and plugin process (specification, Plugin process protocol): JSON lines `{type, payload}`. What
- * a plugin sends is hostile input; fields beyond these are allowed and ignored. What the specification does not name is
- * marked "beyond": a plugin may ignore it.
+ * Messages between host and plugin process (specification, Plugin process protocol): JSON lines `{type, payload}`. Input from
+ * a plugin is untrusted; additional fields are allowed and ignored. Anything the specification does not name is marked
+ * "beyond", and a plugin may ignore it.
  */
 import { Type, type Static, type TSchema } from 'typebox';
 import { EventPattern } from './event-patterns.ts';
 import { JsonObject, Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
 
 export const PLUGIN_PROTOCOL_VERSION = 1;
-/** Of a line with its end, in both directions. */
+/** Maximum length of a line including its end, in both directions. */
 export const MAX_PLUGIN_MESSAGE_BYTES = 1_048_576;
 
 const ToolWord = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' });
-/** Segments of letters, digits, `.`, `_`, `~`, `-`, with slashes between them. */
+/** Segments of letters, digits, `.`, `_`, `~`, `-`, separated by slashes. */
 export const PluginWebhookPath = Type.String({
   maxLength: 200,
   pattern: '^(?!\\.{1,2}(/|$))[\\w.~-]+(/(?!\\.{1,2}(/|$))[\\w.~-]+)*$',
@@ -43,7 +43,7 @@ export const PluginManifest = Type.Object({
 });
 export type PluginManifest = Static<typeof PluginManifest>;
 
-/** A manifest without gaps: what it left out is empty. */
+/** A manifest with its defaults filled in: omitted lists are empty. */
 export interface CheckedManifest {
   name: string;
   tools: PluginManifestTool[];
@@ -53,7 +53,7 @@ export interface CheckedManifest {
 }
 
 const request_id = Type.String({ minLength: 1, maxLength: 200 });
-/** A text, or what the host's services answer with. */
+/** A text, or the form in which host services report errors. */
 export const PluginError = Type.Union([
   Type.String({ maxLength: 100_000 }),
   Type.Object({ message: Type.String({ maxLength: 100_000 }), code: Type.Optional(Type.String()) }),
@@ -71,39 +71,39 @@ export const hostMessages = {
   }),
   health_check: Type.Object({}),
   invoke_tool: Type.Object({
-    /** The plain name. */
+    /** Without the namespace. */
     tool: Type.String(),
     input: Type.Unknown(),
     request_id,
-    /** Beyond: which of two tools of one name is meant. */
+    /** Beyond: distinguishes tools of the same name. */
     namespace: Type.String(),
   }),
   trigger_event: Type.Object({
-    /** `issue.created` …; `reset`: events were lost to the retention, `data.missed` of them at most. */
+    /** `issue.created` …; `reset`: events were lost to retention, at most `data.missed` of them. */
     event_type: Type.String(),
     data: JsonObject,
-    /** Beyond: the same in each delivery of one event, which comes at least once. */
+    /** Beyond: identical in every delivery of an event; delivery is at least once. */
     event_id: Nullable(Uuid),
     occurred_at: Nullable(Timestamp),
   }),
   run_job: Type.Object({
     job_name: Type.String(),
-    /** Beyond: the tick that is due; of several that were missed the last. */
+    /** Beyond: the tick that is due; if several were missed, the last one. */
     scheduled_at: Timestamp,
     config: Nullable(JsonObject),
   }),
   deliver_webhook: Type.Object({
     path: Type.String(),
-    /** Names in lower case, without `authorization` and `cookie`. */
+    /** Lower-case names, without `authorization` and `cookie`. */
     headers: Type.Record(Type.String(), Type.String()),
-    /** Null where it lies in `body_file`. */
+    /** Null if it is in `body_file`. */
     body: Nullable(Type.String()),
     body_encoding: OneOf(['utf8', 'base64']),
-    /** A path as the plugin sees it, where the line would be too long; gone after an hour. */
+    /** A path from the plugin's point of view, used if the line would be too long; deleted after an hour. */
     body_file: Type.Optional(Type.String()),
   }),
   shutdown: Type.Object({}),
-  /** The answer to a `host_request`; one of `result` and `error` is null. */
+  /** The response to a `host_request`; either `result` or `error` is null. */
   tool_result: Type.Object({
     request_id,
     result: Type.Unknown(),
@@ -149,10 +149,10 @@ export type PluginMessage = MessageOf<typeof pluginMessages>;
 export type HostMessageType = keyof typeof hostMessages;
 export type PluginMessageType = keyof typeof pluginMessages;
 
-/** Host services: arguments and results of a `host_request`. Those beside `http_fetch` and `log` are granted by name. */
+/** Host services: arguments and results of a `host_request`. All except `http_fetch` and `log` are granted by name. */
 const issueReference = Type.String({ minLength: 1, maxLength: 200 });
 const kvKey = Type.String({ minLength: 1, maxLength: 500, pattern: '^[^\\u0000]+$' });
-/** One operation; `if_version` is that of the value it replaces, 0 for none: another one there is refused. */
+/** One operation; `if_version` is the version of the value being replaced, 0 for none; any other is a conflict. */
 export const KvOperation = Type.Union([
   Type.Object({ op: OneOf(['get']), key: kvKey }),
   Type.Object({
@@ -182,7 +182,7 @@ export const hostServices = {
     result: Type.Object({
       status: Type.Integer(),
       headers: Type.Record(Type.String(), Type.String()),
-      /** Null where it lies in `body_file`: the line would be too long. */
+      /** Null if it is in `body_file` because the line would be too long. */
       body: Nullable(Type.String()),
       truncated: Type.Boolean(),
       /** Beyond. */
@@ -191,17 +191,17 @@ export const hostServices = {
     }),
   },
   log: { args: Type.Object({ level: logLevel, message: Type.String() }), result: Type.Null() },
-  /** All operations in one transaction: each takes effect, or none. */
+  /** All operations in one transaction: all take effect, or none. */
   kv: {
     args: Type.Object({ ops: Type.Array(KvOperation, { minItems: 1, maxItems: 100 }) }),
-    /** One each: `{value, version}` (null and 0 where there is none), or `{keys, more}` of a list. */
+    /** One result each: `{value, version}` (null and 0 if there is none), or `{keys, more}` for a list. */
     result: Type.Object({ results: Type.Array(JsonObject) }),
   },
   secret: {
     args: Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }) }),
     result: Type.Object({ value: Type.String() }),
   },
-  /** One issue by id or identifier with its newest comments, or a page of them. */
+  /** One issue, by id or identifier, with its latest comments; or a page of issues. */
   'issues.read': {
     args: Type.Object({
       issue: Type.Optional(issueReference),

@@ -1,4 +1,4 @@
-/** Plugins: programs beside the service, approved by an admin (specification, Plugin). The process protocol is in plugin-protocol.ts. */
+/** Plugins: external programs approved by an admin (specification, Plugin). The process protocol is in plugin-protocol.ts. */
 import { boundHolders, boundNames } from '@acp/kernel';
 import { Type, type Static } from 'typebox';
 import { JsonObject, Name, Nullable, OneOf, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
@@ -16,21 +16,21 @@ export type PluginState = (typeof pluginStates)[number];
 export const pluginApprovalStates = ['pending', 'allowed', 'banned'] as const;
 export type PluginApprovalState = (typeof pluginApprovalStates)[number];
 
-/** What a plugin has without being granted it. */
+/** Capabilities that every plugin has. */
 export const defaultCapabilities = ['http_fetch', 'log'] as const;
 
-/** A host service, or one named secret: `secret:API_TOKEN` (decisions 10.13). */
+/** A host service, or a named secret: `secret:API_TOKEN` (decisions 10.13). */
 export const HostCapability = Type.String({
   maxLength: 200,
   pattern: '^(http_fetch|log|kv|issues\\.read|issues\\.comment|metrics|secret:[A-Z][A-Z0-9_]*)$',
 });
 const HostCapabilities = Type.Array(HostCapability, { maxItems: 50, uniqueItems: true });
 
-/** How its process is kept from the rest of the machine. */
+/** How its process is isolated from the rest of the machine. */
 export const pluginSandboxes = ['container', 'bubblewrap', 'bare'] as const;
 export type PluginSandbox = (typeof pluginSandboxes)[number];
 
-/** One bound of a process, and what in truth holds it where it runs. */
+/** A limit on a process, and what actually enforces it where it runs. */
 export const PluginBound = Type.Object({
   bound: OneOf(boundNames),
   held_by: OneOf(boundHolders),
@@ -46,31 +46,31 @@ export const Plugin = Type.Object({
   description: Nullable(Type.String()),
   version: Nullable(Type.String()),
   binary_path: Nullable(Type.String()),
-  /** SHA-256 in hex that whoever registered it expects; an allow of another file is refused. */
+  /** The expected SHA-256 in hex; approving a file with another hash is refused. */
   binary_hash: Nullable(Type.String()),
-  /** Given to the plugin on init, with `${secret:NAME}` replaced then. */
+  /** Passed to the plugin on init, with `${secret:NAME}` replaced at that time. */
   config: Nullable(JsonObject),
   enabled: Type.Boolean(),
   state: OneOf(pluginStates),
   approval_state: OneOf(pluginApprovalStates),
   approved_binary_hash: Nullable(Type.String()),
   host_capabilities: Type.Array(Type.String()),
-  /** Why it is `errored`, with the end of what it wrote to its stderr; null otherwise. */
+  /** Why it is `errored`, including the end of its stderr; null otherwise. */
   error: Nullable(Type.String()),
-  /** Of the process that runs it, or ran it last; null before the first. */
+  /** Of the current or most recent process; null before the first. */
   sandbox: Nullable(OneOf(pluginSandboxes)),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
 export type Plugin = Static<typeof Plugin>;
 
-/** As events and lists of the instance carry it. */
+/** The projection used in events and instance lists. */
 export const PluginSummary = Type.Omit(Plugin, ['config', 'description']);
 export type PluginSummary = Static<typeof PluginSummary>;
 
 const slug = Type.String({ maxLength: 64, pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$' });
 const version = Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000]+$' });
-/** Absolute: it is a file of the machine on which schedulers run. */
+/** An absolute path on the machines that run schedulers. */
 const binary_path = Type.String({ minLength: 2, maxLength: 4000, pattern: '^/[^\\u0000]+$' });
 const binary_hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
@@ -116,7 +116,7 @@ export const InvokePluginTool = Type.Object({
 });
 export type InvokePluginTool = Static<typeof InvokePluginTool>;
 
-/** What the plugin answered; one that failed answers 409 with its message. */
+/** The plugin's answer; a failed call is 409 with its message. */
 export const PluginToolResult = Type.Object({
   plugin_id: Uuid,
   tool: Type.String(),
@@ -127,16 +127,16 @@ export type PluginToolResult = Static<typeof PluginToolResult>;
 export const PluginHealth = Type.Object({
   status: OneOf(['running', 'not_running']),
   state: OneOf(pluginStates),
-  /** Answered its last health check; null while it is not running, or before the first. */
+  /** Whether it answered its last health check; null while it is not running and before the first check. */
   healthy: Nullable(Type.Boolean()),
   last_checked_at: Nullable(Timestamp),
   started_at: Nullable(Timestamp),
   sandbox: Nullable(OneOf(pluginSandboxes)),
-  /** What holds the process to its limits; null while it is not running. */
+  /** What enforces the process's limits; null while it is not running. */
   bounds: Nullable(Type.Array(PluginBound)),
-  /** Crashes of the last five minutes; with the third it stays down. */
+  /** Crashes within five minutes; after the third it stays down. */
   recent_crashes: Type.Integer(),
-  /** When it is started again by itself; null where it is not. */
+  /** Time of the next automatic start; null if none is planned. */
   next_start_at: Nullable(Timestamp),
   error: Nullable(Type.String()),
 });
@@ -144,14 +144,14 @@ export type PluginHealth = Static<typeof PluginHealth>;
 
 export const pluginEventTypes = ['lifecycle', 'approval', 'log', 'error', 'denied'] as const;
 
-/** A line of the plugin's events log. */
+/** An entry in the plugin's event log. */
 export const PluginEvent = Type.Object({
   id: Uuid,
   plugin_id: Uuid,
   type: OneOf(pluginEventTypes),
   level: OneOf(['debug', 'info', 'warn', 'error']),
   message: Type.String(),
-  /** Of transitions. */
+  /** For transitions. */
   from_state: Nullable(Type.String()),
   to_state: Nullable(Type.String()),
   details: JsonObject,
@@ -159,7 +159,7 @@ export const PluginEvent = Type.Object({
 });
 export type PluginEvent = Static<typeof PluginEvent>;
 
-/** Approvals, also those that were denied, and transitions; kept when the plugin is gone. */
+/** Approvals, including denied ones, and transitions; kept after the plugin is deleted. */
 export const PluginAuditEntry = Type.Object({
   id: Uuid,
   company_id: Uuid,
@@ -179,7 +179,7 @@ export const PluginJobRun = Type.Object({
   id: Uuid,
   scheduled_at: Timestamp,
   status: OneOf(pluginJobRunStatuses),
-  /** Null where there is none. */
+  /** Null if there is none. */
   result: Type.Unknown(),
   error: Nullable(Type.String()),
   started_at: Timestamp,
@@ -192,16 +192,16 @@ export const PluginJob = Type.Object({
   /** Five fields, UTC. */
   schedule: Type.String(),
   config: Nullable(JsonObject),
-  /** Null while the plugin does not run. */
+  /** Null while the plugin is not running. */
   next_run_at: Nullable(Timestamp),
-  /** The newest first, 20 at most. */
+  /** Newest first, at most 20. */
   runs: Type.Array(PluginJobRun),
 });
 export type PluginJob = Static<typeof PluginJob>;
 
 export const PluginWebhook = Type.Object({
   path: Type.String(),
-  /** To send to, with a member's bearer key. */
+  /** The path to send to, with a member's bearer key. */
   url_path: Type.String(),
 });
 export type PluginWebhook = Static<typeof PluginWebhook>;

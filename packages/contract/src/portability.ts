@@ -1,4 +1,4 @@
-/** Export and import of companies, and the ready-made ones (decisions 3, Portability). */
+/** Export and import of companies, and company templates (decisions 3, Portability). */
 import { Type, type Static } from 'typebox';
 import { bundleLists, CompanyBundle } from './company-bundle.ts';
 import { Slug } from './companies.ts';
@@ -6,13 +6,13 @@ import { BEARER, endpoint } from './endpoint.ts';
 import { Name, Nullable, OneOf, Uuid } from './schema-kit.ts';
 
 export const ExportCompany = Type.Object({
-  /** `issues`: with comments, documents, labels and relations. */
+  /** `issues`: including comments, documents, labels and relations. */
   include: Type.Optional(Type.Array(OneOf(['issues']), { maxItems: 10 })),
 });
 export type ExportCompany = Static<typeof ExportCompany>;
 
 export const NewCompany = Type.Object({ name: Name, slug: Slug });
-/** By the labels of the bundle's providers. */
+/** Keyed by the labels of the bundle's providers. */
 export const ProviderKeys = Type.Record(
   Type.String(),
   Type.String({ minLength: 1, maxLength: 16_384, pattern: '^[^\\u0000]+$' }),
@@ -24,31 +24,31 @@ export const TemplateName = Type.String({ maxLength: 100, pattern: '^[a-z0-9]+(-
 /** In a multipart body the bundle is the file `bundle`, and objects are JSON texts. */
 export const ImportCompany = Type.Object({
   bundle: Type.Optional(CompanyBundle),
-  /** A ready-made company in the place of a bundle. */
+  /** A company template instead of a bundle. */
   template: Type.Optional(TemplateName),
   /** Merge into this company. */
   company_id: Type.Optional(Uuid),
-  /** Or make one. */
+  /** Or create a new one. */
   new_company: Type.Optional(Type.Union([NewCompany, Type.String({ maxLength: 2000 })])),
   provider_keys: Type.Optional(Type.Union([ProviderKeys, Type.String({ maxLength: 200_000 })])),
-  /** Says what would come of it and changes nothing. */
+  /** Reports what would happen without changing anything. */
   dry_run: Type.Optional(Type.Boolean()),
 });
 export type ImportCompany = Static<typeof ImportCompany>;
 
 export const ImportedCompany = Type.Object({
-  /** Null in a dry run for a company that is yet to be made. */
+  /** Null in a dry run if the company would be new. */
   company_id: Nullable(Uuid),
-  /** How many of each list. */
+  /** Number of entities per list. */
   created: Type.Object(
     Object.fromEntries(bundleLists.map((name) => [name, Type.Integer()])) as Record<
       (typeof bundleLists)[number],
       ReturnType<typeof Type.Integer>
     >,
   ),
-  /** What the company has already: references lead there. */
+  /** Entities the company already has; references point to those. */
   skipped: Type.Array(Type.Object({ type: OneOf(bundleLists), name: Type.String(), reason: Type.String() })),
-  /** What an admin should know: what starts switched off, which secrets are missing, which rights are given. */
+  /** What an admin should know: what is imported as disabled, which secrets are missing, which rights are granted. */
   warnings: Type.Array(Type.String()),
 });
 export type ImportedCompany = Static<typeof ImportedCompany>;

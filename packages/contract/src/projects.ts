@@ -1,4 +1,4 @@
-/** Projects: what issues are grouped by (decisions 3, Projects). */
+/** Projects group issues (decisions 3, Projects). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { SECRET_NAME } from './secrets.ts';
@@ -7,24 +7,24 @@ import { Name, Nullable, OneOf, PageQuery, Patch, Text, Timestamp, Uuid } from '
 export const projectStatuses = ['active', 'paused', 'completed', 'archived'] as const;
 const fileBackends = ['local', 'module'] as const;
 
-/** How the workspaces of a project's issues are made (decisions 10.16). */
+/** How the workspaces of a project's issues are created (decisions 10.16). */
 const repositorySettings = {
-  /** Null: the branch that the repository names itself. */
+  /** Null: the repository's default branch. */
   base_branch: Nullable(Type.String()),
-  /** With `{identifier}` and `{slug}`; null: `{identifier}-{slug}`. */
+  /** May contain `{identifier}` and `{slug}`; null: `{identifier}-{slug}`. */
   branch_template: Nullable(Type.String()),
-  /** Name of the secret for the repository: an HTTPS token, `user:token`, or a private SSH key. */
+  /** Name of the repository's secret: an HTTPS token, `user:token`, or a private SSH key. */
   repo_secret: Nullable(Type.String()),
   /** Run by `/bin/sh` in a new workspace, and again when its lock files change. */
   setup_command: Nullable(Type.String()),
-  /** Run at the end of each run that changed something. */
+  /** Run at the end of every run that changed something. */
   check_command: Nullable(Type.String()),
-  /** Of both commands and of the agent's programs; values may be `${secret:NAME}`. */
+  /** For both commands and the agent's programs; values may be `${secret:NAME}`. */
   env: Type.Unsafe<Record<string, string>>({ type: 'object' }),
   push_after_run: Type.Boolean(),
-  /** The issue is done when its pull request is merged. */
+  /** Merging the pull request closes the issue as done. */
   close_on_merge: Type.Boolean(),
-  /** Days that the folder of an issue that is over stays. */
+  /** Number of days to keep the folder after the issue is closed. */
   workspace_days: Type.Integer(),
 };
 
@@ -50,11 +50,11 @@ export const Project = Type.Object({
 });
 export type Project = Static<typeof Project>;
 
-/** Without its text and its commands, as events carry it. */
+/** Without text and commands, as used in events. */
 export const ProjectSummary = Type.Object(summary);
 export type ProjectSummary = Static<typeof ProjectSummary>;
 
-/** Of what git takes for one; the rest of its rules are the command's to check. */
+/** Roughly what git accepts; the command checks git's remaining rules. */
 export const BRANCH_NAME = '^[A-Za-z0-9_][A-Za-z0-9._/+#@-]{0,199}$';
 const BranchName = Type.String({ maxLength: 200, pattern: BRANCH_NAME });
 const Command = Type.String({ minLength: 1, maxLength: 4000, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' });
@@ -65,7 +65,7 @@ const settable = {
   status: OneOf(projectStatuses),
   goal_id: Nullable(Uuid),
   lead_agent_id: Nullable(Uuid),
-  /** As version control spells it: a URL, or `git@host:path`. */
+  /** In git's spelling: a URL, or `git@host:path`. */
   repo_url: Nullable(Type.String({ minLength: 1, maxLength: 2000, pattern: '^[^\\s\\u0000]+$' })),
   file_backend: OneOf(fileBackends),
   module_endpoint: Nullable(Type.String({ maxLength: 2000, pattern: '^https?://[^\\s\\u0000]+$' })),
@@ -96,7 +96,7 @@ export const CreateProject = Type.Object({ ...UpdateProject.properties, name: Na
 export type CreateProject = Static<typeof CreateProject>;
 
 export const ListByStatus = Type.Object({
-  /** Comma list. */
+  /** Comma-separated. */
   status: Type.Optional(Type.String({ maxLength: 200 })),
   ...PageQuery,
 });

@@ -2,19 +2,19 @@ import { closesFence, type Fence, openingFence } from './fences.ts';
 import { readVerbLine } from './verb-lines.ts';
 
 /**
- * The prose of a turn while it streams: what `push` gives joined is the text without verb lines and their bodies, as the
- * parser of verbs leaves it. A line is held back only as long as it may yet be a verb, a blank or a verb's body.
+ * The prose of a turn while it streams: the joined results of `push` are the text without verb lines and their bodies, as the
+ * verb parser leaves it. A line is held back only as long as it might still be a verb, a blank line or a verb's body.
  */
 export class ProseStream {
   #line = '';
-  /** Characters of the line that are given out already. */
+  /** Number of characters of the line already emitted. */
   #given = 0;
-  /** Something was given out: what follows stands on a new line. */
+  /** Something has been emitted, so what follows starts on a new line. */
   #begun = false;
-  /** Blank lines are pending; leading ones never come out. */
+  /** Blank lines are pending; leading ones are never emitted. */
   #blank = false;
   #fence: Fence | null = null;
-  /** Of a verb whose body may follow: `line` right now, `blank` after one blank line. */
+  /** A verb may be followed by a body: `line` right after it, `blank` after one blank line. */
   #awaiting: 'line' | 'blank' | null = null;
   #body: Fence | null = null;
 
@@ -28,7 +28,7 @@ export class ProseStream {
     return out + this.#peek();
   }
 
-  /** The text ends here: the rest of the last line. */
+  /** The end of the text: returns the rest of the last line. */
   end(): string {
     return this.#endLine();
   }
@@ -55,7 +55,7 @@ export class ProseStream {
       this.#awaiting = null;
       this.#body = openingFence(line);
       if (this.#body !== null) return '';
-      // The blank line was none of a body's.
+      // The blank line did not belong to a body.
       if (pending === 'blank') this.#blank = true;
     }
     if (this.#fence !== null) {
@@ -72,12 +72,12 @@ export class ProseStream {
     return this.#give(line, this.#fence !== null);
   }
 
-  /** What of an unfinished line can only be prose. */
+  /** The part of an unfinished line that can only be prose. */
   #peek(): string {
     const line = this.#line;
     if (this.#body !== null || this.#awaiting !== null || line.trim() === '') return '';
     if (this.#fence === null && this.#given === 0 && line.startsWith('/')) return '';
-    // It may be the end of a line's \r\n, or of its blanks.
+    // It may be part of the line's \r\n, or of its trailing spaces.
     const whole = line.trimEnd();
     return whole.length > this.#given ? this.#give(whole, this.#fence !== null) : '';
   }

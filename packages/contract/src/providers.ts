@@ -1,9 +1,9 @@
-/** LLM providers of a company (specification, Providers; decisions 3). Keys and headers are written and never shown. */
+/** A company's LLM providers (specification, Providers; decisions 3). Keys and headers are write-only. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Name, Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
 
-/** The vendor families of the specification, by neutral name. */
+/** The specification's vendor families, by neutral name. */
 export const providerFamilies = [
   'family_chat_a',
   'family_chat_b',
@@ -13,7 +13,7 @@ export const providerFamilies = [
 ] as const;
 export type ProviderFamily = (typeof providerFamilies)[number];
 
-/** Where a family is reached whose provider names no base URL; null: nowhere, or in a region of its credentials. */
+/** Default base URL of each family; null: none, or determined by the region in its credentials. */
 export const vendorBaseUrls: Record<ProviderFamily, string | null> = {
   family_chat_a: 'https://api.openai.com/v1',
   family_chat_b: 'https://api.anthropic.com/v1',
@@ -34,15 +34,15 @@ export const Provider = Type.Object({
   has_custom_headers: Type.Boolean(),
   base_url: Nullable(Type.String()),
   enabled: Type.Boolean(),
-  /** Designated for embeddings: at most one of a company. */
+  /** Selected for embeddings: at most one per company. */
   embeddings: Type.Boolean(),
   /** Null: the engine's default. */
   embedding_model: Nullable(Type.String()),
-  /** Of agents that use the provider and name no model. */
+  /** For agents that use the provider without naming a model. */
   default_model: Nullable(Type.String()),
-  /** Used by agents that name no provider: at most one of a company. */
+  /** Used by agents that name no provider: at most one per company. */
   is_default: Type.Boolean(),
-  /** After a quota error: no call is made before this instant. */
+  /** Set after a quota error: no calls are made until then. */
   paused_until: Nullable(Timestamp),
   pause_reason: Nullable(Type.String()),
   created_at: Timestamp,
@@ -50,7 +50,7 @@ export const Provider = Type.Object({
 });
 export type Provider = Static<typeof Provider>;
 
-/** As HTTP wants them; no value may break out of its line. */
+/** Valid HTTP headers; no value can break out of its line. */
 const CustomHeaders = Type.Unsafe<Record<string, string>>({
   type: 'object',
   maxProperties: 50,
@@ -60,7 +60,7 @@ const CustomHeaders = Type.Unsafe<Record<string, string>>({
 
 const settable = {
   adapter_type: OneOf(providerFamilies),
-  /** Of `family_cloud` the JSON credentials blob. */
+  /** For `family_cloud`, the JSON credentials. */
   api_key: Nullable(Type.String({ minLength: 1, maxLength: 16_384, pattern: '^[^\\u0000]+$' })),
   custom_headers: Nullable(CustomHeaders),
   base_url: Nullable(Type.String({ maxLength: 2000, pattern: '^[^\\u0000]*$' })),
@@ -70,7 +70,7 @@ const settable = {
   embedding_model: Nullable(Type.String({ maxLength: 200, pattern: '^[^\\u0000]*$' })),
   /** Blank means none. */
   default_model: Nullable(Type.String({ maxLength: 200, pattern: '^[^\\u0000]*$' })),
-  /** Needs a `default_model`. */
+  /** Requires a `default_model`. */
   is_default: Type.Boolean(),
 };
 
@@ -83,19 +83,19 @@ export type CreateProvider = Static<typeof CreateProvider>;
 export const UpdateProvider = Patch({ name: Name, ...settable });
 export type UpdateProvider = Static<typeof UpdateProvider>;
 
-/** What a probe came to; a failure is a result, not an error. */
+/** Outcome of a probe; a failed probe is a result, not an error. */
 export const ProviderTest = Type.Object({
   ok: Type.Boolean(),
-  /** Null where the probe failed or lists no models. */
+  /** Null if the probe failed or does not list models. */
   model_count: Nullable(Type.Integer()),
-  /** The ids of at most 500 of them, sorted; null as above. */
+  /** Ids of at most 500 of them, sorted; null as above. */
   models: Nullable(Type.Array(Type.String())),
   latency_ms: Type.Integer(),
   error: Nullable(Type.String()),
 });
 export type ProviderTest = Static<typeof ProviderTest>;
 
-/** Of each family, whether the instance's environment configures it, and what its probe came to. */
+/** For each family, whether the instance's environment configures it, and the outcome of its probe. */
 export const InstanceProviderTests = Type.Object({
   providers: Type.Array(
     Type.Object({
@@ -112,7 +112,7 @@ export const InstanceProviderTests = Type.Object({
 });
 export type InstanceProviderTests = Static<typeof InstanceProviderTests>;
 
-/** Of the awaited command `test-provider`. */
+/** Payload of the awaited command `test-provider`. */
 export const TestProviderCommand = Type.Object({ provider_id: Uuid });
 
 const ofCompany = {

@@ -1,4 +1,4 @@
-/** Plain text for agents that set up agents, made from the tables that the service itself goes by. */
+/** Plain text for agents that set up agents, generated from the tables that the service itself uses. */
 import type { TSchema } from 'typebox';
 import { adapterConfigs } from './adapter-config.ts';
 import { agentIcons } from './agent-icons.ts';

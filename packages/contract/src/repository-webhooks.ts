@@ -1,27 +1,27 @@
-/** How the host of a project's repository (GitHub, GitLab) says that something happened to a pull request. */
+/** Webhooks through which a repository's host (GitHub, GitLab) reports changes to pull requests. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
 
 export const RepositoryWebhook = Type.Object({
   project_id: Uuid,
-  /** The end of the address that the host is told. */
+  /** The last segment of the URL registered with the host. */
   public_id: Uuid,
-  /** What the host called the last one that it sent. */
+  /** The host's name for the last event it sent. */
   last_event: Nullable(Type.String()),
   received_at: Nullable(Timestamp),
   created_at: Timestamp,
 });
 export type RepositoryWebhook = Static<typeof RepositoryWebhook>;
 
-/** `secret`: in this answer only. */
+/** `secret` appears only in this response. */
 export const NewRepositoryWebhook = Type.Object({ ...RepositoryWebhook.properties, secret: Type.String() });
 export type NewRepositoryWebhook = Static<typeof NewRepositoryWebhook>;
 
 const ofProject = {
   path: '/api/projects/{projectId}/repository-webhook',
   auth: BEARER,
-  // Whoever knows the secret can have the host asked.
+  // Whoever knows the secret can make the service query the host.
   role: 'admin',
   people_only: true,
   scope: { by: 'project', param: 'projectId' },

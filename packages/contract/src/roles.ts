@@ -1,4 +1,4 @@
-/** Least roles (specification, Authentication 6; decisions 7.1): what the `role` of endpoints and tools means. */
+/** Minimum roles (specification, Authentication 6; decisions 7.1): the meaning of `role` in endpoints and tools. */
 import { forbidden } from '@acp/kernel';
 import { type Actor, type AgentPermission, type CompanyRole, permits } from './actor.ts';
 import type { EndpointRow } from './endpoint.ts';
@@ -23,7 +23,7 @@ export function roleIn(actor: Actor, companyId: string): CompanyRole | undefined
   }
 }
 
-/** Throws 403 unless the caller, already known to see the company, may do what the row does. */
+/** Throws 403 if the caller, already known to see the company, may not do what the endpoint does. */
 export function requireRole(
   row: Pick<EndpointRow, 'role' | 'permission' | 'people_only'>,
   actor: Actor,
@@ -39,7 +39,7 @@ export function requireRole(
   if (row.permission) requirePermission(actor, row.permission);
 }
 
-/** Permissions bound agents only. Throws 403. */
+/** Permissions restrict agents only. Throws 403. */
 export function requirePermission(actor: Actor, permission: AgentPermission): void {
   if (actor.kind === 'agent' && !permits(actor.permissions, permission))
     throw forbidden(`permission withheld: ${permission}`);

@@ -1,4 +1,4 @@
-/** Rows of the routines slice (decisions 3, Routines; specification, Webhook ingress). */
+/** Endpoints of the routines slice (decisions 3, Routines; specification, Webhook ingress). */
 import { Type } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { ListByStatus } from './projects.ts';

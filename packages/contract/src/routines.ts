@@ -26,7 +26,7 @@ export const Routine = Type.Object({
   status: OneOf(routineStatuses),
   concurrency_policy: OneOf(concurrencyPolicies),
   last_fired_at: Nullable(Timestamp),
-  /** The earliest of its schedules; null without one, and while the routine is not active. */
+  /** The earliest of its schedules; null without any, and while the routine is not active. */
   next_fire_at: Nullable(Timestamp),
   created_at: Timestamp,
   updated_at: Timestamp,
@@ -39,7 +39,7 @@ export const UpdateRoutine = Patch({
   assignee_agent_id: Nullable(Uuid),
   project_id: Nullable(Uuid),
   goal_id: Nullable(Uuid),
-  /** Knows `{{payload}}`, `{{payload.some.path}}`, `{{now}}`, `{{routine.name}}`, as the body does. */
+  /** Supports `{{payload}}`, `{{payload.some.path}}`, `{{now}}` and `{{routine.name}}`, as does the body. */
   title_template: Name,
   body_template: Nullable(Text),
   priority: OneOf(priorities),
@@ -47,7 +47,7 @@ export const UpdateRoutine = Patch({
   concurrency_policy: OneOf(concurrencyPolicies),
 });
 export type UpdateRoutine = Static<typeof UpdateRoutine>;
-/** Without a title template the issues are called as the routine is. */
+/** Without a title template, issues get the routine's name. */
 export const CreateRoutine = Type.Object({ ...UpdateRoutine.properties, name: Name });
 export type CreateRoutine = Static<typeof CreateRoutine>;
 
@@ -67,7 +67,7 @@ export const RoutineTrigger = Type.Object({
   updated_at: Timestamp,
 });
 export type RoutineTrigger = Static<typeof RoutineTrigger>;
-/** The only answer that shows the secret; null where nothing is signed. */
+/** The only response that contains the secret; null if nothing is signed. */
 export const NewRoutineTrigger = Type.Object({
   ...RoutineTrigger.properties,
   secret: Nullable(Type.String()),
@@ -80,19 +80,19 @@ const Label = Nullable(Type.String({ maxLength: 200, pattern: '^[^\\u0000]*$' })
 
 export const CreateRoutineTrigger = Type.Object({
   kind: OneOf(triggerKinds),
-  /** `hmac_ts` is set from the routine's page only. */
+  /** `hmac_ts` can only be set on the routine's page. */
   signing_mode: Type.Optional(OneOf(['none', 'hmac'])),
   label: Type.Optional(Label),
-  /** Five fields; of a schedule. */
+  /** Five fields; for a schedule. */
   cron_expression: Type.Optional(CronExpression),
-  /** IANA name, UTC unless said; of a schedule. */
+  /** IANA name, by default UTC; for a schedule. */
   timezone: Type.Optional(Timezone),
 });
 export type CreateRoutineTrigger = Static<typeof CreateRoutineTrigger>;
 
-/** Of the routine's page, the one place that may choose `hmac_ts`. */
+/** Used by the routine's page, the only place that may choose `hmac_ts`. */
 export const SetSigningMode = Type.Object({ signing_mode: OneOf(signingModes) });
-/** As that page adds a trigger. */
+/** The page's form for adding a trigger. */
 export const AddRoutineTrigger = Type.Object({
   ...CreateRoutineTrigger.properties,
   signing_mode: Type.Optional(OneOf(signingModes)),
@@ -101,7 +101,7 @@ export const AddRoutineTrigger = Type.Object({
 export const UpdateRoutineTrigger = Patch({
   enabled: Type.Boolean(),
   label: Label,
-  /** 30 days at most; 0 accepts every repetition. */
+  /** At most 30 days; 0 accepts every replay. */
   replay_window_sec: Type.Integer({ minimum: 0, maximum: 2_592_000 }),
   cron_expression: CronExpression,
   timezone: Timezone,
@@ -122,7 +122,7 @@ export const RoutineRun = Type.Object({
 });
 export type RoutineRun = Static<typeof RoutineRun>;
 
-/** What plugins hear of a fire: the run without its payload, and whose it is. */
+/** What plugins receive when a routine fires: the run without its payload, and the routine's owner. */
 export const RoutineFired = Type.Object({
   ...Type.Omit(RoutineRun, ['payload', 'payload_sha256']).properties,
   routine_name: Type.String(),
@@ -133,7 +133,7 @@ export const FireRoutine = Type.Object({ payload: Type.Optional(Type.Unknown()) 
 export const FiredRoutine = Type.Object({ status: OneOf(routineRunStatuses), run: RoutineRun });
 export type FiredRoutine = Static<typeof FiredRoutine>;
 
-/** A routine as agents install it: with its schedule, where it has one. */
+/** A routine as installed by agents: with its schedule, if it has one. */
 export const InstallRoutine = Type.Object({
   ...CreateRoutine.properties,
   cron_expression: Type.Optional(CronExpression),

@@ -1,4 +1,4 @@
-/** Rows of the runs slice and the live stream (decisions 3, Runs; 4, Live events). */
+/** Endpoints of the runs slice and the live stream (decisions 3, Runs; 4, Live events). */
 import { Type } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Run, RunEvent } from './runs.ts';
@@ -12,7 +12,7 @@ const eventsRow = {
   role: 'viewer',
   scope: byRun,
   query: Type.Object({
-    /** A `seq`, which the database holds in 32 bits. */
+    /** A `seq`, a 32-bit integer in the database. */
     after: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 })),
     limit: Type.Optional(Type.Integer({ minimum: 1 })),
   }),
@@ -55,7 +55,7 @@ export const runEndpoints = {
     role: 'member',
     scope: { by: 'issue', param: 'issueId' },
     body: Type.Object({
-      /** For this run alone, in the place of the agent's own. */
+      /** Overrides the agent's model for this run. */
       model: Type.Optional(Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\p{Cc}]*$' })),
     }),
     body_optional: true,
@@ -135,10 +135,10 @@ export const liveEndpoints = {
     scope: { by: 'none' },
     query: Type.Object({
       company_id: Type.Optional(Uuid),
-      /** Comma list: `issues,run:<id>`. */
+      /** Comma-separated: `issues,run:<id>`. */
       topic: Type.Optional(Type.String({ maxLength: 4000 })),
       after: Type.Optional(Type.Integer({ minimum: 0 })),
-      /** Browsers only: `Bearer <token>`, read by the authentication of this one route. */
+      /** For browsers: `Bearer <token>`, accepted by this endpoint only. */
       Authorization: Type.Optional(Type.String({ maxLength: 200 })),
     }),
     response: null,

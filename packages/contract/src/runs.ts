@@ -25,12 +25,12 @@ export const Run = Type.Object({
   id: Uuid,
   company_id: Uuid,
   agent_id: Uuid,
-  /** What kind of work it is: `heartbeat`, or a later one. */
+  /** The kind of work: `heartbeat` or another one. */
   kind: Type.String(),
-  /** What it is about; null where the agent was woken for nothing in particular. */
+  /** What the run is about; null if the agent was woken for nothing in particular. */
   subject: Nullable(Type.Object({ type: Type.String(), id: Uuid })),
   issue_id: Nullable(Uuid),
-  /** Its content is for one person: others see that it ran and what it cost, but neither summary nor transcript. */
+  /** Its content is private to one person: others see that it ran and what it cost, but neither summary nor transcript. */
   is_private: Type.Boolean(),
   status: OneOf(runStatuses),
   wake_reason: Type.String(),

@@ -1,9 +1,9 @@
-/** Building blocks of all shapes: snake_case, UUIDv4 ids, RFC 3339 instants in UTC, optional fields null in answers. */
+/** Building blocks of all shapes: snake_case, UUIDv4 ids, RFC 3339 timestamps in UTC, missing optional fields as null. */
 import { Type, type TSchema } from 'typebox';
 
 export const Uuid = Type.String({ format: 'uuid' });
 
-/** RFC 3339 in UTC. Presenters hand over the Date; JSON.stringify writes it. */
+/** RFC 3339 in UTC. Presenters return the Date; JSON.stringify formats it. */
 export const Timestamp = Type.Unsafe<Date | string>({ type: 'string', format: 'date-time' });
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -12,21 +12,21 @@ export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 export const OneOf = <const V extends readonly string[]>(values: V) =>
   Type.Unsafe<V[number]>({ type: 'string', enum: [...values] });
 
-/** Free JSON, as in `adapter_config` and `metadata`. */
+/** Arbitrary JSON, as in `adapter_config` and `metadata`. */
 export const JsonObject = Type.Unsafe<Record<string, unknown>>({ type: 'object' });
 
-/** Text that a person wrote: not empty, no NUL (PostgreSQL stores none). */
+/** Text entered by a person: not blank, no NUL (PostgreSQL can't store it). */
 export const Name = Type.String({ minLength: 1, maxLength: 500, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' });
 export const Text = Type.String({ maxLength: 1_000_000, pattern: '^[^\\u0000]*$' });
 
-/** Query values arrive as strings; the query validator coerces. A limit above the maximum is clamped, not refused. */
+/** Query values arrive as strings, and the query validator coerces them. A limit above the maximum is clamped, not rejected. */
 export const Limit = Type.Integer({ minimum: 1 });
 export const PageQuery = {
   limit: Type.Optional(Limit),
   cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
 };
 
-/** Days that a new key is good for; absent: until it is revoked. */
+/** Lifetime of a new key in days; absent: until revoked. */
 export const KeyDays = Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650 })));
 
 export const ErrorBody = Type.Object({ error: Type.String() });
@@ -37,6 +37,6 @@ export const JsonRpcErrorBody = Type.Object({
   error: Type.Object({ code: Type.Integer(), message: Type.String(), data: Type.Optional(Type.Unknown()) }),
 });
 
-/** A body of which every field may be absent; null clears an optional field (decisions 7.10). */
+/** A body in which every field is optional; null clears an optional field (decisions 7.10). */
 export const Patch = <P extends Record<string, TSchema>>(properties: P) =>
   Type.Partial(Type.Object(properties));

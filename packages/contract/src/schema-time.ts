@@ -1,19 +1,19 @@
 /**
- * The processor time that the schemas of others may take of a process. One check is broken off soon, but a thousand of them in a
- * row would leave nobody else any time: whoever's schemas have used up theirs is refused until the minute is over. The clock's
- * would blame them for what a busy machine makes everybody wait.
+ * Limits the CPU time that third-party schemas may use in this process. A single check is interrupted soon, but a thousand in
+ * a row would starve everyone else, so an owner whose schemas have used up their share is refused until the minute is over.
+ * Wall-clock time would blame them for the delays of a busy machine.
  */
 import { rateLimited } from '@acp/kernel';
 
 const MINUTE_MS = 60_000;
 const MOST_MS = 1000;
-/** What takes less is not worth counting. */
+/** Less than this is not counted. */
 const LEAST_MS = 10;
 const MOST_OWNERS = 1000;
 
 const spent = new Map<string, { since: number; ms: number }>();
 
-/** @param owner whose schemas they are @throws rateLimited before the work where no time is left, and what the work throws */
+/** @param owner the schemas' owner @throws rateLimited before the work if no time is left, and whatever the work throws */
 export function inTimeOf<T>(owner: string, work: () => T): T {
   const begun = performance.now();
   const known = spent.get(owner);

@@ -1,4 +1,4 @@
-/** One search over what a company works on. */
+/** Search over everything a company works on. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Nullable, OneOf, Uuid } from './schema-kit.ts';
@@ -9,7 +9,7 @@ export const Found = Type.Object({
   kind: OneOf(foundKinds),
   id: Uuid,
   title: Type.String(),
-  /** What tells it apart: an identifier, a role, a reason. */
+  /** Distinguishes similar results: an identifier, a role, a reason. */
   detail: Nullable(Type.String()),
   status: Type.String(),
   /** Path of its page. */

@@ -1,4 +1,4 @@
-/** How a user proves who they are beside the password, and where they are signed in. */
+/** A user's second factors and sessions. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { JsonObject, Name, Nullable, Timestamp, Uuid } from './schema-kit.ts';
@@ -16,14 +16,14 @@ export const SecondFactors = Type.Object({
   totp: Type.Boolean(),
   passkeys: Type.Array(Passkey),
   recovery_codes_left: Type.Integer(),
-  /** The instance or a company of the user's asks for one. */
+  /** Required by the instance or by one of the user's companies. */
   required: Type.Boolean(),
 });
 export type SecondFactors = Static<typeof SecondFactors>;
 
 export const Session = Type.Object({
   id: Uuid,
-  /** The one that asks. */
+  /** The session that made this request. */
   current: Type.Boolean(),
   method: Nullable(Type.String()),
   address: Nullable(Type.String()),
@@ -34,14 +34,14 @@ export const Session = Type.Object({
 });
 export type Session = Static<typeof Session>;
 
-/** Six digits of the app, or a recovery code. */
+/** Six digits from the app, or a recovery code. */
 export const SecondFactorCode = Type.Object({
   code: Type.String({ minLength: 6, maxLength: 40, writeOnly: true }),
 });
 const RecoveryCodes = Type.Object({ recovery_codes: Type.Array(Type.String()) });
 const NewTotp = Type.Object({ secret: Type.String(), otpauth_url: Type.String() });
 export type NewTotp = Static<typeof NewTotp>;
-/** The browser's answer as `PublicKeyCredential.toJSON()` writes it; the library checks what is in it. */
+/** The browser's response as written by `PublicKeyCredential.toJSON()`; the library validates its content. */
 export const PasskeyResponse = Type.Object({
   id: Type.String({ minLength: 1, maxLength: 2000 }),
   rawId: Type.String({ minLength: 1, maxLength: 2000 }),
@@ -53,7 +53,7 @@ export const PasskeyResponse = Type.Object({
 export const AddPasskey = Type.Object({ name: Name, response: PasskeyResponse });
 const AddedPasskey = Type.Object({
   passkey: Passkey,
-  /** Null where the user has some already. */
+  /** Null if the user already has some. */
   recovery_codes: Nullable(Type.Array(Type.String())),
 });
 

@@ -1,4 +1,4 @@
-/** Secrets of a company: values that are used and never shown (decisions 3, Secrets). */
+/** A company's secrets: values that are used but never shown (decisions 3, Secrets). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Nullable, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';

@@ -1,4 +1,4 @@
-/** The security log: what happened to accounts, sessions and keys. */
+/** The security log: events concerning accounts, sessions and keys. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { JsonObject, Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
@@ -43,7 +43,7 @@ export type SecurityEvent = Static<typeof SecurityEvent>;
 const filters = {
   kind: Type.Optional(OneOf(securityEventKinds)),
   user_id: Type.Optional(Uuid),
-  /** From this instant on, and before that one. */
+  /** `from` is inclusive, `to` exclusive. */
   from: Type.Optional(Type.String({ format: 'date-time' })),
   to: Type.Optional(Type.String({ format: 'date-time' })),
 };

@@ -1,4 +1,4 @@
-/** Rows of instance settings and operational flags (specification, Instance administration; decisions 7.7). */
+/** Endpoints for instance settings and operational flags (specification, Instance administration; decisions 7.7). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Nullable, OneOf, Timestamp } from './schema-kit.ts';
@@ -16,7 +16,7 @@ export const Flag = Type.Object({
 export type Flag = Static<typeof Flag>;
 
 export const PutFlag = Type.Object({
-  /** Scripts send text; an empty one is refused in favour of DELETE. */
+  /** Scripts send text; an empty one is rejected in favour of DELETE. */
   value: Type.Union([Type.Boolean(), Type.String({ maxLength: 20 })]),
   description: Type.Optional(Nullable(Type.String({ maxLength: 2000, pattern: '^[^\\u0000]*$' }))),
 });

@@ -1,4 +1,4 @@
-/** Instance settings: they override the environment's defaults (decisions 7.7). A setting that is absent is unset. */
+/** Instance settings, which override the environment's defaults (decisions 7.7). An absent setting is unset. */
 import { Type, type Static } from 'typebox';
 import { Name, Nullable, OneOf } from './schema-kit.ts';
 
@@ -8,21 +8,21 @@ export const instanceSettings = {
   company_creation: OneOf(['admins']),
   trash_retention_days: Type.Integer({ minimum: 1, maximum: 36_500 }),
   run_retention_days: Type.Integer({ minimum: 1, maximum: 36_500 }),
-  /** How long cursors of plugins, channels and webhooks may lag behind (decisions 10.12). */
+  /** How long the cursors of plugins, channels and webhooks may lag behind (decisions 10.12). */
   event_retention_days: Type.Integer({ minimum: 1, maximum: 366 }),
-  /** Unset: for ever. By quarters of a year: what is kept may be so much longer. */
+  /** Unset: kept forever. Dropped by quarter, so data may be kept up to that much longer. */
   activity_retention_days: Type.Integer({ minimum: 90, maximum: 36_500 }),
-  /** The same. Budgets over a lifetime that are made later count what is there. */
+  /** Likewise. Lifetime budgets created later only count what is still there. */
   cost_event_retention_days: Type.Integer({ minimum: 90, maximum: 36_500 }),
-  /** Cron expression of five fields. */
+  /** A cron expression with five fields. */
   backup_schedule: Type.String({ pattern: '^\\S+( \\S+){4}$', maxLength: 200 }),
   default_adapter_type: Type.String({ minLength: 1, maxLength: 100 }),
-  /** Emergency stop: no run starts. */
+  /** Emergency stop: no runs start. */
   runs_paused: Type.Boolean(),
   company_max_concurrent_runs: Type.Integer({ minimum: 1, maximum: 100_000 }),
-  /** Everybody who signs in must have a second factor. */
+  /** Everyone who signs in needs a second factor. */
   require_second_factor: Type.Boolean(),
-  /** Minutes without a request after which a session ends; unset: only its lifetime counts. */
+  /** Minutes of inactivity after which a session ends; unset: only its lifetime counts. */
   session_idle_minutes: Type.Integer({ minimum: 5, maximum: 10_080 }),
   security_event_retention_days: Type.Integer({ minimum: 1, maximum: 36_500 }),
 };
@@ -54,7 +54,7 @@ const nullableSettings = {
 export const InstanceSettings = Type.Object(nullableSettings);
 export type InstanceSettings = Static<typeof InstanceSettings>;
 
-/** Null clears; an unknown key is refused (decisions 7.7). */
+/** Null clears a setting; unknown keys are rejected (decisions 7.7). */
 export const UpdateInstanceSettings = Type.Partial(Type.Object(nullableSettings), {
   additionalProperties: false,
 });

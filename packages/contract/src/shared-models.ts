@@ -1,6 +1,6 @@
 /**
- * Models that a worker shares (specification, Remote workers): `llm` tasks go to workers that have the task's provider and
- * model. Written `provider:model,model-glob;provider:…` in an environment, as objects in JSON.
+ * Models that a worker shares (specification, Remote workers): `llm` tasks go to workers that offer the task's provider and
+ * model. In an environment variable it is `provider:model,model-glob;provider:…`, in JSON a list of objects.
  */
 import { Type, type Static } from 'typebox';
 import { invalid } from '@acp/kernel';
@@ -8,9 +8,9 @@ import { invalid } from '@acp/kernel';
 const word = { minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f\\u007f]+$' } as const;
 
 export const SharedModel = Type.Object({
-  /** As tasks name it in their `adapter_config.provider`. */
+  /** As named in a task's `adapter_config.provider`. */
   provider: Type.String(word),
-  /** `*` stands for any characters, everything else for itself; letters in their case. */
+  /** `*` matches any characters, everything else is literal and case-sensitive. */
   models: Type.Array(Type.String(word), { minItems: 1, maxItems: 200 }),
 });
 export type SharedModel = Static<typeof SharedModel>;
@@ -18,7 +18,7 @@ export type SharedModel = Static<typeof SharedModel>;
 const MAX_ENTRIES = 100;
 export const SharedModelList = Type.Array(SharedModel, { maxItems: MAX_ENTRIES });
 
-/** @throws invalid, in words that name the entry */
+/** @throws invalid, naming the entry */
 export function parseSharedModels(text: string): SharedModel[] {
   const entries = text
     .split(';')
@@ -39,14 +39,14 @@ export function parseSharedModels(text: string): SharedModel[] {
   });
 }
 
-/** What an `llm` task asks for. What it leaves open restricts nothing. */
+/** What an `llm` task requires. Absent values restrict nothing. */
 export interface WantedModel {
-  /** Names under which workers may share it. Empty: any. */
+  /** Names under which workers may share the provider. Empty: any. */
   readonly providers: readonly string[];
   readonly model: string | null;
 }
 
-/** An empty list of shared models means all. */
+/** An empty list of shared models means all models. */
 export function sharesModel(shared: readonly SharedModel[], { providers, model }: WantedModel): boolean {
   if (shared.length === 0) return true;
   return shared.some(
@@ -56,7 +56,7 @@ export function sharesModel(shared: readonly SharedModel[], { providers, model }
   );
 }
 
-/** Without backtracking: a glob is its pieces in order, the first at the beginning and the last at the end. */
+/** Without backtracking: the pieces of the glob must occur in order, anchored at both ends. */
 export function matchesGlob(glob: string, text: string): boolean {
   const [first = '', ...rest] = glob.split('*');
   if (rest.length === 0) return glob === text;

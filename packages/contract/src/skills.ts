@@ -1,9 +1,9 @@
-/** Skills of a company: SKILL.md texts that agents get (decisions 3, Skill). */
+/** A company's skills: SKILL.md texts for agents (decisions 3, Skill). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Name, PageQuery, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
 
-/** As the open format has names: lower case letters, digits and single hyphens. */
+/** A name in the open format: lower-case letters, digits and single hyphens. */
 export const SkillSlug = Type.String({
   minLength: 1,
   maxLength: 64,
@@ -40,10 +40,10 @@ const settable = {
   name: Name,
   description: SkillDescription,
   body_markdown: Text,
-  /** A whole SKILL.md: its front matter gives name and description where the body of the request does not. */
+  /** A complete SKILL.md: its front matter provides name and description unless the request's body does. */
   content: Text,
   enabled: Type.Boolean(),
-  /** Part of every agent's skill tree, attached or not. */
+  /** Part of every agent's skills, attached or not. */
   company_wide: Type.Boolean(),
 };
 export const UpdateSkill = Patch(settable);

@@ -1,13 +1,13 @@
-/** Sub-agents (decisions 3): agents that agents spawn for one issue each. Made and awaited by action verbs. */
+/** Sub-agents (decisions 3): agents spawned by agents, each for one issue. Created and awaited by action verbs. */
 import { Type, type Static } from 'typebox';
 import { agentRoles, agentStatuses } from './agents.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import { issueStatuses } from './issues.ts';
 import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
 
-/** How deep sub-agents may spawn others: below an ordinary agent so many levels. */
+/** Maximum number of levels of sub-agents below an ordinary agent. */
 export const MAX_SUBAGENT_DEPTH = 3;
-/** Of one agent, at once. */
+/** Maximum number of active sub-agents per agent. */
 export const MAX_LIVING_SUBAGENTS = 10;
 
 export const subagentOutcomes = ['done', 'failed', 'cancelled', 'deleted'] as const;
@@ -17,24 +17,24 @@ export const Subagent = Type.Object({
   agent_id: Uuid,
   company_id: Uuid,
   parent_agent_id: Uuid,
-  /** The issue that the parent worked on. */
+  /** The issue that the parent was working on. */
   parent_issue_id: Uuid,
   issue_id: Uuid,
   name: Type.String(),
   role: OneOf(agentRoles),
-  /** 1 to 3: below an ordinary agent. */
+  /** 1 to 3: levels below an ordinary agent. */
   depth: Type.Integer(),
   status: OneOf(agentStatuses),
   issue_identifier: Type.String(),
   issue_title: Type.String(),
   issue_status: OneOf(issueStatuses),
-  /** Its issue is parked until its own sub-agents end. */
+  /** Its issue is parked until its own sub-agents have finished. */
   awaits_subagents: Type.Boolean(),
-  /** How it ended; null while it lives. */
+  /** How it ended; null while active. */
   outcome: Nullable(OneOf(subagentOutcomes)),
-  /** Its last words on its issue; null while it lives, and where there are none. */
+  /** Its last message on its issue; null while active, and if there was none. */
   result_markdown: Nullable(Type.String()),
-  /** Of its own runs, as far as they are kept. */
+  /** Cost of its own runs, as far as they are kept. */
   cost_usd: Type.Number(),
   created_at: Timestamp,
   ended_at: Nullable(Timestamp),

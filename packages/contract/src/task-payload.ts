@@ -1,6 +1,6 @@
 /**
- * What a program is told of its task (specification, Task payload fields): a remote worker, a container, a cloud
- * function. Unlike answers of the API, fields without data are left out, so that older workers keep working.
+ * What a program receives about its task (specification, Task payload fields): a remote worker, a container, a cloud function.
+ * Unlike in API responses, fields without data are omitted, so that older workers keep working.
  */
 import { Type, type Static } from 'typebox';
 import { JsonObject } from './schema-kit.ts';
@@ -12,7 +12,7 @@ const TimelineEntry = Type.Object({
   type: Type.Union([Type.Literal('comment'), Type.Literal('activity')]),
   author_name: Type.String(),
   body: Optional(Type.String()),
-  /** Of activities: `issue.updated`. */
+  /** For activities: `issue.updated`. */
   kind: Optional(Type.String()),
   payload: Optional(JsonObject),
 });
@@ -25,9 +25,9 @@ const TaskAttachment = Type.Object({
   size_bytes: Type.Integer(),
   /** `pending`: the text is being extracted. `none`: there is nothing to extract. */
   text_status: Type.String(),
-  /** Its beginning. */
+  /** The beginning of the text. */
   text: Optional(Type.String()),
-  /** In characters, of the whole. */
+  /** Length of the whole text in characters. */
   text_length: Optional(Type.Integer()),
 });
 
@@ -42,7 +42,7 @@ const TaskIssue = Type.Object({
   /** Sorted alphabetically. */
   labels: Optional(Strings),
   timeline: Optional(Type.Array(TimelineEntry)),
-  /** The newest, oldest first. */
+  /** The newest ones, oldest first. */
   attachments: Optional(Type.Array(TaskAttachment)),
 });
 
@@ -56,7 +56,7 @@ export const TaskPayload = Type.Object({
   company_id: Type.String(),
   company_name: Type.String(),
   adapter_type: Type.String(),
-  /** As configured: references to secrets stay references. */
+  /** As configured: secrets stay references. */
   adapter_config: JsonObject,
   system_prompt: Type.String(),
   wake_reason: Type.String(),
@@ -75,21 +75,21 @@ export const TaskPayload = Type.Object({
   ),
   session_id: Optional(Type.String()),
   session_cwd: Optional(Type.String()),
-  /** Absent: the worker decides by itself. */
+  /** Absent: the worker decides. */
   allow_dangerous_permissions: Optional(Type.Boolean()),
   skills: Optional(Type.Array(JsonObject)),
   project_repo_url: Optional(Type.String()),
   project_id: Optional(Type.String()),
   project_file_backend: Optional(Type.String()),
   project_module_endpoint: Optional(Type.String()),
-  /** Minted at the claim, never stored, like the key of the run. */
+  /** Created at the claim and never stored, like the run's key. */
   project_module_token: Optional(Type.String()),
   service_api_key: Optional(Type.String()),
   service_base_url: Optional(Type.String()),
   knowledge: Optional(Type.Array(JsonObject)),
   compiled_index: Optional(Type.String()),
   full_context: Optional(Type.Literal(true)),
-  /** With `full_context`: what the agent may do, by permission key. */
+  /** With `full_context`: the agent's permissions, by key. */
   capabilities: Optional(Strings),
   comments: Optional(Type.Array(JsonObject)),
   activities: Optional(Type.Array(TimelineEntry)),

@@ -1,4 +1,4 @@
-/** Task sessions: an agent's work on an issue over several runs (specification, Agent, Task session). */
+/** Task sessions: an agent's work on an issue across several runs (specification, Agent, Task session). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { EXAMPLE_ID } from './example-id.ts';
@@ -10,7 +10,7 @@ export const TaskSession = Type.Object({
   id: Uuid,
   agent_id: Uuid,
   issue_id: Uuid,
-  /** The last run of it. */
+  /** The session's latest run. */
   run_id: Nullable(Uuid),
   status: OneOf(taskSessionStatuses),
   summary: Nullable(Type.String()),

@@ -1,4 +1,4 @@
-/** What a model is told of the arguments of tools, by their names: schemas say which values there are, not what for. */
+/** Descriptions of tool arguments for models, by argument name: schemas say which values are valid, not what they are for. */
 import type { TObject } from 'typebox';
 
 const about: Readonly<Record<string, string>> = {
@@ -149,7 +149,7 @@ const about: Readonly<Record<string, string>> = {
   local_preference_bias: '0 to 1: how much better than an own agent one of the peer must fit',
 };
 
-/** The input schema as plain JSON, each argument with what it is for: in its own words, or in those above. */
+/** The input schema as plain JSON, with a description for each argument: its own, or the one above. */
 export function describedInput(input: TObject): Record<string, unknown> {
   const plain = JSON.parse(JSON.stringify(input)) as { properties: Record<string, { description?: string }> };
   for (const [name, schema] of Object.entries(plain.properties))

@@ -1,6 +1,6 @@
 /**
- * The company's tools as one table: what agents call by `/mcp:TOOL {json}` (decisions 5) and clients by MCP. Each does
- * what an endpoint does, with the same rights.
+ * The company's tools as one table: agents call them by `/mcp:TOOL {json}` (decisions 5), clients over MCP. Each does what an
+ * endpoint does, with the same rights.
  */
 import { type Static, type TObject, Type } from 'typebox';
 import type { AgentPermission } from './actor.ts';
@@ -18,18 +18,18 @@ import { PageQuery } from './schema-kit.ts';
 import { CreateSkill, skillEndpoints } from './skills.ts';
 
 export interface ToolRow<I extends TObject = TObject> {
-  /** Letters and underscores: a name for every client of MCP. */
+  /** Letters and underscores, valid for every MCP client. */
   readonly name: string;
   readonly doc: string;
   readonly input: I;
   readonly role: LeastRole;
-  /** Needed by agents only. */
+  /** Required of agents only. */
   readonly permission?: AgentPermission;
   /** Changes nothing. */
   readonly read_only: boolean;
 }
 
-/** A tool that does what an endpoint does takes its rights from there. */
+/** A tool that mirrors an endpoint inherits its rights. */
 function tool<const N extends string, I extends TObject>(
   name: N,
   endpoint: Pick<EndpointRow, 'role' | 'permission' | 'method'>,
@@ -48,7 +48,7 @@ const routine = Reference('Id or name of the routine');
 const agent = Reference('Id or name of the agent');
 const key = Type.String({ minLength: 1, maxLength: 200, description: 'Key of the document' });
 
-/** The agents' own list is for callers of any company. */
+/** The list of agents is open to callers from any company. */
 const anyReader = { method: 'GET', role: 'viewer' } as const;
 
 const issueTools = [
@@ -132,10 +132,10 @@ export const toolTable = [...issueTools, ...documentTools, ...noteTools, ...othe
 
 type Rows = (typeof toolTable)[number];
 export type ToolName = Rows['name'];
-/** What the tool of that name takes. */
+/** Type of the tool's arguments. */
 export type ToolInput<N extends ToolName> = Static<Extract<Rows, { name: N }>['input']>;
 
-/** `title, body_markdown?`: what the tool takes, those that may be left out with a mark. */
+/** `title, body_markdown?`: the tool's arguments, optional ones with a question mark. */
 export function toolFields({ input }: Pick<ToolRow, 'input'>): string {
   const required = new Set<string>(input.required ?? []);
   return Object.keys(input.properties)

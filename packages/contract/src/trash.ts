@@ -1,4 +1,4 @@
-/** The trash: what DELETE moved there (decisions 7.6). */
+/** The trash: entities removed by DELETE (decisions 7.6). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';

@@ -1,4 +1,4 @@
-/** Ajv over the contract's schemas: one compiled function per schema, made at first use or at boot. */
+/** Ajv for the contract's schemas: one compiled function per schema, created on first use or at startup. */
 import { invalid } from '@acp/kernel';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
@@ -6,7 +6,7 @@ import type { Static, TSchema } from 'typebox';
 
 const options = { allErrors: false, strict: false, allowUnionTypes: true } as const;
 const strictAjv = withFormats(new Ajv(options));
-/** Query strings and form fields arrive as text: numbers and booleans are coerced. */
+/** Query strings and form fields are text, so numbers and booleans are coerced. */
 const coercingAjv = withFormats(new Ajv({ ...options, coerceTypes: true }));
 
 function withFormats(ajv: Ajv): Ajv {
@@ -15,7 +15,7 @@ function withFormats(ajv: Ajv): Ajv {
   return ajv;
 }
 
-/** Where the first error lies and what is wrong, in words of the request: `body.title must be string`. */
+/** Location and problem of the first error, in terms of the request: `body.title must be string`. */
 export function describeError(place: string, error: ErrorObject | undefined): string {
   if (!error) return `${place} is invalid`;
   const path = error.instancePath.replaceAll('/', '.');
@@ -31,11 +31,11 @@ export function describeError(place: string, error: ErrorObject | undefined): st
 }
 
 export interface Validator<T> {
-  /** Throws `invalid` (400) naming the place; returns the same value, typed. */
+  /** Throws `invalid` (400) naming the location; returns the same value, typed. */
   (value: unknown): T;
 }
 
-/** @param place word that begins the message: `body`, `query`, `params`, `job payload`. */
+/** @param place first word of the message: `body`, `query`, `params`, `job payload`. */
 export function createValidator<S extends TSchema>(
   schema: S,
   place: string,

@@ -1,4 +1,4 @@
-/** Which lines of a model's text are verbs: the one reading for what is applied and for what is shown while it streams. */
+/** Recognises verb lines in a model's text, both for applying them and for hiding them while the text streams. */
 import { verbByName, type VerbRow } from './verbs.ts';
 
 const verbShape = /^\/([a-z]+(?:[-_][a-z]+)*)(?=[ \t]|$)/;
@@ -12,14 +12,14 @@ export interface VerbLine {
   tool: string | null;
 }
 
-/** Null for a line of prose; `word` of a line that looks like a verb and is none. Linear in the line's length. */
+/** Null for a line of prose; `word` for a line that looks like a verb but isn't one. Linear in the line's length. */
 export function readVerbLine(line: string): VerbLine | { word: string } | null {
   if (!line.startsWith('/')) return null;
   const mcp = mcpShape.exec(line);
   if (mcp !== null) {
     return { verb: verbByName.get('mcp:')!, tool: mcp[1]!, rest: line.slice(mcp[0].length).trim() };
   }
-  // The slash, the longest name and what follows it: a line of a megabyte never meets the expression.
+  // A slash, the longest name and one more character: the expression never sees a line of a megabyte.
   const word = verbShape.exec(line.slice(0, longestName + 2))?.[1];
   if (word === undefined) return null;
   const verb = verbByName.get(word.replaceAll('_', '-'));

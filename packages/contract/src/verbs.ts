@@ -2,26 +2,26 @@
 // the verbs manual in the prompt and the completeness tests all read this table and nothing else.
 
 export interface VerbRow {
-  /** Canonical, kebab-case. In text, `_` stands for `-` too. */
+  /** Canonical, in kebab-case. In text, `_` is accepted for `-`. */
   name: string;
   aliases: readonly string[];
-  /** What may follow on the line. CAPITALS are positional, `…` takes the rest of the line, `[key=]` is optional. */
+  /** Arguments on the line. CAPITALS are positional, `…` takes the rest of the line, `[key=]` is optional. */
   grammar: string;
-  /** The `key=` arguments that the grammar names. */
+  /** The `key=` arguments in the grammar. */
   keys: readonly string[];
-  /** Whether the positional part is free text: then a word with `=` and a foreign key belongs to the text. */
+  /** Whether the positional part is free text: then a word with `=` and an unknown key is part of the text. */
   free_text: boolean;
-  /** Whether the fenced block right after the line is the verb's body. */
+  /** Whether the fenced block directly after the line is the verb's body. */
   body: 'none' | 'optional' | 'required';
-  /** The result goes into the next turn of the same run. */
+  /** Its result is passed to the next turn of the same run. */
   read: boolean;
   /** Changes rows of the company. */
   mutating: boolean;
-  /** Obeyed in the result of a remote worker too (behaviour rule 6). */
+  /** Also accepted in a remote worker's result (behaviour rule 6). */
   remote: boolean;
-  /** Obeyed in chats too, where there is no issue at hand. */
+  /** Also accepted in chats, where there is no current issue. */
   chats: boolean;
-  /** Implemented: only such verbs are told to agents. */
+  /** Implemented: only such verbs are documented to agents. */
   available: boolean;
   doc: string;
 }
@@ -40,7 +40,7 @@ function row(name: string, grammar: string, doc: string, marks: Marks = {}): Ver
     free_text: grammar.includes('…'),
     body: 'none',
     read,
-    // A verb either asks or acts; the waiting ones (await-*) change the issue.
+    // A verb either reads or writes; the waiting ones (await-*) change the issue.
     mutating: !read,
     remote: false,
     chats: true,
@@ -52,7 +52,7 @@ function row(name: string, grammar: string, doc: string, marks: Marks = {}): Ver
 
 const now = { available: true } as const;
 const nowAndRemote = { available: true, remote: true } as const;
-/** They are about the issue that the run works on. */
+/** These concern the issue that the run works on. */
 const issueOnly = { available: true, chats: false } as const;
 
 const issueVerbs: readonly VerbRow[] = [
@@ -176,7 +176,7 @@ const orchestrationVerbs: readonly VerbRow[] = [
     issueOnly,
   ),
   row('await-subagents-recursive', '', 'The same, and those that they spawned have ended too.', issueOnly),
-  // The one verb whose name has its argument glued on: `/mcp:TOOL {json}`.
+  // The only verb whose name includes its argument: `/mcp:TOOL {json}`.
   row('mcp:', 'TOOL {json}', 'Calls a tool of the company.', { ...now, read: true, mutating: true }),
 ];
 
@@ -188,8 +188,8 @@ export const verbTable: readonly VerbRow[] = [
 ];
 
 /**
- * A verb's line as the agent wrote it, from what its run keeps of it: `args.line` is what stood behind the name. A tool
- * stands right behind its colon.
+ * Reconstructs a verb's line from what the run stores: `args.line` is the text after the name. A tool's name directly follows
+ * its colon.
  */
 export function verbLine({ verb, args }: { verb?: unknown; args?: unknown }): string {
   const { line } = (args ?? {}) as { line?: unknown };
@@ -197,12 +197,12 @@ export function verbLine({ verb, args }: { verb?: unknown; args?: unknown }): st
   return `${name}${name.endsWith(':') ? '' : ' '}${typeof line === 'string' ? line : ''}`.trim();
 }
 
-/** Every canonical name and alias, kebab-case, to its row. */
+/** Maps every canonical name and alias, in kebab-case, to its row. */
 export const verbByName: ReadonlyMap<string, VerbRow> = new Map(
   verbTable.flatMap((verb) => [verb.name, ...verb.aliases].map((name) => [name, verb] as const)),
 );
 
-/** The form of a verb's line: `/status STATUS [ISSUE]`. */
+/** The syntax of a verb's line: `/status STATUS [ISSUE]`. */
 export function verbForm({ name, grammar }: Pick<VerbRow, 'name' | 'grammar'>): string {
   return verbLine({ verb: name, args: { line: grammar } });
 }

@@ -1,4 +1,4 @@
-/** Saved views: what a list of issues is narrowed down to, under a name. */
+/** Saved views: named filters for a list of issues. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { issueSorts, issueStatuses, priorities } from './issues.ts';
@@ -7,7 +7,7 @@ import { Name, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts'
 export const viewLayouts = ['list', 'board'] as const;
 export type ViewLayout = (typeof viewLayouts)[number];
 
-/** Columns of the list beside identifier and title. */
+/** Columns of the list in addition to identifier and title. */
 export const viewColumns = [
   'status',
   'priority',
@@ -19,7 +19,7 @@ export const viewColumns = [
 ] as const;
 export type ViewColumn = (typeof viewColumns)[number];
 
-/** What is absent filters nothing. */
+/** Absent fields filter nothing. */
 export const ViewFilter = Type.Partial(
   Type.Object(
     {
@@ -42,12 +42,12 @@ export type ViewFilter = Static<typeof ViewFilter>;
 export const SavedView = Type.Object({
   id: Uuid,
   company_id: Uuid,
-  /** The user or the key whose it is. */
+  /** The user or key that owns it. */
   owner_id: Uuid,
   name: Type.String(),
   layout: OneOf(viewLayouts),
   filter: ViewFilter,
-  /** Everybody in the company has it; else its owner alone. */
+  /** Visible to everyone in the company; otherwise only to its owner. */
   shared: Type.Boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,

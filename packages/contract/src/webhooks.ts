@@ -1,4 +1,4 @@
-/** Outbound webhooks (decisions 10.17): what happens in a company, sent to where its integrators listen. */
+/** Outbound webhooks (decisions 10.17): a company's events, sent to its integrations. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { EventPattern } from './event-patterns.ts';
@@ -8,12 +8,12 @@ export const Webhook = Type.Object({
   id: Uuid,
   company_id: Uuid,
   url: Type.String(),
-  /** Patterns over the dotted event types: `issue.*`, `*.created`, `*`. */
+  /** Patterns for dotted event types: `issue.*`, `*.created`, `*`. */
   events: Type.Array(Type.String()),
   enabled: Type.Boolean(),
-  /** Why the service itself switched it off; null where it did not. */
+  /** Why the service disabled it; null if it did not. */
   disabled_reason: Nullable(Type.String()),
-  /** Since when no delivery has succeeded; null while all is well. */
+  /** Since when no delivery has succeeded; null if all is well. */
   failing_since: Nullable(Timestamp),
   last_delivered_at: Nullable(Timestamp),
   created_at: Timestamp,
@@ -21,7 +21,7 @@ export const Webhook = Type.Object({
 });
 export type Webhook = Static<typeof Webhook>;
 
-/** The creation answer: the only time the secret is shown. */
+/** The response to creating a webhook, and the only one that contains the secret. */
 export const NewWebhook = Type.Object({ ...Webhook.properties, secret: Type.String() });
 export type NewWebhook = Static<typeof NewWebhook>;
 
@@ -30,12 +30,12 @@ export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
 export const WebhookDelivery = Type.Object({
   id: Uuid,
   webhook_id: Uuid,
-  /** The same in all deliveries of one event. */
+  /** Identical in all deliveries of an event. */
   event_id: Uuid,
   event_type: Type.String(),
   status: OneOf(deliveryStatuses),
   attempts: Type.Integer(),
-  /** Of the last attempt; null where there was no answer. */
+  /** Status of the last attempt; null if there was no response. */
   response_status: Nullable(Type.Integer()),
   error: Nullable(Type.String()),
   created_at: Timestamp,
@@ -47,7 +47,7 @@ const url = Type.String({ minLength: 1, maxLength: 2000 });
 const events = Type.Array(EventPattern, { minItems: 1, maxItems: 50 });
 const secret = Type.String({ minLength: 16, maxLength: 200, pattern: '^[\\x21-\\x7e]+$' });
 
-/** Without a `secret` one is made. */
+/** Without a `secret`, one is generated. */
 export const CreateWebhook = Type.Object({ url, events, secret: Type.Optional(secret) });
 export type CreateWebhook = Static<typeof CreateWebhook>;
 export const UpdateWebhook = Patch({ url, events, secret, enabled: Type.Boolean() });

@@ -1,4 +1,4 @@
-/** What work on an issue produced, and decisions on its execution (specification, Work product; decisions 2). */
+/** The output of work on an issue, and decisions on its execution (specification, Work product; decisions 2). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { JsonObject, Name, Nullable, OneOf, PageQuery, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
@@ -41,7 +41,7 @@ export const WorkProduct = Type.Object({
 export type WorkProduct = Static<typeof WorkProduct>;
 
 const Short = Type.String({ maxLength: 500, pattern: '^[^\\u0000]*$' });
-/** Pages make links of it: nothing but the web. */
+/** Pages turn it into a link, so only http and https are allowed. */
 const Url = Type.String({ maxLength: 2000, pattern: '^[hH][tT][tT][pP][sS]?://[^\\s\\u0000]+$' });
 
 export const CreateWorkProduct = Type.Object({

@@ -1,4 +1,4 @@
-/** Rows of the workers slice (specification, Remote workers; decisions 3, Workers). */
+/** Endpoints of the workers slice (specification, Remote workers; decisions 3, Workers). */
 import { Type } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { PageQuery, Uuid } from './schema-kit.ts';
@@ -21,7 +21,7 @@ import {
 
 const feature = 'remote_workers';
 const byKey = { auth: ['worker'], role: 'none', scope: { by: 'worker' }, feature } as const;
-/** What a worker has begun is brought to its end on an instance without a license, too. */
+/** A worker may finish what it has begun even on an instance without a license. */
 const finishing = { ...byKey, method: 'POST', response: null, status: 204, while_read_only: true } as const;
 
 export const workerEndpoints = {

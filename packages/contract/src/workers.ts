@@ -7,11 +7,11 @@ import { workerStatuses } from './worker-statuses.ts';
 
 const Optional = Type.Optional;
 
-/** Version of the operating contract that workers get (specification, Versioning 2). */
+/** Version of the operating contract that workers receive (specification, Versioning 2). */
 export const PROMPT_VERSION = '1.4.0';
-/** A worker without a heartbeat for so long is offline. */
+/** A worker is offline if it has sent no heartbeat for this long. */
 export const WORKER_OFFLINE_SEC = 300;
-/** How often workers send one. */
+/** How often workers send a heartbeat. */
 export const WORKER_HEARTBEAT_SEC = 30;
 
 export const remoteTaskStatuses = [
@@ -31,26 +31,26 @@ const stamp = Type.String({ maxLength: 200, pattern: '^[^\\u0000]*$' });
 export const Worker = Type.Object({
   id: Uuid,
   name: Type.String(),
-  /** What counts: those of the registration, or as an admin has set them since. */
+  /** The effective tags: those of the registration, or as changed by an admin. */
   tags: Type.Array(Type.String()),
   status: OneOf(workerStatuses),
-  /** Of its last heartbeat. */
+  /** Time of its last heartbeat. */
   last_seen_at: Nullable(Timestamp),
   created_at: Timestamp,
 });
 export type Worker = Static<typeof Worker>;
 
-/** As instance admins see it, and as `worker_updated` carries it. */
+/** As seen by instance admins and carried by `worker_updated`. */
 export const AdminWorker = Type.Object({
   ...Worker.properties,
-  /** A heartbeat came within the last 5 minutes. */
+  /** A heartbeat arrived within the last 5 minutes. */
   online: Type.Boolean(),
   version: Nullable(Type.String()),
   commit: Nullable(Type.String()),
   build_date: Nullable(Type.String()),
   prompt_version: Nullable(Type.String()),
   shared_models: SharedModelList,
-  /** Tasks that it has in its hands. */
+  /** Number of tasks it is working on. */
   running: Type.Integer({ minimum: 0 }),
 });
 export type AdminWorker = Static<typeof AdminWorker>;
@@ -58,7 +58,7 @@ export type AdminWorker = Static<typeof AdminWorker>;
 export const WorkerUpdated = Type.Object({ ...AdminWorker.properties, deleted: Type.Boolean() });
 export type WorkerUpdated = Static<typeof WorkerUpdated>;
 
-/** An unknown field is passed over, so that newer workers register with older services. */
+/** Unknown fields are ignored, so that newer workers can register with older services. */
 export const RegisterWorker = Type.Object({
   name: Name,
   tags: Optional(WorkerTags),
@@ -70,13 +70,13 @@ export const RegisterWorker = Type.Object({
 });
 export type RegisterWorker = Static<typeof RegisterWorker>;
 
-/** Fields that do not apply are left out: the key of a resumed worker, the prompt of one that waits for approval. */
+/** Fields that don't apply are omitted: the key of a resumed worker, the prompt of one that awaits approval. */
 export const WorkerRegistration = Type.Object({
   worker_id: Uuid,
   status: OneOf(workerStatuses),
-  /** Shown this once. */
+  /** Shown only once. */
   api_key: Optional(Type.String()),
-  /** Those that count; with a worker that waits for approval they are left out. */
+  /** The effective tags; omitted while the worker awaits approval. */
   tags: Optional(Type.Array(Type.String())),
   operating_prompt: Optional(Type.String()),
   prompt_version: Optional(Type.String()),
@@ -84,7 +84,7 @@ export const WorkerRegistration = Type.Object({
 export type WorkerRegistration = Static<typeof WorkerRegistration>;
 
 export const WorkerHeartbeat = Type.Object({
-  /** Tasks that the worker has in its hands; a claim that is missing for 60 s goes back to the queue. */
+  /** Tasks the worker is working on; a claim missing here for 60 s returns to the queue. */
   running: Optional(Type.Array(Uuid, { maxItems: 1000 })),
 });
 export type WorkerHeartbeat = Static<typeof WorkerHeartbeat>;
@@ -96,9 +96,9 @@ export type ClaimTask = Static<typeof ClaimTask>;
 const count = Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 }));
 const MAX_SUMMARY = 900_000;
 
-/** What a worker made of a task. Stored as it came; session and connections are not acted on. */
+/** A worker's result for a task. Stored as received; session and connections are ignored. */
 export const TaskResult = Type.Object({
-  /** The model's text, action lines included. */
+  /** The model's text, including action lines. */
   summary: Type.String({ maxLength: MAX_SUMMARY }),
   model: Optional(Type.String({ maxLength: 200 })),
   input_tokens: count,
@@ -118,7 +118,7 @@ export const RemoteTask = Type.Object({
   company_id: Uuid,
   worker_id: Nullable(Uuid),
   tags_required: Type.Array(Type.String()),
-  /** With the run's key and tokens, which are stored nowhere. */
+  /** Includes the run's key and tokens, which are never stored. */
   payload: TaskPayload,
   status: OneOf(remoteTaskStatuses),
   claimed_at: Nullable(Timestamp),
@@ -133,14 +133,14 @@ export const FailTask = Type.Object({ error: Type.String({ minLength: 1, maxLeng
 export type FailTask = Static<typeof FailTask>;
 
 export const TaskControl = Type.Object({
-  /** The worker stops, and reports no result. */
+  /** The worker stops and reports no result. */
   cancel: Type.Boolean(),
 });
 export type TaskControl = Static<typeof TaskControl>;
 
 /**
- * `output` `{text}`, `tool`, `log` `{message}`, `error`, `prompt` stand in the transcript as they are; whatever else comes
- * is a `log` that names its kind.
+ * `output` `{text}`, `tool`, `log` `{message}`, `error` and `prompt` are copied to the transcript as they are; anything else
+ * becomes a `log` that names its kind.
  */
 export const TaskEvents = Type.Object({
   events: Type.Array(
@@ -161,9 +161,9 @@ export const QueueStats = Type.Object({
   claimed: total,
   completed_24h: total,
   failed_24h: total,
-  /** Null where nothing waits. */
+  /** Null if nothing is waiting. */
   oldest_queued_sec: Nullable(Type.Number({ minimum: 0 })),
-  /** Approved ones are online or offline. */
+  /** Approved workers are online or offline. */
   workers: Type.Object({
     online: total,
     offline: total,
@@ -171,7 +171,7 @@ export const QueueStats = Type.Object({
     disabled: total,
     pending_approval: total,
   }),
-  /** By required tag; a task with several counts for each. */
+  /** By required tag; a task with several tags counts for each. */
   by_tag: Type.Array(Type.Object({ tag: Type.String(), queued: total })),
 });
 export type QueueStats = Static<typeof QueueStats>;

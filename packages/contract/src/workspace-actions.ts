@@ -1,4 +1,4 @@
-/** What people have done with a workspace's branch: push it, open a pull request, merge that. A scheduler does it. */
+/** Actions on a workspace's branch, carried out by a scheduler: push it, open a pull request, merge that. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Name, Nullable, OneOf, PageQuery, Text, Timestamp, Uuid } from './schema-kit.ts';
@@ -19,7 +19,7 @@ export const WorkspaceAction = Type.Object({
 export type WorkspaceAction = Static<typeof WorkspaceAction>;
 
 export const OpenPullRequest = Type.Object({
-  /** The identifier and title unless told. */
+  /** Default: the identifier and title. */
   title: Type.Optional(Name),
   body_markdown: Type.Optional(Nullable(Text)),
   draft: Type.Optional(Type.Boolean()),
@@ -39,7 +39,7 @@ const onWorkspace = {
 const act = {
   ...onWorkspace,
   method: 'POST',
-  // What leaves the house is for people to decide; the project may have each run pushed.
+  // Publishing is for people to decide; a project may have every run pushed automatically.
   people_only: true,
   body_optional: true,
   response: WorkspaceAction,

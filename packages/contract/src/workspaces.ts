@@ -1,10 +1,10 @@
-/** Workspaces: the folder of an issue, what has changed in it, and what people say and do about that (decisions 10.16). */
+/** Workspaces: an issue's folder, the changes in it, and people's reviews and actions on them (decisions 10.16). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Nullable, OneOf, PageQuery, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
 
 const workspaceKinds = ['repository', 'folder'] as const;
-/** `empty`: no run has ended in it yet. `removed`: its folder is gone; what was pushed or stored is not. */
+/** `empty`: no run has finished in it yet. `removed`: its folder is gone, unlike what was pushed or stored. */
 const workspaceStates = ['empty', 'ready', 'failed', 'removed'] as const;
 const reviewStates = ['none', 'pending', 'approved', 'changes_requested'] as const;
 const checkStatuses = ['none', 'passed', 'failed', 'timed_out'] as const;
@@ -24,25 +24,25 @@ export const Workspace = Type.Object({
   base_branch: Nullable(Type.String()),
   branch: Nullable(Type.String()),
   state: OneOf(workspaceStates),
-  /** Why it could not be prepared, stored or pushed the last time. */
+  /** Why it could most recently not be prepared, stored or pushed. */
   error: Nullable(Type.String()),
-  /** Where the branch leaves its base. */
+  /** The commit at which the branch left its base. */
   base_commit: Nullable(Sha),
   head_commit: Nullable(Sha),
-  /** Files were changed and not committed. */
+  /** There are uncommitted changes. */
   has_uncommitted: Type.Boolean(),
   pushed_commit: Nullable(Sha),
   pushed_at: Nullable(Timestamp),
   commit_count: Type.Integer(),
-  /** Changed against the base, uncommitted changes included. */
+  /** Number of files changed against the base, including uncommitted changes. */
   file_count: Type.Integer(),
   additions: Type.Integer(),
   deletions: Type.Integer(),
-  /** More has changed than is listed. */
+  /** More files have changed than are listed. */
   truncated: Type.Boolean(),
   review_state: OneOf(reviewStates),
   check_status: OneOf(checkStatuses),
-  /** What the project's check command wrote last, its end. */
+  /** The end of the latest output of the project's check command. */
   check_output: Nullable(Type.String()),
   checked_at: Nullable(Timestamp),
   size_bytes: Type.Integer(),
@@ -57,18 +57,18 @@ export type Workspace = Static<typeof Workspace>;
 export const WorkspaceFile = Type.Object({
   id: Uuid,
   path: Type.String(),
-  /** Of a renamed file. */
+  /** For a renamed file. */
   old_path: Nullable(Type.String()),
   status: OneOf(fileStatuses),
   additions: Type.Integer(),
   deletions: Type.Integer(),
   binary: Type.Boolean(),
-  /** Its diff is longer than what is kept of it. */
+  /** The diff was longer than what is stored. */
   patch_truncated: Type.Boolean(),
 });
 export type WorkspaceFile = Static<typeof WorkspaceFile>;
 
-/** `patch`: hunks as `diff -u` writes them, from the first `@@` on; null for binary files and files without any. */
+/** `patch`: hunks in `diff -u` format, from the first `@@`; null for binary files and files without hunks. */
 export const WorkspaceDiff = Type.Object({ ...WorkspaceFile.properties, patch: Nullable(Type.String()) });
 export type WorkspaceDiff = Static<typeof WorkspaceDiff>;
 
@@ -85,12 +85,12 @@ export const ReviewComment = Type.Object({
   company_id: Uuid,
   issue_id: Uuid,
   path: Type.String(),
-  /** Of the diff: the file before or after. */
+  /** Side of the diff: the file before or after. */
   side: OneOf(sides),
-  /** From 1. */
+  /** Starts at 1. */
   line: Type.Integer(),
   line_text: Nullable(Type.String()),
-  /** What was looked at. */
+  /** The commit that was reviewed. */
   commit: Nullable(Sha),
   body_markdown: Type.String(),
   status: OneOf(reviewCommentStatuses),
