@@ -13,6 +13,7 @@ import {
   sweepLostRun,
   takeBackRun,
   ToolRegistry,
+  triggerIssue,
 } from '@acp/core';
 import { createListener, type Listener, schema, transaction } from '@acp/db';
 import { loadConfig, Vault } from '@acp/kernel';
@@ -91,6 +92,20 @@ async function scene(adapter_type: string) {
   const { id } = await act(async (tx) => invokeAgent(tx, human, agent));
   return { company, agent, issue, human, id };
 }
+
+describe('claims at once', () => {
+  it('have a run each, also where several are of one agent, and say so where there are no more', async () => {
+    const { company, human, agent, id } = await scene('llm');
+    await db.database.db.update(schema.agents).set({ max_concurrent_runs: 2 });
+    const second = await kit.createIssue(db.database.db, company, { assignee_agent_id: agent.id });
+    const others = [await act(async (tx) => triggerIssue(tx, human, second)), await scene('llm')];
+    const answers = await Promise.all([1, 2, 3, 4].map(async () => pool.claimOne()));
+    expect(answers.filter(Boolean)).toHaveLength(3);
+    for (const of of [{ id }, ...others])
+      await kit.waitFor(async () => (await read(of.id)).error_category === 'config');
+    expect(pool.free()).toBe(pool.size);
+  });
+});
 
 describe('a run whose database is away while its files are placed', () => {
   /** The first reads of the agent's files fail with the code; those that follow get through. */

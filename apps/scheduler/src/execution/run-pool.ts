@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { claimRun, takeBackRun } from '@acp/core';
+import { claimRuns, takeBackRun } from '@acp/core';
 import type { ClaimedRun } from '@acp/core';
 import { transaction } from '@acp/db';
-import { unavailable } from '@acp/kernel';
+import { Batches, unavailable } from '@acp/kernel';
 import type { BroughtResult } from './brought-result.ts';
 import { endWithResult, executeRun } from './execute-run.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
@@ -18,20 +18,35 @@ interface RunPoolSettings extends Omit<ExecutionSettings, 'transcripts'> {
   onFree: () => void;
 }
 
+/** What is claimed by one transaction: its locks are held until all of them have begun. */
+const MOST_CLAIMS = 8;
+
+/** Whether there was a run, or why nobody knows. */
+type Claimed = boolean | { failed: unknown };
+
 /** The runs that this process executes, at most WORKER_POOL_SIZE at once. */
 export class RunPool {
   readonly #set: RunPoolSettings & ExecutionSettings;
   readonly #size: number;
   readonly #runs = new Set<Promise<void>>();
-  /** Under way: each may yet become a run. */
-  readonly #claims = new Set<Promise<boolean>>();
+  /** One transaction at a time: claims of one process would only wait for each other. */
+  readonly #claiming: Batches<null, Claimed>;
+  readonly #claims = new Set<Promise<Claimed>>();
+  /** How many of the claims may yet become a run. */
+  #wanted = 0;
   /** A claim found nothing that may start; what the end of a run sets free may then have no job any more. */
   #starved = false;
+  /** A job found no slot, and is spent. */
+  #isTurnedAway = false;
   #closed = false;
 
   constructor(settings: RunPoolSettings) {
     this.#set = { ...settings, transcripts: new TranscriptWriter(settings.database) };
     this.#size = settings.config.worker_pool_size;
+    this.#claiming = new Batches({
+      most: MOST_CLAIMS,
+      perform: async (wanted: null[]) => this.#claimSome(wanted.length),
+    });
     showSlots(this.#size, 0);
   }
 
@@ -45,7 +60,7 @@ export class RunPool {
   }
 
   free(): number {
-    return this.#closed ? 0 : this.#size - this.#runs.size - this.#claims.size;
+    return this.#closed ? 0 : this.#size - this.#runs.size - this.#wanted;
   }
 
   /**
@@ -55,26 +70,46 @@ export class RunPool {
   async claimOne(): Promise<boolean> {
     if (this.#closed) throw unavailable('the scheduler stops');
     if (this.free() <= 0) {
-      this.#starved = true;
+      this.#isTurnedAway = true;
       return false;
     }
-    const claim = this.#claim();
+    this.#wanted += 1;
+    const claim = this.#claiming.add(null);
     this.#claims.add(claim);
     try {
-      return await claim;
+      const claimed = await claim;
+      if (typeof claimed === 'object') throw claimed.failed;
+      return claimed;
     } finally {
       this.#claims.delete(claim);
     }
   }
 
-  async #claim(): Promise<boolean> {
+  /** Claims until it has so many runs or finds none: a transaction has one of each agent. */
+  async #claimSome(wanted: number): Promise<Claimed[]> {
     const { database, claimed_by, config } = this.#set;
     const options = { claimed_by, lease_sec: config.run_lease_sec };
-    const claimedAt = performance.now();
-    const run = await transaction(database, async (tx) => claimRun(tx, options));
-    this.#starved = run === undefined;
-    if (run !== undefined) this.#start(run, claimedAt);
-    return run !== undefined;
+    const claimed: Claimed[] = [];
+    let rest: Claimed = false;
+    try {
+      while (claimed.length < wanted) {
+        const claimedAt = performance.now();
+        const most = wanted - claimed.length;
+        const runs = await transaction(database, async (tx) => claimRuns(tx, options, most));
+        if (runs.length === 0) break;
+        for (const run of runs) {
+          claimed.push(run !== undefined);
+          this.#wanted -= 1;
+          if (run !== undefined) this.#start(run, claimedAt);
+        }
+      }
+    } catch (failed) {
+      rest = { failed };
+    }
+    const left = wanted - claimed.length;
+    this.#wanted -= left;
+    this.#starved = left > 0;
+    return [...claimed, ...Array.from({ length: left }, () => rest)];
   }
 
   /**
@@ -137,7 +172,8 @@ export class RunPool {
   #refill(wasFull: boolean): void {
     if (this.#closed) return;
     if (wasFull) this.#set.onFree();
-    if (this.#starved) {
+    if (this.#starved || this.#isTurnedAway) {
+      this.#isTurnedAway = false;
       this.claimOne().catch((err: unknown) =>
         this.#set.logger.warn('no run could be claimed', { error: err }),
       );

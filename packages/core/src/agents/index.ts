@@ -39,7 +39,7 @@ export { findBearer, markKeysUsed, resolveBearer } from './resolve-bearer.ts';
 export { defaultPrompt } from './role-prompts.ts';
 export { presentAgent, summarizeAgent } from './present.ts';
 export type { AgentKeyRow, AgentRow } from './present.ts';
-export { noteRunEnded, noteRunStarted } from './note-run.ts';
+export { noteRunEnded, noteRunsStarted } from './note-run.ts';
 export type { SessionChange } from './note-run.ts';
 export { dueHeartbeats } from './heartbeat.ts';
 export type { DueHeartbeat } from './heartbeat.ts';

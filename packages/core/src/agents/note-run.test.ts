@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, databaseNow, schema, transaction } from '@acp/db';
 import { createAgent, createCompany, databaseWithQueue } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
-import { findAgent, noteRunEnded, noteRunStarted, runtimeState } from './index.ts';
+import { findAgent, noteRunEnded, noteRunsStarted, runtimeState } from './index.ts';
 
 const { heartbeat_runs } = schema;
 
@@ -25,7 +25,9 @@ async function setUp(status = 'idle') {
         adapter_type: 'llm',
       })
       .returning();
-    const changes = await transaction(database, async (tx) => noteRunStarted(tx, agent.id, run!.id));
+    const changes = await transaction(database, async (tx) =>
+      noteRunsStarted(tx, [{ agent_id: agent.id, run_id: run!.id }]),
+    );
     return { id: run!.id, changes };
   };
   const end = async (run_id: string, error: string | null = null) =>
@@ -94,7 +96,7 @@ describe('an agent and its runs', () => {
     await transaction(database, async (tx) => {
       await databaseNow(tx);
       const before = database.statements();
-      await noteRunStarted(tx, agent.id, id);
+      await noteRunsStarted(tx, [{ agent_id: agent.id, run_id: id }]);
       expect(database.statements() - before).toBe(1);
       await noteRunEnded(tx, agent.id, { run_id: id, ok: true });
       expect(database.statements() - before).toBe(3);

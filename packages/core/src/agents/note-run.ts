@@ -1,31 +1,32 @@
-import { type Tx, schema } from '@acp/db';
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { rowReader, type Tx, schema } from '@acp/db';
+import { and, eq, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import type { StoredSession } from './agent-place.ts';
 import { type AgentRow, summarizeAgent } from './present.ts';
 import { startableStatuses } from './status.ts';
 
 const { agent_runtime_states, agents } = schema;
+const agentRow = rowReader(agents);
 
 /**
- * A run of the agent began: `running`, unless a human holds the agent back meanwhile (paused …). One statement.
- * @returns the event of the changed status for the caller's `recordChanges`; empty when the status stands.
+ * Runs of so many agents began: they are `running`, unless a human holds one back meanwhile (paused …). One statement.
+ * @returns the events of changed statuses for the caller's `recordChanges`; none where the status stands.
  */
-export async function noteRunStarted(tx: Tx, agent_id: string, run_id: string): Promise<Change[]> {
-  const state = tx.$with('state').as(
-    tx
-      .update(agent_runtime_states)
-      .set({ current_run_id: run_id, last_heartbeat_at: sql`now()`, updated_at: sql`now()` })
-      .where(eq(agent_runtime_states.agent_id, agent_id))
-      .returning({ agent_id: agent_runtime_states.agent_id }),
-  );
-  const changed = await tx
-    .with(state)
-    .update(agents)
-    .set({ status: 'running', updated_at: sql`now()` })
-    .where(and(eq(agents.id, agent_id), inArray(agents.status, startableStatuses)))
-    .returning();
-  return changed.map(statusChange);
+export async function noteRunsStarted(
+  tx: Tx,
+  runs: readonly { agent_id: string; run_id: string }[],
+): Promise<Change[]> {
+  const { rows } = await tx.execute(sql`
+    with begun as materialized (
+      select * from jsonb_to_recordset(${JSON.stringify(runs)}::jsonb) as b(agent_id uuid, run_id uuid)
+    ), state as (
+      update agent_runtime_states s set current_run_id = begun.run_id, last_heartbeat_at = now(), updated_at = now()
+      from begun where s.agent_id = begun.agent_id
+    )
+    update agents a set status = 'running', updated_at = now()
+    from begun where a.id = begun.agent_id and a.status = any(${sql.param(startableStatuses)}::text[])
+    returning a.*`);
+  return rows.map(agentRow).map(statusChange);
 }
 
 /**

@@ -2,7 +2,14 @@ import { schema, type Tx } from '@acp/db';
 import { cutText, isUuid, storableText } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
-import { type EndedRun, forgetRuns, type KindChanges, type RunKind, type RunRow } from '../runs/index.ts';
+import {
+  eachAlone,
+  type EndedRun,
+  forgetRuns,
+  type KindChanges,
+  type RunKind,
+  type RunRow,
+} from '../runs/index.ts';
 import { answerNext, CHAT_REPLY, chatKey } from './answer-next.ts';
 import { type ChatMessageRow, type ChatRow, messageChange } from './present.ts';
 import { CHAT_SUMMARY, keepSummary, proposeSummary, summaryKey } from './summary.ts';
@@ -28,10 +35,11 @@ export const chatReplyKind: RunKind = {
   name: CHAT_REPLY,
   liveKey: ({ subject_id }) => (subject_id === null ? null : chatKey(subject_id)),
   retries: true,
-  begin: async (tx, run) =>
+  begin: eachAlone(async (tx, run) =>
     (await askedBy(tx, run)) === undefined
       ? { refused: { message: 'the message is gone', category: 'conflict' } }
       : { changes: [] },
+  ),
   end: endReply,
   cancelQueued: stopUnbegun,
   retry: async (tx, { run }, admit) => {

@@ -3,7 +3,14 @@ import { schema, type Tx } from '@acp/db';
 import { cutText, newId, storableText } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
 import { and, eq, inArray, sql } from 'drizzle-orm';
-import type { EndedRun, KindChanges, RunKind, RunRow } from '../runs/index.ts';
+import {
+  type Begun,
+  eachAlone,
+  type EndedRun,
+  type KindChanges,
+  type RunKind,
+  type RunRow,
+} from '../runs/index.ts';
 import { sourceLabel, statementLabel } from './compile-facts.ts';
 import { COMPILE } from './compile-proposal.ts';
 import { readStatements } from './read-index.ts';
@@ -25,7 +32,7 @@ export const compileKind: RunKind = {
   liveKey: ({ subject_id }) => (subject_id === null ? null : `compile:${subject_id}`),
   audience: () => ({ topic: null, admins_only: true }),
   retries: true,
-  begin: beginBatch,
+  begin: eachAlone(beginBatch),
   end: endBatch,
   cancelQueued: callOffBatches,
   retry: async (tx, { run }, admit) => {
@@ -39,7 +46,7 @@ export const compileKind: RunKind = {
 const asked = (run_id: string) =>
   and(eq(compiled_batches.run_id, run_id), eq(compiled_batches.status, 'asked'));
 
-async function beginBatch(tx: Tx, run: RunRow): ReturnType<NonNullable<RunKind['begin']>> {
+async function beginBatch(tx: Tx, run: RunRow): Promise<Begun> {
   // The adapter may have changed since the admission, and a program would act.
   if (adapterTraits(run.adapter_type).runs_as !== 'model') {
     const message = `adapter ${run.adapter_type} compiles nothing`;

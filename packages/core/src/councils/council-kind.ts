@@ -3,7 +3,7 @@ import { cutText, storableText } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { releaseHolds } from '../budgets/index.ts';
-import type { EndedRun, KindChanges, RunKind, RunRow } from '../runs/index.ts';
+import { eachAlone, type EndedRun, type KindChanges, type RunKind, type RunRow } from '../runs/index.ts';
 import { keepsAnswer, readBallot, shuffledFor } from './labels.ts';
 import { leaveOut } from './leave-out.ts';
 import { COUNCIL_TURN } from './turn-proposal.ts';
@@ -23,10 +23,11 @@ export const councilTurnKind: RunKind = {
     admins_only: false,
   }),
   retries: true,
-  begin: async (tx, run) =>
+  begin: eachAlone(async (tx, run) =>
     (await isAsked(tx, run))
       ? { changes: [] }
       : { refused: { message: 'the council is over', category: 'conflict' } },
+  ),
   end: endTurn,
   cancelQueued: callOffTurns,
   retry: async (tx, { run }, admit) => {

@@ -10,7 +10,14 @@ import { schema, type Tx } from '@acp/db';
 import { cutText, storableText } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
 import { and, eq, inArray, sql } from 'drizzle-orm';
-import type { EndedRun, KindChanges, RunKind, RunRow } from '../runs/index.ts';
+import {
+  type Begun,
+  eachAlone,
+  type EndedRun,
+  type KindChanges,
+  type RunKind,
+  type RunRow,
+} from '../runs/index.ts';
 import { EVOLUTION_STEP } from './step-proposal.ts';
 
 const { evolution_candidates, evolution_steps, prompt_evolutions } = schema;
@@ -38,7 +45,7 @@ export const evolutionStepKind: RunKind = {
       : `evolution:${subject_id}:${String(candidate)}:${String(kind)}:${String(ordinal)}`,
   audience: () => ({ topic: null, admins_only: false }),
   retries: true,
-  begin: beginStep,
+  begin: eachAlone(beginStep),
   end: endStep,
   cancelQueued: callOffSteps,
   retry: async (tx, { run }, admit) => {
@@ -52,7 +59,7 @@ export const evolutionStepKind: RunKind = {
 const asked = (run_id: string) =>
   and(eq(evolution_steps.run_id, run_id), eq(evolution_steps.status, 'asked'));
 
-async function beginStep(tx: Tx, run: RunRow): ReturnType<NonNullable<RunKind['begin']>> {
+async function beginStep(tx: Tx, run: RunRow): Promise<Begun> {
   // The adapter may have changed since the admission, and a program would act.
   if (adapterTraits(run.adapter_type).runs_as !== 'model') {
     const message = `adapter ${run.adapter_type} can't be rehearsed`;

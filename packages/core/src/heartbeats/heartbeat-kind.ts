@@ -5,13 +5,14 @@ import { enqueue } from '@acp/queue';
 import type { Change } from '../activity/index.ts';
 import { writeComment } from '../comments/index.ts';
 import {
-  checkoutForRun,
+  checkoutForRuns,
   type IssueRow,
   releaseAfterRun,
   tellLaterSlices,
   toIssueRow,
 } from '../issues/index.ts';
 import {
+  type Begun,
   BUDGET_CATEGORY,
   type EndedRun,
   type KindChanges,
@@ -23,7 +24,6 @@ import {
   agentsWaiting,
   bindWakeups,
   consumeWakeups,
-  consumeWakeupsOf,
   requestWakeups,
   returnWakeups,
 } from '../wakeups/index.ts';
@@ -41,12 +41,12 @@ export const heartbeatKind: RunKind = {
   liveKey: ({ subject_id }) => issueKey(subject_id),
   audience: ({ issue_id }) => ({ topic: issue_id === null ? null : `issue:${issue_id}`, admins_only: false }),
   retries: true,
-  begin: beginHeartbeat,
+  begin: beginHeartbeats,
   end: endHeartbeat,
   keepsSession: ({ issue_id }) => issue_id !== null,
   // A cancelled run takes its wakeups with it: no other run answers them.
   cancelQueued: async (tx, runs) => {
-    await consumeWakeupsOf(
+    await consumeWakeups(
       tx,
       runs.map(({ id }) => id),
     );
@@ -64,17 +64,18 @@ export function issueKey(issue_id: string | null): string | null {
   return issue_id === null ? null : `issue:${issue_id}`;
 }
 
-/** Issue checked out, wakeups consumed. */
-async function beginHeartbeat(tx: Tx, run: RunRow): ReturnType<NonNullable<RunKind['begin']>> {
-  const checkout =
-    run.issue_id === null ? { changes: [] } : await checkoutForRun(tx, run.issue_id, run.agent_id, run.id);
-  if (checkout === undefined) {
-    // Another agent took the issue since the admission.
-    await returnWakeups(tx, run.id);
-    return { refused: { message: 'issue is checked out by another agent', category: 'conflict' } };
-  }
-  await consumeWakeups(tx, run.id);
-  return checkout;
+/** Issues checked out, wakeups consumed. */
+async function beginHeartbeats(tx: Tx, runs: readonly RunRow[]): Promise<Begun[]> {
+  const checkouts = await checkoutForRuns(
+    tx,
+    runs.map(({ id: run_id, agent_id, issue_id }) => ({ run_id, agent_id, issue_id })),
+  );
+  const begun = runs.map(({ id, issue_id }) => (issue_id === null ? { changes: [] } : checkouts.get(id)));
+  // Another agent took the issue since the admission.
+  const without = runs.filter((_, place) => begun[place] === undefined);
+  await together(...without.map(async ({ id }) => returnWakeups(tx, id)));
+  const refused = { message: 'issue is checked out by another agent', category: 'conflict' };
+  return begun.map((each) => each ?? { refused });
 }
 
 /**

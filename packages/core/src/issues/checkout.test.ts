@@ -5,7 +5,7 @@ import { actors, createAgent, createCompany, createIssue, databaseWithQueue } fr
 import { eq, sql } from 'drizzle-orm';
 import {
   actionableFor,
-  checkoutForRun,
+  checkoutForRuns,
   checkoutIssue,
   mostUrgentFirst,
   openIssuesOf,
@@ -115,12 +115,34 @@ describe('releaseIssue', () => {
   });
 });
 
+const takenFor = async (agent: { id: string }, issue: { id: string }, run_id: string) => {
+  const runs = [{ run_id, agent_id: agent.id, issue_id: issue.id }];
+  return (await within((tx) => checkoutForRuns(tx, runs))).get(run_id);
+};
+
 describe('the checkout of a run', () => {
+  it('comes together with those of others: each has its own issue, and who may not have it has none', async () => {
+    const s = await stage();
+    const [mine, theirs, held] = [await s.make(), await s.make(), await s.make()];
+    await within((tx) => checkoutIssue(tx, actors.agent(s.bob), held));
+    const wanted = (
+      [
+        [s.ada, mine],
+        [s.bob, theirs],
+        [s.ada, held],
+      ] as const
+    ).map(([agent, issue]) => ({ run_id: newId(), agent_id: agent.id, issue_id: issue.id }));
+    const taken = await within((tx) => checkoutForRuns(tx, wanted));
+    expect(wanted.map(({ run_id }) => taken.get(run_id)?.issue.id)).toEqual([mine.id, theirs.id, undefined]);
+    expect(await row(theirs.id)).toMatchObject({ checked_out_by_agent_id: s.bob.id });
+    expect(await row(held.id)).toMatchObject({ checked_out_by_agent_id: s.bob.id, checkout_run_id: null });
+  });
+
   it('is given back at its end, after a checkout made during the run too', async () => {
     const s = await stage();
     const issue = await s.make();
     const run = runOf(s.ada, issue);
-    const taken = await within((tx) => checkoutForRun(tx, issue.id, s.ada.id, run.id));
+    const taken = await takenFor(s.ada, issue, run.id);
     expect(taken).toMatchObject({ issue: { checkout_run_id: run.id } });
     expect(taken?.changes).toMatchObject([{ event: { type: 'issue_updated' } }]);
     await within((tx) => releaseIssue(tx, actors.agent(s.ada), issue));
@@ -134,7 +156,7 @@ describe('the checkout of a run', () => {
     const issue = await s.make();
     await within((tx) => checkoutIssue(tx, actors.agent(s.ada), issue));
     const before = await row(issue.id);
-    const taken = await within((tx) => checkoutForRun(tx, issue.id, s.ada.id, newId()));
+    const taken = await takenFor(s.ada, issue, newId());
     expect(taken).toMatchObject({ changes: [], issue: { checkout_run_id: null } });
     expect(taken?.issue.checked_out_at).toEqual(before.checked_out_at);
     await within((tx) => releaseAfterRun(tx, runOf(s.ada, issue, new Date(Date.now() + 1000))));
@@ -146,7 +168,7 @@ describe('the checkout of a run', () => {
     const issue = await s.make();
     await within((tx) => checkoutIssue(tx, actors.agent(s.ada), issue));
     const run = runOf(s.ada, issue);
-    await within((tx) => checkoutForRun(tx, issue.id, s.ada.id, run.id));
+    await takenFor(s.ada, issue, run.id);
     await within((tx) => releaseIssue(tx, actors.agent(s.ada), issue));
     await within((tx) => checkoutIssue(tx, actors.agent(s.ada), issue));
     await within((tx) => releaseAfterRun(tx, run, { changed: true }));
@@ -158,15 +180,14 @@ describe('the checkout of a run', () => {
     const [taken, parent] = [await s.make(), await s.make({ deleted_at: new Date() })];
     const child = await s.make({ parent_issue_id: parent.id });
     await within((tx) => checkoutIssue(tx, actors.agent(s.bob), taken));
-    for (const issue of [taken, parent, child])
-      expect(await within((tx) => checkoutForRun(tx, issue.id, s.ada.id, newId()))).toBeUndefined();
+    for (const issue of [taken, parent, child]) expect(await takenFor(s.ada, issue, newId())).toBeUndefined();
   });
 
   it('that an earlier run left behind is taken over as the run’s own', async () => {
     const s = await stage();
     const issue = await s.make({ checked_out_by_agent_id: s.ada.id, checkout_run_id: newId() });
     const run_id = newId();
-    const taken = await within((tx) => checkoutForRun(tx, issue.id, s.ada.id, run_id));
+    const taken = await takenFor(s.ada, issue, run_id);
     expect(taken?.issue.checkout_run_id).toBe(run_id);
   });
 

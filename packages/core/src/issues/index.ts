@@ -35,7 +35,7 @@ export {
   unreadBy,
 } from './reads.ts';
 export { checkoutIssue, forceReleaseIssue, releaseHeldBy, releaseIssue } from './checkout.ts';
-export { checkoutForRun, releaseAfterRun } from './run-effects.ts';
+export { checkoutForRuns, releaseAfterRun } from './run-effects.ts';
 export type { RunCheckout, RunOfIssue } from './run-effects.ts';
 export { actionableFor, mostUrgentFirst, openIssuesOf } from './agent-work.ts';
 export { applyHumanReply, awaitInput, setNeedsRouting } from './attention.ts';

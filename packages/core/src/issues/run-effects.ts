@@ -3,7 +3,7 @@
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
-import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
+import { MAX_STALLED_RUNS, wakeupsConsumed } from '../wakeups/index.ts';
 import { stalledNotice } from './notices.ts';
 import { issueUpdated } from './present.ts';
 import { type IssueRow, notTrashed, selectIssues, toIssueRow } from './rows.ts';
@@ -20,37 +20,48 @@ export interface RunOfIssue {
   started_at: Date | null;
 }
 
-/** Checks the issue out for a run; undefined when another agent holds it or it is gone. */
-export async function checkoutForRun(
+/**
+ * Checks their issues out for runs that begin, and has the runs answer their wakeups: one statement. A run gets neither
+ * where another agent holds its issue, or where that is gone.
+ * @param runs with an issue of its own each, or none
+ * @returns the checkouts, by run
+ */
+export async function checkoutForRuns(
   tx: Tx,
-  issueId: string,
-  agentId: string,
-  runId: string,
-): Promise<RunCheckout | undefined> {
+  runs: readonly { run_id: string; agent_id: string; issue_id: string | null }[],
+): Promise<Map<string, RunCheckout>> {
   // A checkout that an earlier run of the agent left behind is taken over as this run's: only one taken by the agent
   // itself counts as held before.
   const { rows } = await tx.execute(sql`
-    with held as (
-      select i.id, i.checked_out_by_agent_id = ${agentId}::uuid and i.checkout_run_id is null as before
-      from issues i join companies c on c.id = i.company_id and c.deleted_at is null
-      where i.id = ${issueId} and ${notTrashed('i')}
+    with begun as materialized (
+      select * from jsonb_to_recordset(${JSON.stringify(runs)}::jsonb) as b(run_id uuid, agent_id uuid, issue_id uuid)
+    ), held as (
+      select i.id, begun.run_id, begun.agent_id,
+        coalesce(i.checked_out_by_agent_id = begun.agent_id and i.checkout_run_id is null, false) as before
+      from begun join issues i on i.id = begun.issue_id
+      join companies c on c.id = i.company_id and c.deleted_at is null
+      where ${notTrashed('i')}
       for no key update of i
+    ), taken as (
+      update issues i set
+        checked_out_by_agent_id = held.agent_id,
+        checked_out_at = case when held.before then i.checked_out_at else now() end,
+        checkout_run_id = case when held.before then null else held.run_id end
+      from held
+      where i.id = held.id and coalesce(i.checked_out_by_agent_id, held.agent_id) = held.agent_id
+      returning i.*, held.before as held_before, held.run_id as taken_by_run_id
+    ), answered as (
+      ${wakeupsConsumed(sql`select taken_by_run_id from taken union all select run_id from begun where issue_id is null`)}
     )
-    update issues i set
-      checked_out_by_agent_id = ${agentId},
-      checked_out_at = case when coalesce(held.before, false) then i.checked_out_at else now() end,
-      checkout_run_id = case when coalesce(held.before, false) then null else ${runId}::uuid end
-    from held
-    where i.id = held.id and coalesce(i.checked_out_by_agent_id, ${agentId}) = ${agentId}
-    returning i.*, coalesce(held.before, false) as held_before`);
-  const [raw] = rows;
-  if (!raw) return undefined;
-  const issue = toIssueRow(raw);
-  const heldBefore = raw.held_before === true;
-  return {
-    issue,
-    changes: heldBefore ? [] : [issueUpdated(issue, 'issue.checked_out', { run_id: runId })],
-  };
+    select * from taken`);
+  return new Map(
+    rows.map((raw) => {
+      const issue = toIssueRow(raw);
+      const run_id = String(raw.taken_by_run_id);
+      const changes = raw.held_before === true ? [] : [issueUpdated(issue, 'issue.checked_out', { run_id })];
+      return [run_id, { issue, changes }];
+    }),
+  );
 }
 
 /**

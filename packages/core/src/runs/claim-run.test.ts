@@ -13,6 +13,7 @@ import {
 import { eq, sql } from 'drizzle-orm';
 import {
   claimRun,
+  claimRuns,
   dispatchAgent,
   finishRun,
   invokeAgent,
@@ -22,7 +23,7 @@ import {
   triggerIssue,
 } from '../index.ts';
 
-const { agents, events, heartbeat_runs, issues, outbox, wakeup_requests } = schema;
+const { activity, agents, events, heartbeat_runs, issues, outbox, wakeup_requests } = schema;
 
 let database: Database;
 let queue: Queue;
@@ -40,6 +41,8 @@ beforeEach(async () => {
 const human = actors.board({ id: '00000000-0000-4000-8000-000000000000' });
 const claim = async (claimed_by = 'scheduler-1') =>
   transaction(database, async (tx) => claimRun(tx, { claimed_by, lease_sec: 30 }));
+const claimAtOnce = async (most: number, claimed_by = 'scheduler-1') =>
+  transaction(database, async (tx) => claimRuns(tx, { claimed_by, lease_sec: 30 }, most));
 const invoke = async (agent: { id: string }) =>
   transaction(database, async (tx) => invokeAgent(tx, human, agent));
 /** Each in an instant of its own: which of two of one instant was first nobody can tell. */
@@ -164,7 +167,7 @@ describe('a claim', () => {
     expect(await dispatches()).toHaveLength(before + 1);
   });
 
-  it('costs eight statements, transaction included', async () => {
+  it('costs seven statements, transaction included', async () => {
     const { company, agent } = await companyWithAgent();
     const issue = await createIssue(database.db, company, { assignee_agent_id: agent.id });
     await transaction(database, async (tx) =>
@@ -175,7 +178,7 @@ describe('a claim', () => {
     await invoke(agent);
     const before = database.statements();
     expect(await claim()).toBeDefined();
-    expect(database.statements() - before).toBe(8);
+    expect(database.statements() - before).toBe(7);
   });
 });
 
@@ -265,6 +268,70 @@ describe('fairness', () => {
   });
 });
 
+describe('claims at once', () => {
+  it('take the fairest, one of each agent, and count the ones that they take along', async () => {
+    const { company, agent: busy } = await companyWithAgent({ max_concurrent_runs: 10 });
+    const second = await createAgent(database.db, company, { max_concurrent_runs: 10 });
+    const backlog = await invokeInTurn(busy, 3);
+    const [later] = await invokeInTurn(second, 2);
+    const { agent: quiet } = await companyWithAgent();
+    const late = await invoke(quiet);
+    const ids = async (most: number) =>
+      (await claimAtOnce(most)).flatMap((run) => run?.run_id ?? 'refused').toSorted();
+    expect(await ids(2)).toEqual([backlog[0]!.id, late.id].toSorted());
+    expect(await ids(8)).toEqual([backlog[1]!.id, later!.id].toSorted());
+    expect(await rowOf(later!.id)).toMatchObject({ status: 'running', claimed_by: 'scheduler-1', fence: 1 });
+  });
+
+  it('cost as much as one, each with its issue, its actor and its events', async () => {
+    const company = await createCompany(database.db);
+    const made = await Promise.all(
+      [1, 2, 3, 4].map(async () => {
+        const agent = await createAgent(database.db, company);
+        const issue = await createIssue(database.db, company, { assignee_agent_id: agent.id });
+        return { agent, issue, run: await invoke(agent) };
+      }),
+    );
+    const before = database.statements();
+    const claimed = await claimAtOnce(8);
+    expect(database.statements() - before).toBe(7);
+    for (const { agent, issue, run } of made) {
+      const mine = claimed.find((each) => each?.run_id === run.id);
+      expect(mine).toMatchObject({ agent_id: agent.id, issue_id: issue.id, actor: { agent_id: agent.id } });
+      const [row] = await database.db.select().from(issues).where(eq(issues.id, issue.id));
+      expect(row).toMatchObject({ checked_out_by_agent_id: agent.id, checkout_run_id: run.id });
+      const told = await database.db.select().from(activity).where(eq(activity.entity_id, run.id));
+      expect(told.find(({ action }) => action === 'run.started')).toMatchObject({ actor_id: agent.id });
+    }
+  });
+
+  it('begin although the kind refuses one of them', async () => {
+    const { company, agent } = await companyWithAgent();
+    const other = await createAgent(database.db, company);
+    const issue = await createIssue(database.db, company, { assignee_agent_id: agent.id });
+    const refused = await invoke(agent);
+    const begun = await invoke(other);
+    await database.db
+      .update(issues)
+      .set({ checked_out_by_agent_id: other.id })
+      .where(eq(issues.id, issue.id));
+    const claimed = await claimAtOnce(8);
+    expect(claimed).toHaveLength(2);
+    expect(claimed.flatMap((run) => run?.run_id ?? [])).toEqual([begun.id]);
+    expect(await rowOf(refused.id)).toMatchObject({ status: 'cancelled' });
+    expect(await rowOf(begun.id)).toMatchObject({ status: 'running' });
+  });
+
+  it('are one at a time where companies have a limit', async () => {
+    const company = await createCompany(database.db);
+    for (let n = 0; n < 3; n += 1) await invoke(await createAgent(database.db, company));
+    await putSetting(database.db, 'company_max_concurrent_runs', 2);
+    const counts: number[] = [];
+    for (let n = 0; n < 3; n += 1) counts.push((await claimAtOnce(8)).length);
+    expect(counts).toEqual([1, 1, 0]);
+  });
+});
+
 describe('parallel claims', () => {
   it.each([
     ['one agent', 1, 40],
@@ -278,13 +345,12 @@ describe('parallel claims', () => {
     }
     const taken: string[] = [];
     // A claim that was crowded out puts a job back: the slot comes again.
-    const drain = async (scheduler: string) => {
+    const drain = async (scheduler: string, n: number) => {
       for (let left = 40; left > 0; left = await database.db.$count(heartbeat_runs, waiting)) {
-        const run = await claim(scheduler);
-        if (run) taken.push(run.run_id);
+        for (const run of await claimAtOnce(n % 4 === 0 ? 4 : 1, scheduler)) if (run) taken.push(run.run_id);
       }
     };
-    await Promise.all(Array.from({ length: 20 }, async (_slot, n) => drain(`scheduler-${n % 2}`)));
+    await Promise.all(Array.from({ length: 20 }, async (_slot, n) => drain(`scheduler-${n % 2}`, n)));
     expect(taken.toSorted()).toEqual(queued.toSorted());
     expect(await claim()).toBeUndefined();
   });

@@ -1,21 +1,26 @@
 import { adapterTraits, type Pricing } from '@acp/contract';
-import { type Tx, signal, wakeableAgentStatuses } from '@acp/db';
+import { together, type Tx, signal, wakeableAgentStatuses } from '@acp/db';
 import { enqueue } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
-import { recordChanges, systemActor } from '../activity/index.ts';
-import { budgetHeld, mintRunKey, noteRunStarted } from '../agents/index.ts';
+import { type Change, recordChanges, systemActor } from '../activity/index.ts';
+import { budgetHeld, mintRunKey, noteRunsStarted } from '../agents/index.ts';
 import { pricesColumn, pricesIn, scopesOfRun } from '../budgets/index.ts';
 import { enqueueWaitingWork } from './end-run.ts';
-import { type Pick, pickRun } from './pick-run.ts';
+import { type Picked, pickRuns } from './pick-run.ts';
 import { runRow } from './rows.ts';
 import { endedChange, startedChange } from './run-changes.ts';
 import { insertLastEvents, transcriptSignal } from './run-events.ts';
-import { adapterOfRun, audienceOf, knownKinds, runKind, runKinds } from './run-kinds.ts';
+import { adapterOfRun, audienceOf, type Begun, knownKinds, runKind, runKinds } from './run-kinds.ts';
 import type { ClaimedRun, RunRow } from './types.ts';
 
 // Picks are made on a snapshot that may be older than their lock; so many in a row that turn out to be of the past
 // only happen where many claim at once.
 const ATTEMPTS = 8;
+
+interface ClaimOptions {
+  claimed_by: string;
+  lease_sec: number;
+}
 
 interface Started extends RunRowWithAgent {
   api_key: string | null;
@@ -35,26 +40,34 @@ export const holderColumns = sql`a.name as agent_name, a.permissions as agent_pe
   exists (select from budget_policies p where p.company_id = r.company_id and p.enabled) as budgeted,
   ${pricesColumn(sql`r.company_id`)}`;
 
+/** The claim of one run; undefined, too, where its kind refused it. */
+export async function claimRun(tx: Tx, options: ClaimOptions): Promise<ClaimedRun | undefined> {
+  const [run] = await claimRuns(tx, options, 1);
+  return run;
+}
+
 /**
- * Makes the fairest queued run (`pickRun`) running and the caller's: fence and lease taken, and what its kind takes with
- * it. Undefined when none may start now, or when the kind refuses: that run is cancelled. For a transaction of its own,
- * which holds no locks before.
+ * Makes the fairest queued runs (`pickRuns`) running and the caller's, at most `most` and one of each agent: fence and lease
+ * taken, and what their kinds take with them. For a transaction of its own, which holds no locks before.
+ * @returns nothing when none may start now; undefined in the place of a run that its kind refused, which is cancelled.
  */
-export async function claimRun(
+export async function claimRuns(
   tx: Tx,
-  options: { claimed_by: string; lease_sec: number },
-): Promise<ClaimedRun | undefined> {
+  options: ClaimOptions,
+  most: number,
+): Promise<(ClaimedRun | undefined)[]> {
   let wait = false;
   let waiting: string | null = null;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const pick: Pick = await pickRun(tx, wait);
-    waiting = pick.waiting_run_id;
-    if (waiting === null) return undefined;
-    const { agent_id, company_limit } = pick;
-    if (agent_id !== null) {
-      const alone = company_limit === null || (await holdCompany(tx, agent_id, attempt === 1));
-      const started = alone && (await startRun(tx, agent_id, { ...options, company_limit }));
-      if (started) return completeClaim(tx, started);
+    const picked: Picked = await pickRuns(tx, { wait, most: wait ? 1 : most });
+    waiting = picked.waiting_run_id;
+    if (waiting === null) return [];
+    const { agent_ids, company_limit } = picked;
+    const [first] = agent_ids;
+    if (first !== undefined) {
+      const alone = company_limit === null || (await holdCompany(tx, first, attempt === 1));
+      const started = alone ? await startRuns(tx, agent_ids, { ...options, company_limit }) : [];
+      if (started.length > 0) return completeClaims(tx, started);
       wait = false;
     } else if (attempt === 1) {
       // All candidates' agents are busy with others' claims. Only who holds no lock yet may wait for one.
@@ -65,7 +78,7 @@ export async function claimRun(
   }
   // The job that brought us here is spent, and the run still waits.
   if (waiting !== null) await enqueue(tx, 'execute-run', { run_id: waiting });
-  return undefined;
+  return [];
 }
 
 /**
@@ -81,53 +94,61 @@ async function holdCompany(tx: Tx, agent_id: string, wait: boolean): Promise<boo
 }
 
 /**
- * The oldest queued run of the agent that no budget holds back. Under the agent's lock no other claim and no end of a
- * run of this agent can come in between: what is checked here holds. Its subject is locked ahead of it.
+ * The oldest queued run of each agent that no budget holds back. Under the agents' locks no other claim and no end of a run
+ * of theirs can come in between: what is checked here holds. Their subjects are locked ahead of them.
  */
-async function startRun(
+async function startRuns(
   tx: Tx,
-  agent_id: string,
-  options: { claimed_by: string; lease_sec: number; company_limit: number | null },
-): Promise<RunRowWithAgent | undefined> {
+  agent_ids: readonly string[],
+  { claimed_by, lease_sec, company_limit }: ClaimOptions & { company_limit: number | null },
+): Promise<RunRowWithAgent[]> {
   const subjects = lockedSubjects();
+  const withinLimit =
+    company_limit === null
+      ? sql``
+      : sql`and (select count(*) from heartbeat_runs x
+          where x.company_id = r.company_id and x.status = 'running') < ${company_limit}::int`;
   const { rows } = await tx.execute(sql`
     with oldest as materialized (
-      select r.id, r.kind, r.subject_id from heartbeat_runs r
-      where r.agent_id = ${agent_id} and r.status = 'queued' and r.kind in (${knownKinds()})
-        and not ${budgetHeld(scopesOfRun('r'))}
-      order by r.created_at, r.id limit 1
+      select q.* from unnest(${sql.param(agent_ids)}::uuid[]) as picked(agent_id) cross join lateral (
+        select r.id, r.kind, r.subject_id from heartbeat_runs r
+        where r.agent_id = picked.agent_id and r.status = 'queued' and r.kind in (${knownKinds()})
+          and not ${budgetHeld(scopesOfRun('r'))}
+        order by r.created_at, r.id limit 1) q
     )${subjects.locks}
-    update heartbeat_runs r set status = 'running', claimed_by = ${options.claimed_by}, fence = r.fence + 1,
+    update heartbeat_runs r set status = 'running', claimed_by = ${claimed_by}, fence = r.fence + 1,
       adapter_type = ${adapterOfRun()},
-      started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + make_interval(secs => ${options.lease_sec})
-    from agents a, oldest${subjects.joins}
-    where r.id = oldest.id and a.id = r.agent_id and r.status = 'queued'
+      started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + make_interval(secs => ${lease_sec})
+    from agents a, oldest
+    where r.id = oldest.id and a.id = r.agent_id and r.status = 'queued' and ${subjects.locked}
       and a.deleted_at is null and a.status in ${wakeableAgentStatuses}
       and (select count(*) from heartbeat_runs x where x.agent_id = a.id and x.status = 'running') < a.max_concurrent_runs
-      and (${options.company_limit}::int is null or (select count(*) from heartbeat_runs x
-        where x.company_id = r.company_id and x.status = 'running') < ${options.company_limit}::int)
+      ${withinLimit}
     returning r.*, ${holderColumns}`);
-  return rows[0] && withAgent(rows[0]);
+  return rows.map(withAgent);
 }
 
-/** Before the statement runs nobody knows the kind of the oldest run: each table of subjects has its lock, one of which is taken. */
-function lockedSubjects(): { locks: SQL; joins: SQL } {
+/**
+ * Before the statement runs nobody knows the kinds of the oldest runs: each table of subjects has its lock, in the order of
+ * ids, since others lock several, too. Asked for their number, they are taken before the first run is.
+ */
+function lockedSubjects(): { locks: SQL; locked: SQL } {
   const tables = new Map<string, string[]>();
   for (const { name, subject } of runKinds())
     if (subject !== null) tables.set(subject.table, [...(tables.get(subject.table) ?? []), name]);
   const locks = [...tables].map(
     ([table, kinds]) => sql`, ${sql.identifier(`locked_${table}`)} as materialized (
-      select s.id from ${sql.identifier(table)} s, oldest
-      where s.id = oldest.subject_id and oldest.kind in (${sql.join(
-        kinds.map((kind) => sql`${kind}`),
-        sql`, `,
-      )}) for no key update of s
+      select s.id from ${sql.identifier(table)} s where s.id in (
+        select oldest.subject_id from oldest where oldest.kind in (${sql.join(
+          kinds.map((kind) => sql`${kind}`),
+          sql`, `,
+        )})) order by s.id for no key update of s
     )`,
   );
-  const joins = [...tables.keys()].map(
-    (table) => sql` left join ${sql.identifier(`locked_${table}`)} on true`,
+  const locked = [...tables.keys()].map(
+    (table) => sql`(select count(*) from ${sql.identifier(`locked_${table}`)}) >= 0`,
   );
-  return { locks: sql.join(locks, sql``), joins: sql.join(joins, sql``) };
+  return { locks: sql.join(locks, sql``), locked: sql.join([sql`true`, ...locked], sql` and `) };
 }
 
 /** A row with `holderColumns`. */
@@ -141,19 +162,48 @@ export function withAgent(raw: Record<string, unknown>): RunRowWithAgent {
   };
 }
 
-async function completeClaim(tx: Tx, started: RunRowWithAgent): Promise<ClaimedRun | undefined> {
-  const { run } = started;
-  const begun = (await runKind(run.kind).begin?.(tx, run)) ?? { changes: [] };
-  if ('refused' in begun) {
-    await cancelRefused(tx, run, begun.refused);
-    return undefined;
+async function completeClaims(
+  tx: Tx,
+  started: readonly RunRowWithAgent[],
+): Promise<(ClaimedRun | undefined)[]> {
+  const begun = await beginRuns(
+    tx,
+    started.map(({ run }) => run),
+  );
+  const under: { of: RunRowWithAgent; changes: Change[] }[] = [];
+  for (const of of started) {
+    const answer = begun.get(of.run.id)!;
+    if ('refused' in answer) await cancelRefused(tx, of.run, answer.refused);
+    else under.push({ of, changes: answer.changes });
   }
-  const agentChanges = await noteRunStarted(tx, run.agent_id, run.id);
-  const isProgram = adapterTraits(run.adapter_type).runs_as === 'program';
-  const api_key = isProgram ? await mintRunKey(tx, run) : null;
-  const claimed = claimedRun({ ...started, api_key });
-  await recordChanges(tx, claimed.actor, [startedChange(run), ...begun.changes, ...agentChanges]);
-  return claimed;
+  if (under.length === 0) return started.map(() => undefined);
+  const agentChanges = await noteRunsStarted(
+    tx,
+    under.map(({ of: { run } }) => ({ agent_id: run.agent_id, run_id: run.id })),
+  );
+  const keys = await together(...under.map(async ({ of: { run } }) => keyOf(tx, run)));
+  const claimed = new Map<string, ClaimedRun>();
+  for (const [place, { of, changes }] of under.entries()) {
+    const { run } = of;
+    const each = claimedRun({ ...of, api_key: keys[place] ?? null });
+    claimed.set(run.id, each);
+    const ofAgent = agentChanges.filter(({ entity_id }) => entity_id === run.agent_id);
+    await recordChanges(tx, each.actor, [startedChange(run), ...changes, ...ofAgent]);
+  }
+  return started.map(({ run }) => claimed.get(run.id));
+}
+
+async function keyOf(tx: Tx, run: RunRow): Promise<string | null> {
+  return adapterTraits(run.adapter_type).runs_as === 'program' ? mintRunKey(tx, run) : null;
+}
+
+/** What each kind makes of its runs, by run. */
+async function beginRuns(tx: Tx, runs: readonly RunRow[]): Promise<Map<string, Begun>> {
+  const ofKinds = [...Map.groupBy(runs, ({ kind }) => kind)];
+  const answers = await together(
+    ...ofKinds.map(async ([kind, own]) => runKind(kind).begin?.(tx, own) ?? own.map(() => ({ changes: [] }))),
+  );
+  return new Map(ofKinds.flatMap(([, own], at) => own.map(({ id }, place) => [id, answers[at]![place]!])));
 }
 
 /**

@@ -17,7 +17,7 @@ export {
 export type { AgentFacts } from './agent-facts.ts';
 export { beginAction, completeAction } from './begin-action.ts';
 export { cancelRun, cancelRuns } from './cancel-runs.ts';
-export { claimRun } from './claim-run.ts';
+export { claimRun, claimRuns } from './claim-run.ts';
 export { dueWork, MISSING_TASK_SEC } from './due-work.ts';
 export type { DueWork } from './due-work.ts';
 export { CANCELLED } from './end-run.ts';
@@ -47,7 +47,7 @@ export { LOST_CATEGORY } from './retry-run.ts';
 export { appendRunEvents, storeManyRunEvents, storeRunEvents } from './run-events.ts';
 export type { RunEventBatch } from './run-events.ts';
 export type { TranscriptSignal } from './run-events.ts';
-export { registerRunKind, runKind, runKinds } from './run-kinds.ts';
-export type { EndedRun, KindChanges, KindSubject, RunKind } from './run-kinds.ts';
+export { eachAlone, registerRunKind, runKind, runKinds } from './run-kinds.ts';
+export type { Begun, EndedRun, KindChanges, KindSubject, RunKind } from './run-kinds.ts';
 export { LostRunNotEnded, postponeLostRun, sweepLostRun, sweepQueuedRuns } from './sweep-runs.ts';
 export type * from './types.ts';

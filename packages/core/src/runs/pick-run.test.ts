@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { Database } from '@acp/db';
+import { type Database, transaction } from '@acp/db';
 import { cloneDatabase } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { kindTable } from '../run-kinds.ts';
-import { pickStatement } from './pick-run.ts';
+import { pickRuns, pickStatement } from './pick-run.ts';
 import { registerRunKind } from './run-kinds.ts';
 
 interface Plan {
@@ -42,9 +42,9 @@ async function addRuns(status: string, each: number) {
 }
 
 /** The nodes of the executed plan that read the runs, with what they really read. */
-async function readsOfRuns(): Promise<Plan[]> {
+async function readsOfRuns(most = 1): Promise<Plan[]> {
   const { rows } = await database.db.execute<{ 'QUERY PLAN': { Plan: Plan }[] }>(
-    sql`explain (analyze, timing off, format json) ${pickStatement(false)}`,
+    sql`explain (analyze, timing off, format json) ${pickStatement({ wait: false, most })}`,
   );
   return nodesOf(rows[0]!['QUERY PLAN'][0]!.Plan).filter(readsRuns);
 }
@@ -64,6 +64,17 @@ describe('the pick among 10,000 queued runs of 100 companies', () => {
     const reads = await readsOfRuns();
     expect(scans(reads)).toEqual([]);
     expect(rowsRead(reads)).toBeLessThan(1500);
+  });
+
+  it('so, too, where eight of them are picked at once: of a company each, while none has two to spare', async () => {
+    const reads = await readsOfRuns(8);
+    expect(scans(reads)).toEqual([]);
+    expect(rowsRead(reads)).toBeLessThan(3000);
+    const { agent_ids } = await transaction(database, async (tx) => pickRuns(tx, { wait: false, most: 8 }));
+    const { rows } = await database.db.execute(
+      sql`select company_id from agents where id = any(${sql.param(agent_ids)}::uuid[]) group by 1`,
+    );
+    expect([agent_ids.length, rows.length]).toEqual([8, 8]);
   });
 
   it('stays so when one company has most of them and its agents are at their limit', async () => {

@@ -11,6 +11,7 @@ import {
   cancelRuns,
   type ClaimedRun,
   claimRun,
+  eachAlone,
   type EndedRun,
   endHandedOverRun,
   finishRun,
@@ -59,7 +60,7 @@ const probe: RunKind = {
   liveKey: ({ subject_id, agent_id }) => (subject_id === null ? null : `probe:${subject_id}:${agent_id}`),
   audience: ({ subject_id }) => ({ topic: `chat:${subject_id!}`, admins_only: true }),
   retries: true,
-  begin: note('begin'),
+  begin: eachAlone(note('begin')),
   end: async (_, { run, subject, retried }: EndedRun) => {
     expect(subject).toMatchObject({ id: run.subject_id });
     return note(`end ${run.status}${retried ? ', retried' : ''}`)();

@@ -3,7 +3,7 @@
  * own their kinds; `core/src/run-kinds.ts` gathers them and installs the table when the package is loaded.
  */
 import type { Actor } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { together, type Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { effectiveAdapter } from './agent-facts.ts';
@@ -28,6 +28,8 @@ export interface KindChanges {
   dispatched?: readonly string[];
 }
 
+export type Begun = { changes: Change[] } | { refused: { message: string; category: string } };
+
 /** What a proposal of the kind is to look like to the admission: part of `Proposal`. */
 export type KindSubject = Pick<RunRow, 'agent_id' | 'subject_id' | 'payload'>;
 
@@ -47,11 +49,11 @@ export interface RunKind {
   by_model?: true;
   /** Whether a run that was lost before it did anything is tried once more. */
   retries: boolean;
-  /** At the claim, the run being `running` already. A refusal cancels it; what waits for it is put back by the kind. */
-  begin?: (
-    tx: Tx,
-    run: RunRow,
-  ) => Promise<{ changes: Change[] } | { refused: { message: string; category: string } }>;
+  /**
+   * At the claim, the runs being `running` already, each of an agent of its own. A refusal cancels a run; what waits for it
+   * is put back by the kind. One answer for each, in order.
+   */
+  begin?: (tx: Tx, runs: readonly RunRow[]) => Promise<Begun[]>;
   /** The kind's part of the end, however the run ends once it had begun. */
   end: (tx: Tx, ended: EndedRun) => Promise<KindChanges>;
   /** Whether `end` keeps the CLI's session of the run, instead of the agent's row. */
@@ -70,6 +72,11 @@ export interface RunKind {
   ) => Promise<boolean>;
   /** Asked of every kind at every end: agents with work that had to wait for this run. They are dispatched. */
   waitingFor?: (tx: Tx, run: Pick<RunRow, 'agent_id' | 'issue_id'>) => Promise<string[]>;
+}
+
+/** For kinds whose runs begin rarely enough to be asked about one by one. */
+export function eachAlone(begin: (tx: Tx, run: RunRow) => Promise<Begun>): RunKind['begin'] {
+  return async (tx, runs) => together(...runs.map(async (run) => begin(tx, run)));
 }
 
 const table = new Map<string, RunKind>();

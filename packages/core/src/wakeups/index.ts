@@ -13,8 +13,8 @@ export {
   cancelWakeups,
   consumeInbox,
   consumeWakeups,
-  consumeWakeupsOf,
   returnWakeups,
+  wakeupsConsumed,
 } from './pending.ts';
 export { deleteWakeupsBefore } from './retention.ts';
 export { startDueHeartbeats, sweepWakeups } from './timers.ts';

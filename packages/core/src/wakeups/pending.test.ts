@@ -49,8 +49,8 @@ describe('the life of a wakeup', () => {
     await bindWakeups(database.db, [{ wakeup_id, run_id: first }]);
     await bindWakeups(database.db, [{ wakeup_id, run_id: second }]);
     expect(await pendingWakeups(database.db, agent.id)).toEqual([]);
-    expect(await consumeWakeups(database.db, second)).toEqual([]);
-    expect(await consumeWakeups(database.db, first)).toMatchObject([{ id: wakeup_id }]);
+    expect(await consumeWakeups(database.db, [second])).toEqual([]);
+    expect(await consumeWakeups(database.db, [first])).toMatchObject([{ id: wakeup_id }]);
   });
 
   it('is consumed by the claim; a later request is a new one', async () => {
@@ -58,9 +58,9 @@ describe('the life of a wakeup', () => {
     const id = await ask(issue.id);
     const run_id = newId();
     await bindWakeups(database.db, [{ wakeup_id: id, run_id: run_id }]);
-    const [consumed] = await consumeWakeups(database.db, run_id);
+    const [consumed] = await consumeWakeups(database.db, [run_id]);
     expect(consumed).toMatchObject({ id, status: 'consumed', consumed_at: expect.any(Date) });
-    expect(await consumeWakeups(database.db, run_id)).toEqual([]);
+    expect(await consumeWakeups(database.db, [run_id])).toEqual([]);
     const next = await ask(issue.id);
     expect(next).not.toBe(id);
     expect(await statusOf(id)).toBe('consumed');
@@ -85,7 +85,7 @@ describe('the life of a wakeup', () => {
       { wakeup_id: id, run_id: run_id },
       { wakeup_id: general, run_id: run_id },
     ]);
-    await consumeWakeups(database.db, run_id);
+    await consumeWakeups(database.db, [run_id]);
     const since = await ask(issue.id);
     const returned = await returnWakeups(database.db, run_id);
     expect(returned).toHaveLength(2);

@@ -1,9 +1,10 @@
-import { type Tx, schema } from '@acp/db';
-import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { rowReader, type Tx, schema } from '@acp/db';
+import { and, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import { inNoTrash } from '../trash/index.ts';
 import type { WakeupRow } from './present.ts';
 
 const { wakeup_requests } = schema;
+const wakeupRow = rowReader(wakeup_requests);
 
 const pending = eq(wakeup_requests.status, 'pending');
 // Issues come later in the order of slices: only their table is read.
@@ -26,21 +27,22 @@ export async function bindWakeups(
       and wakeup_requests.status = 'pending' and wakeup_requests.run_id is null`);
 }
 
-/** At the claim: the run answers these wakeups; requests from now on are new ones. */
-export async function consumeWakeups(tx: Tx, run_id: string): Promise<WakeupRow[]> {
-  return tx
-    .update(wakeup_requests)
-    .set({ status: 'consumed', consumed_at: sql`now()` })
-    .where(and(eq(wakeup_requests.run_id, run_id), pending))
-    .returning();
+/**
+ * The part of a statement by which runs answer the wakeups that are bound to them: at their claim, or where they were called
+ * off before they began. Requests from now on are new ones.
+ * @param run_ids a query of one column
+ */
+export function wakeupsConsumed(run_ids: SQL): SQL {
+  return sql`update wakeup_requests set status = 'consumed', consumed_at = now()
+    where run_id in (${run_ids}) and status = 'pending'`;
 }
 
-/** As `consumeWakeups`, of runs that were called off before they began. */
-export async function consumeWakeupsOf(tx: Tx, run_ids: readonly string[]): Promise<void> {
-  await tx
-    .update(wakeup_requests)
-    .set({ status: 'consumed', consumed_at: sql`now()` })
-    .where(and(inArray(wakeup_requests.run_id, [...run_ids]), pending));
+/** The same alone. @returns what was consumed */
+export async function consumeWakeups(tx: Tx, run_ids: readonly string[]): Promise<WakeupRow[]> {
+  const { rows } = await tx.execute(
+    sql`${wakeupsConsumed(sql`select unnest(${sql.param(run_ids)}::uuid[])`)} returning *`,
+  );
+  return rows.map(wakeupRow);
 }
 
 /**
