@@ -1,8 +1,8 @@
-/** A refusal, in the words of the service. */
+/** An error reported by the service, with its message. */
 export class ControlPlaneError extends Error {
-  /** Of HTTP; 0 where nothing was sent. */
+  /** HTTP status; 0 if nothing was sent. */
   readonly status: number;
-  /** Names the request in the logs of the service. */
+  /** Identifies the request in the service's logs. */
   readonly request_id: string | null;
 
   constructor(status: number, message: string, request_id: string | null) {

@@ -1,4 +1,4 @@
-/** The typed client of the control plane: one `fetch`, no dependency; for Node.js 20 and newer, and for browsers. */
+/** The typed client of the control plane: a single `fetch`, no dependencies; for Node.js 20 and newer, and for browsers. */
 export { Client, createClient } from './client.ts';
 export type { Answer, ClientOptions, Input, OperationId } from './client.ts';
 export { ControlPlaneError } from './errors.ts';

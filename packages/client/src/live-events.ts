@@ -2,19 +2,19 @@ import { ControlPlaneError, errorOf } from './errors.ts';
 import { pause } from './retrying.ts';
 
 export interface LiveEvent {
-  /** Goes on from here as `after`; null for what is not numbered (transcripts, deltas). */
+  /** Pass as `after` to resume here; null for unnumbered events (transcripts, deltas). */
   id: string | null;
-  /** `issue_updated`, `heartbeat_completed`, …; `reset` where something was missed for good. */
+  /** `issue_updated`, `heartbeat_completed`, …; `reset` if events were permanently missed. */
   event: string;
   data: unknown;
 }
 
 export interface EventOptions {
-  /** One company, where the key sees several. */
+  /** Limits the stream to one company if the key can see several. */
   company_id?: string;
-  /** `issues`, `run:<id>`, …: only what is about these. */
+  /** `issues`, `run:<id>`, …: only events about these. */
   topics?: readonly string[];
-  /** Number of the last event that was seen; now, unless told. */
+  /** Id of the last event seen; by default the stream starts now. */
   after?: string;
   signal?: AbortSignal;
 }
@@ -27,7 +27,7 @@ type Open = (
 
 const LONGEST_PAUSE_MS = 15_000;
 
-/** Reconnects by itself, with the number of the last event, so that nothing is lost or told twice. */
+/** Reconnects by itself with the id of the last event, so nothing is lost or delivered twice. */
 export async function* liveEvents(
   open: Open,
   { company_id, topics = [], after, signal }: EventOptions,
@@ -46,7 +46,7 @@ export async function* liveEvents(
       if (last !== undefined) query.set('after', last);
       try {
         const response = await open(query, { Accept: 'text/event-stream' }, left.signal);
-        // What is refused for good will be refused again.
+        // A permanent refusal would only be repeated.
         if (!response.ok || response.body === null) throw await errorOf(response);
         for await (const event of frames(response.body)) {
           failures = 0;
@@ -66,7 +66,7 @@ export async function* liveEvents(
   }
 }
 
-/** Server-Sent Events, as the service writes them: one `data` line each, comments in between. */
+/** Parses Server-Sent Events in the service's format: one `data` line each, possibly with comments in between. */
 async function* frames(body: ReadableStream<Uint8Array>): AsyncGenerator<LiveEvent, void, void> {
   const decoder = new TextDecoder();
   const reader = body.getReader();

@@ -1,17 +1,17 @@
 export interface RetryOptions {
-  /** How often a call is repeated that met a lost connection, 429, 502, 503 or 504; 3 unless told. */
+  /** How often a call is retried after a lost connection, 429, 502, 503 or 504. Default 3. */
   retries?: number;
-  /** Longest wait before a repeat, in milliseconds, whatever the service asks for; 30,000 unless told. */
+  /** Maximum wait before a retry in milliseconds, whatever the service asks for. Default 30,000. */
   max_wait_ms?: number;
 }
 
 const FIRST_WAIT_MS = 250;
 const passing = new Set([429, 502, 503, 504]);
-/** Told before anything was done. */
+/** Sent before anything was done. */
 const refused = new Set([429, 503]);
 
 /**
- * @param repeatable a second time does no harm, also where the first one may have been heard
+ * @param repeatable sending it again is harmless even if the first attempt arrived
  */
 export async function retrying(
   send: () => Promise<Response>,
@@ -35,7 +35,7 @@ export async function retrying(
   }
 }
 
-/** Rejects with the signal's reason when it is aborted meanwhile. */
+/** Rejects with the signal's reason if aborted in the meantime. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {

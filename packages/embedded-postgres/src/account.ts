@@ -2,16 +2,16 @@ import { chown, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Folder } from './folder.ts';
 
-/** Whom the server runs as; spread into the options of child_process. Empty: as ourselves. */
+/** The account the server runs under, spread into the options of child_process. Empty: our own. */
 export interface Account {
   uid?: number;
   gid?: number;
 }
 
-// Where /etc/passwd names no `nobody`, the number that Linux gives it everywhere.
+// Used if /etc/passwd has no `nobody`: the id it has on practically every Linux.
 const NOBODY: Required<Account> = { uid: 65_534, gid: 65_534 };
 
-/** PostgreSQL refuses to run as root: then it runs as the owner of its data, and as `nobody` on a first start. */
+/** PostgreSQL refuses to run as root: it then runs as the owner of its data, or as `nobody` on a first start. */
 export async function chooseAccount(folder: Folder): Promise<Account> {
   const self = process.geteuid?.() ?? 0;
   const owner = await stat(folder.data).catch(() => undefined);
@@ -25,7 +25,7 @@ export async function chooseAccount(folder: Folder): Promise<Account> {
   }
   if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   const account = await nobody();
-  // A copy that root has put back, from a backup for one.
+  // For example a copy that root restored from a backup.
   if (owner !== undefined) await changeOwner(folder.data, account);
   return account;
 }
@@ -49,8 +49,8 @@ async function changeOwner(folder: string, { uid, gid }: Required<Account>): Pro
 }
 
 /**
- * The data folder as the server is told it. Another account may not be able to walk there (a checkout under a closed
- * home), but it may use the working directory that it was started in, whose name needs no walk.
+ * The data folder as passed to the server. Another account may be unable to traverse the path to it (a checkout below a
+ * private home), but it can use its working directory, which needs no traversal.
  */
 export function dataArgument(account: Account, folder: string): string {
   return account.uid === undefined ? folder : '/proc/self/cwd';

@@ -10,7 +10,7 @@ import type { Folder } from './folder.ts';
 export interface Binaries {
   initdb: string;
   postgres: string;
-  /** As `postgres --version` says: '18.4'. */
+  /** As printed by `postgres --version`: '18.4'. */
   version: string;
 }
 
@@ -20,14 +20,14 @@ const run = promisify(execFile);
 const require = createRequire(import.meta.url);
 
 /**
- * Binaries that `account` can execute: those of the package, else a copy at the first place that works. Throws an
- * error that names the way out where there is none.
+ * Finds binaries that `account` can execute: the package's own, or else a copy in the first place that works. Throws an error
+ * that suggests a solution if there are none.
  */
 export async function findBinaries(folder: Folder, account: Account): Promise<Binaries> {
   const native = packageFolder();
   const reasons: string[] = [];
   const links = await linkLibraries(native).catch(asError);
-  // Someone else's node_modules, without the links: the copy gets them.
+  // Someone else's node_modules without the links: the copy will have them.
   if (links instanceof Error) reasons.push(links.message);
   else {
     const found = await tryBinaries(native, account);
@@ -44,7 +44,7 @@ export async function findBinaries(folder: Folder, account: Account): Promise<Bi
   throw new Error(`the embedded PostgreSQL can't be executed; ${ADVICE} (${reasons.join('; ')})`);
 }
 
-/** Beside the data first; a closed home above it leaves only folders that everybody can walk to. */
+/** Next to the data first; if a private home blocks the way there, only world-accessible folders remain. */
 async function placesForCopy(folder: Folder, native: string): Promise<string[]> {
   const { version }: { version: string } = JSON.parse(
     await readFile(path.join(native, '../package.json'), 'utf8'),
@@ -53,7 +53,7 @@ async function placesForCopy(folder: Folder, native: string): Promise<string[]> 
   return [
     path.join(folder.root, name),
     path.join('/var/lib/agent-control-plane', name),
-    // Right below the sticky folder, where nobody else can rename it.
+    // Directly below the sticky folder, where no one else can rename it.
     path.join(tmpdir(), `agent-control-plane-${name}-${process.geteuid?.() ?? 0}`),
   ];
 }
@@ -71,7 +71,7 @@ function packageFolder(): string {
   }
 }
 
-// Install scripts are off, so the links that the package's own would have made are made at the first use.
+// Install scripts are disabled, so the links that the package's script would create are created on first use.
 async function linkLibraries(native: string): Promise<void> {
   const list = await readFile(path.join(native, 'pg-symlinks.json'), 'utf8');
   const links: { source: string; target: string }[] = JSON.parse(list);
@@ -90,7 +90,7 @@ function asError(err: unknown): Error {
   return err instanceof Error ? err : new Error(String(err));
 }
 
-/** Trying is the only test that knows of modes, access lists, mount options and missing libraries. */
+/** Only running them tells whether modes, ACLs, mount options and libraries permit it. */
 async function tryBinaries(native: string, account: Account): Promise<Binaries | Error> {
   const initdb = path.join(native, 'bin/initdb');
   const postgres = path.join(native, 'bin/postgres');
@@ -105,7 +105,7 @@ async function tryBinaries(native: string, account: Account): Promise<Binaries |
   }
 }
 
-// Links are made anew: those that somebody's copying made absolute would lead back to where the account may not go.
+// Links are recreated: if copying made them absolute, they would lead back to where the account may not go.
 async function isCopied(file: string): Promise<boolean> {
   return !file.endsWith('.a') && !(await lstat(file)).isSymbolicLink();
 }
@@ -113,7 +113,7 @@ async function isCopied(file: string): Promise<boolean> {
 async function copyBinaries(native: string, target: string): Promise<void> {
   const present = await lstat(target).catch(() => undefined);
   if (present !== undefined) {
-    // In a folder open to everybody somebody else may have laid it: what isn't ours alone is not executed.
+    // In a world-writable folder someone else may have planted it: only a file that is exclusively ours is executed.
     const ours = present.isDirectory() && present.uid === process.geteuid?.() && (present.mode & 0o022) === 0;
     if (!ours) throw new Error(`${target} is not ours`);
     return;
@@ -128,12 +128,12 @@ async function copyBinaries(native: string, target: string): Promise<void> {
   try {
     await rename(copying, target);
   } catch {
-    // Another process has put the same there.
+    // Another process has put the same file there.
     await rm(copying, { recursive: true, force: true });
   }
 }
 
-// The checkout's umask may have closed them to everybody but their owner.
+// The checkout's umask may have restricted them to their owner.
 async function openToAll(folder: string): Promise<void> {
   await chmod(folder, 0o755);
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {

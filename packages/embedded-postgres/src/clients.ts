@@ -3,10 +3,10 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isStillRunning, runningProcess } from './processes.ts';
 
-/** Who uses a server, so that the last one out stops it. Read and written under the folder's lock only. */
+/** Registers a user of the server, so that the last one to leave stops it. Accessed only under the folder's lock. */
 export async function registerClient(clients: string): Promise<string> {
   const self = await runningProcess(process.pid);
-  // A handle, not a process: one process may hold two.
+  // Identifies a handle rather than a process: one process may have two.
   const entry = path.join(clients, `${process.pid}-${randomBytes(4).toString('hex')}`);
   await writeFile(entry, self?.started ?? '', { mode: 0o600 });
   return entry;
@@ -16,7 +16,7 @@ export async function unregisterClient(entry: string): Promise<void> {
   await rm(entry, { force: true });
 }
 
-/** Those still alive; entries of processes that died without a word are swept. */
+/** Counts live ones; entries of processes that died are removed. */
 export async function countClients(clients: string): Promise<number> {
   let alive = 0;
   for (const name of await readdir(clients)) {

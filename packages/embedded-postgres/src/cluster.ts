@@ -7,15 +7,15 @@ import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import type { Folder } from './folder.ts';
 
-/** How to reach the server; kept over restarts, so that a URL once shown stays valid. */
+/** How to reach the server; kept across restarts, so that a URL remains valid. */
 export interface Connection {
   superuser: string;
   password: string;
-  /** 0 until a port was chosen. */
+  /** 0 until a port is chosen. */
   port: number;
 }
 
-/** Makes the cluster where there is none. Throws when the data are another major version's, or the password is lost. */
+/** Creates the cluster if there is none. Throws if the data belong to another major version, or the password is lost. */
 export async function ensureCluster(
   folder: Folder,
   binaries: Binaries,
@@ -57,7 +57,7 @@ export async function writeConnection(folder: Folder, connection: Connection): P
   await rename(writing, folder.connection);
 }
 
-/** Under another name until it is complete, so that a start killed half-way leaves nothing that looks like data. */
+/** Built under another name until complete, so that an interrupted start leaves nothing that looks like data. */
 async function createCluster(
   folder: Folder,
   binaries: Binaries,
@@ -94,7 +94,7 @@ async function initialise(
     `--username=${connection.superuser}`,
     '--pwfile=/proc/self/fd/0',
     '--auth=scram-sha-256',
-    // Without these an unset LANG gives SQL_ASCII.
+    // Without these, an unset LANG results in SQL_ASCII.
     '--encoding=UTF8',
     '--locale=C',
     '--locale-provider=builtin',
@@ -125,8 +125,8 @@ async function initialise(
   }
 }
 
-// An open file without a name: never on disk for longer than this call, and readable to the server's account though
-// that may not be able to walk to the folder.
+// An open file without a name: never on disk for longer than this call, and readable by the server's account even if that
+// can't traverse the path to the folder.
 async function openPasswordFile(
   file: string,
   password: string,

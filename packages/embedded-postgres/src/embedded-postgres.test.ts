@@ -37,7 +37,7 @@ async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-// Most tests share a folder, for its making costs far more than a start; each of them leaves it stopped.
+// Most tests share a folder, because creating one costs far more than a start; each test leaves it stopped.
 let shared = '';
 beforeAll(async () => {
   shared = await realpath(await mkdtemp(path.join(tmpdir(), 'acp-embedded-')));
@@ -64,7 +64,7 @@ async function query<T>(url: string, text: string): Promise<T[]> {
   }
 }
 
-/** Every live process working in the folder, zombies left out. */
+/** All live processes working in the folder, except zombies. */
 async function processesIn(folder: string): Promise<number[]> {
   const found: number[] = [];
   for (const name of (await readdir('/proc')).filter((each) => /^\d+$/.test(each))) {
@@ -84,11 +84,11 @@ interface Starter {
   postgres: number;
   owned: boolean;
   url: string;
-  /** Sends the signal and waits for the process to end. */
+  /** Sends the signal and waits for the process to exit. */
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** A process of its own that starts the server, and stops it when it is told to end. */
+/** A separate process that starts the server, and stops it when told to. */
 async function runStarter(
   dataDir: string,
   options: { uid?: number; checkout?: string; throwaway?: boolean } = {},
@@ -234,7 +234,7 @@ describe('after a kill', () => {
     const data = path.join(shared, 'data');
     const first = await start({ data_dir: shared });
     await first.stop();
-    // The second sleep never asks for the first one, whose parent it has become by replacing the shell.
+    // The second sleep never reaps the first, whose parent it became by replacing the shell.
     const parent = spawn('/bin/sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 60'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
@@ -267,7 +267,7 @@ describe('several processes', () => {
   });
 });
 
-// Only root can become another user; run by somebody else the tests above cover the other half.
+// Only root can become another user; for anyone else the tests above cover the other half.
 const describeAsRoot = asRoot ? describe : describe.skip;
 
 describeAsRoot('accounts, as root', () => {
@@ -279,7 +279,7 @@ describeAsRoot('accounts, as root', () => {
     expect((await stat(path.join(closed, 'home/postgres/data'))).uid).toBe(await uidOf(server.pid));
   });
 
-  // Below a closed home another user can't even execute this Node.js.
+  // Below a private home another user can't even execute this Node.js.
   const asNobody = { uid: NOBODY, gid: NOBODY, cwd: '/' };
   const isOpen = spawnSync(process.execPath, ['--version'], asNobody).status === 0;
   const describeInOpenCheckout = isOpen ? describe : describe.skip;
@@ -292,7 +292,7 @@ describeAsRoot('accounts, as root', () => {
       expect(await uidOf(starter.postgres)).toBe(NOBODY);
       await starter.end('SIGTERM');
       expect(await processesIn(folder)).toEqual([]);
-      // And root after that user: as the owner of the data.
+      // Then root after that user: it runs as the owner of the data.
       const server = await start({ data_dir: path.join(folder, 'postgres') });
       expect(await uidOf(server.pid)).toBe(NOBODY);
     });

@@ -1,7 +1,7 @@
 import { chmod, mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Everything of one embedded server lies in one folder; removing the folder removes the server's traces. */
+/** Everything about an embedded server is in one folder; removing the folder removes all traces. */
 export interface Folder {
   root: string;
   /** PGDATA, owned by the account that the server runs under. */
@@ -9,7 +9,7 @@ export interface Folder {
   /** Superuser, password and port, mode 0600. */
   connection: string;
   log: string;
-  /** One file for each process that uses the server. */
+  /** One file per process that uses the server. */
   clients: string;
 }
 
@@ -17,9 +17,9 @@ export async function prepareFolder(dataDir: string): Promise<Folder> {
   const wanted = path.resolve(dataDir);
   await mkdir(path.dirname(wanted), { recursive: true });
   await mkdir(wanted, { recursive: true });
-  // Links followed: locks and the look for a live server compare this path with what the kernel says.
+  // Links are resolved: locking and finding a live server compare this path with the kernel's.
   const root = await realpath(wanted);
-  // Passable, so that the server's account reaches binaries laid beside the data; what matters inside is closed.
+  // Traversable, so that the server's account can reach binaries next to the data; everything sensitive inside is private.
   await chmod(root, 0o711);
   const folder = {
     root,

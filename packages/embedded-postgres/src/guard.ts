@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 
 export interface Guard {
-  /** The folder is gone already: nothing is left to guard. */
+  /** Call when the folder is already gone: nothing is left to guard. */
   dismiss(): void;
 }
 
-// Its standard input is a pipe that only the guarded process holds: the end of the file is the end of that process.
+// Its stdin is a pipe whose other end only the guarded process has: end of file means that process has died.
 const SCRIPT = `
 read -r _
 pid=$(head -n 1 "$1/data/postmaster.pid" 2> /dev/null)
@@ -20,15 +20,15 @@ fi
 rm -rf "$1"
 `;
 
-/** Stops the server in `folder` and removes the folder when this process dies, a SIGKILL included. */
+/** Stops the server in `folder` and removes the folder when this process dies, even by SIGKILL. */
 export function guardFolder(folder: string): Guard {
-  // In a session of its own, so that a Ctrl-C meant for the guarded process spares it.
+  // In a session of its own, so that a Ctrl-C meant for the guarded process does not reach it.
   const child = spawn('/bin/sh', ['-c', SCRIPT, 'guard', folder], {
     cwd: '/',
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  // Without a shell the folder outlives a kill; that is no reason not to start.
+  // Without a shell the folder survives a kill; that is no reason not to start.
   child.on('error', () => undefined);
   child.unref();
   const { stdin } = child;

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL for a machine that has none: the binaries of an npm package, started as an own process. It listens on
- * loopback only, with SCRAM and a random password in a file of mode 0600 (decisions 8.7).
+ * PostgreSQL for machines that have none: the binaries of an npm package, run as a separate process. It listens only on
+ * loopback, with SCRAM and a random password in a file with mode 0600 (decisions 8.7).
  */
 export { startEmbeddedPostgres } from './start.ts';
 export type { EmbeddedPostgres, EmbeddedPostgresOptions } from './start.ts';

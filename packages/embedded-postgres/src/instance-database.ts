@@ -4,19 +4,19 @@ import { startEmbeddedPostgres } from './start.ts';
 
 export interface InstanceDatabase {
   url: string;
-  /** A session connection: LISTEN, migrations, the queue. */
+  /** For connections that need a session: LISTEN, migrations, the queue. */
   direct_url: string;
   embedded: boolean;
-  /** Gives the embedded server back; it ends with its last user. Nothing to do for an outside one. */
+  /** Releases the embedded server, which stops with its last user. Does nothing for an external one. */
   stop(): Promise<void>;
-  /** The same at once, without waiting. */
+  /** The same immediately, without waiting. */
   kill(): Promise<void>;
 }
 
 /** Folder of the embedded server below SERVICE_HOME. */
 const FOLDER = 'postgres';
 
-/** The instance's database: the configured one, else the embedded server under SERVICE_HOME, started where needed. */
+/** The configured database, or the embedded server under SERVICE_HOME, started if necessary. */
 export async function openInstanceDatabase(
   config: Config,
   logger: Logger,

@@ -4,12 +4,12 @@ import type { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const RETRY_MS = 25;
-// Longer than the crash recovery of a small instance: whoever waits would otherwise give up before the server is there.
+// Longer than the crash recovery of a small instance; otherwise waiting processes would give up before the server is up.
 const PATIENCE_MS = 330_000;
 
 /**
- * Runs `work` while no other process starts or stops the server of `folder`. The lock is a name in Linux's abstract
- * socket namespace: the kernel frees it when its holder dies, however it dies, so it can't go stale as a file can.
+ * Runs `work` while no other process starts or stops the server of `folder`. The lock is a name in Linux's abstract socket
+ * namespace: the kernel releases it when its owner dies, however it dies, so unlike a file it can't become stale.
  */
 export async function withFolderLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const name = `\0acp-postgres-${createHash('sha256').update(folder).digest('hex').slice(0, 32)}`;

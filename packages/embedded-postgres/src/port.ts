@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 
 export const LOOPBACK = '127.0.0.1';
 
-/** The port if it is free, undefined if not; 0 asks for any free one. */
+/** Returns the port if it is free, otherwise undefined; 0 asks for any free port. */
 export async function freePort(port: number): Promise<number | undefined> {
   const server = createServer();
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A process as the kernel tells it. `started` (clock ticks since boot) tells a recycled pid from the one meant. */
+/** A process as seen by the kernel. `started` (clock ticks since boot) distinguishes it from a reused pid. */
 export interface ProcessState {
   pid: number;
   name: string;
@@ -10,11 +10,11 @@ export interface ProcessState {
 
 const POLL_MS = 20;
 
-/** Undefined for a process that is gone, and for a zombie, which only waits for a parent that may never ask. */
+/** Undefined for a process that is gone, and for a zombie, whose parent may never reap it. */
 export async function runningProcess(pid: number): Promise<ProcessState | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
   if (stat === undefined) return undefined;
-  // The name stands in brackets and may itself hold brackets and spaces (proc(5)).
+  // The name is in parentheses and may itself contain parentheses and spaces (proc(5)).
   const nameEnd = stat.lastIndexOf(')');
   const fields = stat.slice(nameEnd + 2).split(' ');
   const [state] = fields;
@@ -27,7 +27,7 @@ export async function isStillRunning({ pid, started }: { pid: number; started: s
   return (await runningProcess(pid))?.started === started;
 }
 
-/** The PostgreSQL processes working in `folder`: a postmaster and its backends all have their data folder as cwd. */
+/** The PostgreSQL processes working in `folder`: a postmaster and its backends have their data folder as cwd. */
 export async function postgresProcessesIn(folder: string): Promise<ProcessState[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const found: ProcessState[] = [];
@@ -40,7 +40,7 @@ export async function postgresProcessesIn(folder: string): Promise<ProcessState[
   return found;
 }
 
-/** False when `condition` has not come true within the time. */
+/** Returns false if `condition` is still not met at the timeout. */
 export async function pollUntil(condition: () => Promise<boolean>, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
@@ -50,7 +50,7 @@ export async function pollUntil(condition: () => Promise<boolean>, timeoutMs: nu
   return true;
 }
 
-/** Nothing to do where the process has just gone. */
+/** Does nothing if the process has just exited. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

@@ -21,7 +21,7 @@ const LOG_LIMIT_BYTES = 10_000_000;
 
 export class PortTakenError extends Error {}
 
-/** What postmaster.pid says, if its process really is the postmaster of this folder and not dead or recycled. */
+/** Reads postmaster.pid, if its process really is this folder's postmaster and not dead or a reused pid. */
 export async function findServer(folder: Folder): Promise<Server | undefined> {
   const noted = await readPidFile(folder);
   if (noted === undefined) return undefined;
@@ -40,8 +40,8 @@ async function readPidFile(
 }
 
 /**
- * After a `kill -9`: PostgreSQL itself refuses to start while the pid it noted belongs to anything, a zombie or an
- * unrelated process too. The note goes once no process of this folder lives; orphaned backends end by themselves.
+ * After a `kill -9`, PostgreSQL refuses to start as long as the recorded pid belongs to any process, even a zombie or an
+ * unrelated one. The file is removed once no process of this folder is alive; orphaned backends exit by themselves.
  */
 export async function clearRemains(folder: Folder, logger: Logger): Promise<void> {
   const noneLeft = async (): Promise<boolean> => (await postgresProcessesIn(folder.data)).length === 0;
@@ -53,7 +53,7 @@ export async function clearRemains(folder: Folder, logger: Logger): Promise<void
   await rm(path.join(folder.data, 'postmaster.pid'), { force: true });
 }
 
-/** Starts the server and waits until it takes connections, crash recovery included. */
+/** Starts the server and waits until it accepts connections, including crash recovery. */
 export async function launchServer(
   folder: Folder,
   postgres: string,
@@ -68,7 +68,7 @@ export async function launchServer(
       ...account,
       cwd: folder.data,
       env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
-      // A session of its own: Ctrl-C reaches the service alone, which stops its database last.
+      // In a session of its own: Ctrl-C reaches only the service, which stops its database last.
       detached: true,
       stdio: ['ignore', log.fd, log.fd],
     });
@@ -91,7 +91,7 @@ export async function launchServer(
   }
 }
 
-/** For the attaching side: a server that somebody else is just starting, or that is in recovery. */
+/** For attaching: the server may just be starting in another process, or be in recovery. */
 export async function waitUntilReady(folder: Folder, server: Server): Promise<void> {
   const settled = async (): Promise<boolean> =>
     (await isReady(folder, server.pid)) || !(await isStillRunning(server));
@@ -100,7 +100,7 @@ export async function waitUntilReady(folder: Folder, server: Server): Promise<vo
   }
 }
 
-/** Waits for it a moment: the signal that ends a server and the refusal to talk come before its end. */
+/** Waits a moment: a server that was signalled refuses connections before it exits. */
 export async function hasEnded(server: Server): Promise<boolean> {
   return pollUntil(async () => !(await isStillRunning(server)), HARD_STOP_MS);
 }
@@ -119,14 +119,14 @@ async function startError(folder: Folder, reason: string): Promise<Error> {
     : new Error(message);
 }
 
-// One file of old lines is kept; the log holds no statements, so it grows slowly.
+// One file of old lines is kept; the log contains no statements, so it grows slowly.
 async function openLog(folder: Folder): Promise<Awaited<ReturnType<typeof open>>> {
   const size = (await stat(folder.log).catch(() => undefined))?.size ?? 0;
   if (size > LOG_LIMIT_BYTES) await rename(folder.log, `${folder.log}.1`);
   return open(folder.log, 'a', 0o600);
 }
 
-/** `fast` ends sessions, writes a checkpoint and waits; what does not end in time is stopped as by a crash. */
+/** `fast` ends sessions, writes a checkpoint and waits; if that takes too long, the server is stopped as in a crash. */
 export async function shutDown(
   folder: Folder,
   server: ProcessState | Server,

@@ -26,32 +26,32 @@ import { sendSignal } from './processes.ts';
 import { ServerWatch } from './watch.ts';
 
 export interface EmbeddedPostgresOptions {
-  /** The folder of everything that belongs to the server; made when it is missing. */
+  /** The folder for everything that belongs to the server; created if missing. */
   data_dir: string;
-  /** 0, the default: any free one, chosen at the first start and kept while it stays free. */
+  /** 0, the default: any free port, chosen on the first start and kept as long as it stays free. */
   port?: number;
   logger: Logger;
-  /** Of a cluster that is made now; an existing one keeps its own. */
+  /** For a newly created cluster; an existing one keeps its own. */
   superuser?: string;
-  /** For tests and demonstrations: nothing survives a crash, and `data_dir` is removed when this process ends, however. */
+  /** For tests and demos: nothing survives a crash, and `data_dir` is removed when this process ends, however it ends. */
   throwaway?: boolean;
-  /** Start it again when it dies, on the same address, for as long as this process uses it. */
+  /** Restart it on the same address if it dies while this process is using it. */
   watch?: boolean;
-  /** Gives up the start; nothing is left running. */
+  /** Aborts the start; nothing is left running. */
   signal?: AbortSignal;
-  /** Of a throwaway server: writes reach the disk all the same, as in production. For measurements. */
+  /** For a throwaway server: writes still reach the disk, as in production. For measurements. */
   durable?: boolean;
 }
 
 export interface EmbeddedPostgres {
-  /** Of the database `service`, as superuser. */
+  /** URL of the database `service`, as superuser. */
   url: string;
   pid: number;
-  /** This process has started the server, or taken over one that nobody alive was using any more. */
+  /** Whether this process started the server, or took over one that no live process was using. */
   owned: boolean;
-  /** To be called by every user, owner or not: the server ends with the last of them. */
+  /** To be called by every user, owner or not: the server stops with the last one. */
   stop(): Promise<void>;
-  /** In place of `stop`, or while it goes on, where there is no time: as after a crash, the next start recovers. */
+  /** Instead of `stop`, or during it, if there is no time: the next start recovers as after a crash. */
   kill(): Promise<void>;
 }
 
@@ -59,8 +59,8 @@ const DATABASE = 'service';
 const PORT_ATTEMPTS = 5;
 
 /**
- * The server of `data_dir`: attaches to a live one, else starts it. Any number of processes may call it at once.
- * Throws an error that says what to do where there can be none.
+ * Returns the server of `data_dir`: attaches to a live one, or starts it. Any number of processes may call this concurrently.
+ * Throws an error with instructions if it can't be started.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const folder = await prepareFolder(options.data_dir);
@@ -135,7 +135,7 @@ class RunningServer implements EmbeddedPostgres {
     this.#guard?.dismiss();
   }
 
-  /** Under the lock: of several processes that use the server one starts it, the others find it running. */
+  /** Under the lock: one of the processes that use the server starts it, the others find it running. */
   async #restart(): Promise<void> {
     const { port } = this.#server;
     await withFolderLock(this.#folder.root, async () => {
@@ -176,13 +176,13 @@ async function attachOrStart(folder: Folder, options: EmbeddedPostgresOptions): 
       });
       return { server, connection, found: false };
     } catch (err) {
-      // Between choosing a port and listening on it somebody else may take it.
+      // Someone else may take a port between choosing it and listening on it.
       if (!(err instanceof PortTakenError) || options.port || attempt >= PORT_ATTEMPTS) throw err;
     }
   }
 }
 
-/** Undefined where no server lives, or the one found was just ending. */
+/** Undefined if no server is alive, or it was just shutting down. */
 async function attach(folder: Folder): Promise<{ server: Server; connection: Connection } | undefined> {
   const server = await findServer(folder);
   if (server === undefined) return undefined;
@@ -212,7 +212,7 @@ async function choosePort(wanted: number, lastTime: number): Promise<number> {
 
 function durability({ throwaway, durable }: EmbeddedPostgresOptions): Record<string, string> {
   if (!throwaway || durable) return {};
-  // The folder may be in memory: the log is not to grow to its usual gigabyte.
+  // The folder may be in memory, so the WAL must not grow to its usual gigabyte.
   return { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '256MB' };
 }
 

@@ -6,7 +6,7 @@ import type { ProcessState } from './processes.ts';
 const LOOK_EVERY_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** Calls `restart` whenever the server has died; a start that fails is tried again, ever more rarely. */
+/** Calls `restart` whenever the server has died; failed starts are retried at growing intervals. */
 export class ServerWatch {
   readonly #stopped = new AbortController();
   readonly #watching: Promise<void>;
@@ -19,7 +19,7 @@ export class ServerWatch {
     this.#watching = this.#watch(server, restart, logger);
   }
 
-  /** Waits for a start that is under way. */
+  /** Waits for a start in progress. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#watching;
@@ -45,7 +45,7 @@ export class ServerWatch {
       } catch (error) {
         logger.error('the embedded PostgreSQL could not be started again', { error });
       }
-      // One that dies at every start must not keep the machine busy.
+      // A server that dies on every start must not keep the machine busy.
       pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
     }
   }

@@ -1,4 +1,4 @@
-/** JSON lines between host and plugin: cut, read and written, with their limit held in both directions. */
+/** JSON lines between host and plugin: splitting, parsing and writing, with the size limit enforced in both directions. */
 export { ProtocolError } from './protocol-error.ts';
 export { LineCutter } from './line-cutter.ts';
 export { encodeMessage, readHostMessage, readPluginMessage } from './messages.ts';

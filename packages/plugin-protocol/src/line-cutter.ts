@@ -3,20 +3,20 @@ import { ProtocolError } from './protocol-error.ts';
 
 const NEWLINE = 0x0a;
 
-/** Cuts a byte stream into lines. Holds no more than one line of the limit, whatever comes. */
+/** Splits a byte stream into lines. Never buffers more than one line of maximum length. */
 export class LineCutter {
   readonly #limit: number;
   #parts: Buffer[] = [];
   #length = 0;
 
-  /** @param limit in bytes, the end of the line included */
+  /** @param limit in bytes, including the line end */
   constructor(limit = MAX_PLUGIN_MESSAGE_BYTES) {
     this.#limit = limit;
   }
 
   /**
-   * Complete lines without their ends; empty ones are left out. Each is decoded as a whole, so that no character is torn.
-   * @throws ProtocolError for a line over the limit: where the next one begins is then unknown
+   * Returns complete lines without line ends, skipping empty ones. Each is decoded as a whole, so that no character is split.
+   * @throws ProtocolError for a line over the limit, since the start of the next one is then unknown
    */
   push(chunk: Uint8Array): string[] {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
@@ -30,7 +30,7 @@ export class LineCutter {
       if (line !== '') lines.push(line);
       from = at + 1;
     }
-    // A copy: the chunk may be a small part of a large pool.
+    // Copied: the chunk may be a small slice of a large pool.
     this.#keep(Buffer.from(bytes.subarray(from)));
     return lines;
   }

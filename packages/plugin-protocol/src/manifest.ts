@@ -2,8 +2,8 @@ import { type CheckedManifest, LONGEST_SCHEMA, type PluginManifest } from '@acp/
 import { ProtocolError } from './protocol-error.ts';
 
 /**
- * What the schema of a manifest does not say: names are unique, input schemas are of a size that is compiled. Schedules
- * are the host's to read.
+ * Checks what a manifest's schema can't express: names are unique and input schemas are small enough to compile. Schedules
+ * are parsed by the host.
  * @throws ProtocolError
  */
 export function checkManifest({ name, tools, events, jobs, webhooks }: PluginManifest): CheckedManifest {
@@ -14,7 +14,7 @@ export function checkManifest({ name, tools, events, jobs, webhooks }: PluginMan
     jobs: jobs ?? [],
     webhooks: webhooks ?? [],
   };
-  // By its plain name a tool is called, by its qualified one it is found: both have to be one tool's.
+  // A tool is called by its plain name and looked up by its qualified one, so both must be unique.
   once(
     'tool',
     manifest.tools.map((tool) => tool.name),
@@ -27,7 +27,7 @@ export function checkManifest({ name, tools, events, jobs, webhooks }: PluginMan
     'webhook',
     manifest.webhooks.map(({ path }) => path),
   );
-  // The database keeps no such texts.
+  // The database can't store such texts.
   const json = JSON.stringify(manifest);
   if (/\\u0000|\\ud[89a-f]/.test(json.replaceAll('\\\\', '')))
     throw new ProtocolError('manifest: a text holds NUL or half a character');

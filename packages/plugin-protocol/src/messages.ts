@@ -11,8 +11,8 @@ import { isNestedDeeper, MAX_JSON_DEPTH } from '@acp/kernel';
 import { ProtocolError } from './protocol-error.ts';
 
 /**
- * The line of a message, with its end.
- * @throws ProtocolError where it is over the limit, or no JSON: then nothing may be sent
+ * Encodes a message as a line, including its end.
+ * @throws ProtocolError if it is over the limit or not JSON; then nothing may be sent
  */
 export function encodeMessage(message: HostMessage | PluginMessage): Buffer {
   let text: string;
@@ -32,10 +32,10 @@ export function encodeMessage(message: HostMessage | PluginMessage): Buffer {
 const fromPlugin = validators(pluginMessages);
 const fromHost = validators(hostMessages);
 
-/** What a plugin wrote. @throws ProtocolError that says what is wrong with it */
+/** Parses a plugin's message. @throws ProtocolError that describes the problem */
 export const readPluginMessage = (line: string): PluginMessage => read(line, fromPlugin) as PluginMessage;
 
-/** What a host wrote. @throws ProtocolError */
+/** Parses a host's message. @throws ProtocolError */
 export const readHostMessage = (line: string): HostMessage => read(line, fromHost) as HostMessage;
 
 function read(line: string, known: ReadonlyMap<string, Validator<unknown>>): unknown {

@@ -1,4 +1,4 @@
-/** The other side does not keep to the protocol, or this one is about to break it; the message is for its author. */
+/** The other side violates the protocol, or this side is about to; the message is for the author of the plugin. */
 export class ProtocolError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -1,4 +1,4 @@
-/** What a plugin answers to each message of the host. */
+/** A plugin's responses to messages from the host. */
 import { Body } from './body.ts';
 import type { LineWriter } from './lines.ts';
 import { matches, type Plugin, type PluginContext } from './plugin.ts';
@@ -11,7 +11,7 @@ export class Answers {
   readonly #plugin: Plugin;
   readonly #context: PluginContext;
   readonly #writer: LineWriter;
-  /** The end of the event that came last: each waits for the one before it. */
+  /** Completion of the latest event: each one waits for the one before it. */
   #lastEvent = Promise.resolve();
 
   constructor(plugin: Plugin, context: PluginContext, writer: LineWriter) {
@@ -20,7 +20,7 @@ export class Answers {
     this.#writer = writer;
   }
 
-  /** Never rejects. What is of no known type is of a later protocol and nothing that this one could answer. */
+  /** Never rejects. An unknown type belongs to a newer protocol and can't be answered. */
   async to(type: string, payload: unknown): Promise<void> {
     if (!Object.hasOwn(this.#answers, type)) return;
     const known = type as Answered;
@@ -86,7 +86,7 @@ export class Answers {
     },
   };
 
-  /** The host goes on to the next event whatever came of this one: what failed is said, and not sent again. */
+  /** The host continues with the next event whatever the outcome: a failure is reported, not retried. */
   async #handleEvent(event: HostMessages['trigger_event']): Promise<void> {
     const { event_type, data, event_id, occurred_at } = event;
     let result: unknown = null;
@@ -104,7 +104,7 @@ export class Answers {
     await this.#send('event_handled', { event_type, result });
   }
 
-  /** Begins, and says what the plugin has. False where its own start failed. */
+  /** Starts the plugin and announces what it offers. False if its own `start` failed. */
   async started(ready: PluginMessages['ready']): Promise<boolean> {
     try {
       await this.#plugin.start?.(this.#context);
@@ -129,7 +129,7 @@ export class Answers {
   }
 }
 
-/** Text of an error for those who called; a code where it has one of its own. */
+/** The error's message for the caller, and its code if it has one. */
 function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { message: String(error) };
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};

@@ -6,7 +6,7 @@ interface Sent {
   body_file?: string;
 }
 
-/** Bytes that came in a line or, where that would have been too long, in a file of the workspace. */
+/** Bytes received in a line or, if that would be too long, in a file of the workspace. */
 export class Body {
   readonly #sent: Sent;
 
@@ -14,7 +14,7 @@ export class Body {
     this.#sent = sent;
   }
 
-  /** As they were sent: what a signature is over. */
+  /** The exact bytes sent, over which signatures are computed. */
   async bytes(): Promise<Buffer> {
     const { body, body_encoding, body_file } = this.#sent;
     return body_file === undefined ? Buffer.from(body ?? '', body_encoding) : readFile(body_file);
@@ -24,7 +24,7 @@ export class Body {
     return (await this.bytes()).toString('utf8');
   }
 
-  /** @throws SyntaxError where it is no JSON */
+  /** @throws SyntaxError if it is not JSON */
   async json(): Promise<unknown> {
     return JSON.parse(await this.text()) as unknown;
   }

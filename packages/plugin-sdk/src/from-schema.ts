@@ -1,4 +1,4 @@
-/** The type of what a JSON Schema accepts, for the part of it that types can say; `unknown` for the rest. */
+/** The TypeScript type of what a JSON Schema accepts, as far as types can express it; `unknown` for the rest. */
 
 export type Schema = Readonly<{
   type?: string | readonly string[];

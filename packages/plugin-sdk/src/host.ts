@@ -1,4 +1,4 @@
-/** What the plugin can ask of the host. `http_fetch` and `log` need no grant. */
+/** What a plugin can request from the host. `http_fetch` and `log` need no grant. */
 import { Body } from './body.ts';
 import type { HostMessages, HostServices, PluginMessages } from './protocol.ts';
 
@@ -8,10 +8,10 @@ type Args<S extends Service> = HostServices[S]['args'];
 type Result<S extends Service> = HostServices[S]['result'];
 type KvOperation = Args<'kv'>['ops'][number];
 
-/** Longer than the slowest of the services takes. */
+/** Longer than the slowest service takes. */
 const TIMEOUT_MS = 40_000;
 
-/** The host refused, or could not. */
+/** The host refused or failed. */
 export class HostError extends Error {
   override name = 'HostError';
   readonly code: string;
@@ -24,13 +24,13 @@ export class HostError extends Error {
 
 export type FetchOptions = Omit<Args<'http_fetch'>, 'url'>;
 
-/** What came back: any status, also those that say that it failed. */
+/** The response, whatever its status, including errors. */
 export class FetchResponse extends Body {
   readonly status: number;
   readonly ok: boolean;
-  /** Names in lower case. */
+  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  /** It was longer than 10 MB, and this is its beginning. */
+  /** The body exceeded 10 MB and was cut off there. */
   readonly truncated: boolean;
 
   constructor(result: Result<'http_fetch'>) {
@@ -43,9 +43,9 @@ export class FetchResponse extends Body {
 }
 
 export interface KvValue {
-  /** Null where there is none. */
+  /** Null if there is none. */
   value: unknown;
-  /** 0 where there is none. */
+  /** 0 if there is none. */
   version: number;
 }
 
@@ -71,7 +71,7 @@ export class Host {
     this.#send = send;
   }
 
-  /** A service by its name. Throws `HostError`; its codes are in docs/plugins.md. */
+  /** Calls a service by name. Throws `HostError`; its codes are in docs/plugins.md. */
   async request<S extends Service>(service: S, args: Args<S>): Promise<Result<S>> {
     this.#count += 1;
     const request_id = `h${this.#count}`;
@@ -90,7 +90,7 @@ export class Host {
     return (await answer) as Result<S>;
   }
 
-  /** Takes in an answer of the host; one that nobody waits for is dropped. */
+  /** Handles a response from the host; an unexpected one is dropped. */
   settle({ request_id, result, error }: HostMessages['tool_result']): void {
     const pending = this.#pending.get(request_id);
     if (pending === undefined) return;
@@ -100,25 +100,25 @@ export class Host {
     else pending.reject(new HostError(error.code, error.message));
   }
 
-  /** Through the host, which refuses private addresses. 30 s, 10 MB. */
+  /** Fetches through the host, which refuses private addresses. 30 s, 10 MB. */
   async fetch(url: string, options: FetchOptions = {}): Promise<FetchResponse> {
     return new FetchResponse(await this.request('http_fetch', { ...options, url }));
   }
 
-  /** Into the plugin's events log. Never fails, and need not be awaited. */
+  /** Writes to the plugin's event log. Never fails, and need not be awaited. */
   log(level: LogLevel, message: string): void {
     void this.#send('log', { level, message }).catch(() => {});
   }
 
-  /** The value of a named secret of the company; granted by name, as `secret:NAME`. */
+  /** The value of a named company secret; granted by name, as `secret:NAME`. */
   async secret(name: string): Promise<string> {
     return (await this.request('secret', { name })).value;
   }
 
-  /** Values of the plugin's own, kept with the company's data. Capability `kv`. */
+  /** The plugin's own values, stored with the company's data. Capability `kv`. */
   readonly kv = {
     get: async (key: string): Promise<KvValue> => this.#one({ op: 'get', key }),
-    /** @param if_version set only where the value there has this version, 0 where there is to be none yet */
+    /** @param if_version only set if the current value has this version; 0: only if there is none */
     set: async (key: string, value: unknown, if_version?: number): Promise<KvValue> =>
       this.#one({ op: 'set', key, value, ...(if_version !== undefined && { if_version }) }),
     delete: async (key: string): Promise<KvValue> => this.#one({ op: 'delete', key }),
@@ -134,9 +134,9 @@ export class Host {
     return result as T;
   }
 
-  /** An issue is named by its id or its identifier (`ABC-12`). Capabilities `issues.read` and `issues.comment`. */
+  /** An issue is referenced by id or identifier (`ABC-12`). Capabilities `issues.read` and `issues.comment`. */
   readonly issues = {
-    /** With its newest comments. */
+    /** With its latest comments. */
     get: async (issue: string): Promise<Record<string, unknown>> => this.request('issues.read', { issue }),
     list: async (options: Omit<Args<'issues.read'>, 'issue'> = {}): Promise<Record<string, unknown>> =>
       this.request('issues.read', options),
@@ -144,7 +144,7 @@ export class Host {
       (await this.request('issues.comment', { issue, body_markdown })).comment_id,
   };
 
-  /** Figures of the plugin on the service's metrics page. Capability `metrics`. */
+  /** The plugin's own figures on the service's metrics endpoint. Capability `metrics`. */
   readonly metrics = {
     count: async (name: string, value = 1): Promise<void> => {
       await this.request('metrics', { name, kind: 'counter', value });

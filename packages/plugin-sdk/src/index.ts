@@ -1,5 +1,5 @@
 /**
- * What plugins are written with (docs/plugins.md): say what the plugin has, and `serve` it. No dependency but Node.
+ * The kit for writing plugins (docs/plugins.md): declare what the plugin offers, and `serve` it. Depends on Node.js only.
  *
  *     serve({ name: 'Hello', tools: [tool({ … })], events: [on('issue.created', …)] });
  */

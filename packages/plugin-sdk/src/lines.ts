@@ -1,4 +1,4 @@
-/** JSON lines, as the protocol has them. Node's `readline` would also end a line at U+2028, which JSON does not escape. */
+/** The protocol's JSON lines. Node's `readline` would also split at U+2028, which JSON does not escape. */
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { MAX_MESSAGE_BYTES } from './protocol.ts';
@@ -17,7 +17,7 @@ export async function* readLines(input: Readable): AsyncGenerator<string> {
   }
 }
 
-/** What a message became that the protocol does not carry. */
+/** A message exceeds the protocol's limit. */
 export class TooLong extends Error {}
 
 export class LineWriter {

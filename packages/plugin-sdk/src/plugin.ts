@@ -1,22 +1,22 @@
-/** What a plugin consists of. */
+/** The parts of a plugin. */
 import type { PluginEvents } from './event-data.ts';
 import type { FromSchema, ObjectSchema } from './from-schema.ts';
 import type { Host } from './host.ts';
 import type { PluginMessages } from './protocol.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
-/** Handed to whatever the plugin does. */
+/** Passed to all of the plugin's handlers. */
 export interface PluginContext {
   plugin_id: string;
   company_id: string;
-  /** As the company's admins set it, with secrets filled in; empty where they set nothing. */
+  /** As set by the company's admins, with secrets filled in; empty if they set nothing. */
   config: Readonly<Record<string, unknown>>;
-  /** Host services that were granted: the others answer with an error. */
+  /** The granted host services; all others respond with an error. */
   capabilities: readonly string[];
-  /** A folder of the plugin's own that outlives it. */
+  /** A folder that belongs to the plugin and outlives its process. */
   workspace: string;
   host: Host;
-  /** Aborted when the plugin is to end: 5 s later it is killed. */
+  /** Aborted when the plugin is to stop; it is killed 5 s later. */
   signal: AbortSignal;
 }
 
@@ -33,19 +33,19 @@ export interface Tool {
 export interface PluginEvent<Type extends string = string, Data = Record<string, unknown>> {
   type: Type;
   data: Data;
-  /** The same whenever the event comes again, which it may. */
+  /** Identical if the event is delivered again, which may happen. */
   id: string | null;
   occurred_at: string | null;
 }
 
-/** Types that a pattern with one `*`, or none, can match. */
+/** Types that a pattern with at most one `*` can match. */
 type Matched<Pattern extends string> = Pattern extends '*'
   ? keyof PluginEvents
   : Pattern extends `${infer Before}*${infer After}`
     ? Extract<keyof PluginEvents, `${Before}${string}${After}`>
     : Extract<keyof PluginEvents, Pattern>;
 
-/** What a handler of the pattern gets; told apart by `type`. */
+/** The pattern's events as a union, discriminated by `type`. */
 export type EventOf<Pattern extends string> = [Matched<Pattern>] extends [never]
   ? PluginEvent
   : { [Type in Matched<Pattern>]: PluginEvent<Type, PluginEvents[Type]> }[Matched<Pattern>];
@@ -64,7 +64,7 @@ export interface JobTick {
 
 export interface Job {
   name: string;
-  /** Five fields of cron, UTC. */
+  /** A cron expression with five fields, UTC. */
   schedule: string;
   config?: Readonly<Record<string, unknown>>;
   run: Act<JobTick>;
@@ -79,27 +79,27 @@ export interface Plugin {
   name: string;
   tools?: readonly Tool[];
   events?: readonly Subscription[];
-  /** Events were lost: nobody delivered them for longer than they are kept. At most so many. */
+  /** Events were lost because they were not delivered within their retention; receives the maximum number. */
   missed?: Act<number>;
   jobs?: readonly Job[];
   webhooks?: readonly Webhook[];
-  /** Before anything else; what it throws fails the start. */
+  /** Runs first; an error fails the start. */
   start?: (context: PluginContext) => void | Promise<void>;
-  /** Throws what is wrong; without it the plugin is well as long as it answers. */
+  /** Throws if something is wrong; without it the plugin counts as healthy as long as it responds. */
   health?: (context: PluginContext) => void | Promise<void>;
-  /** The last thing, within 4 s. */
+  /** Runs last, within 4 s. */
   stop?: (context: PluginContext) => void | Promise<void>;
 }
 
-/** A tool, with the input's type from its schema. The host checks the input; what `run` throws is the tool's error. */
+/** A tool whose input type is derived from its schema. The host validates the input; an error from `run` is the tool's error. */
 export function tool<const S extends ObjectSchema>(
   of: Omit<Tool, 'input_schema' | 'run'> & { input_schema: S; run: Act<FromSchema<S>> },
 ): Tool {
-  // The schema that types `run` is the one that the host checks the input by.
+  // The schema that types `run` is also the one that the host validates against.
   return of;
 }
 
-/** A subscription: `issue.created`, `issue.*`, `*.created`, `*`. Events come in order, one at a time. */
+/** A subscription: `issue.created`, `issue.*`, `*.created`, `*`. Events are delivered in order, one at a time. */
 export function on<const Pattern extends string>(
   pattern: Pattern,
   handle: Act<EventOf<Pattern>>,
@@ -123,7 +123,7 @@ export function manifestOf(plugin: Plugin): PluginMessages['ready']['manifest'] 
   };
 }
 
-/** As the host matches: a bare `*` is everything, else segments are as many and `*` is any one of them. */
+/** Same rules as the host's: a bare `*` matches everything, otherwise segments are compared, and `*` matches any one. */
 export function matches(pattern: string, type: string): boolean {
   if (pattern === '*') return true;
   const [wanted, given] = [pattern.split('.'), type.split('.')];

@@ -54,7 +54,7 @@ const echo = tool({
     properties: { text: { type: 'string' }, times: { type: 'integer' } },
     required: ['text'],
   },
-  // Types: `text` is a string, `times` may be absent.
+  // Checks the types: `text` is a string, `times` is optional.
   run: ({ text, times = 1 }) => text.repeat(times),
 });
 

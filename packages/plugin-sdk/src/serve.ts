@@ -1,4 +1,4 @@
-/** The plugin's side of the protocol: reads what the host says, does it, answers. */
+/** The plugin's side of the protocol: reads messages, handles them and responds. */
 import { Console } from 'node:console';
 import type { Readable, Writable } from 'node:stream';
 import { Answers } from './answers.ts';
@@ -11,18 +11,18 @@ export interface ServeOptions {
   input?: Readable;
   output?: Writable;
   workspace?: string;
-  /** Called when all is done; the process ends by default. */
+  /** Called when everything is done; by default the process exits. */
   exit?: (code: number) => void;
 }
 
-/** The host kills after 5 s. */
+/** The host kills the process after 5 s. */
 const STOP_MS = 4000;
 
-/** Runs the plugin until the host ends it, or closes its pipe. */
+/** Runs the plugin until the host ends it or closes its pipe. */
 export async function serve(plugin: Plugin, options: ServeOptions = {}): Promise<void> {
   const { input = process.stdin, output = process.stdout, workspace = ownWorkspace() } = options;
   const exit = options.exit ?? ((code: number) => process.exit(code));
-  // Standard output is the protocol: what code prints goes to where the host keeps the end of it.
+  // stdout carries the protocol, so console output goes to stderr, of which the host keeps the end.
   if (output === process.stdout) globalThis.console = new Console(process.stderr, process.stderr);
   exit(await new Session(plugin, output, workspace).run(input));
 }
@@ -36,7 +36,7 @@ class Session {
   readonly #ended = new AbortController();
   readonly #host: Host;
   #answers: Answers | undefined;
-  /** The exit code of a start that failed. */
+  /** The exit code if the start failed. */
   readonly #failed = Promise.withResolvers<number>();
 
   constructor(plugin: Plugin, output: Writable, workspace: string) {
@@ -58,7 +58,7 @@ class Session {
     for await (const line of readLines(input)) {
       const message = parse(line);
       if (message?.type === 'shutdown') break;
-      // Not awaited: what is at work may wait for the host's answers, which are read here.
+      // Not awaited: a running handler may be waiting for the host's responses, which are read here.
       if (message) this.#take(message);
       else this.#host.log('error', 'the host sent a line that is no message');
     }

@@ -2,7 +2,7 @@ import type { Body } from './body.ts';
 
 export interface WebhookRequest {
   path: string;
-  /** Names in lower case. `Authorization` and `Cookie` never get here: who sent it is for the plugin to check. */
+  /** Lower-case names. `Authorization` and `Cookie` are removed: verifying the sender is up to the plugin. */
   headers: Readonly<Record<string, string>>;
   body: Body;
 }

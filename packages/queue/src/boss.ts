@@ -5,16 +5,16 @@ import type { Logger } from '@acp/kernel';
 export const BOSS_SCHEMA = 'pgboss';
 
 /**
- * client: fetches nothing, sweeps nothing, migrates nothing; consumer: sweeps as well (expiry, deletion); migrator:
- * installs and upgrades pg-boss's own tables.
+ * client: no fetching, sweeping or migrating; consumer: also sweeps (expiry, deletion); migrator: installs and upgrades
+ * pg-boss's own tables.
  */
 type BossRole = 'client' | 'consumer' | 'migrator';
 
 const DAY_SEC = 24 * 60 * 60;
 
 /**
- * pg-boss on our own pool: its statements are counted with ours and survive a restart of PostgreSQL. It needs no
- * session: what it locks, it locks within one call. Its timers are set so that an idle service stays quiet.
+ * pg-boss on our own pool: its statements are counted with ours and survive a restart of PostgreSQL. It needs no session,
+ * since each call acquires and releases its locks within itself. Its timers are set so that an idle service stays quiet.
  */
 export function createBoss(database: Database, role: BossRole, logger?: Logger): PgBoss {
   const boss = new PgBoss({
@@ -23,12 +23,12 @@ export function createBoss(database: Database, role: BossRole, logger?: Logger):
     supervise: role === 'consumer',
     migrate: role !== 'client',
     schedule: false,
-    // Queues are made by migrations only, so the cache of their settings has nothing to notice.
+    // Queues are only created by migrations, so the cache of their settings never goes stale.
     queueCacheIntervalSeconds: DAY_SEC,
     superviseIntervalSeconds: 60,
     monitorIntervalSeconds: 60,
     maintenanceIntervalSeconds: 300,
-    // We use no dependent jobs, and no upgrade leaves index builds behind for longer than a start.
+    // We use no dependent jobs, and upgrades leave no index builds behind once startup is over.
     flowIntervalSeconds: DAY_SEC,
     bamIntervalSeconds: 600,
   });
@@ -37,7 +37,7 @@ export function createBoss(database: Database, role: BossRole, logger?: Logger):
   return boss;
 }
 
-// Several statements in one text come back as several results.
+// A text with several statements returns several results.
 function flatten(result: { rows: unknown[] } | { rows: unknown[] }[]): { rows: unknown[] } {
   return Array.isArray(result) ? { rows: result.flatMap(({ rows }) => rows) } : result;
 }

@@ -6,22 +6,22 @@ import { Calls, type NewCommand, type Outcome } from './calls.ts';
 import { type CommandBodies, readBody, storeBody } from './command-bodies.ts';
 
 export interface CallCommandOptions {
-  /** Who asks; stored with the command and given to its handler. */
+  /** The caller; stored with the command and passed to its handler. */
   actor: unknown;
   company_id?: string | null;
-  /** Less than the catalogue's deadline. */
+  /** Shorter than the catalogue's deadline. */
   timeout_ms?: number;
-  /** For payloads and results over 64 KB, which are refused without it. */
+  /** For payloads and results over 64 KB, which are rejected without it. */
   bodies?: CommandBodies | undefined;
 }
 
 const MAX_TIMEOUT_MS = 30_000;
-/** Of a command that nobody took in time: its scheduler was lost, and another takes over within 30 s. */
+/** For a command that no one took in time: its scheduler was lost, and another one takes over within 30 s. */
 const RETRY_AFTER_SEC = 5;
 
 /**
- * Has a scheduler do it and waits for the result, which is checked. Throws what its handler threw, if that was a
- * ServiceError, and `unavailable` when nobody answered in time: it may then have been done, but is not started any more.
+ * Has a scheduler execute a command and waits for the validated result. Throws what its handler threw if that was a
+ * ServiceError, and `unavailable` if no one responded in time: the command may have been executed, but won't be started.
  */
 export async function callCommand<N extends CommandName>(
   database: Database,
@@ -39,7 +39,7 @@ interface NamedRow {
   row: CommandRow;
 }
 
-/** The same for a row of any table. */
+/** The same for a row of any command table. */
 export async function callRow(
   database: Database,
   listener: Listener,
@@ -68,7 +68,7 @@ export async function callRow(
 const notInTime = () =>
   new ServiceError('unavailable', 'no scheduler answered in time', { retry_after_sec: RETRY_AFTER_SEC });
 
-/** One for each listener of a database, as long as it lives. */
+/** One per listener of a database, for its lifetime. */
 const known = new WeakMap<Database, WeakMap<Listener, Calls>>();
 
 function callsOf(database: Database, listener: Listener): Calls {
@@ -89,7 +89,7 @@ async function valueOf(outcome: Outcome, bodies: CommandBodies | undefined): Pro
   throw new ServiceError(kind, message, { extra, retry_after_sec });
 }
 
-/** What another version of the scheduler answers may be of another shape: that is our failure, not the caller's. */
+/** A scheduler of another version may return another shape: that is our fault, not the caller's. */
 function checked(name: string, row: CommandRow, result: unknown): unknown {
   try {
     return checkCommandBody(row.result, result, `result of ${name}`);

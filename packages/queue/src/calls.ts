@@ -12,7 +12,7 @@ export interface NewCommand {
   /** JSON. */
   payload: string;
   payload_key: string | null;
-  /** Null: any scheduler takes it. */
+  /** Null: any scheduler may take it. */
   lease: string | null;
   timeout_ms: number;
 }
@@ -25,14 +25,14 @@ export interface Outcome extends Record<string, unknown> {
   error: CommandError | null;
 }
 
-/** Word may be lost with a connection; the row is not. */
+/** A notification may be lost with a connection; the row is not. */
 const LOOK_EVERY_MS = 2000;
-/** Bounded by what the bodies of one statement may come to, 64 KB each. */
+/** Bounded by the total size of the bodies in one statement, 64 KB each. */
 const MOST_AT_ONCE = 64;
-/** A statement costs far more than a call in it: where calls come thick and fast they wait so long for each other. */
+/** A statement costs far more than one more call in it, so under load calls wait this long for each other. */
 const GATHER_MS = 5;
 
-/** The commands that one process waits for: many calls share their statements and one subscription. */
+/** The commands that one process is waiting for: many calls share their statements and one subscription. */
 export class Calls {
   readonly #database: Database;
   readonly #listener: Listener;
@@ -64,9 +64,9 @@ export class Calls {
     });
   }
 
-  /** @returns undefined where nobody has ended it until `givenUp` aborts */
+  /** @returns undefined if it has not finished when `givenUp` aborts */
   async outcomeOf(command: NewCommand, givenUp: AbortSignal): Promise<Outcome | undefined> {
-    // Waited for before the command exists, so that no answer is missed.
+    // Subscribed before the command exists, so that its completion can't be missed.
     const news = this.#newsOf(command.id, givenUp);
     try {
       await Promise.race([this.#listener.ready(), news.over]);
@@ -89,7 +89,7 @@ export class Calls {
     });
   }
 
-  /** Word of this command, a gap in the news (a reconnection, too much to say), a while without any, or the end of the time. */
+  /** Waits for news of this command, a gap in notifications (a reconnect or a wildcard), a poll interval, or the timeout. */
   #newsOf(id: string, givenUp: AbortSignal): News {
     let news = Promise.withResolvers<void>();
     const tell = () => news.resolve();
@@ -117,9 +117,9 @@ export class Calls {
 }
 
 interface News {
-  /** Resolves at the end of the time. */
+  /** Resolves at the timeout. */
   over: Promise<void>;
-  /** Resolves at once where something came since the last time. */
+  /** Resolves immediately if something has arrived since the last call. */
   next(): Promise<void>;
   close(): void;
 }
@@ -130,7 +130,7 @@ async function insertLeased(database: Database, commands: readonly NewCommand[])
   return commands.map(() => undefined);
 }
 
-/** One text however many there are: the statement keeps its plan. Done twice it is done once. */
+/** The same text for any number of commands, so its plan is cached. Idempotent. */
 function insertOf(commands: readonly NewCommand[]) {
   const column = <K extends keyof NewCommand>(name: K) => sql.param(commands.map((each) => each[name]));
   const actors = sql.param(commands.map(({ actor }) => JSON.stringify(actor ?? null)));

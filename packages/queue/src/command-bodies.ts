@@ -1,23 +1,23 @@
 import { tooLarge } from '@acp/kernel';
 
-/** Where bodies of commands lie that are too large for a row. They are of no use after the command: nobody deletes them here. */
+/** Storage for command bodies that are too large for a row. They are useless after the command; something else deletes them. */
 export interface CommandBodies {
   /** @returns the key under which `get` finds it */
   put(text: string): Promise<string>;
-  /** Undefined when there is nothing. */
+  /** Undefined if there is none. */
   get(key: string): Promise<string | undefined>;
 }
 
 /** In bytes of JSON (decisions 6). */
 const MAX_IN_ROW = 65_536;
 
-/** A body as its row has it: itself, or where it lies. */
+/** A body as stored in its row: inline, or a reference. */
 export interface StoredBody {
   json: string;
   key: string | null;
 }
 
-/** @throws tooLarge for a large body where there is no store */
+/** @throws tooLarge for a large body if there is no store */
 export async function storeBody(value: unknown, bodies: CommandBodies | undefined): Promise<StoredBody> {
   const json = JSON.stringify(value ?? null);
   if (Buffer.byteLength(json) <= MAX_IN_ROW) return { json, key: null };

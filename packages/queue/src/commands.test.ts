@@ -25,7 +25,7 @@ const table = {
 } as const;
 type Name = keyof typeof table;
 
-/** Bodies over 64 KB, in memory. */
+/** Stores bodies over 64 KB, in memory. */
 const stored = new Map<string, string>();
 const bodies = {
   put: async (text: string) => {
@@ -66,7 +66,7 @@ const handlers: CommandHandlers<typeof table> = {
     throw new Error('secret detail');
   },
   hang: async (_, { signal }) => waitFor(() => signal.aborted, { timeout_ms: 5000 }),
-  // A wrong answer, for the numbers below 0.
+  // Returns a wrong type for numbers below 0.
   typed: async ({ n }) => Promise.resolve(n < 0 ? ({ total: n } as never) : { sum: n + 1 }),
   leased: async ({ plugin }: { plugin: string }, { signal }) => {
     if (plugin === 'that moves' && (moves += 1) === 1) throw new LeaseLost();
@@ -153,7 +153,7 @@ describe('a command', () => {
     leases = ['plugin b', 'plugin c'];
     queue.lookForCommands();
     expect(await waiting).toBe('done for c');
-    // Nobody waits for it any more.
+    // No one is waiting for it any more.
     await waitFor(async () => {
       const { rows } = await test.database.db.execute(
         sql`select 1 from commands where lease = 'plugin b' and status = 'expired'`,
@@ -184,7 +184,7 @@ describe('a command', () => {
   it('called with many others shares its statements with them, and the refusal of its body with nobody', async () => {
     leases = Array.from({ length: 16 }, (_, n) => `plugin ${n}`);
     const ends = await Promise.allSettled(
-      // A body that no database takes is among them.
+      // One of them has a body that no database accepts.
       Array.from({ length: 64 }, async (_, n) =>
         call('leased', n === 7 ? { plugin: '7', said: '\u0000' } : { plugin: `${n % 16}` }),
       ),
@@ -193,7 +193,7 @@ describe('a command', () => {
     expect(ends[7]).toMatchObject({ status: 'rejected', reason: { kind: 'invalid' } });
     const before = test.database.statements();
     await Promise.all(Array.from({ length: 64 }, async (_, n) => call('leased', { plugin: `${n % 16}` })));
-    // Each step of a call at least once, for some of them together: not one for each call.
+    // Every step of a call at least once, for several calls together rather than once per call.
     expect(test.database.statements() - before).toBeLessThan(32);
   });
 

@@ -2,17 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { PgBoss } from 'pg-boss';
 import type { Logger } from '@acp/kernel';
 
-/** Names the attempt: a completion that comes after the job went to someone else changes nothing. */
+/** Identifies the attempt: a completion that arrives after the job was reassigned changes nothing. */
 export interface Attempt {
   id: string;
   retryCount: number;
 }
 
 const RETRY_MS = 500;
-// Far above what runs at once; a database that is away for long gets its jobs back by their expiry.
+// Far more than ever runs at once; if the database is away for long, its jobs come back by expiring.
 const MAX_WAITING = 20_000;
 
-/** Completes the finished jobs of a queue: what comes while a statement is under way goes with the next one. */
+/** Completes a queue's finished jobs in batches: those that arrive during a statement go into the next one. */
 export class Completions {
   readonly #boss: PgBoss;
   readonly #queue: string;
@@ -36,7 +36,7 @@ export class Completions {
     });
   }
 
-  /** Everything added so far; after this, a failure is not tried again. */
+  /** Writes everything added so far; after this, a failure is not retried. */
   async flush(): Promise<void> {
     this.#closing = true;
     await this.#running;

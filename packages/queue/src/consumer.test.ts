@@ -10,7 +10,7 @@ import { Consumer } from './consumer.ts';
 import type { JobHandler } from './consumer.ts';
 import { migrateQueue } from './migrate-queue.ts';
 
-// A catalogue of its own: the times of the real one are too long for tests.
+// A separate catalogue: the real one's times are too long for tests.
 const row = { ...jobCatalogue['dispatch-agent'], retry_limit: 1, retry_delay_sec: 0, retry_backoff: false };
 const catalogue = {
   'dispatch-agent': { ...row, expire_sec: 1, dead_letter: 'execute-run' },
@@ -95,7 +95,7 @@ describe('a job', () => {
   it('whose process died is repeated once its time is over', async () => {
     await test.database.db.execute(sql`delete from pgboss.job`);
     await boss.insert('dispatch-agent', [{ data: { agent_id: newId() } }]);
-    // Fetched by one that will never answer.
+    // Fetched by a consumer that will never answer.
     await boss.fetch('dispatch-agent');
     await test.database.db.execute(sql`update pgboss.job set started_on = now() - interval '10 s'`);
     await boss.supervise('dispatch-agent');

@@ -6,23 +6,23 @@ import { type Logger, traced } from '@acp/kernel';
 import { Completions, messageOf } from './completions.ts';
 
 export interface ConsumeOptions {
-  /** Handlers at once. */
+  /** Maximum number of concurrent handlers. */
   concurrency: number;
-  /** Free slots that are shared with others; what it gives is an upper bound beside `concurrency`. */
+  /** Number of free slots shared with other consumers; an upper bound in addition to `concurrency`. */
   slots?: () => number;
-  /** The backstop behind the kicks (default 30). */
+  /** Fallback in case kicks are lost (default 30). */
   poll_sec?: number;
 }
 
 export interface JobContext {
-  /** Aborts when the job's time is over or the process stops: the job then goes to someone else. */
+  /** Aborts when the job's time is up or the process stops; the job then goes to someone else. */
   signal: AbortSignal;
   job_id: string;
-  /** From 1. */
+  /** Starts at 1. */
   attempt: number;
 }
 
-/** Idempotent: a job may come again. Throwing repeats it by its row in the catalogue. */
+/** Must be idempotent, as a job may be delivered again. Throwing retries it according to the catalogue. */
 export type JobHandler<N extends JobName> = (payload: JobPayload<N>, context: JobContext) => Promise<void>;
 
 interface ConsumerSettings<N extends JobName> {
@@ -32,7 +32,7 @@ interface ConsumerSettings<N extends JobName> {
   options: ConsumeOptions;
   handler: JobHandler<N>;
   logger?: Logger | undefined;
-  /** Tells the other processes about a job that this one gives up, and when it may be fetched. */
+  /** Notifies other processes of a job that this one releases, and of when it may be fetched. */
   tell?: ((job: N, moment: number) => void) | undefined;
 }
 
@@ -44,10 +44,10 @@ interface Running {
 
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 10_000;
-// The moment of a later start is by the database's clock, which may be behind ours: look again a little later.
+// Start times are by the database's clock, which may be behind ours, so look again a little later.
 const SECOND_LOOK_MS = 1000;
 
-/** Fetches, handles and settles the jobs of one queue: on a kick, when slots get free, and every `poll_sec`. */
+/** Fetches, handles and completes the jobs of one queue: on a kick, when slots become free, and every `poll_sec`. */
 export class Consumer<N extends JobName> {
   readonly #set: ConsumerSettings<N>;
   readonly #completions: Completions;
@@ -76,16 +76,16 @@ export class Consumer<N extends JobName> {
     this.#pump();
   }
 
-  /** The same, at that moment (milliseconds since the epoch). */
+  /** The same at a later time (milliseconds since the epoch). */
   kickAt(moment: number): void {
     const inMs = Math.max(0, moment - Date.now());
-    // Later than the poll looks anyway; timers of days would also overflow.
+    // The poll comes sooner; besides, timers of days would overflow.
     if (inMs > (this.#set.options.poll_sec ?? 30) * 1000) return;
     this.#kickIn(inMs + 5);
     this.#kickIn(inMs + SECOND_LOOK_MS);
   }
 
-  /** Fetches no more, waits for what runs, and gives back what is left after `timeoutMs`. */
+  /** Stops fetching, waits for running handlers, and after `timeoutMs` releases what is left. */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopping = true;
     clearInterval(this.#poll);
@@ -124,7 +124,7 @@ export class Consumer<N extends JobName> {
   #pump(): void {
     this.#pumping ??= this.#fetchWhileWanted().finally(() => {
       this.#pumping = null;
-      // A kick or a free slot that came in the last moment of the loop.
+      // For a kick or free slot that arrived while the loop was ending.
       if (this.#wanted && !this.#stopping && this.#free() > 0) this.#pump();
     });
   }
@@ -132,7 +132,7 @@ export class Consumer<N extends JobName> {
   async #fetchWhileWanted(): Promise<void> {
     while (this.#wanted && !this.#stopping) {
       const free = this.#free();
-      // The next job that ends pumps again.
+      // The next job to finish pumps again.
       if (free <= 0) return;
       this.#wanted = false;
       let jobs: JobWithMetadata[];
@@ -143,7 +143,7 @@ export class Consumer<N extends JobName> {
         return;
       }
       this.#failures = 0;
-      // As many as asked for: there may be more. They come unordered.
+      // A full batch means there may be more. Jobs are unordered.
       if (jobs.length === free) this.#wanted = true;
       const inOrder = jobs.toSorted(
         (a, b) => b.priority - a.priority || a.createdOn.getTime() - b.createdOn.getTime(),
@@ -152,7 +152,7 @@ export class Consumer<N extends JobName> {
     }
   }
 
-  /** Told once for a row of failures; a kick (the listener's reconnection) does not wait for the delay. */
+  /** Logged once per series of failures; a kick (from the listener's reconnect) does not wait for the delay. */
   #notFetched(err: unknown): void {
     const { job, logger } = this.#set;
     if (this.#failures === 0)
@@ -164,7 +164,7 @@ export class Consumer<N extends JobName> {
   #start(job: JobWithMetadata): void {
     const abort = new AbortController();
     const attempt = { id: job.id, retryCount: job.retryCount };
-    // An expired attempt may still be ending while the next one of the same job runs here.
+    // An expired attempt may still be finishing while the next attempt of the same job runs here.
     const key = `${job.id}:${job.retryCount}`;
     const done = this.#handle(job, attempt, abort).finally(() => {
       this.#running.delete(key);
@@ -190,7 +190,7 @@ export class Consumer<N extends JobName> {
       );
       if (!abort.signal.aborted) this.#completions.add(attempt);
     } catch (err) {
-      // An aborted job has been given back already; what it throws is the abort itself.
+      // An aborted job has already been released; its error is the abort itself.
       if (abort.signal.aborted) return;
       const fields = { queue: this.#set.job, job_id: job.id, attempt: job.retryCount + 1, error: err };
       if (job.retryCount < row.retry_limit) logger?.warn('a job failed and is repeated', fields);
@@ -206,7 +206,7 @@ export class Consumer<N extends JobName> {
     try {
       await boss.fail(job, [attempt], { message });
     } catch (err) {
-      // Its expiry finds it.
+      // It will expire.
       logger?.warn('a failed job could not be given back', {
         queue: job,
         job_id: attempt.id,
@@ -215,7 +215,7 @@ export class Consumer<N extends JobName> {
       return;
     }
     if (attempt.retryCount >= row.retry_limit) return;
-    // pg-boss draws the delay between half and all of the doubled one.
+    // pg-boss picks a delay between half of the doubled one and all of it.
     const doubling = row.retry_backoff ? 2 ** (attempt.retryCount + 1) : 1;
     const moment = Date.now() + row.retry_delay_sec * doubling * 1000;
     if (this.#stopping) this.#set.tell?.(job, moment);

@@ -5,18 +5,18 @@ import type { LastStatement, Tx } from '@acp/db';
 import { currentTraceparent } from '@acp/kernel';
 
 export interface EnqueueOptions {
-  /** Not before this moment (within the seconds by which this machine's clock and the database's differ). */
+  /** Earliest start (accurate to the difference between this machine's clock and the database's). */
   start_after?: Date;
 }
 
-// pg-boss knows the statement of each queue; the transaction brings the connection. One a process is enough.
+// pg-boss builds the statement for each queue; the transaction provides the connection. One per process is enough.
 let producer: PgBoss | undefined;
 
 export function setProducer(boss: PgBoss): void {
   producer = boss;
 }
 
-/** At the end of the caller's transaction; consumers are kicked after its commit. */
+/** Written at the end of the caller's transaction; consumers are kicked after its commit. */
 export async function enqueue<N extends JobName>(
   tx: Tx,
   job: N,
@@ -26,7 +26,7 @@ export async function enqueue<N extends JobName>(
   await insert(tx, job, [payload], options);
 }
 
-/** All that a transaction enqueues of one job is one statement. */
+/** All jobs of one kind that a transaction enqueues are written by one statement. */
 export async function enqueueMany<N extends JobName>(
   tx: Tx,
   job: N,
@@ -72,7 +72,7 @@ function writerOf(job: JobName): LastStatement<NewJob> {
   return writer;
 }
 
-/** What the 'jobs' channel says: a queue's name, and for a later start the moment (milliseconds since the epoch). */
+/** An item of the 'jobs' channel: a queue's name, plus the start time if it is later (milliseconds since the epoch). */
 export function kickOf(job: JobName, moment?: number): string {
   return moment === undefined ? job : `${job}@${Math.ceil(moment)}`;
 }

@@ -4,22 +4,22 @@ import type { Listener } from '@acp/db';
 import { messageOf } from './completions.ts';
 import { claim, type CommandRunner, type Claimed, LEASED, performCommand } from './run-command.ts';
 
-/** Of one lease: a holder that hangs holds up none of its neighbours. */
+/** Per lease: an owner that hangs does not block its neighbours. */
 const MAX_AT_ONCE = 16;
 const BATCH = 64;
-/** Word may be lost with a connection; the row is not. */
+/** A notification may be lost with a connection; the row is not. */
 const LOOK_EVERY_MS = 2000;
 
 /**
- * Takes the commands that are for the holder of a lease only. They bypass the queue, where any scheduler could fetch
- * them: all are told, and the holder looks for its own.
+ * Takes commands addressed to the owner of a lease. They bypass the queue, from which any scheduler could fetch them: all
+ * schedulers are notified, and the owner picks up its own.
  */
 export class LeasedCommands {
   readonly #runner: CommandRunner;
   readonly #held: () => readonly string[];
   readonly #running = new Map<string, Promise<void>>();
   readonly #busy = new Map<string, number>();
-  /** Leases that took all they could at the last look: more may wait for them. */
+  /** Leases that were at their limit at the last look: more commands may be waiting for them. */
   readonly #more = new Set<string>();
   readonly #stop = new AbortController();
   readonly #off: (() => void)[];
@@ -27,7 +27,7 @@ export class LeasedCommands {
   #looking = false;
   #again = false;
 
-  /** @param held the leases of this process now */
+  /** @param held the leases this process currently owns */
   constructor(runner: CommandRunner, listener: Listener, held: () => readonly string[]) {
     this.#runner = runner;
     this.#held = held;
@@ -40,7 +40,7 @@ export class LeasedCommands {
     this.#looks = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
   }
 
-  /** After a lease was taken, too: what waits for it was told to a holder that is gone. */
+  /** Also called after taking a lease: the notifications for waiting commands went to the previous owner. */
   look(): void {
     this.#again = true;
     if (!this.#looking) void this.#take();
@@ -65,25 +65,25 @@ export class LeasedCommands {
         for (const [lease, room] of offered)
           if (commands.filter((each) => each.lease === lease).length >= room) this.#more.add(lease);
           else this.#more.delete(lease);
-        // Those of a lease that is busy now may stand before others'.
+        // Commands of a busy lease may be ahead of others'.
         if (commands.length === BATCH) this.#again = true;
       }
     } catch (err) {
-      // Who waits is told at the deadline; the next word looks again.
+      // Callers get a timeout at the deadline; the next notification looks again.
       this.#runner.logger?.warn('commands of a lease could not be looked for', { error: messageOf(err) });
     } finally {
       this.#looking = false;
     }
   }
 
-  /** How many each lease could take now. */
+  /** How many commands each lease can take now. */
   #offered(): Map<string, number> {
     const held = this.#held();
     for (const lease of this.#more) if (!held.includes(lease)) this.#more.delete(lease);
     return new Map(held.map((lease) => [lease, this.#roomOf(lease)] as const).filter(([, room]) => room > 0));
   }
 
-  /** Nothing is locked first: nobody else claims for these leases, and where one moves just now the update decides. */
+  /** Needs no locks: no one else claims for these leases, and if one is being moved the update decides. */
   async #claim(offered: ReadonlyMap<string, number>): Promise<Claimed[]> {
     return claim(
       this.#runner.database.db,

@@ -10,12 +10,12 @@ import { BOSS_SCHEMA, createBoss } from './boss.ts';
 
 type Catalogue = Readonly<Record<string, JobRow>>;
 
-// Finished jobs serve nobody: what they did is in their effects. Failed ones are also in the log.
+// Finished jobs are useless: their results are their effects. Failed ones are also in the log.
 const KEEP_FINISHED_SEC = 900;
 
 /**
- * Installs or upgrades pg-boss's tables and makes the queues of the catalogue. Under the migration lock: pass it to
- * `migrate` as an `after` hook. One statement when nothing has changed.
+ * Installs or upgrades pg-boss's tables and creates the catalogue's queues. Runs under the migration lock: pass it to
+ * `migrate` as an `after` hook. A single statement when nothing has changed.
  */
 export async function migrateQueue(url: string, catalogue: Catalogue = jobCatalogue): Promise<void> {
   const database = openDatabase({ url, max: 2, application_name: 'migrate-queue' });
@@ -37,7 +37,7 @@ async function createQueues(boss: PgBoss, catalogue: Catalogue): Promise<void> {
   for (const [name, row] of Object.entries(catalogue)) {
     if (!existing.has(name)) await boss.createQueue(name, { partition: row.partition ?? false });
   }
-  // In a second pass, when every dead letter queue is there.
+  // In a second pass, once all dead letter queues exist.
   for (const [name, row] of Object.entries(catalogue)) {
     await boss.updateQueue(name, {
       retryLimit: row.retry_limit,
@@ -50,7 +50,7 @@ async function createQueues(boss: PgBoss, catalogue: Catalogue): Promise<void> {
   }
 }
 
-// Kept as the schema's comment: of pg-boss's schema and of everything in the catalogue that makes a queue.
+// Stored as the schema's comment: a hash of pg-boss's schema version and of everything in the catalogue that defines a queue.
 function fingerprint(catalogue: Catalogue): string {
   const queues = Object.entries(catalogue).map(([name, row]) => {
     const { retry_limit, retry_delay_sec, retry_backoff, expire_sec, dead_letter, partition } = row;

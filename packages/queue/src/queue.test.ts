@@ -51,7 +51,7 @@ const states = async () => {
   return rows.map(({ state }) => state);
 };
 
-/** How many statements `act` sends, once everything else is quiet. */
+/** Number of statements `act` sends while everything else is quiet. */
 async function statementsOf(act: () => Promise<unknown>): Promise<number> {
   const before = test.database.statements();
   await act();
@@ -244,7 +244,7 @@ describe('a consumer', () => {
     });
     await queue.stop({ timeout_ms: 50 });
     expect(await states()).toEqual(['retry']);
-    // Long before the poll of 30 s.
+    // Long before the next poll at 30 s.
     await waitFor(() => attempts.length === 1);
     expect(attempts).toEqual([2]);
     await waitFor(() => reasons.length === 1);

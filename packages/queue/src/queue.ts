@@ -14,33 +14,33 @@ import { type CommandContext, commandEnds, runCommand } from './run-command.ts';
 
 export interface QueueOptions {
   database: Database;
-  /** client: only enqueues. consumer: also runs jobs, and sweeps the queue's tables. */
+  /** client: only enqueues. consumer: also runs jobs and sweeps the queue's tables. */
   role: 'client' | 'consumer';
   logger?: Logger | undefined;
   /** The process's listener, which kicks the consumers. */
   listener?: Listener | undefined;
-  /** Where a consumer without a listener opens one. */
+  /** Used by a consumer without a listener to open one. */
   direct_url?: string | undefined;
 }
 
 export interface Queue {
-  /** Starts handling the jobs of that name; several times for one name adds up. */
+  /** Starts handling jobs of that name; several calls for one name add up. */
   consume<N extends JobName>(job: N, options: ConsumeOptions, handler: JobHandler<N>): void;
-  /** Looks for jobs now: for slots that got free elsewhere. */
+  /** Fetches jobs now, because slots became free elsewhere. */
   kick(job: JobName): void;
-  /** Runs awaited commands: those of the catalogue. @throws where rows and handlers disagree */
+  /** Executes the catalogue's awaited commands. @throws if rows and handlers don't match */
   serveCommands(options: ServeCommandsOptions<CommandCatalogue>): void;
   /** The same for another table. */
   serveTable<T extends CommandTable>(table: T, options: ServeCommandsOptions<T>): void;
-  /** After a lease was taken: commands may wait for its holder. */
+  /** Call after taking a lease: commands may be waiting for its owner. */
   lookForCommands(): void;
-  /** Fetches no more, lets handlers end for so long, then aborts them and gives their jobs back. */
+  /** Stops fetching, gives handlers time to finish, then aborts them and releases their jobs. */
   stop(options?: { timeout_ms?: number }): Promise<void>;
 }
 
 /**
- * Gives back JSON as the row says. A ServiceError reaches the caller as it is; anything else as a failure without its
- * message.
+ * Handlers return JSON as declared by the row. A ServiceError reaches the caller unchanged; any other error becomes a failure
+ * without its message.
  */
 export type CommandHandlers<T extends CommandTable> = {
   readonly [N in keyof T]: (
@@ -54,13 +54,13 @@ export interface ServeCommandsOptions<T extends CommandTable> {
   concurrency?: number;
   /** For bodies over 64 KB. */
   bodies?: CommandBodies;
-  /** The leases that this process holds now, by name. */
+  /** Names of the leases this process currently owns. */
   leases?: () => readonly string[];
 }
 
 type Kickable = Pick<Consumer<JobName>, 'job' | 'kick' | 'kickAt' | 'stop'>;
 
-/** Opens the process's queue; `enqueue` works from here on. The tables are made by `migrateQueue`. */
+/** Opens the process's queue; `enqueue` works from here on. The tables are created by `migrateQueue`. */
 export async function openQueue(options: QueueOptions): Promise<Queue> {
   const { database, role, logger } = options;
   const boss = createBoss(database, role, logger);

@@ -11,9 +11,9 @@ import { type CommandBodies, readBody, storeBody, type StoredBody } from './comm
 export interface CommandContext {
   command_id: string;
   company_id: string | null;
-  /** As the caller gave it. */
+  /** As passed by the caller. */
   actor: unknown;
-  /** Aborts at the caller's deadline: nobody waits any more. */
+  /** Aborts at the caller's deadline, when no one is waiting any more. */
   signal: AbortSignal;
 }
 
@@ -21,19 +21,19 @@ type Handler = (payload: never, context: CommandContext) => Promise<unknown>;
 
 export interface CommandRunner {
   database: Database;
-  /** The catalogue's rows, and for each its handler. */
+  /** The catalogue's rows and their handlers. */
   table: CommandTable;
   handlers: Readonly<Record<string, Handler>>;
   bodies?: CommandBodies | undefined;
-  /** Where the ends of its commands are stored. */
+  /** Batches the storing of outcomes. */
   ends: Batches<CommandEnd, void>;
   logger?: Logger | undefined;
 }
 
-/** Item of the `commands` channel: a command waits for the holder of its lease. */
+/** Item of the `commands` channel: a command is waiting for the owner of its lease. */
 export const LEASED = 'leased';
 
-/** The `error` column; kind null: a failure whose message is not for callers. */
+/** Content of the `error` column; kind null: a failure whose message is not for callers. */
 export interface CommandError {
   kind: string | null;
   message: string;
@@ -41,7 +41,7 @@ export interface CommandError {
   retry_after_sec?: number | undefined;
 }
 
-/** One that is ours from now on until its end is stored. */
+/** A command that belongs to this process until its outcome is stored. */
 export interface Claimed extends Record<string, unknown> {
   id: string;
   name: string;
@@ -50,12 +50,12 @@ export interface Claimed extends Record<string, unknown> {
   payload: unknown;
   payload_key: string | null;
   lease: string | null;
-  /** `expired`: its deadline was over. */
+  /** `expired`: its deadline had passed. */
   status: 'running' | 'expired';
   left_ms: number;
 }
 
-/** How a command ends here; `queued` again for who holds its lease by now. */
+/** Outcome of a command; `queued` returns it for the lease's new owner. */
 export interface CommandEnd {
   id: string;
   status: 'succeeded' | 'failed' | 'queued';
@@ -63,18 +63,18 @@ export interface CommandEnd {
   error: CommandError | null;
 }
 
-/** A handler of a leased command: it was taken for a lease that is not held here any more. Nothing was done. */
+/** Thrown by a handler of a leased command whose lease is no longer owned here. Nothing was done. */
 export class LeaseLost extends Error {}
 
 const claimant = `${hostname()}:${process.pid}`;
 
-/** Claims the command, has its handler do it, and stores the outcome. Who waits for one that is not ours has been told. */
+/** Claims a command, executes it and stores the outcome. If it belongs to another process, that one was notified. */
 export async function runCommand(runner: CommandRunner, id: string, stopping: AbortSignal): Promise<void> {
   const [command] = await claim(runner.database.db, sql`select ${id}::uuid as id`);
   if (command !== undefined) await performCommand(runner, command, stopping);
 }
 
-/** The same of one that was claimed. */
+/** The same for a command that is already claimed. */
 export async function performCommand(
   runner: CommandRunner,
   command: Claimed,
@@ -118,14 +118,14 @@ async function handle(
   try {
     return checkCommandBody(row.result, result, `result of ${name}`);
   } catch (cause) {
-    // Not the caller's fault: without its message.
+    // Not the caller's fault: reported without its message.
     throw new Error(`the handler of ${name} gave back what its row does not say`, { cause });
   }
 }
 
 /**
- * One statement decides: not started after its deadline, and by one scheduler only.
- * @param wanted a query of their `id`s
+ * One statement decides: a command is not started after its deadline, and only by one scheduler.
+ * @param wanted a query for their `id`s
  */
 export async function claim(tx: Tx, wanted: SQL): Promise<Claimed[]> {
   const { rows } = await tx.execute<Claimed>(sql`
@@ -140,12 +140,12 @@ export async function claim(tx: Tx, wanted: SQL): Promise<Claimed[]> {
   return rows;
 }
 
-/** Bounded by what the results of one statement may come to, 64 KB each. */
+/** Bounded by the total size of the results in one statement, 64 KB each. */
 const MOST_ENDS = 64;
-/** Where they come thick and fast, ends wait so long for each other: a statement costs far more than an end in it. */
+/** A statement costs far more than one more outcome in it, so under load outcomes wait this long for each other. */
 const GATHER_MS = 5;
 
-/** Ends of many commands are stored together, and who waits for them is told by one message. */
+/** Stores the outcomes of many commands together and notifies all waiting processes with one message. */
 export function commandEnds(database: Database): CommandRunner['ends'] {
   return new Batches<CommandEnd, void>({
     most: MOST_ENDS,
@@ -154,7 +154,7 @@ export function commandEnds(database: Database): CommandRunner['ends'] {
     perform: async (ends) => {
       const statement = endsOf(ends);
       const isGivenBack = ends.some(({ status }) => status === 'queued');
-      // What was given back may run again by the time that a second attempt would give it back once more.
+      // A released command may already run again when a second attempt would release it once more.
       if (isGivenBack) await transaction(database, async (tx) => tx.execute(statement));
       else await loneWrite(database, statement);
       const news = ends.map(({ id, status }) => (status === 'queued' ? LEASED : id));
@@ -182,7 +182,7 @@ function describe(err: unknown): CommandError {
   return { kind, message, extra, retry_after_sec };
 }
 
-/** Results are kept for an hour (decisions 6). Gives back how many rows went; a timer of the scheduler calls it. */
+/** Results are kept for an hour (decisions 6). Returns the number of rows deleted; called by a scheduler timer. */
 export async function deleteOldCommands(tx: Tx): Promise<number> {
   const { rowCount } = await tx.execute(
     sql`delete from commands where created_at < now() - interval '1 hour'`,

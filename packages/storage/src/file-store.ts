@@ -2,13 +2,13 @@ import { text as buffered } from 'node:stream/consumers';
 import { type Logger, newId } from '@acp/kernel';
 import type { PutOptions, Storage, StoredObject } from './storage.ts';
 
-/** Where keys are written down that no row has (yet, or any more): the table `storage_orphans` of core. */
+/** Records keys that no row references (yet, or any more): core's table `storage_orphans`. */
 export interface KeyLedger {
-  /** Before the first byte. */
+  /** Called before the first byte is written. */
   reserve(keys: readonly string[]): Promise<void>;
-  /** Claims the keys that no row took. @returns those whose bytes the caller deletes next */
+  /** Claims unreferenced keys. @returns those whose bytes the caller deletes next */
   claim(keys: readonly string[]): Promise<string[]>;
-  /** After their bytes are gone. */
+  /** Called once their bytes are gone. */
   forget(keys: readonly string[]): Promise<void>;
 }
 
@@ -18,22 +18,22 @@ export interface FileStoreSources {
   logger?: Logger | undefined;
 }
 
-/** What a row says of its file: where the bytes lie, and what they are called. */
+/** A file as described by its row: where its bytes are, and its name. */
 export interface PlacedFile extends StoredObject {
   readonly storage_key: string;
   readonly filename: string;
   readonly content_type: string;
 }
 
-/** Texts on their way from one process to another. */
+/** Texts handed from one process to another. */
 interface PassingTexts {
   /** @returns the key for `get` */
   put(text: string): Promise<string>;
-  /** Undefined when there is nothing. */
+  /** Undefined if there is none. */
   get(key: string): Promise<string | undefined>;
 }
 
-/** Bytes on their way to a row: each under a key that is written down as an orphan's before the first byte is stored. */
+/** Stores bytes for rows to come: each key is recorded as an orphan before its first byte is stored. */
 export class FileStore {
   readonly #storage: Storage;
   readonly #ledger: KeyLedger;
@@ -45,7 +45,7 @@ export class FileStore {
     this.#logger = logger;
   }
 
-  /** A key that nothing has had before: `<folder>/<owner>/<id>`. */
+  /** A new, unique key: `<folder>/<owner>/<id>`. */
   async reserve(folder: string, owner: string): Promise<string> {
     const key = `${folder}/${owner}/${newId()}`;
     await this.#ledger.reserve([key]);
@@ -58,8 +58,8 @@ export class FileStore {
   }
 
   /**
-   * Stores a body and has `keep` write its row in its transaction; what fails leaves nothing.
-   * @param place the folder of its kind, and the owner's id, which comes below it
+   * Stores a body and has `keep` write its row in a transaction; a failure leaves nothing behind.
+   * @param place the folder for this kind of file, and the owner's id below it
    */
   async putFile<T>(
     [folder, owner]: readonly [folder: string, owner: string],
@@ -77,7 +77,7 @@ export class FileStore {
     }
   }
 
-  /** The same with bytes that are in memory. */
+  /** The same for bytes in memory. */
   async putBytes<T>(
     place: readonly [folder: string, owner: string],
     bytes: Uint8Array,
@@ -87,7 +87,7 @@ export class FileStore {
     return this.putFile(place, oneChunk(bytes), { ...about, max_bytes: bytes.length }, keep);
   }
 
-  /** Texts that no row will have: the sweep deletes them with the other orphans, an hour later at the earliest. */
+  /** Texts that will never have a row: the sweep deletes them with other orphans, after at least an hour. */
   passing(folder: string): PassingTexts {
     return {
       put: async (text) => {
@@ -104,8 +104,8 @@ export class FileStore {
   }
 
   /**
-   * Deletes the bytes of those keys that no row has: after a failure, or when the row was deleted. Never throws: what
-   * fails here is left to the sweep.
+   * Deletes the bytes of those keys that no row references, after a failure or when a row was deleted. Never throws: what fails
+   * here is left to the sweep.
    */
   async discard(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return;

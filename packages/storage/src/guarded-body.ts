@@ -1,13 +1,13 @@
-/** What comes out of a store over the network: bounded in number and in silence, its faults in the words of a store. */
+/** Response bodies from a remote store: limited in number, timed out when stalled, with errors in the store's terms. */
 import { Readable } from 'node:stream';
 import { unavailable } from '@acp/kernel';
 
-/** A store that has begun to answer and says nothing for so long has gone away. */
+/** A store that has begun to respond but sends nothing for this long is considered gone. */
 const SILENCE_MS = 30_000;
-/** Bodies of one owner that are read at once: each holds a connection, and there are not many. */
+/** Maximum number of concurrent bodies per owner: each occupies one of a limited number of connections. */
 const BODIES_PER_OWNER = 32;
 
-/** Counts bodies by whose they are, or by who reads them, so that nobody takes every connection. */
+/** Counts open bodies by owner or reader, so that no one can take all connections. */
 export class OpenBodies {
   readonly #counts = new Map<string, number>();
   readonly #most: number;
@@ -16,7 +16,7 @@ export class OpenBodies {
     this.#most = most;
   }
 
-  /** @returns what gives the place back. Throws `unavailable` when there are enough of this owner or reader. */
+  /** @returns a function that frees the place. Throws `unavailable` if this owner or reader has too many. */
   take(owner: string): () => void {
     const count = this.#counts.get(owner) ?? 0;
     if (count >= this.#most) throw unavailable('too many files are being read at once');
@@ -32,10 +32,10 @@ export class OpenBodies {
   }
 }
 
-/** The same bytes. Fails with what `fault` makes of an error, and when the store falls silent while it is read. */
+/** Passes the bytes through. Fails with the result of `fault`, and when the store stalls while being read. */
 export function guardedBody(body: Readable, { fault, closed, silence_ms = SILENCE_MS }: BodyGuard): Readable {
   const guarded = Readable.from(chunksOf(body, fault, silence_ms), { objectMode: false });
-  // Also of one that nobody began to read.
+  // Also if no one has started reading.
   guarded.once('close', () => {
     body.destroy();
     closed();
@@ -45,7 +45,7 @@ export function guardedBody(body: Readable, { fault, closed, silence_ms = SILENC
 
 interface BodyGuard {
   fault: (error: unknown) => Error;
-  /** Once, at the end, whatever it was. */
+  /** Called once, at the end, for whatever reason. */
   closed: () => void;
   silence_ms?: number;
 }
@@ -56,7 +56,7 @@ async function* chunksOf(
   silence_ms: number,
 ): AsyncGenerator<Uint8Array> {
   let timer: NodeJS.Timeout | undefined;
-  // Runs while the reader waits for the store, not while the store waits for the reader.
+  // Timed while the reader waits for the store, not while the store waits for the reader.
   const watch = () => {
     timer = setTimeout(() => body.destroy(new Error('the store fell silent')), silence_ms).unref();
   };

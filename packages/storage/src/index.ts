@@ -1,7 +1,7 @@
 /**
  * Bytes that belong to rows: attachments, logos, agents' files. One interface over a folder or an S3-compatible store
- * (decisions 6 and 9). It knows no database: who names a key in a row, and what becomes of keys that no row names, is
- * the business of core.
+ * (decisions 6 and 9). It knows nothing of the database: which row references a key, and what happens to unreferenced keys,
+ * is up to core.
  */
 export { FileStore } from './file-store.ts';
 export type { FileStoreSources, KeyLedger, PlacedFile } from './file-store.ts';

@@ -25,7 +25,7 @@ describe('the folder store', () => {
     await symlink(join(folder, 'secret'), join(folder, 'storage/objects/a/link'));
     expect(await store.get('a/link')).toBeUndefined();
     for await (const object of store.list('a/')) throw new Error(`listed: ${object.key}`);
-    // A put replaces the link itself, not what it leads to.
+    // A put replaces the link itself, not its target.
     await put('a/link', 'mine');
     expect(await readFile(join(folder, 'secret'), 'utf8')).toBe('secret');
   });

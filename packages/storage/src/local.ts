@@ -1,6 +1,6 @@
 /**
- * Objects as files under a folder: `objects/<key>`, and `tmp/` for what is being written. A put writes a temporary
- * file, brings it to the disk, and renames it: after a crash an object is there whole or not at all.
+ * Objects as files in a folder: `objects/<key>`, and `tmp/` for files being written. A put writes a temporary file, syncs it
+ * to disk and renames it, so after a crash an object is either complete or absent.
  */
 import { constants } from 'node:fs';
 import { mkdir, open, opendir, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { Meter } from './metered.ts';
 import { checkFolder, checkKey } from './storage.ts';
 import type { ByteRange, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
 
-// A delete that prunes an emptied folder may meet a put that has just made it.
+// A delete that prunes an empty folder may race with a put that has just created it.
 const RENAME_ATTEMPTS = 5;
 
 export class LocalStorage implements Storage {
@@ -79,7 +79,7 @@ export class LocalStorage implements Storage {
       if (isAbsence(error)) return [];
       throw storeError(error);
     });
-    // One after the other: a folder may hold a million.
+    // One at a time: a folder may contain a million entries.
     for await (const entry of entries) {
       const key = `${folder}${entry.name}`;
       if (entry.isDirectory()) yield* this.list(`${key}/`);
@@ -101,7 +101,7 @@ export class LocalStorage implements Storage {
   }
 
   close(): void {
-    // Nothing is held open.
+    // Nothing is kept open.
   }
 
   async #makeTmp(): Promise<void> {
@@ -121,7 +121,7 @@ export class LocalStorage implements Storage {
   async #open(key: string): Promise<FileHandle | undefined> {
     let file: FileHandle | undefined;
     try {
-      // A link in the place of an object is none of ours, and a pipe would never open.
+      // A link in place of an object isn't ours, and opening a pipe would block forever.
       file = await open(this.#pathOf(key), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
       if ((await file.stat()).isFile()) return file;
       await file.close();
@@ -146,7 +146,7 @@ export class LocalStorage implements Storage {
     }
   }
 
-  /** Folders are no objects: an emptied one would only stand in the way of a file of that name. */
+  /** Folders are not objects: an empty one would only block a file of that name. */
   async #prune(folder: string): Promise<void> {
     for (let path = folder; path !== this.#objects; path = dirname(path)) {
       try {
@@ -168,7 +168,7 @@ async function writeFile(path: string, chunks: AsyncIterable<Uint8Array>): Promi
   }
 }
 
-/** A new name is on the disk only when its folder is, and so on up to the first folder that was there before. */
+/** A new name is only durable once its folder is synced, and so on up to the first folder that already existed. */
 async function syncFolders(from: string, upTo: string): Promise<void> {
   for (let path = from; ; path = dirname(path)) {
     const folder = await open(path, constants.O_RDONLY);
@@ -186,7 +186,7 @@ async function* describe(path: string, key: string): AsyncIterable<ListedObject>
     const { size, mtime } = await stat(path);
     yield { key, size_bytes: size, updated_at: mtime };
   } catch (error) {
-    // Deleted while the list was read.
+    // Deleted while the list was being read.
     if (!isAbsence(error)) throw storeError(error);
   }
 }
@@ -202,7 +202,7 @@ function isAbsence(error: unknown): boolean {
 const IN_THE_WAY = ['ENOTDIR', 'EISDIR', 'EEXIST', 'ENOTEMPTY'];
 const OF_THE_STORE = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOENT'];
 
-/** What the file system said, in the words of a store; what the body threw stays as it is. */
+/** Translates file system errors into the store's; errors thrown by the body are kept. */
 function storeError(error: unknown): unknown {
   if (error instanceof ServiceError) return error;
   const code = String(codeOf(error));

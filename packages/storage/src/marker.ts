@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { isUuid, newId, unavailable } from '@acp/kernel';
 
 /**
- * The id of a storage folder, made with the folder. Processes that start together agree on one: the file comes into
- * being complete, by a link, and the first link wins.
+ * The id of a storage folder, created with it. Processes that start together agree on one: the file is created complete, by
+ * linking it, and the first link wins.
  */
 export async function readMarker(folder: string): Promise<string> {
   const path = join(folder, 'marker');

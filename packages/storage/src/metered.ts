@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { tooLarge } from '@acp/kernel';
 import type { StoredObject } from './storage.ts';
 
-/** Counts and hashes bytes on their way into a store, and stops them at the limit. */
+/** Counts and hashes bytes on their way into a store, and enforces the limit. */
 export class Meter {
   readonly #hash = createHash('sha256');
   readonly #maxBytes: number;
@@ -12,7 +12,7 @@ export class Meter {
     this.#maxBytes = maxBytes;
   }
 
-  /** Yields what it takes. Throws `too_large` before the chunk that would pass the limit, and the signal's reason. */
+  /** Passes chunks through. Throws `too_large` before a chunk that would exceed the limit, and the signal's reason. */
   async *measure(body: AsyncIterable<Uint8Array>, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
     for await (const chunk of body) {
       signal?.throwIfAborted();
@@ -24,7 +24,7 @@ export class Meter {
     signal?.throwIfAborted();
   }
 
-  /** Once, after the last chunk. */
+  /** Call once, after the last chunk. */
   result(): StoredObject {
     return { size_bytes: this.#size, sha256: this.#hash.digest('hex') };
   }

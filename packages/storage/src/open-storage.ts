@@ -16,7 +16,7 @@ export type StorageConfig = Pick<
   | 's3_prefix'
 >;
 
-/** The store that the configuration names; nothing is touched before its first use. */
+/** The configured store; nothing is accessed before its first use. */
 export async function openStorage(config: StorageConfig): Promise<Storage> {
   if (config.storage === 'local' || config.s3_bucket === null)
     return new LocalStorage(join(config.home, 'storage'));

@@ -1,4 +1,4 @@
-/** Objects in a bucket of an S3-compatible store. Imported only where SERVICE_STORAGE=s3: the client is large. */
+/** Objects in a bucket of an S3-compatible store. Imported only if SERVICE_STORAGE=s3, since the client is large. */
 import { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
@@ -21,29 +21,29 @@ interface S3Settings {
   bucket: string;
   region: string;
   endpoint: string | null;
-  /** In front of every key; empty or with its last `/`. */
+  /** Prefix of every key; empty, or with a trailing `/`. */
   prefix: string;
-  /** Null: the platform's default chain. */
+  /** Null: the platform's default credential chain. */
   access_key_id: string | null;
   secret_access_key: string | null;
   force_path_style: boolean;
-  /** Of a request, which is then made once. */
+  /** Timeout of a request, which is then attempted only once. */
   timeout_ms?: number;
 }
 
-// The least that the protocol allows; with one part on its way at a time an upload holds about two of them in memory.
+// The protocol's minimum; with one part in flight at a time, an upload buffers about two of them.
 const PART_BYTES = 5 * 1024 * 1024;
-/** The protocol allows 10,000: some are left for what was not expected. */
+/** The protocol allows 10,000; some are kept in reserve. */
 const PARTS = 9000;
 const CONNECTION_TIMEOUT_MS = 5000;
-// From a request to the first byte of its answer; a part is on its way meanwhile.
+// From a request to the first byte of its response; includes sending a part.
 const REQUEST_TIMEOUT_MS = 30_000;
-// More than all owners' bodies are likely to hold.
+// More than the bodies of all owners are likely to need.
 const SOCKETS = 256;
-/** Of our keys: the folder of a kind, whose it is, and an id. */
+/** The form of our keys: folder, owner and id. */
 const OWN_KEY = /^[a-z-]+\/[0-9a-f-]{36}\/[0-9a-f-]{36}$/;
 
-/** Of an object of about so many bytes: 45 GB go in the smallest parts. */
+/** Part size for an object of about this many bytes: up to 45 GB use the smallest parts. */
 export const partBytes = (expected: number): number => Math.max(PART_BYTES, Math.ceil(expected / PARTS));
 
 export class S3Storage implements Storage {
@@ -63,13 +63,13 @@ export class S3Storage implements Storage {
       ...(settings.endpoint !== null && { endpoint: settings.endpoint }),
       ...(accessKeyId !== null &&
         secretAccessKey !== null && { credentials: { accessKeyId, secretAccessKey } }),
-      // Not every compatible store knows the newer checksums; ours is the SHA-256 in the row.
+      // Not every compatible store supports the newer checksums; ours is the SHA-256 in the row.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: {
         connectionTimeout: CONNECTION_TIMEOUT_MS,
         requestTimeout: settings.timeout_ms ?? REQUEST_TIMEOUT_MS,
-        // Without it a breach is only a warning.
+        // Without it a timeout only logs a warning.
         throwOnRequestTimeout: true,
         httpAgent: { keepAlive: true, maxSockets: SOCKETS },
         httpsAgent: { keepAlive: true, maxSockets: SOCKETS },
@@ -81,7 +81,7 @@ export class S3Storage implements Storage {
   async put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<StoredObject> {
     checkKey(key);
     const meter = new Meter(options.max_bytes);
-    // What the body threw comes back wrapped or not at all: it is kept, for it says what to answer.
+    // The client wraps or drops errors of the body, so they are remembered: they determine the response.
     let ofBody: unknown;
     const measured = async function* (): AsyncGenerator<Uint8Array> {
       try {
@@ -167,7 +167,7 @@ export class S3Storage implements Storage {
     }
   }
 
-  /** One page at most: the next call takes the next. Stores without this listing have their own rules for it. */
+  /** At most one page; the next call takes the next one. Stores without this listing apply rules of their own. */
   async removeLeftovers(begunBefore: Date): Promise<void> {
     const listed = await this.#client
       .send(new ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix: this.#prefix }))
@@ -183,7 +183,7 @@ export class S3Storage implements Storage {
     }
   }
 
-  /** A store may pass over the prefix, and others may use the bucket: what does not look like ours is let be. */
+  /** A store may ignore the prefix, and others may use the bucket: anything that doesn't look like ours is left alone. */
   #isOwn(key = ''): boolean {
     return key.startsWith(this.#prefix) && OWN_KEY.test(key.slice(this.#prefix.length));
   }
@@ -197,7 +197,7 @@ export class S3Storage implements Storage {
   }
 }
 
-/** Whose a key is: its second part. */
+/** The owner: the second part of a key. */
 const ownerOf = (key: string): string => key.split('/')[1] ?? key;
 
 async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
@@ -210,10 +210,10 @@ async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Whatever the store answers instead of what it was asked for (no bucket, no right, no network) is one to callers. */
+/** To callers, any response other than the expected one (no bucket, no permission, no network) means unavailable. */
 function storeError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  // A reset of its connections must not be taken for one of the database's: the cause keeps no code.
+  // The cause carries no code, so that a connection reset is not mistaken for the database's.
   const cause = error instanceof Error ? new Error(`${error.name}: ${error.message}`) : undefined;
   return unavailable('storage unavailable', cause);
 }

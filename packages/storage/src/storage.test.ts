@@ -1,4 +1,4 @@
-/** Both stores by the same tests: what core and the tiers rely on must not depend on the configuration. */
+/** The same tests for both stores: what core and the tiers rely on must not depend on the configuration. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

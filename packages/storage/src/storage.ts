@@ -1,4 +1,4 @@
-/** What every store offers, whatever it is made of. Keys are paths with `/`, the same in all of them. */
+/** The interface of all stores. Keys are paths with `/`, identical in each of them. */
 import type { Readable } from 'node:stream';
 import { invalid } from '@acp/kernel';
 
@@ -15,43 +15,43 @@ export interface ListedObject {
 }
 
 export interface PutOptions {
-  /** One byte more and the put fails with `too_large`; nothing stays behind. */
+  /** One byte more and the put fails with `too_large`, leaving nothing behind. */
   readonly max_bytes: number;
   readonly content_type?: string;
-  /** About how many will come, where that may be a great many: a bucket takes an object in a limited number of parts. */
+  /** Estimated size, if it may be very large: a bucket takes an object in a limited number of parts. */
   readonly expected_bytes?: number;
-  /** Ends the put; nothing stays behind. */
+  /** Aborts the put, leaving nothing behind. */
   readonly signal?: AbortSignal;
 }
 
-/** First and last byte, both included; the caller knows that they lie within the object. */
+/** First and last byte, inclusive; the caller ensures that they are within the object. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Objects are written whole or not at all: a reader never meets half of one, nor does a crash leave half of one under
- * its key. All methods throw `unavailable` when the store can't be reached or is full, and `invalid` for a bad key.
+ * Objects are written completely or not at all: no reader and no crash ever leaves half an object under its key. All methods
+ * throw `unavailable` if the store can't be reached or is full, and `invalid` for a bad key.
  */
 export interface Storage {
   readonly kind: 'local' | 's3';
-  /** Streams the bytes in, in the place of what lay there. Throws `too_large`, or what the body itself threw. */
+  /** Stores the stream, replacing an existing object. Throws `too_large`, or whatever the body throws. */
   put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<StoredObject>;
-  /** Undefined when there is nothing. The caller reads a body to its end or destroys it. */
+  /** Undefined if there is none. The caller must read a body to its end or destroy it. */
   get(key: string, range?: ByteRange, signal?: AbortSignal): Promise<Readable | undefined>;
-  /** Undefined when there is nothing. */
+  /** Undefined if there is none. */
   size(key: string): Promise<number | undefined>;
   exists(key: string): Promise<boolean>;
-  /** What is not there is deleted already. */
+  /** Succeeds if there is nothing to delete. */
   delete(key: string): Promise<void>;
-  /** Everything below a folder, which is written with its last `/`, in no order and one after the other. */
+  /** Lists everything below a folder (with a trailing `/`), unordered and one at a time. */
   list(folder: string): AsyncIterable<ListedObject>;
-  /** Removes what puts that were begun before then and never ended have left, outside of any key. */
+  /** Removes the remains of unfinished puts that began before then, which are not under any key. */
   removeLeftovers(begunBefore: Date): Promise<void>;
   /**
-   * Who this store is (decisions 6): processes with folders of their own under the same database would each miss the
-   * other's files. Null where the store is one by its address.
+   * Identifies this store (decisions 6): processes with separate folders but the same database would each miss the other's
+   * files. Null if the store is identified by its address.
    */
   markerId(): Promise<string | null>;
   close(): void;
@@ -60,7 +60,7 @@ export interface Storage {
 const MAX_KEY_BYTES = 900;
 const MAX_SEGMENT_BYTES = 240;
 
-/** Throws `invalid` for what could name something else than an object of its own: no empty, dotted or odd segments. */
+/** Throws `invalid` for anything that might not name an object: no empty, dotted or odd segments. */
 export function checkKey(key: string): void {
   const bad =
     key === '' ||
@@ -73,7 +73,7 @@ export function checkKey(key: string): void {
   if (bad) throw invalid('invalid storage key');
 }
 
-/** Throws `invalid` unless it is empty (everything) or a folder with its last `/`. */
+/** Throws `invalid` unless it is empty (everything) or a folder with a trailing `/`. */
 export function checkFolder(folder: string): void {
   if (folder === '') return;
   if (!folder.endsWith('/')) throw invalid('invalid storage folder');
