@@ -1,11 +1,11 @@
 import { rowReader, type Tx, schema } from '@acp/db';
-import { and, eq, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import type { StoredSession } from './agent-place.ts';
 import { type AgentRow, summarizeAgent } from './present.ts';
 import { startableStatuses } from './status.ts';
 
-const { agent_runtime_states, agents } = schema;
+const { agents } = schema;
 const agentRow = rowReader(agents);
 
 /**
@@ -52,27 +52,20 @@ export async function noteRunEnded(
 ): Promise<Change[]> {
   if (!outcome.agent_locked)
     await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent_id)).for('no key update');
-  const other = sql`(select r.id from heartbeat_runs r
-    where r.agent_id = ${agent_id} and r.status = 'running' and r.id <> ${outcome.run_id} order by r.started_at desc limit 1)`;
-  const state = tx.$with('state').as(
-    tx
-      .update(agent_runtime_states)
-      .set({
-        current_run_id: sql`${other}`,
-        last_error: outcome.ok ? null : (outcome.error ?? 'unknown error'),
-        ...(outcome.session === undefined ? {} : sessionColumns(outcome.session)),
-        updated_at: sql`now()`,
-      })
-      .where(eq(agent_runtime_states.agent_id, agent_id))
-      .returning({ agent_id: agent_runtime_states.agent_id }),
-  );
-  const changed = await tx
-    .with(state)
-    .update(agents)
-    .set({ status: outcome.ok ? 'idle' : 'error', updated_at: sql`now()` })
-    .where(and(eq(agents.id, agent_id), eq(agents.status, 'running'), sql`${other} is null`))
-    .returning();
-  return changed.map(statusChange);
+  const { ok, error, run_id, session } = outcome;
+  const { rows } = await tx.execute(sql`
+    with other as materialized (
+      select r.id from heartbeat_runs r
+      where r.agent_id = ${agent_id} and r.status = 'running' and r.id <> ${run_id} order by r.started_at desc limit 1
+    ), state as (
+      update agent_runtime_states s set current_run_id = (select id from other), updated_at = now(),
+        last_error = ${ok ? null : (error ?? 'unknown error')}${session === undefined ? sql`` : sessionColumns(session)}
+      where s.agent_id = ${agent_id}
+    )
+    update agents a set status = ${ok ? 'idle' : 'error'}, updated_at = now()
+    where a.id = ${agent_id} and a.status = 'running' and not exists (select from other)
+    returning a.*`);
+  return rows.map(agentRow).map(statusChange);
 }
 
 export interface SessionChange {
@@ -81,19 +74,17 @@ export interface SessionChange {
   version: string | null;
 }
 
-function sessionColumns({ session, version }: SessionChange) {
-  // Cleared meanwhile, or another run's by now: what was decided since stands.
-  const same = sql`${agent_runtime_states.session_updated_at}::text is not distinct from ${version}::text`;
-  const kept = (value: unknown, column: unknown) => sql`case when ${same} then ${value} else ${column} end`;
-  return {
-    session_id: kept(sql`${session?.id ?? null}::text`, agent_runtime_states.session_id),
-    session_cwd: kept(sql`${session?.cwd ?? null}::text`, agent_runtime_states.session_cwd),
-    session_totals: kept(
-      sql`${session === null ? null : JSON.stringify(session.totals ?? null)}::jsonb`,
-      agent_runtime_states.session_totals,
-    ),
-    session_updated_at: kept(sql`clock_timestamp()`, agent_runtime_states.session_updated_at),
-  };
+/** Cleared meanwhile, or another run's by now: what was decided since stands. */
+function sessionColumns({ session, version }: SessionChange): SQL {
+  const same = sql`s.session_updated_at::text is not distinct from ${version}::text`;
+  const totals = session === null ? null : JSON.stringify(session.totals ?? null);
+  const columns = [
+    sql`session_id = case when ${same} then ${session?.id ?? null}::text else s.session_id end`,
+    sql`session_cwd = case when ${same} then ${session?.cwd ?? null}::text else s.session_cwd end`,
+    sql`session_totals = case when ${same} then ${totals}::jsonb else s.session_totals end`,
+    sql`session_updated_at = case when ${same} then clock_timestamp() else s.session_updated_at end`,
+  ];
+  return sql`, ${sql.join(columns, sql`, `)}`;
 }
 
 /** Events only: a status that a run sets is no act of anyone's, so it leaves no activity entry. */

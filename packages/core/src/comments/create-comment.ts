@@ -1,5 +1,5 @@
 import type { Actor, Comment, CreateComment } from '@acp/contract';
-import { type Tx, schema } from '@acp/db';
+import { rowReader, type Tx, schema } from '@acp/db';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { actorColumns, type Change, recordChanges } from '../activity/index.ts';
 import { applyHumanReply, type IssueRow } from '../issues/index.ts';
@@ -8,6 +8,7 @@ import { findMentions, mentionInitials } from './mentions.ts';
 import { commentEvent, presentComment } from './present.ts';
 
 const { comments, agents } = schema;
+const commentRow = rowReader(comments);
 
 /** A comment that is written, with what its transaction still has to do: `requestWakeups` and `recordChanges`. */
 export interface WrittenComment {
@@ -83,17 +84,10 @@ async function mentionedAgents(tx: Tx, companyId: string, markdown: string): Pro
 async function insertComment(tx: Tx, actor: Actor, issue: IssueRow, markdown: string): Promise<Comment> {
   const author = actorColumns(actor);
   const nameless = author.agent_id === null && author.user_id === null;
-  const [row] = await tx
-    .insert(comments)
-    .values({
-      company_id: issue.company_id,
-      issue_id: issue.id,
-      author_agent_id: author.agent_id,
-      author_user_id: author.user_id,
-      author_label: nameless ? actor.name : null,
-      body_markdown: markdown,
-      run_id: actor.kind === 'agent' ? actor.run_id : null,
-    })
-    .returning();
-  return presentComment(row!, actor.kind === 'user' ? actor.name : null);
+  const { rows } = await tx.execute(sql`
+    insert into comments (company_id, issue_id, author_agent_id, author_user_id, author_label, body_markdown, run_id)
+    values (${issue.company_id}, ${issue.id}, ${author.agent_id}, ${author.user_id}, ${nameless ? actor.name : null},
+      ${markdown}, ${actor.kind === 'agent' ? actor.run_id : null})
+    returning *`);
+  return presentComment(commentRow(rows[0]!), actor.kind === 'user' ? actor.name : null);
 }

@@ -107,11 +107,11 @@ describe('the end of a run', () => {
     ]);
   });
 
-  it('costs nine statements, transcript, comment, cost and task session included', async () => {
+  it('costs eight statements, transcript, comment, cost and task session included', async () => {
     const { run } = await running();
     const before = database.statements();
     await finish(run);
-    expect(database.statements() - before).toBe(9);
+    expect(database.statements() - before).toBe(8);
   });
 
   it('is told once, as the last of its events', async () => {

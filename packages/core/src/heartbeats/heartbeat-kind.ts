@@ -19,7 +19,7 @@ import {
   type RunKind,
   type RunRow,
 } from '../runs/index.ts';
-import { keepTaskSession } from '../task-sessions/index.ts';
+import { taskSessionKept } from '../task-sessions/index.ts';
 import {
   agentsWaiting,
   bindWakeups,
@@ -90,13 +90,12 @@ async function endHeartbeat(
   const row = subject === null ? null : toIssueRow(subject);
   const issue = row?.deleted_at === null ? row : null;
   const { changed, failure, text } = result;
-  const said = await postProse(tx, actor, issue, run.status === 'cancelled' ? null : text);
   const broke = failure?.category === BUDGET_CATEGORY && !changed;
   if (broke) await returnWakeups(tx, run.id);
   const counted = !retried && !broke && (changed || run.status !== 'cancelled');
-  const [released] = await together(
-    releaseAfterRun(tx, run, counted ? { changed } : undefined),
-    keepTaskSession(tx, run, issue, result.session),
+  const [said, released] = await together(
+    postProse(tx, actor, issue, run.status === 'cancelled' ? null : text),
+    releaseAfterRun(tx, run, counted ? { changed } : undefined, taskSessionKept(run, issue, result.session)),
   );
   // It may have been all of the work of a sub-agent; `origin_id` is who spawned that.
   if (row?.origin_kind === 'subagent' && row.origin_id !== null && !retried)

@@ -1,7 +1,7 @@
 /** What a run does to its issue (decisions 7.13, 8.2). These answer changes instead of recording them, so that the
  * claim and the end of a run write all their activity in one statement. */
 import type { Tx } from '@acp/db';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { MAX_STALLED_RUNS, wakeupsConsumed } from '../wakeups/index.ts';
 import { stalledNotice } from './notices.ts';
@@ -68,11 +68,13 @@ export async function checkoutForRuns(
  * At the end of a run, however it ends: gives the checkout back, unless it is the agent's own and from before the run;
  * one that was released since and taken anew goes. With an outcome also counts the run for the loop breaker: one that
  * changed the issue starts the count anew.
+ * @param alongside relations that the same statement writes
  */
 export async function releaseAfterRun(
   tx: Tx,
   run: RunOfIssue,
   outcome?: { changed: boolean },
+  alongside: SQL | null = null,
 ): Promise<Change[]> {
   if (run.issue_id === null) return [];
   // What a run takes over bears its id; what the agent had itself, and has still, is older than the run.
@@ -80,7 +82,7 @@ export async function releaseAfterRun(
   const release = sql`(not coalesce(${own}, false) and i.checked_out_by_agent_id is not distinct from ${run.agent_id}::uuid)`;
   const [issue] = await selectIssues(
     tx,
-    sql`update issues i set
+    sql`${alongside === null ? sql`` : sql`with ${alongside}`} update issues i set
           checked_out_by_agent_id = case when ${release} then null else i.checked_out_by_agent_id end,
           checked_out_at = case when ${release} then null else i.checked_out_at end,
           checkout_run_id = case when ${release} then null else i.checkout_run_id end,

@@ -3,8 +3,8 @@ export {
   createTaskSession,
   findTaskSession,
   forgetSessions,
-  keepTaskSession,
   listTaskSessions,
+  taskSessionKept,
   updateTaskSession,
 } from './task-sessions.ts';
 export type { TaskSessionRow } from './task-sessions.ts';

@@ -2,12 +2,12 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { actors, createAgent, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import {
   createTaskSession,
   findTaskSession,
-  keepTaskSession,
   listTaskSessions,
+  taskSessionKept,
   updateTaskSession,
 } from './index.ts';
 
@@ -93,7 +93,9 @@ describe('a task session', () => {
     const s = await setUp();
     const end = async (status: string, summary: string | null) => {
       const run = await s.run();
-      await s.within((tx) => keepTaskSession(tx, { ...run, summary }, { status }));
+      await s.within((tx) =>
+        tx.execute(sql`with ${taskSessionKept({ ...run, summary }, { status })!} select 1`),
+      );
       return run.id;
     };
     await end('in_progress', 'Half of it.');

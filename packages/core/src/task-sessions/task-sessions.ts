@@ -95,31 +95,31 @@ export async function updateTaskSession(
  * At the end of a run: its issue's session goes on, with this run and what it said, or is completed with the issue. With it
  * goes the session of the agent's CLI, where that is still the one that the run began with.
  * The engine's own note, without activity: the run has its own.
+ * @returns relations for a statement of that end; null where there is nothing to keep
  */
-export async function keepTaskSession(
-  tx: Tx,
+export function taskSessionKept(
   run: { id: string; company_id: string; agent_id: string; issue_id: string | null; summary: string | null },
   issue: { status: string } | null,
   change?: SessionChange,
-): Promise<void> {
-  if (run.issue_id === null || issue === null) return;
+): SQL | null {
+  if (run.issue_id === null || issue === null) return null;
   const session = change?.session ?? null;
   const status =
     issue.status === 'done' ? 'completed' : issue.status === 'cancelled' ? 'abandoned' : 'active';
-  await tx.execute(sql`
-    with kept as (
+  return sql`kept_session as (
       update task_sessions s set status = ${status}, run_id = ${run.id},
         summary = coalesce(${run.summary}, s.summary), updated_at = now()${sessionColumns(change)}
       where s.agent_id = ${run.agent_id} and s.issue_id = ${run.issue_id} and s.status = 'active'
       returning s.id
-    )
-    insert into task_sessions (company_id, agent_id, issue_id, run_id, status, summary,
-      session_id, session_cwd, session_totals, session_begun_at, session_updated_at)
-    select ${run.company_id}::uuid, ${run.agent_id}::uuid, ${run.issue_id}::uuid, ${run.id}::uuid, ${status},
-      ${run.summary}, ${session?.id ?? null}::text, ${session?.cwd ?? null}::text, ${totalsOf(session)}::jsonb,
-      case when ${session?.id ?? null}::text is not null then now() end, clock_timestamp()
-    where not exists (select from kept)
-    on conflict do nothing`);
+    ), opened_session as (
+      insert into task_sessions (company_id, agent_id, issue_id, run_id, status, summary,
+        session_id, session_cwd, session_totals, session_begun_at, session_updated_at)
+      select ${run.company_id}::uuid, ${run.agent_id}::uuid, ${run.issue_id}::uuid, ${run.id}::uuid, ${status},
+        ${run.summary}, ${session?.id ?? null}::text, ${session?.cwd ?? null}::text, ${totalsOf(session)}::jsonb,
+        case when ${session?.id ?? null}::text is not null then now() end, clock_timestamp()
+      where not exists (select from kept_session)
+      on conflict do nothing
+    )`;
 }
 
 const totalsOf = (session: SessionChange['session']): string | null =>
