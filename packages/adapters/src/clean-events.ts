@@ -2,16 +2,16 @@ import { cutText, storableText } from '@acp/kernel';
 import { estimatedUsage, type CallLimit } from './llm/usage.ts';
 import type { AdapterEvent, AdapterTask, CliSession, SessionTotals, UsageEvent } from './task.ts';
 
-/** In UTF-16 units, of one turn. Far more than any answer; a program that never stops talking is not all kept. */
+/** UTF-16 units per turn. Far more than any answer; output of a program that never stops is not kept in full. */
 const MOST_OUTPUT = 4_000_000;
-/** What the database holds, of one report. */
+/** The database's limit for one report. */
 const MOST_TOKENS = 2 ** 31 - 1;
 const MOST_COST_USD = 100_000;
 /** In bytes. */
 const LONGEST_NAME = 200;
 const LONGEST_SESSION_ID = 500;
 
-/** What a model, a program or a function reports, held to what can be stored and believed. */
+/** Limits what a model, program or function reports to what can be stored and believed. */
 export async function* cleanEvents(
   task: Pick<AdapterTask, 'system_prompt' | 'messages'>,
   events: AsyncIterable<AdapterEvent>,
@@ -41,8 +41,8 @@ export async function* cleanEvents(
 }
 
 /**
- * A report that no count of tokens can be gives way to the estimate: neither does it fail the run nor make it free. One
- * of a model call ends at what the call can have had, which is what budgets reserve for it.
+ * An implausible usage report is replaced by the estimate, so it neither fails the run nor makes it free. For a model call the
+ * report is capped at what the call can have used, which is what budgets reserve for it.
  */
 function* cleanUsage(
   event: UsageEvent,
@@ -83,7 +83,7 @@ function isCount(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= MOST_TOKENS;
 }
 
-/** Null for an id that can't be told to the program again as it was. */
+/** Null for an id that can't be passed back to the program unchanged. */
 function cleanSession({ id, cwd, totals }: CliSession): CliSession | null {
   if (id === '' || cutText(storableText(id), LONGEST_SESSION_ID) !== id) return null;
   const clean = (field: keyof SessionTotals): number =>

@@ -22,8 +22,8 @@ function adapterOf({ runs_as, cli }: AdapterTraits): Adapter {
 }
 
 /**
- * Runs one turn of an agent through its adapter (specification, behaviour rule 2): a provider decides first, then
- * the adapter type; an empty or unknown type is `llm`. What comes is clean and bounded. Throws AdapterError.
+ * Runs one turn of an agent through its adapter (specification, behaviour rule 2): a provider takes precedence over the
+ * adapter type; an empty or unknown type is `llm`. The events are cleaned and bounded. Throws AdapterError.
  */
 export function execute(task: AdapterTask, signal: AbortSignal): AsyncIterable<AdapterEvent> {
   const adapter = task.provider === null ? adapterOf(adapterTraits(task.adapter_type)) : executeLlm;

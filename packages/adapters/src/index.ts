@@ -1,6 +1,6 @@
 /**
- * How an agent's turn is executed: a task in, a stream of events out. No database, no run, no verb: what the events
- * mean is the scheduler's business.
+ * Executes an agent's turn: a task in, a stream of events out. Knows no database, runs or verbs; interpreting the events is up
+ * to the scheduler.
  */
 export { AdapterError } from './adapter-error.ts';
 export type { AdapterErrorCategory, AdapterErrorDetails } from './adapter-error.ts';

@@ -24,7 +24,7 @@ afterAll(() => {
   cloud.close();
 });
 
-/** The cloud's hosts are served here. */
+/** Serves the cloud's hosts locally. */
 const there: typeof fetch = async (input, init) => {
   const url = new URL(input instanceof Request ? input.url : input);
   const headers = Object.fromEntries(new Headers(init?.headers));

@@ -5,8 +5,8 @@ import { type Probe, probed } from './probed.ts';
 import type { ProviderSpec } from './task.ts';
 
 /**
- * Asks the cloud who the caller is, in the provider's region: whether the credentials are good, whatever models they
- * may use. It costs nothing and needs no permission. Never throws.
+ * Asks the cloud for the caller's identity in the provider's region: tells whether the credentials are valid, whatever models
+ * they may use. It is free and needs no permission. Never throws.
  */
 export async function probeIdentity(provider: ProviderSpec, signal: AbortSignal): Promise<Probe> {
   return probed(provider, signal, async ({ credentials, fetch }, watch) => {
@@ -20,7 +20,7 @@ export async function probeIdentity(provider: ProviderSpec, signal: AbortSignal)
     const response = await request(signed.url.href, {
       headers: { ...Object.fromEntries(signed.headers), accept: 'application/json' },
     });
-    // Read to the end, so that the connection is free again; who it is concerns nobody here.
+    // Read to the end to free the connection; the identity itself is not used.
     await watch.unlessOver(response.text());
     return null;
   });

@@ -15,7 +15,7 @@ interface ProbeRequest {
 async function cloudRequest(connection: Connection, credentials: CloudCredentials): Promise<ProbeRequest> {
   const { AwsV4Signer } = await import('aws4fetch');
   const { base_url: base, headers } = connection;
-  // Models are listed by another service of the cloud than the one that runs them.
+  // Another service of the cloud lists models than the one that runs them.
   const listing = base.replace(/^https:\/\/bedrock-runtime\./, 'https://bedrock.');
   const keys = await signingKeys(credentials);
   const signer = new AwsV4Signer({
@@ -55,7 +55,7 @@ function readModels(body: unknown): ListedModels {
 const MOST_IDS = 500;
 const LONGEST_ID = 200;
 
-/** What the vendors call an id. */
+/** Vendors use different fields for the id. */
 function idsOf(models: readonly unknown[]): string[] {
   const ids = models.map((model) => {
     const fields: Record<string, unknown> = typeof model === 'object' && model !== null ? { ...model } : {};
@@ -84,7 +84,7 @@ async function listModels(connection: Connection, watch: CallWatch): Promise<Lis
   throw new AdapterError('config', 'the endpoint lists no models');
 }
 
-/** Lists the provider's models, which costs nothing: whether address and key are good. Never throws. */
+/** Lists the provider's models, which is free and tells whether address and key are valid. Never throws. */
 export async function probeModels(provider: ProviderSpec, signal: AbortSignal): Promise<Probe> {
   return probed(provider, signal, listModels);
 }

@@ -3,15 +3,15 @@ import { type Connection, connectionTo, presentable } from './llm/connection.ts'
 import { failureOfThrown } from './llm/failure.ts';
 import type { ProviderSpec } from './task.ts';
 
-/** What a provider's probe came to. */
+/** Outcome of probing a provider. */
 export interface Probe {
   ok: boolean;
-  /** Null where it failed, or counts no models. */
+  /** Null if it failed or does not count models. */
   model_count: number | null;
   /** Their ids, sorted, at most 500; null as above. */
   models: string[] | null;
   latency_ms: number;
-  /** As it may be shown: without the provider's secrets. */
+  /** Safe to show: without the provider's secrets. */
   error: string | null;
 }
 
@@ -20,10 +20,10 @@ export interface ListedModels {
   ids: string[];
 }
 
-// Below the 30 s in which the caller's command must be answered (decisions 6).
+// Below the 30 s within which the caller's command must be answered (decisions 6).
 const timeouts = { idle_sec: 20, total_sec: 20 };
 
-/** Does `work` against the provider, timed, and turns what it throws into a result. */
+/** Runs and times `work` against the provider, and turns errors into a result. */
 export async function probed(
   provider: ProviderSpec,
   signal: AbortSignal,

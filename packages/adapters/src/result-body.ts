@@ -4,8 +4,8 @@ import { isObject, jsonObject } from './process/lines.ts';
 import type { AdapterEvent } from './task.ts';
 
 /**
- * The worker result body (specification, Remote workers) of a program that is told its task as a payload: its summary
- * is what the agent says. Throws AdapterError where there is none.
+ * Parses the worker result body (specification, Remote workers) of a program that received its task as a payload: its summary
+ * is the agent's answer. Throws AdapterError if there is none.
  */
 export function resultEvents(output: string, model: string): AdapterEvent[] {
   const body = parseResult(output);
@@ -31,7 +31,7 @@ export function resultEvents(output: string, model: string): AdapterEvent[] {
   ];
 }
 
-/** The whole text, else its last line. */
+/** The whole text as JSON, or else its last line. */
 function parseResult(output: string): Record<string, unknown> | undefined {
   const whole = jsonObject(output);
   if (whole !== undefined) return whole;

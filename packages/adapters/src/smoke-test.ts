@@ -6,20 +6,20 @@ import type { AdapterTask } from './task.ts';
 export interface SmokeTest {
   ok: boolean;
   latency_ms: number;
-  /** What was seen: the answer's beginning, or what was tried. */
+  /** What was observed: the beginning of the answer, or what was tried. */
   detail: string | null;
   error: string | null;
 }
 
 const DETAIL_LENGTH = 200;
 
-/** Tells the agent's program or model as little as possible and wants any answer. A function is only asked for. */
+/** A minimal prompt to which any answer will do. A function is only checked for, not invoked. */
 const prompt = {
   system_prompt: 'You are tested for your connection. Use no tools.',
   messages: [{ role: 'user' as const, content: 'Answer with the single word: ok' }],
 };
 
-/** One small real call of the adapter. Never throws. The task's own prompt is not sent. */
+/** One small real call through the adapter. Never throws. The task's own prompt is not sent. */
 export async function smokeTest(task: AdapterTask, signal: AbortSignal): Promise<SmokeTest> {
   const started = performance.now();
   const result = (detail: string | null, error: string | null): SmokeTest => ({

@@ -4,16 +4,16 @@ import type { Reach } from './sandbox/reach.ts';
 
 export interface ProviderSpec {
   family: ProviderFamily;
-  /** For `family_cloud` the JSON credentials blob. */
+  /** For `family_cloud`, the JSON credentials. */
   api_key: string | null;
-  /** Null: the vendor's own. Required for `family_compat`. */
+  /** Null: the vendor's default. Required for `family_compat`. */
   base_url: string | null;
   custom_headers?: Record<string, string>;
-  /** The guarded fetch of the kernel; the platform's unless told. */
+  /** The kernel's guarded fetch; by default the platform's. */
   fetch?: typeof fetch;
 }
 
-/** Of a message to a model. */
+/** An image in a message to a model. */
 export interface TaskImage {
   filename: string;
   media_type: string;
@@ -26,10 +26,10 @@ export interface AdapterTask {
   provider: ProviderSpec | null;
   model: string;
   system_prompt: string;
-  /** Images reach models alone; others get the text. */
+  /** Only models receive images; other adapters get the text. */
   messages: { role: 'user' | 'assistant'; content: string; images?: readonly TaskImage[] }[];
   max_output_tokens: number;
-  /** Without a byte from the provider, and in all, retries included. */
+  /** Without a byte from the provider, and in total including retries. */
   timeouts: { idle_sec: number; total_sec: number };
   adapter_config: unknown;
   /** For adapters that start a program: CLIs and containers. */
@@ -43,41 +43,41 @@ export interface AdapterTask {
 export interface ProgramSpec {
   /** The CLI's program and the operator's own arguments; unused by `docker`. */
   command: readonly string[];
-  /** The agent's home and working folder, both existing. */
+  /** The agent's home and working folder; both exist. */
   home: string;
   cwd: string;
-  /** The working folder where it does not lie in the home. */
+  /** The working folder if it is not inside the home. */
   workspace?: ProgramWorkspace;
-  /** The workspace is there to be read, where walls can see to that. */
+  /** The workspace is read-only where the sandbox can enforce it. */
   read_only?: boolean;
-  /** `dev:ino` of the home, for who looks at it under another name. */
+  /** `dev:ino` of the home, for checking it under another name. */
   home_identity?: string;
-  /** Asked in front of every start: throws where the home's path leads to another folder by now. */
+  /** Called before every start; throws if the home's path now leads to another folder. */
   checkHome?: () => Promise<void>;
-  /** The whole environment of the agent's program; SERVICE_RUN_ID in it marks every process that comes of it. */
+  /** The program's complete environment; SERVICE_RUN_ID in it marks every process that descends from it. */
   env: Record<string, string>;
   /**
-   * Of a tenant's: for the program alone, and for nothing that starts it on this machine, which would take a library to load
-   * or an engine to talk to from it.
+   * Variables set by the tenant: visible to the program only. Whatever starts it on this machine must not see them, since they
+   * could name a library to load or an engine to use.
    */
   own_env?: Record<string, string>;
-  /** In all; what is left then is killed. */
+  /** For the whole program; whatever is left then is killed. */
   timeout_sec: number;
   session: CliSession | null;
-  /** How often the CLI tries a failed model call again; some unless told. */
+  /** How often the CLI retries a failed model call; by default a few times. */
   retries?: number;
-  /** Null: on this machine. */
+  /** Null: runs on this machine. */
   container: ContainerSpec | null;
-  /** On this machine; absent: as it is. */
+  /** For programs on this machine; absent: no sandbox. */
   sandbox?: SandboxSpec | undefined;
 }
 
-/** A folder that outlives its agent's work; of what lies around it a program sees nothing. */
+/** A folder that outlives the agent's work; the program sees nothing of its surroundings. */
 export interface ProgramWorkspace {
   path: string;
   /** `dev:ino`. */
   identity: string;
-  /** Folders beside it that may be read, at their own paths. */
+  /** Folders next to it that may be read, at their own paths. */
   readable: readonly string[];
 }
 
@@ -85,7 +85,7 @@ export interface ProgramWorkspace {
 export interface ContainerSpec {
   /** The engine's command line. */
   cli: readonly string[];
-  /** What the engine's command line itself needs of the environment. */
+  /** Environment variables that the engine's command line needs. */
   cli_env: Record<string, string>;
   image: string;
   memory: string;
@@ -93,44 +93,44 @@ export interface ContainerSpec {
   pids: number;
   /** `none`: no network. */
   network: string;
-  /** In place of a network: what is reached through the proxy alone. */
+  /** Instead of a network: what can be reached through the proxy. */
   reach?: Reach;
-  /** As of a sandbox. */
+  /** As for a sandbox. */
   loopback?: EgressPlace | null;
 }
 
-/** Of a program and all that it starts. */
+/** Limits for a program and everything it starts. */
 export interface ProgramLimits {
   /** `2g` */
   memory: string;
-  /** Processors, on the average of some seconds. */
+  /** Number of processors, averaged over a few seconds. */
   cpus: number;
   pids: number;
 }
 
-/** Walls around a program on this machine. */
+/** The sandbox for a program on this machine. */
 export interface SandboxSpec {
-  /** Its file. */
+  /** Path of the executable. */
   bubblewrap: string;
-  /** Read-only, beside what programs need to run. */
+  /** Readable in addition to what programs need to run. */
   readable: readonly string[];
-  /** Never seen, wherever it lies: the service's own folders. */
+  /** Never visible, wherever they are: the service's own folders. */
   hidden: readonly string[];
-  /** All that the network is. */
+  /** Everything that the network reaches. */
   reach: Reach;
-  /** The service's own place where it is one of this machine: it is one of the sandbox's loopback too. */
+  /** The service's own address if it is on this machine: available on the sandbox's loopback as well. */
   loopback: EgressPlace | null;
   limits: ProgramLimits;
 }
 
 export interface CloudSpec {
   region: string;
-  /** In place of the region's own. */
+  /** Overrides the region's endpoint. */
   endpoint: string | null;
   fetch?: typeof fetch;
 }
 
-/** What a CLI has reported of a session up to the end of a run; later reports go on from here. */
+/** Totals reported for a CLI session up to the end of a run; later reports continue from here. */
 export interface SessionTotals {
   input_tokens: number;
   output_tokens: number;
@@ -147,13 +147,13 @@ export interface CliSession {
 
 export interface UsageEvent {
   kind: 'usage';
-  /** The model of the task: what the pricing file names. */
+  /** The task's model, as named in the pricing file. */
   model: string;
-  /** Cached ones included (decisions 7.37). */
+  /** Includes cached tokens (decisions 7.37). */
   input_tokens: number;
   output_tokens: number;
   cached_tokens: number;
-  /** The provider reported none, or the call broke off: the numbers are an estimate of four characters a token. */
+  /** The provider reported nothing, or the call was interrupted: estimated at four characters per token. */
   usage_missing?: boolean;
   /** In USD, where the adapter reports it itself; else it is priced by the model's rates. */
   cost_usd?: number;

@@ -2,45 +2,45 @@ import type { AdapterError } from '../adapter-error.ts';
 import type { ProgramEnd } from '../process/run-program.ts';
 import type { AdapterEvent, SessionTotals } from '../task.ts';
 
-/** What differs between the two command lines: their arguments and how their output is read. */
+/** The differences between the two CLIs: their arguments, and how their output is parsed. */
 export interface CliDialect {
   name: 'cli_a' | 'cli_b';
-  /** What follows the operator's program and arguments. The prompt comes by standard input, always. */
+  /** Appended to the operator's program and arguments. The prompt is always passed on stdin. */
   arguments(call: CliCall): string[];
   reader(call: CliCall): CliReader;
-  /** In characters; longer ones fail in the CLI, after it was paid for starting up. */
+  /** In characters; a longer prompt would fail inside the CLI after paying for its start. */
   longest_prompt: number;
 }
 
-/** What a CLI does without asking, each with what comes before; `all`: whatever it likes. */
+/** What a CLI does without asking; each level includes the previous ones. `all`: anything. */
 export type CliPermissions = 'read' | 'edit' | 'commands' | 'all';
 
 export interface CliCall {
-  /** Null: the CLI's own choice. */
+  /** Null: the CLI's default. */
   model: string | null;
   resume: { id: string; totals: SessionTotals } | null;
   permissions: CliPermissions;
-  /** It is shut in: there is no place for a sandbox of the CLI's own. */
+  /** It runs inside our sandbox, where its own sandbox can't work. */
   walled: boolean;
   /** A folder for temporary files that no other agent shares. */
   temp_dir: string;
   prompt_length: number;
-  /** How often a model call that failed is tried again by the CLI. */
+  /** How often the CLI retries a failed model call. */
   retries: number;
 }
 
-/** Reads the lines of one call, in order. */
+/** Parses the output lines of one call, in order. */
 export interface CliReader {
   read(line: Record<string, unknown>): Iterable<AdapterEvent>;
-  /** After the last line. */
+  /** Call after the last line. */
   finish(end: ProgramEnd): CliOutcome;
 }
 
 export interface CliOutcome {
   usage: AdapterEvent[];
-  /** Null where the CLI has told none. */
+  /** Null if the CLI has not reported one. */
   session: { id: string; totals: SessionTotals } | null;
-  /** The session to resume is unknown to the CLI: nothing was done. */
+  /** The CLI does not know the session to resume: nothing was done. */
   lost_session: boolean;
   failure: AdapterError | null;
 }

@@ -14,7 +14,7 @@ export const dialectB: CliDialect = {
     'exec',
     '--json',
     '--skip-git-repo-check',
-    // Programs that files in the home name would run unasked.
+    // Programs named in files of the home would run uninvited.
     '--ignore-user-config',
     '--ignore-rules',
     '--disable=shell_snapshot',
@@ -31,8 +31,8 @@ export const dialectB: CliDialect = {
   longest_prompt: 1_000_000,
 };
 
-// Its commands run in a sandbox of its own, which finds no place within another one: there the walls are what holds it.
-// The agent's own API of this service is reached over the network.
+// Its commands run in the CLI's own sandbox, which can't work inside ours; there, ours is what confines them.
+// The agent reaches this service's API over the network.
 function permissions({ permissions: wanted, walled }: CliCall): string[] {
   if (wanted === 'all' || (walled && wanted !== 'edit'))
     return ['--dangerously-bypass-approvals-and-sandbox'];
@@ -78,7 +78,7 @@ class ReaderB implements CliReader {
         this.#failed = text(object(line.error).message) || 'the turn failed';
         break;
       case 'error':
-        // Also of what is tried again.
+        // Retried errors are reported as well.
         yield { kind: 'log', message: cut(text(line.message), 2000) };
         break;
       default:
@@ -108,7 +108,7 @@ class ReaderB implements CliReader {
     }
   }
 
-  /** Every message is an item of its own. */
+  /** Every message is a separate item. */
   *#message(said: string): Generator<AdapterEvent, void> {
     if (said === '') return;
     if (this.#said) yield { kind: 'boundary' };
@@ -129,7 +129,7 @@ class ReaderB implements CliReader {
     };
   }
 
-  /** Up to where the next run subtracts; an invalid count has no such point. */
+  /** The totals from which the next run subtracts; an invalid count provides none. */
   #counted(known: SessionTotals): SessionTotals {
     const totals = this.#totals;
     return totals === null || Object.values(totals).some(Number.isNaN) ? known : totals;
@@ -141,19 +141,19 @@ class ReaderB implements CliReader {
     return failureOfEnd('the CLI', end);
   }
 
-  /** The CLI counts over the whole thread: this run's is what came on top. */
+  /** The CLI reports totals for the whole thread; this run's usage is the difference. */
   #usage(known: SessionTotals): AdapterEvent[] {
     const model = this.#call.model ?? 'unknown';
     if (this.#totals === null) {
       if (!this.#worked) return [];
-      // Cut off before its count: the prompt and the answer by their lengths.
+      // Interrupted before its count: estimate from the lengths of prompt and answer.
       const input_tokens = Math.ceil(this.#call.prompt_length / 4);
       const output_tokens = Math.ceil(this.#outputLength / 4);
       return [{ kind: 'usage', model, input_tokens, output_tokens, cached_tokens: 0, usage_missing: true }];
     }
     const since = (field: keyof SessionTotals) => {
       const total = this.#totals?.[field] ?? 0;
-      // A thread that counts afresh has less than was known.
+      // A total below the known one means that the thread has restarted its count.
       return total >= known[field] ? total - known[field] : total;
     };
     return [

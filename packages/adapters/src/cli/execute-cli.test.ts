@@ -13,7 +13,7 @@ import {
   markedProcesses,
 } from '../index.ts';
 
-// Both stand-ins are real programs; whatever a test leaves of them ends here.
+// Both stand-ins are real programs; whatever a test leaves running is ended here.
 let folder: string;
 let started: string[] = [];
 

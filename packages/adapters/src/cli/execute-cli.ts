@@ -8,16 +8,15 @@ import { TimeLimit } from '../process/time-limit.ts';
 import type { AdapterEvent, AdapterTask, ProgramSpec } from '../task.ts';
 import type { CliCall, CliDialect, CliPermissions, CliReader } from './cli-dialect.ts';
 
-/** Below the homes of all agents a name that no CLI uses. */
+/** A name in the agents' homes that no CLI uses. */
 const TEMP_FOLDER = '.service-tmp';
 const RETRIES = 4;
-/** What a transcript tells of one run beside the agent's own words; a program that never ends could fill the disk. */
+/** Maximum number of transcript entries per run besides the agent's text; a program that never ends could fill the disk. */
 const MOST_NOTES = 5000;
 
 /**
- * One run of a CLI in the agent's home: what it says and does as it comes, then its usage and its session. A session
- * that the CLI does not know any more is forgotten, and the run begins afresh. Throws AdapterError; no process is left
- * behind, however it ends.
+ * Runs a CLI once in the agent's home: streams its output, then its usage and session. If the CLI no longer knows the session,
+ * the session is forgotten and the run starts over. Throws AdapterError; no process is left behind, however the run ends.
  */
 export async function* executeCli(
   dialect: CliDialect,
@@ -45,7 +44,7 @@ export async function* executeCli(
       };
       const reader = dialect.reader(call);
       const command = [...program.command, ...dialect.arguments(call)];
-      // Whatever the CLI makes of its switches, who may only read finds nothing to write to.
+      // Whatever the CLI makes of its switches, a read-only agent finds nothing writable.
       const called = programCall({ ...program, read_only: call.permissions === 'read' }, command, prompt);
       const end = yield* readProgram(called, reader, limit);
       const outcome = reader.finish(end);
@@ -83,7 +82,7 @@ async function* readProgram(
       if (next.done === true) return next.value;
       if (next.value === undefined) yield { kind: 'log', message: 'a line that was too long was left out' };
       const line = next.value === undefined ? undefined : jsonObject(next.value);
-      // What is no JSON object is a warning of a launcher or a shell.
+      // Anything that is not a JSON object is a warning from a launcher or shell.
       if (line === undefined) continue;
       for (const event of reader.read(line)) {
         const isNote = event.kind === 'log' || event.kind === 'tool';
@@ -93,14 +92,14 @@ async function* readProgram(
       }
     }
   } finally {
-    // Left early by the caller: the program ends before the iteration does.
+    // If the caller leaves early, the program ends before the iteration does.
     await lines.return({ code: null, signal: null, stderr: '' });
   }
 }
 
 /**
- * In a container the CLI asks for nothing, unless its agent is told otherwise. Within walls it runs commands; without any,
- * only an admin's word lets it.
+ * In a container the CLI never asks for permission, unless its agent is configured otherwise. In the sandbox it may run
+ * commands; outside of one, only if an admin allowed it.
  */
 export function permissionsOf(config: unknown, { container, sandbox }: ProgramSpec): CliPermissions {
   const told = (key: string): unknown =>
@@ -114,9 +113,9 @@ export function permissionsOf(config: unknown, { container, sandbox }: ProgramSp
   return profile ?? 'commands';
 }
 
-/** Begins with a word: what begins with a slash would be a command of the CLI's own. */
+/** Never starts with a slash, which the CLI would take for one of its own commands. */
 function promptText({ system_prompt, messages }: AdapterTask, resumed: boolean): string {
-  // The session has heard the rest.
+  // The session already contains the rest.
   if (resumed && messages.length > 1) return `Answers to your verbs\n\n${messages.at(-1)?.content ?? ''}`;
   const said = messages.map(({ content }) => content).join('\n\n');
   return system_prompt.trim() === ''

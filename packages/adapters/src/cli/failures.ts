@@ -4,7 +4,7 @@ import { cut } from './fields.ts';
 
 const LONGEST = 2000;
 
-/** By the HTTP status that the CLI met, where it tells one, else by its words. */
+/** Classified by the HTTP status that the CLI reports, or else by its wording. */
 export function failureOf(message: string, status: number | null): AdapterError {
   return new AdapterError(
     categoryOf(message, status),
@@ -22,12 +22,12 @@ function categoryOf(message: string, status: number | null): AdapterErrorCategor
   return 'permanent';
 }
 
-/** What it was ended for, if it was. Where the output says nothing about why: the end of what stood on standard error, else the code or signal. */
+/** Why the program was ended, if it was. Otherwise the end of its stderr, or its exit code or signal. */
 export function failureOfEnd(name: string, { code, signal, stderr, too_much }: ProgramEnd): AdapterError {
   if (too_much !== undefined) return new AdapterError('permanent', `${name} was ended: ${too_much}`);
   const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
   const said = stderr.trim();
-  // What a program says last is why it ended: the beginning goes.
+  // The reason is usually in the last words, so the beginning is cut.
   const kept = said.length <= LONGEST ? said : `…${said.slice(-LONGEST)}`;
   const message = `${name} ended with ${how}${said === '' ? '' : `: ${kept}`}`;
   return new AdapterError(categoryOf(message, null), message);

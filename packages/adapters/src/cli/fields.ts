@@ -1,18 +1,18 @@
 import { isObject } from '../process/lines.ts';
 
-// The CLIs' formats change between releases: what is not as expected counts as absent.
+// The CLIs' formats change between releases: a field of an unexpected type counts as missing.
 
 export function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** NaN for what is there and no count: whoever takes it (`cleanEvents`) does not believe the sum either. */
+/** NaN for a value that is not a valid count, so that `cleanEvents` does not trust the sum either. */
 export function count(value: unknown): number {
   if (value === undefined || value === null) return 0;
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : Number.NaN;
 }
 
-/** In USD; undefined where none is told. */
+/** In USD; undefined if not reported. */
 export function cost(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
@@ -27,7 +27,7 @@ export function objects(value: unknown): Record<string, unknown>[] {
 
 const SHOWN = 4000;
 
-/** For the transcript: long texts are cut, also within. */
+/** For the transcript: long texts are cut, nested ones too. */
 export function shown(value: unknown): unknown {
   if (typeof value === 'string') return cut(value, SHOWN);
   const json = JSON.stringify(value) ?? 'null';

@@ -10,7 +10,7 @@ interface Invocation {
   body: string;
 }
 
-// Stands in for the cloud's endpoint; signatures are not its business, but that there is one is.
+// Stands in for the cloud's endpoint; it does not verify signatures, only that there is one.
 let server: Server;
 let endpoint: string;
 let invocations: Invocation[] = [];

@@ -11,8 +11,8 @@ import type { AdapterEvent, AdapterTask } from '../task.ts';
 const validate = createValidator(LambdaConfig, 'adapter_config');
 
 /**
- * Invokes the function with the task payload as its event and takes what it returns as the worker result body. Never
- * tried again: the function may have done its work. Throws AdapterError.
+ * Invokes the function with the task payload as its event, and treats the response as the worker result body. Never retried,
+ * since the function may have done its work. Throws AdapterError.
  */
 export async function* executeLambda(
   task: AdapterTask,
@@ -22,7 +22,7 @@ export async function* executeLambda(
   yield* resultEvents(answer, task.model);
 }
 
-/** Whether the function is there and may be invoked; it is not. Throws AdapterError. */
+/** Checks that the function exists and may be invoked, without invoking it. Throws AdapterError. */
 export async function probeLambda(task: AdapterTask, signal: AbortSignal): Promise<void> {
   await invoke(task, signal, 'DryRun');
 }
@@ -78,7 +78,7 @@ function refused(status: number, answer: string): AdapterError {
   return failureOf(`the function could not be invoked: ${message}`, status);
 }
 
-/** The function ran and failed: what it says of it, no stack. */
+/** The function ran and failed: its own error message, without a stack trace. */
 function failed(answer: string): AdapterError {
   const message = text(object(jsonObject(answer)).errorMessage) || 'no message';
   return new AdapterError('permanent', `the function failed: ${message.slice(0, 2000).toWellFormed()}`);

@@ -28,7 +28,7 @@ const program: ProgramSpec = {
   container,
 };
 
-/** An engine that notes how it is called, and what stands in the environment file. */
+/** An engine that records its calls and the content of the environment file. */
 async function standIn(after = '') {
   const folder = await mkdtemp(path.join(tmpdir(), 'engine-'));
   const cli = path.join(folder, 'engine');
@@ -70,7 +70,7 @@ async function run(engine: Awaited<ReturnType<typeof standIn>>, changes: Partial
   for await (const line of runProgram(call, new AbortController().signal)) lines.push(line);
   return { lines, call };
 }
-/** Of this file's runs: others may be at work on the machine. */
+/** Only of this file's runs: other tests may be running on the machine. */
 const leftFiles = async () =>
   (await readdir(tmpdir())).filter((name) => runs.some((id) => name.startsWith(`service-run-${id}-`)));
 
@@ -105,7 +105,7 @@ describe('a container', () => {
     ]);
     expect(start!.slice(0, 3)).toEqual(['start', '--attach', '--interactive']);
     expect([kill![0], remove![0]]).toEqual(['kill', 'rm']);
-    // Its variables by their names: no value stands among the arguments.
+    // Its variables are passed by name: no value appears among the arguments.
     expect(create).toContain('--env=SERVICE_API_KEY');
     expect(create).not.toContain('--env=PATH');
     expect([...create!, ...start!].join(' ')).not.toContain('the-key');
@@ -116,7 +116,7 @@ describe('a container', () => {
     const engine = await standIn();
     let exchanged = false;
     const checkHome = async () => {
-      // Asked when the container is there, not before.
+      // Checked once the container exists, not before.
       expect((await engine.calls())[0]![0]).toBe('create');
       exchanged = true;
       throw new Error('exchanged');

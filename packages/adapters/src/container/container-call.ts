@@ -9,24 +9,24 @@ import { openWayOut, type WayOut, wayOutName } from './way-out.ts';
 interface ContainerRun {
   program: ProgramSpec;
   container: ContainerSpec;
-  /** Program and arguments within; empty: the image's own. */
+  /** Program and arguments inside the container; empty: the image's own. */
   command: readonly string[];
   run_id: string;
   stdin: string;
-  /** Of the agent's own, beside the program's. */
+  /** The agent's own variables, in addition to the program's. */
   env?: Record<string, string>;
 }
 
 const HOME = '/home/agent';
 const WORKSPACE = '/workspace';
-/** Names the run's container to the engine, for the sweep of what a dead scheduler left. */
+/** Labels the run's container, so that a sweep finds what a dead scheduler left behind. */
 const RUN_LABEL = 'service.run_id';
 
 /**
- * The engine's call for one run: nothing of the machine but the agent's home, limits, no rights, and no network unless the
- * operator names one. The working folder lies in the home: a mount of its own would follow links that an earlier run has
- * laid there. The container is made first and started when the home has been looked at again: the engine knows it by its
- * path. Names of the service's variables stand among the arguments, their values only in the environment.
+ * The engine call for one run: the container sees nothing of the machine but the agent's home, has limits and no privileges,
+ * and no network unless the operator names one. The working folder is inside the home: a separate mount would follow links
+ * planted there by an earlier run. The container is created first and started after the home has been checked again, since the
+ * engine mounts it by path. Variables are passed by name as arguments, their values only in the environment.
  */
 export function containerCall(run: ContainerRun): ProgramCall {
   const { program, container, run_id } = run;
@@ -81,7 +81,7 @@ function creation({ program, container, run_id }: ContainerRun, variables: reado
   ];
 }
 
-/** Its parent is nobody's but the service's, so that no link can lie in its place. */
+/** Its parent belongs to the service alone, so no link can be put in its place. */
 function workspaceMounts({ workspace, home, cwd, read_only }: ProgramSpec): string[] {
   if (workspace === undefined) return [`--workdir=${join(HOME, relative(home, cwd))}`];
   return [
@@ -91,7 +91,7 @@ function workspaceMounts({ workspace, home, cwd, read_only }: ProgramSpec): stri
   ];
 }
 
-/** A colon would end the path and begin another one. */
+/** A colon would end the path and start another one. */
 function mountable(folder: string): string {
   if (folder.includes(':'))
     throw new AdapterError('config', 'the path of the home or workspace has a colon: it cannot be mounted');
@@ -115,13 +115,13 @@ export function containerName(run_id: string): string {
   return `service-run-${run_id}`;
 }
 
-/** What a run left: its container, and the one that leads it out. Never rejects. */
+/** Removes a run's containers: its own, and the one that provides its way out. Never rejects. */
 export async function removeRunContainers(container: Engine, run_id: string): Promise<void> {
   await removeContainer(container, containerName(run_id));
   await removeContainer(container, wayOutName(run_id));
 }
 
-/** What the label says of each container that has it, by default its run's id; empty where there is no engine. */
+/** Label values of all containers with that label, by default run ids; empty if there is no engine. */
 export async function labelledContainers(container: Engine, label = RUN_LABEL): Promise<string[]> {
   const format = `{{index .Labels "${label}"}}`;
   const said = await engine(container, ['ps', '--all', `--filter=label=${label}`, `--format=${format}`]);

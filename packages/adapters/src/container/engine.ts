@@ -11,13 +11,13 @@ export type Engine = Pick<ContainerSpec, 'cli' | 'cli_env'>;
 const REMOVE_TIMEOUT_MS = 10_000;
 const STDERR_KEPT = 8192;
 
-/** Kills it where it still is; that it is gone already is the common case. Never rejects. */
+/** Kills and removes the container if it still exists, which is rare. Never rejects. */
 export async function removeContainer(container: Engine, name: string): Promise<void> {
   await engine(container, ['kill', name]);
   await engine(container, ['rm', '--force', name]);
 }
 
-/** The engine's answer; empty where it fails or does not answer in time. */
+/** The engine's output; empty if it fails or does not respond in time. */
 export async function engine({ cli, cli_env: env }: Engine, args: readonly string[]): Promise<string> {
   const [program = '', ...own] = cli;
   try {
@@ -37,7 +37,7 @@ export async function engine({ cli, cli_env: env }: Engine, args: readonly strin
   }
 }
 
-/** @param env for values that its arguments name. Throws AdapterError with what the engine says, or the signal's reason. */
+/** @param env values of variables named in the arguments. Throws AdapterError with the engine's message, or the abort reason. */
 export async function runEngine(
   { cli: [program = '', ...own] }: Pick<Engine, 'cli'>,
   args: readonly string[],

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { makeRunFolder } from '../process/run-folder.ts';
 
 /**
- * Has the engine read values that are the agent's own and may be secrets: they never stand among arguments. The file is
- * there for that long and no longer.
+ * Passes the agent's own values, which may be secrets, to the engine: they never appear among arguments. The file exists only
+ * while `use` runs.
  */
 export async function withEnvironmentFile<T>(
   run_id: string,

@@ -8,14 +8,14 @@ import type { AdapterEvent, AdapterTask } from '../task.ts';
 import { containerCall } from './container-call.ts';
 
 const validate = createValidator(DockerConfig, 'adapter_config');
-/** In characters, of what a container may write. */
+/** Maximum output of a container, in characters. */
 const MAX_OUTPUT = 8 * 1024 * 1024;
 const LOG_LINES = 1000;
 const LOG_LENGTH = 2000;
 
 /**
- * A container per run: the task payload comes by its standard input, the worker result body goes out by its standard
- * output, as a whole or as its last line; other lines become log entries. Throws AdapterError.
+ * One container per run: it receives the task payload on stdin and writes the worker result body to stdout, as the whole
+ * output or as its last line; other lines become log entries. Throws AdapterError.
  */
 export async function* executeDocker(
   task: AdapterTask,

@@ -1,6 +1,6 @@
 /**
- * The way out of a container: it has no network but the loopback of a second container, in which a forwarder of ours leads to
- * the proxy's socket. So there is nothing beside the proxy to be reached: no bridge, no other container, no port of the machine.
+ * A container's way out: its only network is the loopback of a second container, in which our forwarder leads to the proxy's
+ * socket. Nothing but the proxy can be reached: no bridge, no other container, no port of the machine.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
@@ -20,12 +20,12 @@ interface WayOutSettings {
   reach: Reach;
   loopback: EgressPlace | null;
   run_id: string;
-  /** Names the container to the sweep. */
+  /** Labels the container for the sweep. */
   label: string;
 }
 
 export interface WayOut {
-  /** For the container that has it. */
+  /** Network option for the container that uses it. */
   network: string;
   env: Record<string, string>;
   close(): Promise<void>;
@@ -38,7 +38,7 @@ const START_MS = 30_000;
 
 export const wayOutName = (run_id: string): string => `service-way-${run_id}`;
 
-/** Throws AdapterError `config` where the engine does not let it. */
+/** Throws AdapterError `config` if the engine refuses. */
 export async function openWayOut(
   { container, reach, loopback, run_id, label }: WayOutSettings,
   signal: AbortSignal,
@@ -55,7 +55,7 @@ export async function openWayOut(
   };
   try {
     const image = await forwarderImage(container, signal);
-    // For whoever the engine makes of the scheduler's user; nobody else gets past the folder around it.
+    // For whatever user the engine maps the scheduler to; the enclosing folder keeps everyone else out.
     const shared = join(folder, 'way');
     await mkdir(shared);
     proxy = await startEgressProxy(join(shared, 'egress'), reach);
@@ -100,7 +100,7 @@ export async function openWayOut(
   }
 }
 
-/** Its end is that of its container. */
+/** It ends when its container does. */
 function startAttached({ cli: [program = '', ...args], cli_env: env }: Engine, name: string): ChildProcess {
   return spawn(program, [...args, 'start', '--attach', name], {
     env,
@@ -109,7 +109,7 @@ function startAttached({ cli: [program = '', ...args], cli_env: env }: Engine, n
   });
 }
 
-/** Waits until the forwarder listens. Throws AdapterError `config` where it does not come to that. */
+/** Waits until the forwarder is listening. Throws AdapterError `config` if it never is. */
 async function isReady(child: ChildProcess, signal: AbortSignal): Promise<void> {
   let said = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-2000)));
@@ -125,7 +125,7 @@ async function isReady(child: ChildProcess, signal: AbortSignal): Promise<void> 
   throw new AdapterError('config', `the container has no way out: ${why}`);
 }
 
-/** Of the Node.js that runs this, made once per engine: nothing has to be fetched or configured. */
+/** Built from the running Node.js, once per engine: nothing needs to be downloaded or configured. */
 async function forwarderImage(container: ContainerSpec, signal: AbortSignal): Promise<string> {
   const parts = [process.execPath, ...(await librariesOf(process.execPath))];
   const script = await readFile(FORWARDER, 'utf8');
@@ -133,7 +133,7 @@ async function forwarderImage(container: ContainerSpec, signal: AbortSignal): Pr
   const image = `localhost/service-way-out:${tag}`;
   const found = await engine(container, ['image', 'inspect', '--format={{.Id}}', image]);
   if (found.trim() !== '') return image;
-  // Links are followed: a library is its file under the name by which it is asked for.
+  // Links are resolved: a library is stored under the name by which it is loaded.
   const relative = parts.map((path) => path.replace(/^\/+/, ''));
   const archive = spawn(
     'tar',
@@ -162,7 +162,7 @@ async function forwarderImage(container: ContainerSpec, signal: AbortSignal): Pr
   return image;
 }
 
-/** That a program is linked with, the loader too. */
+/** Libraries a program is linked with, including the loader. */
 async function librariesOf(program: string): Promise<string[]> {
   const listed = await engine({ cli: ['ldd'], cli_env: { PATH: '/usr/bin:/bin' } }, [program]);
   return [...new Set(listed.match(/(?<=\s)\/\S+/g) ?? [])];

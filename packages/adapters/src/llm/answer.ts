@@ -9,28 +9,28 @@ import { lengthOf } from './prompt.ts';
 
 export interface Question {
   model: LanguageModel;
-  /** What it is called by. */
+  /** Used for all requests of the call. */
   fetch: typeof fetch;
-  /** The name under which usage is booked. */
+  /** The model name recorded with the usage. */
   model_name: string;
   prompt: Prompt;
   max_output_tokens: number;
 }
 
-/** In characters, on the average of a whole answer: no model is cut off here that keeps to what it was told. */
+/** Average over a whole answer, in characters: no model that respects its limit is cut off here. */
 const LONGEST_TOKEN = 8;
 
-/** What is known of a call when it fails. */
+/** State of a call, needed if it fails. */
 export interface Progress {
-  /** The model has begun to answer, be it with hidden reasoning: from here on nothing is tried again. */
+  /** The model has begun to answer, even if only with hidden reasoning: nothing is retried from here on. */
   started: boolean;
-  /** In characters, hidden reasoning included as far as it is sent. */
+  /** In characters, including hidden reasoning as far as it is sent. */
   output_length: number;
 }
 
 async function library() {
   const sdk = await import('ai');
-  // It would print warnings to the console; ours go into the transcript.
+  // It would print warnings to the console; ours go to the transcript.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
   return sdk;
 }
@@ -38,7 +38,7 @@ async function library() {
 function optionsOf({ model, prompt, max_output_tokens: maxOutputTokens }: Question, watch: CallWatch) {
   const { instructions } = prompt;
   const messages = prompt.messages.map(sentMessage);
-  // Retrying is ours: see retry.ts.
+  // Retrying is up to us: see retry.ts.
   return { model, instructions, messages, maxOutputTokens, maxRetries: 0, abortSignal: watch.signal };
 }
 
@@ -71,7 +71,7 @@ interface Ending {
 
 function* endingEvents(ending: Ending, question: Question, progress: Progress): Iterable<AdapterEvent> {
   const { model_name: model, prompt } = question;
-  // Whatever it maps to: a provider that named no reason for the end has not ended.
+  // Checked before mapping: a response without a finish reason was cut off.
   if (ending.rawFinishReason === undefined) throw brokenOff();
   if (ending.finishReason === 'length')
     yield { kind: 'log', message: 'the answer was cut off at max_output_tokens' };
@@ -81,20 +81,20 @@ function* endingEvents(ending: Ending, question: Question, progress: Progress): 
   yield usage ?? estimatedUsage(model, lengthOf(prompt), progress.output_length);
 }
 
-/** As if it had ended at max_output_tokens by itself: more of it would cost what nobody has reserved. */
+/** As if it had ended at max_output_tokens on its own: more would cost money that no one has reserved. */
 function* cutOff({ model_name, prompt }: Question, { output_length }: Progress): Iterable<AdapterEvent> {
   yield { kind: 'log', message: 'the endpoint does not keep to max_output_tokens: the answer was cut off' };
   yield estimatedUsage(model_name, lengthOf(prompt), output_length);
 }
 
-/** The answer piece by piece as it comes, then its usage. */
+/** The answer as it streams in, then its usage. */
 export async function* streamedAnswer(
   question: Question,
   watch: CallWatch,
   progress: Progress,
 ): AsyncGenerator<AdapterEvent, void> {
   const { experimental_streamTextLowMemory: streamText } = await library();
-  // Errors come as parts of the stream; the default handler would print them.
+  // Errors arrive as parts of the stream; the default handler would print them.
   const options = { ...optionsOf(question, watch), onError: () => undefined };
   const { stream } = callingBy(question.fetch, () => streamText(options));
   const reader = stream.getReader();

@@ -8,8 +8,8 @@ function milliseconds(seconds: number): number {
 }
 
 /**
- * What may end a call from outside: the caller's signal, silence, the total time. Its own signal goes into every
- * request of the call, so that each of them closes the socket at once; the reason is the error to throw.
+ * Everything that may end a call from outside: the caller's signal, silence, the total time. Its own signal is passed to every
+ * request of the call, so that sockets are closed immediately; its reason is the error to throw.
  */
 export class CallWatch {
   readonly #controller = new AbortController();
@@ -42,8 +42,8 @@ export class CallWatch {
   }
 
   /**
-   * Waits for bytes of the provider. The idle clock runs only here: a slow reader of the answer, who keeps the next
-   * bytes from being fetched, is not a silent provider.
+   * Waits for bytes from the provider. The idle timer runs only here: a slow consumer of the answer, which delays reading, does
+   * not make the provider silent.
    */
   async bytes<T>(promise: Promise<T>): Promise<T> {
     this.#waiting = true;
@@ -55,7 +55,7 @@ export class CallWatch {
     }
   }
 
-  /** The promise, or the reason of the end when that comes first: nothing that hangs holds up a cancel. */
+  /** The promise, or the reason for ending if that comes first: nothing that hangs can delay a cancel. */
   unlessOver<T>(promise: Promise<T>): Promise<T> {
     const { signal } = this;
     return new Promise<T>((resolve, reject) => {

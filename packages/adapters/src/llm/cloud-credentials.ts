@@ -2,7 +2,7 @@ import { type CloudCredentials, parseCloudCredentials } from '@acp/contract';
 import { ServiceError } from '@acp/kernel';
 import { AdapterError } from '../adapter-error.ts';
 
-/** The credentials blob of a cloud provider, checked again. Throws AdapterError `config`. */
+/** Parses a cloud provider's credentials, which may be outdated or invalid by now. Throws AdapterError `config`. */
 export function readCloudCredentials(blob: string | null): CloudCredentials {
   try {
     return parseCloudCredentials(blob);
@@ -19,7 +19,7 @@ interface SigningKeys {
 
 let chain: Promise<() => Promise<SigningKeys>> | undefined;
 
-// One provider for the process: it keeps temporary keys until they expire.
+// One per process: it caches temporary keys until they expire.
 export async function defaultSigningKeys(): Promise<SigningKeys> {
   chain ??= import('@aws-sdk/credential-provider-node').then(({ defaultProvider }) => defaultProvider());
   const provide = await chain;
@@ -33,7 +33,7 @@ export async function defaultSigningKeys(): Promise<SigningKeys> {
   }
 }
 
-/** The keys to sign with: the blob's, else those of the platform's default chain. */
+/** The keys used for signing: those in the credentials, or the platform's default chain. */
 export async function signingKeys(credentials: CloudCredentials): Promise<SigningKeys> {
   const { access_key_id: id, secret_access_key: secret, session_token: token } = credentials;
   if (id === undefined || secret === undefined) return defaultSigningKeys();

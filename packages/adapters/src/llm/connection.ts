@@ -4,10 +4,10 @@ import { AdapterError } from '../adapter-error.ts';
 import type { ProviderSpec } from '../task.ts';
 import { readCloudCredentials } from './cloud-credentials.ts';
 
-/** A provider, checked: what every request of a call starts from. */
+/** A validated provider: the basis for every request of a call. */
 export interface Connection {
   family: ProviderFamily;
-  /** Without a slash at the end and without a query. */
+  /** Without a trailing slash and without a query. */
   base_url: string;
   query: Record<string, string>;
   api_key: string;
@@ -18,7 +18,7 @@ export interface Connection {
 }
 
 function defaultBaseUrl(family: ProviderFamily, credentials: CloudCredentials | null): string {
-  // Always given to the model library, which would else look into the environment, for keys and for base URLs alike.
+  // Always passed explicitly; otherwise the model library would read keys and base URLs from the environment.
   const own = vendorBaseUrls[family];
   if (own !== null) return own;
   if (family === 'family_compat') throw new AdapterError('config', 'the provider needs a base URL');
@@ -29,7 +29,7 @@ function parseBaseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new AdapterError('config', 'the base URL is no http(s) URL');
-  // fetch refuses such URLs, and its message would show the password.
+  // fetch rejects such URLs, and its error message would reveal the password.
   if (url.username !== '' || url.password !== '')
     throw new AdapterError('config', 'the base URL must not hold a password');
   return url;
@@ -77,7 +77,7 @@ export function connectionTo(provider: ProviderSpec): Connection {
 
 const longestMessage = 500;
 
-/** The error as it may be shown and stored: scrubbed first, so that clipping leaves no half of a secret. */
+/** The error in a form that may be shown and stored: scrubbed before clipping, so that no half of a secret remains. */
 export function presentable(failure: AdapterError, scrubber: Scrubber): AdapterError {
   const clean = scrubber.scrub(failure.message);
   const message = clean.length > longestMessage ? `${clean.slice(0, longestMessage)}…` : clean;

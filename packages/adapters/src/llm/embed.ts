@@ -7,20 +7,20 @@ import { failureOfThrown } from './failure.ts';
 import { watchedFetch } from './watched-fetch.ts';
 
 export interface Embedded {
-  /** One for each text, in their order, of length 1 and all of the same number of dimensions. */
+  /** One per text, in order, normalised to length 1 and all of the same dimension. */
   vectors: Float32Array[];
-  /** As the provider counts; estimated where it does not say. */
+  /** As reported by the provider, otherwise estimated. */
   tokens: number;
 }
 
 const timeouts = { idle_sec: 30, total_sec: 60 };
-/** The bound of every index that might hold them. */
+/** The limit of every index that might store them. */
 const MOST_DIMENSIONS = 4000;
 const CHARACTERS_PER_TOKEN = 4;
 
 /**
- * Embeddings of some texts, in one call; about a hundred is what providers like. It is not tried again here: whoever
- * asks waits or goes on without. @throws AdapterError
+ * Embeds several texts in one call; providers prefer about a hundred. Not retried here: the caller waits or does without.
+ * @throws AdapterError
  */
 export async function embedTexts(
   provider: ProviderSpec,
@@ -73,7 +73,7 @@ async function loadEmbeddingModel(
   throw new AdapterError('config', 'providers of this family compute no embeddings');
 }
 
-/** What a provider says is not trusted: it is stored, and counted with. */
+/** The provider's response is validated, as it is stored and computed with. */
 function vectorsOf(embeddings: readonly (readonly number[])[], expected: number): Float32Array[] {
   const dimensions = embeddings[0]?.length ?? 0;
   if (embeddings.length !== expected || dimensions === 0 || dimensions > MOST_DIMENSIONS)

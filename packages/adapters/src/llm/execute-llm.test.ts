@@ -20,7 +20,7 @@ afterEach(async () => {
   await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()));
 });
 
-/** A fake model that gives these replies in turn, the last one forever. */
+/** A fake model that gives these replies in turn, repeating the last one. */
 async function fakeModel(...replies: (FakeModelReply | string)[]): Promise<FakeModel> {
   const model = await startFakeModel({ script: ({ n }) => replies[Math.min(n, replies.length) - 1] ?? 'ok' });
   cleanups.push(() => model.close());
@@ -66,7 +66,7 @@ interface Outcome {
   failure: AdapterError | null;
 }
 
-/** Runs a task to its end; whatever it throws must be one of our errors and hold no key. */
+/** Runs a task to its end; any error must be one of ours and contain no key. */
 async function outcomeOf(task: AdapterTask, signal = new AbortController().signal): Promise<Outcome> {
   const events: AdapterEvent[] = [];
   let failure: AdapterError | null = null;
@@ -168,7 +168,7 @@ describe('an answer', () => {
     });
     server.on('connection', () => (connections += 1));
     for (let call = 0; call < 8; call += 1) expect((await outcomeOf(taskFor(url))).text).toBe('ok');
-    // A call that begins before the last one's socket is free again opens a second.
+    // A call that starts before the previous one's socket is free opens a second one.
     expect(connections).toBeLessThan(3);
   });
 
@@ -263,7 +263,7 @@ describe('a refusal by the provider', () => {
   });
 });
 
-/** Cancels a call once it is where the test wants it; it must end at once, as cancelled. */
+/** Cancels a call at a chosen point; it must end immediately, as cancelled. */
 async function cancelWhen(
   replies: FakeModelReply[],
   ready: (model: FakeModel) => boolean,
@@ -322,7 +322,7 @@ describe('a provider that is slow', () => {
       const model = await fakeModel({ stall, text: 'begun' });
       const { failure, events } = await outcomeOf(taskFor(model.url, impatient));
       expect(failure).toMatchObject({ category: 'timeout', message: 'the provider was silent for 0.25 s' });
-      // What was answered is paid for, though the provider never said how much it was.
+      // The part already answered costs money, even though the provider never reported how much.
       const usage = { kind: 'usage', output_tokens: 2, usage_missing: true };
       expect(events.slice(1)).toMatchObject(stall === 'end' ? [usage] : []);
       expect(model.count()).toBe(1);

@@ -31,9 +31,10 @@ async function* attempt(
 }
 
 /**
- * One turn of a model: its output as it comes, then its usage. Transient failures are tried again, at most twice and
- * only until the model has begun to answer; a call with images that is refused, once more in words. A call that fails later first yields its estimated usage, for it costs.
- * Throws AdapterError. Leaving the iteration, like the signal, closes the connection at once.
+ * One turn of a model: its output as it streams in, then its usage. Transient failures are retried at most twice, and only
+ * until the model has begun to answer; a rejected call with images is retried once with descriptions instead. A call that
+ * fails later first yields its estimated usage, since it costs money.
+ * Throws AdapterError. Leaving the iteration closes the connection immediately, as does the signal.
  */
 export async function* executeLlm(
   asked: AdapterTask,
@@ -52,7 +53,7 @@ export async function* executeLlm(
         yield* attempt(task, connection, watch, progress);
         return;
       } catch (thrown) {
-        // Once the watch has ended the call, whatever else was thrown is a consequence of that.
+        // Once the watch has ended the call, any other error is a consequence of that.
         const reason: unknown = watch.signal.aborted ? watch.signal.reason : thrown;
         const failure = presentable(failureOfThrown(reason), connection.scrubber);
         if (progress.started)
@@ -73,7 +74,7 @@ export async function* executeLlm(
   }
 }
 
-/** Few endpoints say why: a refusal of the request as such may be meant for its images. */
+/** Few endpoints give a reason: rejecting the request may mean rejecting its images. */
 function refusesImages({ category, status = 0, message }: AdapterError, { messages }: AdapterTask): boolean {
   if (countImages(messages) === 0) return false;
   const refused = category === 'permanent' && [400, 413, 415, 422].includes(status);

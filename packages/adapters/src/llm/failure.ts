@@ -1,4 +1,4 @@
-// From what a provider, the network or the model library reported to the one error taxonomy.
+// Maps reports from providers, the network and the model library to our error categories.
 
 import { EgressError } from '@acp/kernel';
 import { AdapterError, type AdapterErrorCategory } from '../adapter-error.ts';
@@ -7,16 +7,16 @@ import { longestWaitSec, retryAfterSec } from './retry.ts';
 export interface Report {
   status: number | undefined;
   message: string;
-  /** Codes and types, as far as the provider gives any, in one text. */
+  /** All codes and types that the provider gives, in one text. */
   code: string;
-  /** Counts where there is no status. */
+  /** Used if there is no status. */
   retryable?: boolean;
   headers?: Pick<Headers, 'get'>;
 }
 
 const usedUp =
   /insufficient[_ ]quota|quota|billing|credit balance|insufficient (?:balance|credit|funds)|usage limit|spend(?:ing)? limit|per day/i;
-// A 400 talks of many things: only what can't be meant otherwise.
+// A 400 has many meanings, so only unmistakable phrases count.
 const surelyUsedUp = /insufficient[_ ]quota|servicequotaexceeded|credit balance|billing/i;
 
 function categoryOf({ status = 0, message, code, retryable }: Report): AdapterErrorCategory {
@@ -31,12 +31,12 @@ function categoryOf({ status = 0, message, code, retryable }: Report): AdapterEr
   return status === 0 && retryable === true ? 'transient' : 'permanent';
 }
 
-/** The error for an answer of the provider, be it an HTTP status or an error within a stream. */
+/** The error for a provider's response: an HTTP status, or an error within a stream. */
 export function failureOf(report: Report): AdapterError {
   const { status, headers } = report;
   const wait = headers === undefined ? undefined : retryAfterSec(headers);
   let category = categoryOf(report);
-  // A limit that lasts longer than a call may wait is a quota with a reset.
+  // A rate limit that lasts longer than a call may wait is a quota with a reset time.
   if (status === 429 && wait !== undefined && wait > longestWaitSec) category = 'quota';
   const message = `${status === undefined ? 'the provider failed' : `the provider answered ${status}`}${
     report.message === '' ? '' : `: ${report.message}`
@@ -46,7 +46,7 @@ export function failureOf(report: Report): AdapterError {
   return new AdapterError(category, message, { status, retry_after_sec: wait, reset_at: reset });
 }
 
-/** What an error body says, whichever of the usual shapes it has. */
+/** The content of an error body in any of the usual shapes. */
 export function readErrorBody(text: string): { message: string; code: string } | null {
   let body: unknown;
   try {
@@ -78,7 +78,7 @@ function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? { ...value } : {};
 }
 
-/** System and undici codes of connections that fail now and may not the next time. */
+/** System and undici codes of connection failures that may not recur. */
 const passingCodes = new Set(
   (
     'ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ETIMEDOUT EAI_AGAIN ENETUNREACH ENETDOWN EHOSTUNREACH ' +
@@ -91,11 +91,11 @@ const garbage = new Set(['AI_JSONParseError', 'AI_TypeValidationError', 'AI_Inva
 export const brokenOff = (): AdapterError =>
   new AdapterError('transient', 'the answer broke off before its end');
 
-/** The error for whatever was thrown: by fetch, by the body of an answer, by the model library. */
+/** The error for anything thrown by fetch, a response body or the model library. */
 export function failureOfThrown(thrown: unknown): AdapterError {
   let last = '';
   let error = thrown;
-  // Looked at by their fields: some are made in another realm, where `instanceof Error` is false.
+  // Inspected by fields: some errors come from another realm, where `instanceof Error` is false.
   for (let depth = 0; typeof error === 'object' && error !== null && depth < 8; depth += 1) {
     const fields = { ...error, name: textAt(error, 'name'), message: textAt(error, 'message') };
     const known = failureOfOne(error, fields);
@@ -131,7 +131,7 @@ function failureOfOne(error: object, fields: ThrownFields): AdapterError | null 
     return new AdapterError('config', `the certificate of the base URL is not accepted: ${code}`);
   }
   if (fields.name === 'AI_StreamProviderError') return failureInStream(fields, fields);
-  // An error event before the first output; a failed request does not come here, and others have a cause.
+  // An error event before any output; failed requests don't get here, and other errors have a cause.
   if (fields.name === 'AI_APICallError' && Reflect.get(error, 'cause') === undefined) {
     return failureInStream(fields, fieldsOf(fields['data']));
   }

@@ -25,7 +25,7 @@ interface Seen {
   body: string;
 }
 
-/** A vendor's endpoint: answers every request alike and keeps what it saw. */
+/** A vendor's endpoint that gives every request the same response and records requests. */
 async function vendor(type: string, answer: string, status = 200): Promise<{ url: string; seen: Seen[] }> {
   const seen: Seen[] = [];
   async function keep(request: IncomingMessage): Promise<void> {
@@ -133,7 +133,7 @@ describe('family_chat_b', () => {
   });
 });
 
-/** A streamed piece in the form of chat completions. */
+/** A streamed chunk in the format of chat completions. */
 const chunk = (delta: object, finish: string | null, usage?: object) => ({
   id: '1',
   created: 1,
@@ -162,7 +162,7 @@ describe('calls of one model at a time', () => {
         'm',
       );
     const [first, second] = endpoints as [(typeof endpoints)[0], (typeof endpoints)[0]];
-    // The first two are alike but for who sends them, the others differ in one thing each.
+    // The first two differ only in the sender, the others in one thing each.
     await Promise.all([call('a1', 'k1', first), call('a2', 'k1', first)]);
     await Promise.all([call('a3', 'k2', first), call('b', 'k1', first), call('a4', 'k1', second)]);
     const arrived = ({ seen }: (typeof endpoints)[0]) =>

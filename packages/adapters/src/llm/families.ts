@@ -1,5 +1,5 @@
-// One loader for each vendor family. Modules are imported when a family is first used: together they cost 0.25 s
-// of start and 55 MB, and a process that runs no agents should pay neither.
+// One loader per vendor family. Modules are imported when a family is first used: together they cost 0.25 s of startup and
+// 55 MB, which a process without agents should not pay.
 
 import type { LanguageModel } from 'ai';
 import { AdapterError } from '../adapter-error.ts';
@@ -20,7 +20,7 @@ function settings(
   return { baseURL, apiKey, headers, fetch };
 }
 
-// "Only the chat-vendor model family prefix of that cloud service is supported": with or without a region's profile.
+// "Only the chat-vendor model family prefix of that cloud service is supported": with or without a regional profile.
 const cloudModel = /^(?:[a-z]+(?:-[a-z]+)*\.)?anthropic\.[\w.:-]+$/;
 
 const loaders: Record<ProviderFamily, ModelLoader> = {
@@ -51,7 +51,7 @@ const loaders: Record<ProviderFamily, ModelLoader> = {
     if (credentials === null) throw new AdapterError('config', 'the provider has no cloud credentials');
     if (!cloudModel.test(model))
       throw new AdapterError('config', `model ${model} is not of the supported family: anthropic.…`);
-    // Here, not within the library, which would hide what kind of error it was.
+    // Done here because the library would hide the kind of error.
     const keys = await signingKeys(credentials);
     const { createAmazonBedrock } = await import('@ai-sdk/amazon-bedrock');
     return createAmazonBedrock({
@@ -59,7 +59,7 @@ const loaders: Record<ProviderFamily, ModelLoader> = {
       baseURL,
       headers,
       fetch,
-      // Empty, else a bearer token in the environment would win over the provider's keys.
+      // Empty; otherwise a bearer token in the environment would override the provider's keys.
       apiKey: '',
       credentialProvider: async () => keys,
     })(model);

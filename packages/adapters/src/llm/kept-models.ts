@@ -1,19 +1,19 @@
 /**
- * The library's models are kept: making one makes all the schemas that it checks answers by, which took longer than all else
- * that a scheduler does for a short call. What differs from call to call is the fetch alone, and that goes with the call.
+ * Caches the library's models: creating one builds all of its validation schemas, which took longer than everything else a
+ * scheduler does for a short call. Calls only differ in their fetch, which is passed along with the call.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { LanguageModel } from 'ai';
 import type { Connection } from './connection.ts';
 import { loadModel } from './families.ts';
 
-/** Some tens of kilobytes each. */
+/** A few dozen kilobytes each. */
 const MOST = 100;
 
 type Fetch = typeof globalThis.fetch;
 
 const fetches = new AsyncLocalStorage<Fetch>();
-/** Ordered by when they were last asked for. */
+/** Least recently used first. */
 const models = new Map<string, Promise<LanguageModel>>();
 
 const fetchOfCall: Fetch = async (input, init) => {
@@ -22,15 +22,15 @@ const fetchOfCall: Fetch = async (input, init) => {
   return own(input, init);
 };
 
-/** Calls a model: whatever it sends meanwhile goes out by `fetch`, which is of this call alone. */
+/** Calls a model: all of its requests use `fetch`, which belongs to this call alone. */
 export function callingBy<T>(fetch: Fetch, call: () => T): T {
   return fetches.run(fetch, call);
 }
 
-/** The model of that connection, to be called by `callingBy`. Another key, address or header makes another one. */
+/** The connection's model, for use within `callingBy`. Another key, address or header results in another model. */
 export async function modelOf(connection: Connection, model: string): Promise<LanguageModel> {
   const { family, base_url, query, api_key, headers, credentials } = connection;
-  // Their keys may be lent for a while only.
+  // Their keys may be temporary.
   if (credentials !== null) return loadModel(connection, model, fetchOfCall);
   const named = JSON.stringify([family, model, base_url, query, api_key, headers]);
   const kept = models.get(named) ?? loadModel(connection, model, fetchOfCall);

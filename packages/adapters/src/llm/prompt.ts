@@ -3,14 +3,14 @@ import type { AdapterTask, TaskImage } from '../task.ts';
 import { countImages } from './sight.ts';
 
 export interface Prompt {
-  /** The system prompt; undefined where there is none. */
+  /** The system prompt; undefined if there is none. */
   instructions: string | undefined;
   messages: { role: 'user' | 'assistant'; content: string; images: readonly TaskImage[] }[];
 }
 
 /**
- * What is sent: empty messages left out and neighbours of one role joined, since several vendors refuse the former
- * and want roles to alternate.
+ * The messages to send: empty ones are dropped and neighbours with the same role are merged, since several vendors reject the
+ * former and require alternating roles.
  */
 export function promptOf(task: Pick<AdapterTask, 'system_prompt' | 'messages'>): Prompt {
   const messages: Prompt['messages'] = [];
@@ -26,7 +26,7 @@ export function promptOf(task: Pick<AdapterTask, 'system_prompt' | 'messages'>):
   return { instructions: task.system_prompt.trim() === '' ? undefined : task.system_prompt, messages };
 }
 
-/** What an image of common size comes to, in characters. */
+/** What an image of average size amounts to, in characters. */
 const IMAGE_LENGTH = 6000;
 
 export function lengthOf(prompt: Prompt): number {

@@ -1,21 +1,21 @@
 import type { AdapterError } from '../adapter-error.ts';
 
-/** A longer wait than this is left to the caller, who can do something else meanwhile. */
+/** A longer wait is left to the caller, which can do something else in the meantime. */
 export const longestWaitSec = 20;
 const mostRetries = 2;
 
-/** Milliseconds to wait before the next attempt; null where there is none. `attempt` counts from 1. */
+/** Milliseconds until the next attempt; null if there is none. `attempt` starts at 1. */
 export function retryDelayMs(failure: AdapterError, attempt: number, random = Math.random): number | null {
   const asked = failure.retry_after_sec;
   if (failure.category !== 'transient' || attempt > mostRetries) return null;
   if (asked !== undefined) return asked > longestWaitSec ? null : asked * 1000 + random() * 250;
-  // Full spread around 0.5 s and 1 s: runs that failed together do not come back together.
+  // Full jitter around 0.5 s and 1 s, so that runs that failed together don't retry together.
   return 500 * 2 ** (attempt - 1) * (0.5 + random());
 }
 
 type HeaderSource = Pick<Headers, 'get'>;
 
-/** Seconds until the provider wants to be asked again, by any of the headers in use; undefined without one. */
+/** Seconds until the provider may be called again, from any of the common headers; undefined without one. */
 export function retryAfterSec(headers: HeaderSource, now = Date.now()): number | undefined {
   const ms = Number(headers.get('retry-after-ms') ?? Number.NaN);
   if (ms >= 0) return ms / 1000;
@@ -30,7 +30,7 @@ function secondsOf(value: string | null, now: number): number | undefined {
   return Number.isNaN(at) ? undefined : Math.max(0, (at - now) / 1000);
 }
 
-// Without Retry-After, the vendors' own headers name the reset of each allowance: the used-up ones count.
+// Without Retry-After, vendors' own headers give the reset time of each allowance: only exhausted ones count.
 function exhaustedResetSec(headers: HeaderSource, now: number): number | undefined {
   const waits: number[] = [];
   for (const allowance of ['requests', 'tokens', 'input-tokens', 'output-tokens']) {
@@ -51,7 +51,7 @@ function exhaustedResetSec(headers: HeaderSource, now: number): number | undefin
 
 const units: Record<string, number> = { d: 86_400, h: 3600, m: 60, s: 1, ms: 0.001 };
 
-/** Durations as `6m0s`, `1.5s`, `20ms`. */
+/** Durations such as `6m0s`, `1.5s`, `20ms`. */
 function durationSec(value: string | null): number | undefined {
   if (value === null || value.length > 32 || !/^(?:\d+(?:\.\d+)?(?:ms|[dhms]))+$/.test(value))
     return undefined;

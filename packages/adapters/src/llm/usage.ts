@@ -3,19 +3,19 @@ import type { AdapterTask, UsageEvent } from '../task.ts';
 import { countImages } from './sight.ts';
 
 const charactersPerToken = 4;
-/** Roles, templates and what a vendor adds of its own: for the call, and for each message. */
+/** Tokens for roles, templates and vendor additions: per call, and per message. */
 const CALL_OVERHEAD = 2000;
 const MESSAGE_OVERHEAD = 50;
-/** The vendors scale large ones down to less. */
+/** Vendors scale larger images down. */
 const IMAGE_TOKENS = 10_000;
 
-/** What a model call can have at most, in tokens. */
+/** The maximum number of tokens of a model call. */
 export interface CallLimit {
   input_tokens: number;
   output_tokens: number;
 }
 
-/** No tokenizer is asked: in any language, and of any model, a token is a byte at least. */
+/** Without a tokenizer: in any language and for any model, a token is at least one byte. */
 export function callLimit({
   system_prompt,
   messages,
@@ -28,7 +28,7 @@ export function callLimit({
   return { input_tokens, output_tokens };
 }
 
-/** The estimate for a call whose provider reported nothing, or that broke off after it had begun to answer. */
+/** Estimated usage of a call whose provider reported none, or that was interrupted while answering. */
 export function estimatedUsage(model: string, promptLength: number, outputLength: number): UsageEvent {
   return {
     kind: 'usage',
@@ -46,12 +46,12 @@ function numberAt(value: unknown, ...path: string[]): number | undefined {
   return typeof at === 'number' && Number.isFinite(at) ? at : undefined;
 }
 
-/** The reported usage; null where the report is missing or empty. */
+/** The reported usage; null if the report is missing or empty. */
 export function reportedUsage(model: string, usage: LanguageModelUsage): UsageEvent | null {
   const input = usage.inputTokens ?? 0;
   const output = usage.outputTokens ?? 0;
   if (input === 0 && output === 0) return null;
-  // family_search is read without its cached tokens by the library: they are in the raw report only.
+  // For family_search the library drops cached tokens: they are only in the raw report.
   const cached =
     usage.inputTokenDetails.cacheReadTokens ??
     numberAt(usage.raw, 'prompt_tokens_details', 'cached_tokens') ??

@@ -2,16 +2,16 @@ import { AdapterError } from '../adapter-error.ts';
 import type { CallWatch } from './call-watch.ts';
 import { failureOf, readErrorBody } from './failure.ts';
 
-/** No answer of a model is this long; an endpoint that never stops is cut off here. */
+/** No model's answer is this long; an endpoint that never stops is cut off here. */
 const mostBytes = 64 * 1024 * 1024;
 const mostErrorBytes = 16 * 1024;
 
 interface WatchedFetchOptions {
-  /** Nothing is sent anywhere else: the key goes only to its provider (decisions 7.33). */
+  /** Requests go nowhere else: a key is only sent to its provider (decisions 7.33). */
   base_url: string;
   watch: CallWatch;
   fetch: typeof fetch;
-  /** Whether the answer must be an event stream. */
+  /** Whether the response must be an event stream. */
   stream: boolean;
 }
 
@@ -20,8 +20,8 @@ function urlOf(input: Parameters<typeof fetch>[0]): URL {
 }
 
 /**
- * The fetch that the model library gets for one call. It keeps to the provider's origin, follows no redirect, runs
- * the clocks of the watch over headers and body, and turns refusals into errors of our taxonomy.
+ * The fetch passed to the model library for one call. It stays on the provider's origin, follows no redirects, applies the
+ * watch's timers to headers and body, and translates rejections into our errors.
  */
 export function watchedFetch(options: WatchedFetchOptions): typeof fetch {
   const { watch, stream } = options;
@@ -63,7 +63,7 @@ async function refusal(response: Response, watch: CallWatch): Promise<AdapterErr
   });
 }
 
-// Some gateways answer 200 with an error, or with a web page where the path is wrong.
+// Some gateways respond with 200 and an error, or with a web page if the path is wrong.
 async function requireEventStream(response: Response, watch: CallWatch): Promise<void> {
   const type = response.headers.get('content-type') ?? '';
   if (!/^(?:application\/json|text\/html)\b/i.test(type)) return;
@@ -78,7 +78,7 @@ async function requireEventStream(response: Response, watch: CallWatch): Promise
   );
 }
 
-/** The start of a body as text; the rest is let go of, with its connection. */
+/** The start of a body as text; the rest is dropped along with the connection. */
 async function readStart(response: Response, watch: CallWatch): Promise<string> {
   const reader = response.body?.getReader();
   if (reader === undefined) return '';
@@ -109,7 +109,7 @@ function watchedBody(body: ReadableStream<Uint8Array>, watch: CallWatch): Readab
       },
       cancel: (reason) => reader.cancel(reason),
     },
-    // Nothing is read ahead of the library, so that waiting for bytes always means that it waits for them.
+    // Nothing is read ahead of the library, so waiting for bytes always means that the library is waiting.
     { highWaterMark: 0 },
   );
 }

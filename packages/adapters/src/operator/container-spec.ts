@@ -4,7 +4,7 @@ import type { CurrentList } from '../sandbox/reach.ts';
 import type { ContainerSpec } from '../task.ts';
 import { ownPlace, programReach, type WayOutConfig } from './local-sandbox.ts';
 
-/** In place of a network: the proxy alone. */
+/** In place of a network name: only the proxy. */
 const PROXY = 'proxy';
 
 type ContainerConfig = Pick<
@@ -19,9 +19,8 @@ type ContainerConfig = Pick<
   WayOutConfig;
 
 /**
- * The container of a run by the operator's rules, with the agent's image, else the operator's; by the proxy alone where its
- * company has a list of hosts. Throws AdapterError
- * `config` where neither names one.
+ * The container for a run according to the operator's rules, with the agent's image or else the operator's. If the company has
+ * a host list, the proxy is its only network. Throws AdapterError `config` if neither names an image.
  */
 export async function containerSpec(
   config: ContainerConfig,
@@ -31,7 +30,7 @@ export async function containerSpec(
   const chosen = typeof image === 'string' ? image : config.cli_sandbox_image;
   if (chosen === null)
     throw new AdapterError('config', 'no image is configured: SERVICE_CLI_SANDBOX_IMAGE is not set');
-  // A list can't be kept on a network that leads elsewhere.
+  // A list can't be enforced on a network that leads elsewhere.
   const proxied = config.sandbox_network === PROXY || (await list()) !== null;
   return {
     ...(proxied && { reach: programReach(config, list), loopback: ownPlace(config) }),

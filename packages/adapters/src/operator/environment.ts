@@ -12,8 +12,8 @@ interface ProgramIdentity {
 }
 
 /**
- * The whole environment of an agent's program (decisions 9): what it needs to run and to reach this service, and, for a
- * CLI of the operator's, what the operator lists; an image is the tenant's choice. None of the service's own secrets is in it.
+ * The complete environment of an agent's program (decisions 9): what it needs to run and to reach this service and, for the
+ * operator's CLIs, what the operator lists; images are the tenant's choice. It contains none of the service's own secrets.
  */
 export function programEnvironment(
   config: Pick<Config, 'cli_env_passthrough' | 'public_url'>,
@@ -34,12 +34,12 @@ export function programEnvironment(
   };
 }
 
-/** Whether it runs one of the operator's command lines, wherever. */
+/** Whether it runs one of the operator's CLIs, in any kind of sandbox. */
 export function isCli(adapter_type: string): boolean {
   return adapterTraits(adapter_type).cli !== null;
 }
 
-/** Values of the operator's that look like secrets by their names, for the Scrubber. */
+/** The operator's values whose names suggest secrets, for the Scrubber. */
 export function passedSecrets(config: Pick<Config, 'cli_env_passthrough'>): string[] {
   const named = config.cli_env_passthrough.filter((name) => /KEY|TOKEN|SECRET|PASS|CREDENTIAL/i.test(name));
   return Object.values(pickEnvironment(named));

@@ -27,8 +27,8 @@ export type WayOutConfig = Pick<
 >;
 
 /**
- * The walls around a CLI that runs on this machine (decisions 10.9); undefined where the operator wants none for the
- * company. Throws AdapterError `config` where it may not run, or can't be shut in.
+ * The sandbox for a CLI on this machine (decisions 10.9); undefined if the operator wants none for the company. Throws
+ * AdapterError `config` if the CLI may not run here or can't be sandboxed.
  */
 export async function localSandbox(
   config: LocalConfig,
@@ -62,24 +62,24 @@ export async function localSandbox(
   };
 }
 
-/** With no list all companies are. */
+/** Without a list, all companies are trusted. */
 function isTrusted(companies: readonly string[], { id, slug }: { id: string; slug: string }): boolean {
   return companies.length === 0 || companies.includes(id) || companies.includes(slug);
 }
 
-/** Where programs of a company get to, shut in here or in a container: as the operator says, and its own list. */
+/** What a company's programs can reach, in a sandbox or container: the operator's places and the company's list. */
 export function programReach(config: WayOutConfig, list: CurrentList): Reach {
   const { service, given } = placesOf(config);
   return new Reach({ service, places: given, company: { list, opens: config.company_egress === 'public' } });
 }
 
-/** The service's, where it is one of this machine; else null. */
+/** The service's address if it is on this machine; otherwise null. */
 export function ownPlace({ public_url }: Pick<Config, 'public_url'>): EgressPlace | null {
   const service = placeOfUrl(new URL(public_url));
   return isOwn(service) ? service : null;
 }
 
-/** The service, what the operator lists, and endpoints that the operator hands on by variables. */
+/** The service, the operator's list, and endpoints that the operator passes on in variables. */
 function placesOf({ public_url, local_cli_egress, cli_env_passthrough }: WayOutConfig) {
   const urls = Object.values(pickEnvironment(cli_env_passthrough)).filter((value) =>
     /^https?:\/\//i.test(value),
@@ -102,7 +102,7 @@ function placeOf(text: string): EgressPlace {
   return { host: host.toLowerCase().replaceAll(/^\[|\]$/g, ''), port: Number(port) };
 }
 
-/** Whether it is one of the machine's own, which many programs reach without asking a proxy. */
+/** Whether it is one of the machine's own addresses, which many programs access without a proxy. */
 function isOwn({ host }: EgressPlace): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

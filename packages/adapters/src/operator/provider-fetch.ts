@@ -3,11 +3,11 @@ import type { Config, GuardedFetch } from '@acp/kernel';
 
 export type ReachConfig = Pick<Config, 'provider_egress' | 'llm_allowed_hosts'>;
 
-// Each has connections of its own: one for every address in use, the longest unused of too many given up.
+// Each has its own connections: one per address in use, with the least recently used evicted.
 const fetches = new Map<string, GuardedFetch>();
 const MAX_FETCHES = 100;
 
-/** A key goes to its own base URL, or where the operator says (decisions 7.33); redirects are held to it too. */
+/** A key is only sent to its own base URL or where the operator allows (decisions 7.33); that includes redirects. */
 export function fetchFor(
   { provider_egress, llm_allowed_hosts }: ReachConfig,
   base_url: string | null,

@@ -1,7 +1,7 @@
 import { parseCloudCredentials } from '@acp/contract';
 import type { ProviderSpec } from '../task.ts';
 
-/** All that must not be told of a provider: for the Scrubber. */
+/** Everything about a provider that must stay secret, for the Scrubber. */
 export function secretsOf({ family, api_key, custom_headers = {} }: ProviderSpec): string[] {
   const headers = Object.values(custom_headers);
   if (api_key === null) return headers;
@@ -13,7 +13,7 @@ function cloudSecrets(blob: string): string[] {
     const { access_key_id, secret_access_key, session_token } = parseCloudCredentials(blob);
     return [access_key_id, secret_access_key, session_token].filter((value) => value !== undefined);
   } catch {
-    // No credentials: the call fails for it, and tells why.
+    // Invalid credentials: the call will fail with the reason.
     return [];
   }
 }

@@ -1,15 +1,15 @@
 import { isNestedDeeper, MAX_JSON_DEPTH } from '@acp/kernel';
 
-/** Longer lines are left out: the CLIs' own stay below 1 MB. */
+/** Longer lines are skipped: the CLIs' own stay below 1 MB. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
 const NEWLINE = 0x0a;
-/** Leaves room for what an entry of the transcript puts around it. */
+/** Leaves room for what a transcript entry wraps around it. */
 const MAX_DEPTH = MAX_JSON_DEPTH - 8;
 
 /**
- * Lines of a byte stream, without their ends; also the last one without. Each is decoded as a whole, so that no
- * character is torn at the border of two chunks. Of a line that is too long undefined is given.
+ * Splits a byte stream into lines without line ends, including an unterminated last one. Each line is decoded as a whole, so no
+ * character is split between chunks. Yields undefined for a line that is too long.
  */
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,
@@ -41,7 +41,7 @@ export async function* splitLines(
   }
 }
 
-/** The object that a line holds; undefined for any other text, and for one that is nested too deeply to be walked. */
+/** Parses a line as an object; undefined for any other text, and for one nested too deeply. */
 export function jsonObject(line: string): Record<string, unknown> | undefined {
   if (!line.trimStart().startsWith('{') || isNestedDeeper(line, MAX_DEPTH)) return undefined;
   try {

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Inherited by everything that comes of a run, whatever session or group it puts itself into. */
+/** Inherited by every process started by a run, whatever session or group it moves to. */
 const MARK = 'SERVICE_RUN_ID=';
 
 interface MarkedProcess {
@@ -10,8 +10,8 @@ interface MarkedProcess {
 }
 
 /**
- * Processes of this machine that come of runs, by their environment. Those of other users, unless this is root's, and
- * machines without /proc show none. Zombies have no environment any more.
+ * Finds the processes on this machine that belong to runs, by their environment. Without root, other users' processes are
+ * invisible, and without /proc all are. Zombies no longer have an environment.
  */
 export async function markedProcesses(): Promise<MarkedProcess[]> {
   const names = await readdir('/proc').catch(() => []);
@@ -27,18 +27,18 @@ async function markOf(pid: number): Promise<string | undefined> {
   try {
     environment = await readFile(`/proc/${pid}/environ`, 'latin1');
   } catch {
-    // Gone meanwhile, or not for us to see.
+    // Exited in the meantime, or not visible to us.
     return undefined;
   }
   const at = `\0${environment}`.indexOf(`\0${MARK}`);
   return at === -1 ? undefined : environment.slice(at + MARK.length).split('\0', 1)[0];
 }
 
-// A process may have forked between the look and the signal; each round leaves fewer that could.
+// A process may fork between the scan and the signal; each round leaves fewer that could.
 const ROUNDS = 20;
 const ROUND_PAUSE_MS = 10;
 
-/** Kills every process of the run, with no grace. Resolves when none is left that can be killed. */
+/** Kills every process of the run immediately. Resolves when none that can be killed is left. */
 export async function killMarked(run_id: string): Promise<number> {
   const killed = new Set<number>();
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -53,7 +53,7 @@ export async function killMarked(run_id: string): Promise<number> {
   return killed.size;
 }
 
-/** @param pid negative: the process group. False where there is nobody any more. */
+/** @param pid negative: the process group. Returns false if there is no such process any more. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);

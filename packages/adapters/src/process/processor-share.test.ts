@@ -11,14 +11,14 @@ afterEach(() => {
   for (const { pid } of children.splice(0)) process.kill(-pid!, 'SIGKILL');
 });
 
-/** A shell with a child that spins; or that sleeps. */
+/** A shell with a child that spins or sleeps. */
 function start(work: string): number {
   const child = spawn('/bin/sh', ['-c', `${work} & wait`], { stdio: 'ignore', detached: true });
   children.push(child);
   return child.pid!;
 }
 
-/** Whether all of its tree is halted, or none of it. */
+/** True if the whole tree is stopped, false if none of it is. */
 async function halted(root: number): Promise<boolean | undefined> {
   const { pids = [] } = (await usageBelow([root], Infinity)).get(root) ?? {};
   const states = await Promise.all(pids.map(async (pid) => readFile(`/proc/${pid}/stat`, 'latin1')));
@@ -38,7 +38,7 @@ it('a tree of processes that takes more than its share is halted as a whole, tol
     if (await look(share, root)) told += 1;
     return halted(root);
   };
-  // Each look reads all of /proc.
+  // Each check reads all of /proc.
   const until = async (done: () => Promise<boolean>, what: string) =>
     waitFor(done, { what, interval_ms: 100 });
   await until(async () => (await looks()) === true, 'it to be halted');

@@ -1,28 +1,28 @@
 import { type TreeUsage, usageBelow } from './tree-usage.ts';
 
-/** A second's worth of its share may be taken at once: whoever works now and then is never halted. */
+/** A burst of one second's share is allowed, so occasional work is never throttled. */
 const BURST_SEC = 1;
-/** Health checks and calls wait longer than that. */
+/** Health checks and calls tolerate a longer pause than this. */
 const LONGEST_HALT_MS = 4000;
-/** Of debts: what a machine with many processors ran up is forgiven in the end. */
+/** Caps the debt: what a machine with many processors ran up is eventually forgiven. */
 const MOST_SEC = 20;
 const SAY_EVERY_MS = 60_000;
 
 interface Account {
   cpu_sec: number;
   at: number;
-  /** Processor time that was taken beyond the share. */
+  /** CPU time used beyond the share. */
   debt_sec: number;
   said_at: number;
   halt: NodeJS.Timeout | undefined;
 }
 
 /**
- * Bounds the processor time of trees of processes without a control group, on the average of some seconds: one that took
- * more than its share is halted (SIGSTOP) for as long as the share needs to make up for it.
+ * Limits the CPU time of process trees without a control group, averaged over a few seconds: a tree that exceeded its share is
+ * stopped (SIGSTOP) until the share has caught up.
  */
 export class ProcessorShare {
-  /** Processors. */
+  /** Number of processors. */
   readonly #limit: number;
   readonly #accounts = new Map<number, Account>();
 
@@ -30,7 +30,7 @@ export class ProcessorShare {
     this.#limit = limit;
   }
 
-  /** @returns true now and then, where it has to be told that it is halted */
+  /** @returns true occasionally, when the throttling should be reported */
   look(root: number, { pids, cpu_sec }: TreeUsage): boolean {
     const now = performance.now();
     const account = this.#accounts.get(root);
@@ -52,7 +52,7 @@ export class ProcessorShare {
     return true;
   }
 
-  /** Forgets those that have ended. */
+  /** Forgets trees that have ended. */
   keepOnly(roots: readonly number[]): void {
     for (const [root, account] of this.#accounts)
       if (!roots.includes(root)) {
@@ -61,7 +61,7 @@ export class ProcessorShare {
       }
   }
 
-  /** Everything runs again: it is to end in its own time. */
+  /** Resumes everything, so that it can shut down on its own. */
   close(): void {
     for (const [root, account] of this.#accounts)
       if (account.halt !== undefined) {
@@ -82,6 +82,6 @@ function signalAll(pids: readonly number[], signal: 'SIGSTOP' | 'SIGCONT'): void
     try {
       process.kill(pid, signal);
     } catch {
-      // Gone, or another user's by now.
+      // Gone, or the pid now belongs to another user.
     }
 }

@@ -3,7 +3,7 @@ import { sandboxCall } from '../sandbox/sandbox-call.ts';
 import type { ProgramSpec } from '../task.ts';
 import type { ProgramCall } from './run-program.ts';
 
-/** A command within the walls of the agent's program: its container, its sandbox, or none. */
+/** A command within the same confinement as the agent's program: container, sandbox, or none. */
 export function programCall(program: ProgramSpec, command: readonly string[], stdin: string): ProgramCall {
   const run_id = program.env.SERVICE_RUN_ID ?? '';
   if (program.container !== null)
@@ -20,7 +20,7 @@ export function programCall(program: ProgramSpec, command: readonly string[], st
     command,
     prepare: async () => program.checkHome?.(),
     cwd: program.cwd,
-    // Without walls it has the rights of what starts it.
+    // Without confinement it has the privileges of its parent.
     env: sandbox === undefined ? { ...program.own_env, ...program.env } : program.env,
     stdin,
     run_id,

@@ -5,9 +5,9 @@ import { memoryBytes, tooMuch, usageBelow } from './tree-usage.ts';
 const WATCH_MS = 1000;
 
 /**
- * Watches a program and all below it, for limits that no control group holds: whoever takes more processor time is halted,
- * whoever takes more of the rest is told of to the caller, once, to be ended.
- * @returns what ends the watch
+ * Watches a process tree for limits that no control group enforces: excess CPU time is throttled, and any other excess is
+ * reported once to the caller, which ends the program.
+ * @returns a function that stops the watch
  */
 export function watchProgram(
   pid: number,

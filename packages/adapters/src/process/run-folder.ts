@@ -4,18 +4,18 @@ import { join } from 'node:path';
 
 const PREFIX = 'service-run-';
 const UUID_LENGTH = 36;
-/** No run takes longer, whatever process it belongs to. */
+/** No run takes longer, in any process. */
 const OLD_MS = 48 * 3600 * 1000;
 
-/** A folder for what a run needs beside its agent's home, for nobody else's eyes. Its maker removes it. */
+/** Creates a private folder for what a run needs outside its agent's home. The caller removes it. */
 export async function makeRunFolder(run_id: string): Promise<string> {
   return mkdtemp(join(tmpdir(), `${PREFIX}${run_id}-`));
 }
 
 /**
- * Removes the folders that a crash has left: of runs that have ended, and old ones of whomever.
- * @param ended which of these runs have
- * @returns how many were there
+ * Removes folders left by a crash: those of finished runs, and all old ones.
+ * @param ended returns which of these runs have finished
+ * @returns the number of folders found
  */
 export async function sweepRunFolders(
   ended: (run_ids: string[]) => Promise<readonly string[]>,

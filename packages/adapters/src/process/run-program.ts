@@ -8,40 +8,40 @@ import { killMarked, sendSignal } from './marked.ts';
 import { watchProgram } from './program-limits.ts';
 
 export interface ProgramCall {
-  /** Program and arguments, never a shell's line. */
+  /** Program and arguments; never a shell command. */
   command: readonly string[];
   cwd: string;
   env: Record<string, string>;
   stdin: string;
   run_id: string;
-  /** Where nothing else bounds it. */
+  /** Used if nothing else enforces limits. */
   limits?: ProgramLimits;
-  /** Comes first; where it throws, nothing is started. What it gives takes the command's place. */
+  /** Runs first; if it throws, nothing is started. A command it returns replaces the original. */
   prepare?: (signal: AbortSignal) => Promise<Pick<ProgramCall, 'command'> | void>;
-  /** Ends what a program started where no signal of ours reaches: its container. */
+  /** Ends what a program started beyond the reach of our signals: its container. */
   cleanUp?: () => Promise<void>;
 }
 
 export interface ProgramEnd {
   code: number | null;
   signal: NodeJS.Signals | null;
-  /** Why it was ended from here. */
+  /** Why we ended it. */
   too_much?: string | undefined;
-  /** The last of it. */
+  /** The end of its stderr. */
   stderr: string;
 }
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** Between the polite signal and the one that can't be refused. */
+/** Time between SIGTERM and SIGKILL. */
 const GRACE_MS = 3000;
 const GIVE_UP_MS = 1000;
 const STDERR_KEPT = 8192;
 
 /**
- * Runs a program in a process group of its own and gives the lines of its standard output as they come; undefined for
- * one that was too long. However the iteration ends (the program's end, the signal, the caller's leaving it), no
- * process of it is left behind: first the group is asked and then killed, then all that carry the run's mark.
+ * Runs a program in its own process group and yields its stdout line by line; undefined for a line that was too long. However
+ * the iteration ends (the program exits, the signal aborts, the caller leaves), no process is left behind: the group is
+ * signalled and then killed, followed by every process that carries the run's mark.
  */
 export async function* runProgram(
   call: ProgramCall,
@@ -61,10 +61,10 @@ export async function* runProgram(
       too_much = reason;
       onAbort();
     });
-  // What the program leaves behind may hold its output open: it goes as soon as the program is gone.
+  // Processes left behind may keep its output open, so they are ended as soon as the program has exited.
   void exited.then(async () => ending.begin());
   try {
-    // A program that does not read its input to the end has its reasons.
+    // A program may legitimately not read all of its input.
     child.stdin.on('error', () => undefined);
     child.stdin.end(call.stdin);
     yield* splitLines(untilClosed(child.stdout));
@@ -101,12 +101,12 @@ async function start({ command, cwd, env }: ProgramCall): Promise<Child> {
   }
 }
 
-/** For an output that stays open although all that could be killed is gone. */
+/** For an output that stays open although everything that could be killed is gone. */
 function stopReading({ stdout }: Child): void {
   setTimeout(() => stdout.destroy(), GIVE_UP_MS).unref();
 }
 
-/** The stream's chunks; one that is destroyed meanwhile has just ended. */
+/** The stream's chunks; a stream destroyed in the meantime simply ends. */
 async function* untilClosed(stream: Readable): AsyncGenerator<Buffer, void> {
   try {
     for await (const chunk of stream) yield chunk as Buffer;
@@ -115,7 +115,7 @@ async function* untilClosed(stream: Readable): AsyncGenerator<Buffer, void> {
   }
 }
 
-/** The whole end of a program, begun once however many reasons there are. */
+/** Shuts a program down completely, only once for any number of reasons. */
 class Ending {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;

@@ -5,10 +5,10 @@ import { runProgram } from './run-program.ts';
 import { TimeLimit } from './time-limit.ts';
 
 export interface ShellEnd {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   code: number | null;
   timed_out: boolean;
-  /** The last of what it wrote, both streams, line by line as they came. */
+  /** The end of its output, stdout and stderr interleaved by line. */
   tail: string;
 }
 
@@ -16,9 +16,9 @@ export interface ShellEnd {
 const TAIL_KEPT = 20_000;
 
 /**
- * Runs lines of a shell where the agent's program runs and as it does: same walls, same environment, same folders. No
- * process of it is left behind. @param onLine each line as it comes. Throws AdapterError `config` where it can't be started,
- * and what ended it from outside.
+ * Runs shell commands in the same environment, folders and confinement as the agent's program. No process is left behind.
+ * @param onLine called with each line. Throws AdapterError `config` if it can't be started, and the reason if it was ended
+ * from outside.
  */
 export async function runShell(
   program: ProgramSpec,
@@ -27,7 +27,7 @@ export async function runShell(
   onLine: (line: string) => void = () => undefined,
 ): Promise<ShellEnd> {
   const limit = new TimeLimit(signal, program.timeout_sec);
-  // By a variable: an argument is shown to the whole machine, and a path among arguments is shown to the program.
+  // Passed in a variable: arguments are visible to the whole machine, and paths in arguments are made visible to the program.
   const env = { ...program.env, SERVICE_SCRIPT: script };
   const command = ['/bin/sh', '-c', 'exec 2>&1; eval "$SERVICE_SCRIPT"'];
   let tail = '';

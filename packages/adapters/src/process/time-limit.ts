@@ -1,6 +1,6 @@
 import { AdapterError } from '../adapter-error.ts';
 
-/** The caller's signal and a limit in time as one signal, whose reason is the AdapterError to throw. */
+/** Combines the caller's signal and a timeout into one signal, whose reason is the AdapterError to throw. */
 export class TimeLimit {
   readonly #abort = new AbortController();
   readonly #caller: AbortSignal;
@@ -20,7 +20,7 @@ export class TimeLimit {
     return this.#abort.signal;
   }
 
-  /** Throws the reason once the time is over. */
+  /** Throws the reason once the time is up. */
   check(): void {
     this.#abort.signal.throwIfAborted();
   }

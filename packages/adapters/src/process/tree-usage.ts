@@ -1,21 +1,21 @@
 import { readdir, readFile } from 'node:fs/promises';
 
 export interface TreeUsage {
-  /** All of the tree. */
+  /** All processes of the tree. */
   pids: number[];
   memory_bytes: number;
-  /** Processor time so far, that of descendants that have ended included. */
+  /** CPU time so far, including finished descendants. */
   cpu_sec: number;
 }
 
 const PAGE_BYTES = 4096;
-/** Of the times in /proc, for programs on every architecture. */
+/** Clock ticks per second in /proc, on every architecture. */
 const TICKS_A_SECOND = 100;
 
 /**
- * What the trees below these processes take, from one look at /proc: a backstop where no control group bounds them. Empty
- * on machines without /proc.
- * @param exact_from bytes: a tree that seems to take more is looked at again, with what its processes share counted once
+ * Resource usage of the process trees below these roots, from one scan of /proc: a fallback where no control group enforces
+ * limits. Empty without /proc.
+ * @param exact_from bytes: a tree that seems to exceed this is measured again with shared memory counted once
  */
 export async function usageBelow(
   roots: readonly number[],
@@ -27,7 +27,7 @@ export async function usageBelow(
     await Promise.all(
       roots.map(async (root) => {
         const tree = all.filter(({ pid }) => pid === root);
-        // Grows while it is walked.
+        // Grows while being traversed.
         for (const { pid } of tree) tree.push(...(children.get(pid) ?? []));
         let memory_bytes = sum(tree.map(({ resident_bytes }) => resident_bytes));
         if (memory_bytes > exact_from) memory_bytes = sum(await Promise.all(tree.map(proportionalBytes)));
@@ -41,9 +41,9 @@ export async function usageBelow(
 interface Process {
   pid: number;
   parent: number;
-  /** Shared libraries and pages of a fork included, in each process. */
+  /** Counts shared libraries and copy-on-write pages in full for each process. */
   resident_bytes: number;
-  /** With that of children that it has waited for. */
+  /** Includes children it has waited for. */
   cpu_sec: number;
 }
 
@@ -56,14 +56,14 @@ async function processes(): Promise<Process[]> {
 async function statOf(pid: number): Promise<Process | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => undefined);
   if (text === undefined) return undefined;
-  // The name in brackets may hold anything; fields are counted behind it: state, parent, …, four times (the 12th to the
-  // 15th), …, resident pages (the 22nd).
+  // The name in parentheses may contain anything; fields are counted after it: state, parent, …, four times (12th to 15th), …,
+  // resident pages (22nd).
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const cpu_sec = sum(fields.slice(11, 15).map(Number)) / TICKS_A_SECOND;
   return { pid, parent: Number(fields[1]), resident_bytes: Number(fields[21]) * PAGE_BYTES, cpu_sec };
 }
 
-/** Its part of what it shares with others. All that is resident where the kernel does not tell. */
+/** Its proportional share of shared memory, or all resident memory if the kernel doesn't say. */
 async function proportionalBytes({ pid, resident_bytes }: Process): Promise<number> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => '');
   const [, kilobytes] = /^Pss:\s+(\d+) kB$/m.exec(text) ?? [];
@@ -72,16 +72,16 @@ async function proportionalBytes({ pid, resident_bytes }: Process): Promise<numb
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
-/** `256m` as bytes. */
+/** Converts `256m` to bytes. */
 export function memoryBytes(limit: string): number {
   const [, digits = '0', unit = ''] = /^(\d+)([bkmg]?)$/.exec(limit) ?? [];
   return Number(digits) * ({ k: 1024, m: 1024 ** 2, g: 1024 ** 3 }[unit] ?? 1);
 }
 
-/** The walls have one or two processes of their own. */
+/** The sandbox itself has one or two processes. */
 const OF_THE_WALLS = 2;
 
-/** For people, what a tree takes too much of; undefined where it keeps to its limits. */
+/** Describes which limit a tree exceeds, for humans; undefined if none. */
 export function tooMuch(
   { pids, memory_bytes }: TreeUsage,
   memory: string,

@@ -1,13 +1,13 @@
-/** The name that a TLS client says it talks to (SNI), read from the first bytes that it sends. */
+/** Reads the server name (SNI) from the first bytes that a TLS client sends. */
 
-/** Longer than any that honest clients send; others must not hide their name behind padding. */
+/** Longer than any honest client's; others must not hide the name behind padding. */
 const LONGEST = 32 * 1024;
 const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const HOST_NAME = 0;
 
-/** `more`: it is not all there yet. Null: it is no TLS, or names nobody. */
+/** `more`: incomplete so far. Null name: not TLS, or without a server name. */
 export type ClientName = 'more' | 'unreadable' | { name: string | null };
 
 export function clientName(bytes: Buffer): ClientName {
@@ -23,7 +23,7 @@ export function clientName(bytes: Buffer): ClientName {
   }
 }
 
-/** The first message, put together from the records that carry it; undefined while some is missing. */
+/** The first message, reassembled from its records; undefined while incomplete. */
 function handshakeOf(bytes: Buffer): Buffer | undefined {
   const parts: Buffer[] = [];
   let [at, have] = [0, 0];
@@ -63,7 +63,7 @@ class Reader {
     return taken;
   }
 
-  /** What follows the `size` bytes that say how long it is. */
+  /** The bytes after a length prefix of `size` bytes. */
   vector(size: number): Reader {
     return new Reader(this.take(this.number(size)));
   }

@@ -1,6 +1,6 @@
-/** Where something wants to go. */
+/** A destination. */
 export interface EgressPlace {
-  /** Lower case, IPv6 without brackets; with a leading dot everything below. */
+  /** Lower case, IPv6 without brackets; a leading dot matches everything below. */
   host: string;
   port: number;
 }

@@ -1,4 +1,4 @@
-/** The proxy by itself: who gets where, by which of the ways that clients know. */
+/** The proxy in isolation: which destinations are reachable, by each of the methods that clients use. */
 import { createServer as createHttpServer, request } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -9,7 +9,7 @@ import { clientName } from './client-hello.ts';
 import { type EgressProxy, startEgressProxy } from './egress-proxy.ts';
 import { Reach, type ReachRules } from './reach.ts';
 
-/** Notes the first bytes of whoever comes; what it is told in plain HTTP it answers. */
+/** Records the first bytes of every connection, and answers plain HTTP. */
 const came: Buffer[] = [];
 const raw = createServer((one) => {
   one.on('error', () => undefined);
@@ -43,7 +43,7 @@ async function proxied(rules: ReachRules) {
   return { reach, port: proxy.port! };
 }
 
-/** @returns the status of the tunnel, with it while it is open */
+/** @returns the status of the tunnel, and its socket while it is open */
 async function tunnel(port: number, place: string): Promise<{ status: number; socket: Socket }> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);

@@ -1,6 +1,6 @@
 /**
- * The only way out of a sandbox: an HTTP proxy on a Unix socket that is bound into it. It reaches the places of its list and
- * nothing else: by tunnels (CONNECT), and by plain requests where nothing is encrypted. Names are resolved out here.
+ * A sandbox's only way out: an HTTP proxy on a Unix socket that is mounted into it. It reaches nothing but the listed places,
+ * through tunnels (CONNECT) and plain HTTP requests. Names are resolved outside the sandbox.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { connect, type ListenOptions, type LookupFunction } from 'node:net';
@@ -11,15 +11,15 @@ import { clientName } from './client-hello.ts';
 import type { Reach } from './reach.ts';
 
 export interface EgressProxy {
-  /** Where it listens on the machine's own loopback; null for a socket. */
+  /** Its port on the machine's loopback; null for a socket. */
   port: number | null;
   close(): Promise<void>;
 }
 
-/** Of one sandbox. */
+/** Maximum per sandbox. */
 const MAX_CONNECTIONS = 128;
 const IDLE_MS = 10 * 60_000;
-/** Say who the caller is to whoever trusts the scheduler's machine, or concern the one connection alone. */
+/** Headers that identify the caller to anyone who trusts the scheduler's machine, or that concern one connection only. */
 const keptBack = new Set([
   'connection',
   'forwarded',
@@ -34,12 +34,12 @@ const keptBack = new Set([
   'x-real-ip',
 ]);
 
-/** A place that may be reached, with the way to its addresses. */
+/** An allowed place, with the lookup that leads to its addresses. */
 type Admitted = EgressPlace & { lookup: LookupFunction };
 
 /**
- * @param where path of the Unix socket, short, since the kernel takes about 100 bytes; or a port of the machine's loopback,
- * for a program that is not shut in: whoever else finds it gets to the same places
+ * @param where path of the Unix socket, which must be short, since the kernel allows about 100 bytes; or a port on the
+ * machine's loopback for an unsandboxed program: anyone else who finds it can reach the same places
  */
 export async function startEgressProxy(where: string | { port: number }, reach: Reach): Promise<EgressProxy> {
   const open = new Set<Duplex>();
@@ -72,7 +72,7 @@ export async function startEgressProxy(where: string | { port: number }, reach: 
   };
 }
 
-/** Each request is looked at by itself, those of one connection too; what its Host header says counts for nothing. */
+/** Every request is checked separately, even on one connection; its Host header is ignored. */
 async function answerPlain(reach: Reach, asked: IncomingMessage, answer: ServerResponse): Promise<void> {
   const url = URL.canParse(asked.url ?? '') ? new URL(asked.url!) : null;
   const place = url?.protocol === 'http:' ? placeOf(`${url.hostname}:${url.port || '80'}`) : undefined;
@@ -103,10 +103,10 @@ async function tunnel(
   await new Promise<void>((done) => outer.once('connect', done).once('close', done));
   if (outer.destroyed) return;
   inner.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-  // A server may speak first, as those of ssh do.
+  // The server may speak first, as with ssh.
   outer.pipe(inner);
   const said = await greeting(inner, head);
-  // Many names lie behind one address: who is talked to has to be somebody who may be reached.
+  // Many names share an address, so the name the client talks to must be allowed as well.
   if (said === null || !(await mayBe(reach, found, said.name))) return void inner.destroy();
   outer.write(said.bytes);
   inner.pipe(outer);
@@ -116,7 +116,7 @@ async function mayBe(reach: Reach, { host, port }: EgressPlace, name: string | n
   return name === null || name === host || (await reach.admit({ host: name, port })) !== undefined;
 }
 
-/** What the client says first, with whom it says it talks; null where it can't be told, or ends before it has. */
+/** The client's first bytes and the server name in them; null if it can't be determined or the connection ends first. */
 async function greeting(inner: Duplex, head: Buffer): Promise<{ bytes: Buffer; name: string | null } | null> {
   inner.pause();
   for (let bytes = head; ;) {

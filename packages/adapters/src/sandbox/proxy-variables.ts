@@ -1,4 +1,4 @@
-/** What leads programs to a proxy on their loopback; some read one spelling only. */
+/** Variables that point programs to a proxy on their loopback; some programs read only one spelling. */
 export function proxyVariables(port: number): Record<string, string> {
   const address = `http://127.0.0.1:${port}`;
   return {

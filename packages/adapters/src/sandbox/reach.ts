@@ -2,24 +2,24 @@ import { isIP } from 'node:net';
 import { type EgressPolicy, type HostList, isForbiddenAddress } from '@acp/kernel';
 import type { EgressPlace } from './egress-place.ts';
 
-/** What a company lets out, as it is at the moment; null: it has no list. */
+/** The company's current host list; null: it has none. */
 export type CurrentList = () => Promise<HostList | null>;
 
 export interface ReachRules {
-  /** Of the operator's choice. */
+  /** Chosen by the operator. */
   places: readonly EgressPlace[];
-  /** What their names may resolve to; metadata services are refused under every name. */
+  /** What their names may resolve to; metadata services are always refused. */
   policy?: EgressPolicy;
-  /** Reached whatever a company says: the service itself. */
+  /** Always reachable, whatever the company's list says: the service itself. */
   service?: EgressPlace | null;
   company?: {
     list: CurrentList;
-    /** Whether its list leads to public hosts beyond the operator's. */
+    /** Whether the list may add public hosts to the operator's. */
     opens: boolean;
   };
 }
 
-/** A place that was asked for in vain. */
+/** A refused destination. */
 export interface RefusedPlace extends EgressPlace {
   times: number;
 }
@@ -28,8 +28,8 @@ const REFUSALS_KEPT = 20;
 const NAME_LENGTH = 253;
 
 /**
- * Where the programs of one run get to. It is asked for every connection, so that a list that has changed holds at once, and
- * counts what it refuses.
+ * The destinations that one run's programs may reach. Consulted for every connection, so changes to the list apply
+ * immediately; counts what it refuses.
  */
 export class Reach {
   readonly #rules: ReachRules;
@@ -39,7 +39,7 @@ export class Reach {
     this.#rules = rules;
   }
 
-  /** What the place may resolve to; undefined: it is not reached. */
+  /** What the place may resolve to; undefined if it is not allowed. */
   async admit(place: EgressPlace): Promise<EgressPolicy | undefined> {
     const policy = await this.#policyFor(place);
     if (policy !== undefined && (isIP(place.host) === 0 || !isForbiddenAddress(place.host, policy)))
@@ -48,7 +48,7 @@ export class Reach {
     return undefined;
   }
 
-  /** What resolved to an address that is forbidden counts too. */
+  /** Also for places that resolved to a forbidden address. */
   refuse({ host, port }: EgressPlace): void {
     const name = host.replaceAll(/[^\x21-\x7e]/g, '?').slice(0, NAME_LENGTH);
     const key = `${name}:${port}`;
@@ -61,7 +61,7 @@ export class Reach {
     return this.#refused.size > 0;
   }
 
-  /** Since it was asked last. */
+  /** Refused places since the last call. */
   takeRefused(): RefusedPlace[] {
     const taken = [...this.#refused.values()];
     this.#refused.clear();
@@ -75,12 +75,12 @@ export class Reach {
     const list = company === undefined ? null : await company.list();
     if (company === undefined || list === null) return given;
     if (!list.covers(place.host, place.port)) return undefined;
-    // What the company alone has named may be no machine of the operator's.
+    // Hosts listed only by the company must not be machines of the operator.
     return given ?? (company.opens ? 'public' : undefined);
   }
 }
 
-/** A leading dot stands for everything below. */
+/** A leading dot matches everything below. */
 function isAt({ host, port }: EgressPlace, asked: EgressPlace): boolean {
   return port === asked.port && (host.startsWith('.') ? asked.host.endsWith(host) : asked.host === host);
 }

@@ -8,15 +8,15 @@ import { type EgressProxy, startEgressProxy } from './egress-proxy.ts';
 import { proxyVariables } from './proxy-variables.ts';
 import { visibleFiles } from './visible-files.ts';
 
-/** Within the sandbox. */
+/** Path inside the sandbox. */
 const OWN = '/run/service';
 const PROXY_PORT = 3128;
 const TEMP_BYTES = 1024 * 1024 * 1024;
 const INSIDE = join(import.meta.dirname, 'inside.cjs');
 
 /**
- * The same program within bubblewrap: of the machine it sees what it needs to run, read-only, and its agent's home; no
- * process but its own, no network but the proxy's socket. Its environment is what it was, but for the way to the proxy.
+ * The same program inside bubblewrap: it sees, read-only, what it needs to run, and its agent's home; no processes but its own
+ * and no network but the proxy's socket. Its environment is unchanged except for the proxy variables.
  */
 export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: SandboxSpec): ProgramCall {
   const { mounts, command, search } = visibleFiles(call.command, call.env.PATH, sandbox);
@@ -89,7 +89,7 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
 
 const names = ['passwd', 'group', 'hosts', 'nsswitch.conf'] as const;
 
-/** Accounts and hosts as far as programs ask for their own; those of the machine stay hidden. */
+/** The accounts and hosts that programs need for themselves; the machine's stay hidden. */
 async function writeNameFiles(folder: string, home: string): Promise<void> {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   const texts: Record<(typeof names)[number], string> = {

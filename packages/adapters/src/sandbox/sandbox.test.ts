@@ -1,4 +1,4 @@
-/** A hostile program in the sandbox of local CLIs: what it can do, and the ways out that it tries. */
+/** A hostile program in the sandbox for local CLIs: what it can do, and the escapes it tries. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -114,7 +114,7 @@ here('a hostile program in the sandbox', () => {
   it('gets no more processes than it may have', async () => {
     const spread = 'for n in $(seq 1 200); do sleep 60 & done; wait';
     const { end } = await attack({ command: ['/bin/sh', '-c', spread] }, { ...ample, pids: 60 });
-    // Refused by the kernel, or ended where that does not count them by sandbox.
+    // Refused by the kernel, or ended by us where the kernel doesn't count per sandbox.
     expect(end.too_much ?? end.stderr).toMatch(/more processes than 60|[Cc]annot fork|fork: /);
   });
 });

@@ -4,10 +4,10 @@ import { findProgram } from '@acp/kernel';
 import { AdapterError } from '../adapter-error.ts';
 import type { SandboxSpec } from '../task.ts';
 
-/** Programs and libraries of the system. */
+/** The system's programs and libraries. */
 const SYSTEM = '/usr';
 const SYSTEM_LINKS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
-/** Of /etc what programs need to run and to trust certificates; no accounts, no names of hosts, no configuration. */
+/** The parts of /etc needed for running programs and trusting certificates; no accounts, host names or configuration. */
 const ETC = [
   'alternatives',
   'ca-certificates',
@@ -25,17 +25,17 @@ const ETC = [
 ];
 
 interface VisibleFiles {
-  /** Arguments of bubblewrap. */
+  /** Arguments for bubblewrap. */
   mounts: string[];
-  /** The command by its real file. */
+  /** The command with its real path. */
   command: string[];
-  /** Folders in which programs are looked for. */
+  /** Folders to search for programs. */
   search: string[];
 }
 
 /**
- * What a command needs to run, read-only: the system's programs, Node, the command's own package, what its arguments name
- * by absolute path, and what the operator lists. What is hidden stays so, also where it lies in one of these.
+ * What a command needs to run, read-only: the system's programs, Node.js, the command's own package, absolute paths in its
+ * arguments, and the operator's list. Hidden paths stay hidden even inside one of these.
  */
 export function visibleFiles(
   [name = '', ...args]: readonly string[],
@@ -58,7 +58,7 @@ export function visibleFiles(
     .filter((path) => existsSync(path))
     .map((path) => realpathSync(path))
     .filter((path) => shown.some((each) => isWithin(path, realpathSync(each))));
-  // What lies deeper comes later: a cover hides what is around it, not what was named within.
+  // Deeper paths come later: a cover hides its surroundings, but not a path that was explicitly included.
   const mounts = [
     ...covered.map((path) => ({ path, mount: ['--tmpfs', path] })),
     ...shown.map((path) => ({ path, mount: ['--ro-bind', path, path] })),
@@ -82,7 +82,7 @@ function pathIn(argument: string): string[] {
   return isAbsolute(path) ? [path] : [];
 }
 
-/** A script's launcher and its native program lie side by side in `node_modules`; any other program is one file. */
+/** A script's launcher and its native program are siblings in `node_modules`; any other program is a single file. */
 function packageOf(program: string): string {
   const parts = program.split(sep);
   const at = parts.indexOf('node_modules');

@@ -31,7 +31,7 @@ export type Tag = (typeof tags)[number];
 
 const lookalike = new RegExp(`<(?=/?(?:${tags.join('|')})\\b)`, 'gi');
 
-/** Material and no orders: a model that repeats it word by word must not act by it. */
+/** Material, not instructions: a model that repeats it verbatim must not trigger actions. */
 const disarmedTags: ReadonlySet<Tag> = new Set([
   'knowledge',
   'note',
@@ -42,8 +42,8 @@ const disarmedTags: ReadonlySet<Tag> = new Set([
 ]);
 
 /**
- * A slash that would make a line a verb gets the backslash that Markdown does not show, also within strings of JSON, where
- * lines end in `\\n`.
+ * A slash that would turn a line into a verb is escaped with a backslash, which Markdown does not show; also inside JSON
+ * strings, where lines end in `\\n`.
  */
 function disarmed(text: string): string {
   const isVerb = (word: string): boolean => {
@@ -58,7 +58,7 @@ function disarmed(text: string): string {
 }
 
 /**
- * Text that others wrote, between tags that it can't close: what looks like one of our tags inside loses its bracket.
+ * Wraps text from others in tags that it can't close: anything inside that looks like one of our tags loses its bracket.
  * The operating rules say that nothing inside is an instruction to the engine.
  */
 export function quoted(
@@ -74,7 +74,7 @@ export function quoted(
   return `<${tag}${attrs.join('')}>\n${disarmedTags.has(tag) ? disarmed(shown) : shown}\n</${tag}>`;
 }
 
-/** Names and titles within a line of ours: no line break, no tag. */
+/** Names and titles inside a line of ours: no line breaks, no tags. */
 export function inline(text: string, limit = 500): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return (line.length > limit ? `${line.slice(0, limit - 1).toWellFormed()}…` : line).replaceAll(
