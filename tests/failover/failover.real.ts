@@ -99,7 +99,11 @@ describe.each(addresses.filter(([, there]) => there))(
 
       const { issues, comments } = load.acknowledged;
       expect(await faultsOf(cluster.standby.url, issues, comments)).toEqual({});
-      expect(load.refused.filter((status) => status !== 503)).toEqual([]);
+      const wrong = load.refused.filter((status) => status !== 503);
+      // What the processes say of it, where there is something to say.
+      const why =
+        wrong.length > 0 ? webs.flatMap(({ log }) => log.filter(({ level }) => level === 'error')) : [];
+      expect({ wrong, why }).toEqual({ wrong: [], why: [] });
       for (const reader of readers) {
         const unseen = () => {
           const seen = new Set(reader.created.values());
