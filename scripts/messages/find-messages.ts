@@ -48,6 +48,9 @@ const REFUSALS = {
   calls: ['conflict', 'forbidden'],
 };
 
+/** Sentences of alerts and mails: the tag `said`. */
+const SENTENCES = 'packages/core/src';
+
 const folders = ['apps/web/src/ui', 'apps/web/assets/js'];
 
 export function findMessages(): Map<string, Found> {
@@ -55,6 +58,7 @@ export function findMessages(): Map<string, Found> {
   for (const path of sourcePaths(folders)) new Reader(path, found).read();
   for (const [path, property] of ELSEWHERE) new Reader(path, found).readConstants(property);
   for (const path of sourcePaths(REFUSALS.folders)) new Reader(path, found).readRefusals();
+  for (const path of sourcePaths([SENTENCES])) new Reader(path, found).readSentences();
   for (const term of terms)
     add(found, { id: term.replaceAll('_', ' '), context: 'value' }, 'apps/web/src/ui/kit/terms.ts', []);
   return found;
@@ -114,6 +118,16 @@ class Reader {
     look(this.#program());
   }
 
+  readSentences(): void {
+    if (!this.#text.includes('said`')) return;
+    const look = (node: Node): void => {
+      if (node.type === 'TaggedTemplateExpression' && nameOf(node.tag as Node) === 'said')
+        this.#sentence(node.quasi as Quasis);
+      valuesIn(node).forEach(look);
+    };
+    look(this.#program());
+  }
+
   /** @param property whose values are texts; null: everything but names of properties */
   readConstants(property: string | null): void {
     const look = (node: Node): void => {
@@ -134,14 +148,10 @@ class Reader {
   }
 
   #template(node: Node): void {
-    const { quasis, expressions } = node.quasi as Node & { quasis: Quasi[]; expressions: Node[] };
+    const { quasis, expressions } = node.quasi as Quasis;
     const sources = expressions.map((each) => this.#source(each));
     if (nameOf(node.tag as Node) === 't') {
-      const literals = quasis.map(({ value }) => value.cooked);
-      this.#add(
-        literals.map((literal, at) => (at === 0 ? literal : `{${at - 1}}${literal}`)).join(''),
-        sources,
-      );
+      this.#sentence(node.quasi as Quasis);
     } else if (nameOf(node.tag as Node) === 'html') {
       for (const { message, values } of messagesOf(cutTemplate(quasis.map(({ value }) => value.raw))))
         this.#add(
@@ -149,6 +159,14 @@ class Reader {
           values.map(({ value }) => sources[value]!),
         );
     }
+  }
+
+  #sentence({ quasis, expressions }: Quasis): void {
+    const literals = quasis.map(({ value }) => value.cooked);
+    this.#add(
+      literals.map((literal, at) => (at === 0 ? literal : `{${at - 1}}${literal}`)).join(''),
+      expressions.map((each) => this.#source(each)),
+    );
   }
 
   #call(node: Node): void {
@@ -192,6 +210,8 @@ class Reader {
     return this.#text.slice(start, end).replace(/\s+/g, ' ').slice(0, 60);
   }
 }
+
+type Quasis = Node & { quasis: Quasi[]; expressions: Node[] };
 
 interface Quasi {
   value: { raw: string; cooked: string };

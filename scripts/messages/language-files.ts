@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import PO from 'pofile';
 import { keyOf } from '../../apps/web/src/ui/kit/catalogue.ts';
-import { isTranslated } from '../../apps/web/src/ui/kit/languages.ts';
+import { isTranslated } from '@acp/kernel';
 import { type Found, root } from './find-messages.ts';
 
 export const folder = join(root, 'apps/web/languages');

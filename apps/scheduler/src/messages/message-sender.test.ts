@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { listOutgoing, queueMessages } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { hmacSha256Hex, loadConfig, Vault } from '@acp/kernel';
+import { hmacSha256Hex, loadConfig, Vault, saidText } from '@acp/kernel';
 import { databaseWithQueue, type FakeMail, startFakeMail, testLogger, waitFor } from '@acp/testkit';
 import { MessageSender } from './message-sender.ts';
 
@@ -72,8 +72,8 @@ const queue = async (channel: Channel, more: object = {}, sealing: Vault | null 
           channel,
           purpose: 'alert',
           recipient: channel === 'mail' ? 'you@example.com' : '',
-          subject: 'Subject',
-          body: 'Text',
+          subject: saidText('Subject'),
+          body: ['Text'],
           ...more,
         },
       ],
@@ -92,7 +92,10 @@ const sentBy = async () => until(({ status }) => status === 'sent');
 
 describe('a message', () => {
   it('by mail arrives as text, from whom the operator says; no line of its subject becomes a header', async () => {
-    await queue('mail', { subject: 'Hello\r\nBcc: all@example.com', body: 'Grüße\n<b>no HTML</b>' });
+    await queue('mail', {
+      subject: saidText('Hello\r\nBcc: all@example.com'),
+      body: ['Grüße\n<b>no HTML</b>'],
+    });
     expect(await sentBy()).toMatchObject({ attempts: 1, error: null });
     const [received] = mail.received;
     expect(received).toMatchObject({ from: 'alerts@example.com', to: ['you@example.com'] });
@@ -105,14 +108,14 @@ describe('a message', () => {
   });
 
   it('to Slack mentions nobody, whatever names stand in it', async () => {
-    await queue('slack', { body: 'the agent <!channel> & co' });
+    await queue('slack', { body: ['the agent <!channel> & co'] });
     await sentBy();
     expect(posted[0]!.path).toBe('/slack');
-    expect(JSON.parse(posted[0]!.body)).toEqual({ text: '*Subject*\nthe agent &lt;!channel&gt; &amp; co' });
+    expect(JSON.parse(posted[0]!.body)).toEqual({ text: '*Subject*\nthe agent &lt;!channel&gt; &amp; co\n' });
   });
 
   it('to Telegram is cut to what it takes, and goes to the chat', async () => {
-    await queue('telegram', { body: 'x'.repeat(9000) });
+    await queue('telegram', { body: ['x'.repeat(9000)] });
     await sentBy();
     expect(posted[0]!.path).toBe('/bot123:abc/sendMessage');
     const { chat_id, text } = JSON.parse(posted[0]!.body) as { chat_id: string; text: string };
@@ -170,7 +173,7 @@ describe('a message', () => {
   });
 
   it('that opens something lies sealed, and is given up where its key is gone', async () => {
-    await queue('mail', { body: 'the token is xyzzy' }, vault);
+    await queue('mail', { body: ['the token is xyzzy'] }, vault);
     const { rows } = await database.pool.query('select * from outgoing_messages');
     expect(JSON.stringify(rows)).not.toContain('xyzzy');
     await sentBy();

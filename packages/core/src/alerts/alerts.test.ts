@@ -260,13 +260,14 @@ describe('what is found', () => {
     expect(await kinds()).toEqual([]);
   });
 
-  it('a breached budget: told to the company’s admins, and not to those of another', async () => {
+  it('a breached budget: told to the company’s admins in their language, and not to those of another', async () => {
     const company = await createCompany(database.db, { name: 'Spender' });
     const other = await createCompany(database.db);
     const [admin, member, stranger] = await Promise.all([1, 2, 3].map(() => createUser(database.db)));
     await createMembership(database.db, company, admin!, 'admin');
     await createMembership(database.db, company, member!, 'member');
     await createMembership(database.db, other, stranger!, 'admin');
+    await query(`update users set preferences = '{"language": "de"}' where id = '${admin!.id}'`);
     const board = actors.board(company, 'admin');
     await transaction(database, async (tx) => {
       await createBudgetPolicy(tx, board, company.id, { scope_type: 'company', window: 'day', limit_usd: 1 });
@@ -278,7 +279,13 @@ describe('what is found', () => {
     expect(mails.map(({ recipient }) => recipient).toSorted()).toEqual(
       [admin!.email, 'ops@example.com'].toSorted(),
     );
-    expect(mails[0]!.body).toContain('Spender: a budget of the company is exceeded: 2 of 1 USD');
+    const bodyTo = (address: string) => mails.find(({ recipient }) => recipient === address)!.body!;
+    expect(bodyTo('ops@example.com')).toMatch(
+      /^ERROR: Spender: a budget of the company is exceeded: 2 of 1 USD\n  Raise the limit/,
+    );
+    expect(bodyTo(admin!.email)).toMatch(
+      /^FEHLER: Spender: Ein Budget \(Firma\) ist überschritten: 2 von 1 USD\n {2}(?!Raise)/,
+    );
     // Its slice has told the company's admins itself.
     expect(await database.db.select().from(outbox)).toEqual([]);
     const [alert] = await firing();

@@ -1,5 +1,5 @@
 import type { Tx } from '@acp/db';
-import { cutText } from '@acp/kernel';
+import { cutText, said, saidValue } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { readOnlyInstance } from '../settings/index.ts';
 import { type ConditionReader, holds, MOST_OF_A_KIND } from './condition.ts';
@@ -35,7 +35,10 @@ const budgets: ConditionReader = async (tx) => {
     kind: 'budget',
     key: id,
     level: kind === 'breach' ? 'error' : 'warning',
-    message: `${company}: a budget of the ${scope_type} ${kind === 'breach' ? 'is exceeded' : 'is nearly spent'}: ${spent} of ${most} USD`,
+    message:
+      kind === 'breach'
+        ? said`${company}: a budget of the ${saidValue(scope_type)} is exceeded: ${spent} of ${most} USD`
+        : said`${company}: a budget of the ${saidValue(scope_type)} is nearly spent: ${spent} of ${most} USD`,
     company_id,
     entity_type: 'budget_incident',
     entity_id: id,
@@ -65,12 +68,12 @@ const stuckRuns: ConditionReader = async (tx) => {
     from stuck s join companies c on c.id = s.company_id and c.deleted_at is null
     group by s.company_id, c.name order by count(*) desc limit ${MOST_OF_A_KIND}`);
   return rows.map(({ company_id, company, lapsed, silent, waiting }) => {
-    const said = [
-      lapsed > 0 ? `${lapsed} lost their scheduler and could not be ended` : '',
-      silent > 0 ? `${silent} have said nothing for an hour` : '',
-      waiting > 0 ? `${waiting} wait while nothing runs` : '',
-    ].filter((part) => part !== '');
-    const message = `${company}: runs are stuck: ${said.join(', ')}`;
+    const parts = [
+      ...(lapsed > 0 ? [said`${lapsed} lost their scheduler and could not be ended`] : []),
+      ...(silent > 0 ? [said`${silent} have said nothing for an hour`] : []),
+      ...(waiting > 0 ? [said`${waiting} wait while nothing runs`] : []),
+    ];
+    const message = said`${company}: runs are stuck: ${parts.reduce((all, part) => said`${all}, ${part}`)}`;
     return { kind: 'stuck_runs', key: company_id, level: 'error', message, company_id };
   });
 };
@@ -96,14 +99,18 @@ const outages: ConditionReader = async (tx) => {
       and count(*) filter (where r.status = 'failed') >= ${OUTAGE_FAILURES}
     limit ${MOST_OF_A_KIND}`);
   return rows.map(({ provider_id, provider, company_id, company, error, failures }) => {
+    const failed =
+      provider === null
+        ? said`The default model endpoint failed ${failures} runs in a row`
+        : said`${company ?? ''}: the provider ${provider} failed ${failures} runs in a row`;
     // What a provider of a company says is the company's; of the instance's own it may quote any company's run.
-    const why = company_id === null || error === null ? '' : `: ${cutText(error, TEXT_BYTES)}`;
-    const name = provider === null ? 'The default model endpoint' : `${company}: the provider ${provider}`;
+    const message =
+      company_id === null || error === null ? failed : said`${failed}: ${cutText(error, TEXT_BYTES)}`;
     return {
       kind: 'provider_outage',
       key: provider_id ?? 'default',
       level: 'error',
-      message: `${name} failed ${failures} runs in a row${why}`,
+      message,
       company_id,
       ...(provider_id === null ? {} : { entity_type: 'provider', entity_id: provider_id }),
     };
@@ -121,7 +128,7 @@ const webhooksOff: ConditionReader = async (tx) => {
     kind: 'webhook_off',
     key: id,
     level: 'warning',
-    message: `${company}: the webhook to ${new URL(url).host} was switched off: ${reason}`,
+    message: said`${company}: the webhook to ${new URL(url).host} was switched off: ${reason}`,
     company_id,
     entity_type: 'webhook',
     entity_id: id,

@@ -1,5 +1,6 @@
 import type { Alert, AlertKind } from '@acp/contract';
 import type { Tx } from '@acp/db';
+import type { Said } from '@acp/kernel';
 import { sql, type SQL } from 'drizzle-orm';
 
 /** Something that stands now; as long as a look finds it, its alert fires. */
@@ -8,7 +9,7 @@ export interface Condition {
   /** What it is about within its kind. */
   key: string;
   level: Alert['level'];
-  message: string;
+  message: Said;
   company_id?: string | null;
   entity_type?: string;
   entity_id?: string;

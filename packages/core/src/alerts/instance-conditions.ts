@@ -1,5 +1,6 @@
 import { readQueues } from '@acp/queue';
 import type { Tx } from '@acp/db';
+import { said } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { lastSuccessfulBackup } from '../backups/index.ts';
 import { readTicks } from '../health/index.ts';
@@ -24,7 +25,10 @@ export const instanceConditions: readonly ConditionReader[] = [
       kind: 'backup_failed',
       key: 'last',
       level: 'error',
-      message: `The last backup failed: ${error ?? 'nothing is known of why'}`,
+      message:
+        error === null
+          ? said`The last backup failed; nothing is known of why`
+          : said`The last backup failed: ${error}`,
       entity_type: 'backup',
       entity_id: id,
       told: true,
@@ -37,8 +41,8 @@ export const instanceConditions: readonly ConditionReader[] = [
     if (last === undefined && (await isYoung(tx))) return [];
     const message =
       last === undefined
-        ? 'No backup was made yet'
-        : `The last backup is ${Math.floor(last.since_hours)} hours old, which is more than ${most}`;
+        ? said`No backup was made yet`
+        : said`The last backup is ${Math.floor(last.since_hours)} hours old, which is more than ${most}`;
     return [{ kind: 'backup_late', key: 'last', level: 'error', message }];
   },
   async (tx) =>
@@ -48,7 +52,7 @@ export const instanceConditions: readonly ConditionReader[] = [
         kind: 'dead_jobs',
         key: name,
         level: 'warning',
-        message: `${failed} jobs of the queue ${name} failed for good`,
+        message: said`${failed} jobs of the queue ${name} failed for good`,
       })),
   async (tx, { disk_pct }) => {
     const { rows } = await tx.execute<{ scheduler: string; disk_used_pct: number }>(sql`
@@ -59,7 +63,7 @@ export const instanceConditions: readonly ConditionReader[] = [
       kind: 'disk',
       key: scheduler,
       level: 'error',
-      message: `The disk of scheduler ${scheduler} is ${Math.floor(disk_used_pct)} % full`,
+      message: said`The disk of scheduler ${scheduler} is ${Math.floor(disk_used_pct)} % full`,
     }));
   },
   async (tx) => {
@@ -67,10 +71,12 @@ export const instanceConditions: readonly ConditionReader[] = [
     if (expires_at === null) return [];
     const days = await daysUntil(tx, new Date(expires_at));
     if (!read_only && days > LICENSE_WARNING_DAYS) return [];
-    const what = status === 'trial' ? 'The trial' : 'The license';
+    const left = Math.max(0, Math.floor(days));
     const message = read_only
-      ? 'The instance is read-only: its trial or license is over'
-      : `${what} ends in ${Math.max(0, Math.floor(days))} days; the instance is read-only from then on`;
+      ? said`The instance is read-only: its trial or license is over`
+      : status === 'trial'
+        ? said`The trial ends in ${left} days; the instance is read-only from then on`
+        : said`The license ends in ${left} days; the instance is read-only from then on`;
     return [{ kind: 'license', key: 'instance', level: read_only ? 'error' : 'warning', message }];
   },
   // What stops takes its row along. One that fell silent is missed until another has come in its place.
@@ -86,7 +92,7 @@ export const instanceConditions: readonly ConditionReader[] = [
       kind: 'scheduler_lost',
       key: scheduler,
       level: 'error',
-      message: `The scheduler ${scheduler} fell silent without having been stopped`,
+      message: said`The scheduler ${scheduler} fell silent without having been stopped`,
     }));
   },
   async (tx, { worker_error_rate_pct: most }) =>
@@ -96,7 +102,7 @@ export const instanceConditions: readonly ConditionReader[] = [
         kind: 'workers_failing',
         key: worker,
         level: 'warning',
-        message: `The background worker ${worker} failed ${errors} of ${ticks} times`,
+        message: said`The background worker ${worker} failed ${errors} of ${ticks} times`,
       })),
 ];
 

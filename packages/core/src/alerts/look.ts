@@ -1,5 +1,6 @@
 import type { AlertKind } from '@acp/contract';
 import { rowReader, schema, type Tx } from '@acp/db';
+import { inWords } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { companyConditions } from './company-conditions.ts';
 import { type AlertLimits, type Condition, MOST_OF_A_KIND } from './condition.ts';
@@ -59,13 +60,13 @@ async function readConditions(tx: Tx, limits: AlertLimits): Promise<Condition[]>
 }
 
 const conditionsOf = (found: readonly Condition[]) => sql`
-  c as (select * from jsonb_to_recordset(${JSON.stringify(found)}::jsonb) as c(
-    kind text, key text, level text, message text, company_id uuid, entity_type text, entity_id uuid))`;
+  c as (select * from jsonb_to_recordset(${JSON.stringify(found.map((each) => ({ ...each, said: each.message, message: inWords(each.message) })))}::jsonb) as c(
+    kind text, key text, level text, message text, said jsonb, company_id uuid, entity_type text, entity_id uuid))`;
 
 async function seeAgain(tx: Tx, found: readonly Condition[]): Promise<void> {
   await tx.execute(sql`
     with ${conditionsOf(found)}
-    update alerts a set last_seen_at = now(), level = c.level, message = c.message
+    update alerts a set last_seen_at = now(), level = c.level, message = c.message, said = c.said
     from c where a.kind = c.kind and a.key = c.key and a.status = 'firing'`);
 }
 
@@ -73,8 +74,8 @@ async function seeAgain(tx: Tx, found: readonly Condition[]): Promise<void> {
 async function open(tx: Tx, found: readonly Condition[]): Promise<AlertRow[]> {
   const { rows } = await tx.execute(sql`
     with ${conditionsOf(found)}
-    insert into alerts (kind, key, level, message, company_id, entity_type, entity_id, muted_until, told_at)
-    select c.kind, c.key, c.level, c.message, c.company_id, c.entity_type, c.entity_id, before.muted_until,
+    insert into alerts (kind, key, level, message, said, company_id, entity_type, entity_id, muted_until, told_at)
+    select c.kind, c.key, c.level, c.message, c.said, c.company_id, c.entity_type, c.entity_id, before.muted_until,
       case when before.muted_until is null and before.times < ${FLAPPING} then now() end
     from c cross join lateral (
       select max(p.muted_until) filter (where p.muted_until > now()) as muted_until,

@@ -1,5 +1,6 @@
 import type { MessageChannel } from '@acp/contract';
 import type { Tx } from '@acp/db';
+import { said, saidText } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 import { type NewMessage, queueMessages } from '../messages/index.ts';
@@ -94,15 +95,20 @@ function messageOf(
   { public_url }: AlertTargets,
 ): NewMessage {
   const shown = alerts.map(presentAlert);
-  const [first] = shown;
+  const sentences = alerts.map(({ said: sentence, message }) => sentence ?? message);
+  const [first] = alerts;
   const gist =
-    shown.length === 1
-      ? `${first?.status === 'resolved' ? 'Passed: ' : ''}${first?.message ?? ''}`
-      : `${shown.length} alerts`;
-  const lines = shown.map(
-    ({ status, level, message, mend }) =>
-      `${status === 'resolved' ? 'PASSED' : level === 'error' ? 'ERROR' : 'WARNING'}: ${message}${status === 'resolved' ? '' : `\n  ${mend}`}`,
-  );
+    first === undefined || alerts.length > 1
+      ? said`${alerts.length} alerts`
+      : first.status === 'resolved'
+        ? said`Passed: ${sentences[0]!}`
+        : said`${sentences[0]!}`;
+  const lines = shown.map(({ status, level, mend }, at) => {
+    const message = sentences[at]!;
+    if (status === 'resolved') return said`PASSED: ${message}`;
+    const headed = level === 'error' ? said`ERROR: ${message}` : said`WARNING: ${message}`;
+    return said`${headed}\n  ${saidText(mend)}`;
+  });
   const page = (company_id: string | null): string =>
     company_id === null ? `${public_url}/admin/alerts` : `${public_url}/companies/${company_id}/alerts`;
   const pages = [...new Set(shown.map(({ company_id }) => page(company_id)))].slice(0, 5);
@@ -110,8 +116,8 @@ function messageOf(
     channel,
     purpose: 'alert',
     recipient,
-    subject: `[${name}] ${gist}`,
-    body: `${lines.join('\n\n')}\n\n${pages.join('\n')}\n`,
+    subject: said`[${name}] ${gist}`,
+    body: [...lines, pages.join('\n')],
     ...(channel === 'webhook' && {
       payload: { type: 'alerts', instance: name, url: `${public_url}/admin/alerts`, alerts: shown },
     }),

@@ -1,6 +1,6 @@
 import type { Actor, OutgoingMessage } from '@acp/contract';
 import type { Tx } from '@acp/db';
-import { conflict } from '@acp/kernel';
+import { conflict, inWords, said } from '@acp/kernel';
 import { recordInstanceAct } from '../activity/index.ts';
 import { presentOutgoing, queueMessages } from '../messages/index.ts';
 import { instanceName } from '../settings/index.ts';
@@ -19,16 +19,16 @@ export async function sendTestMessages(
     ...mails.map((recipient) => ({ channel: 'mail' as const, recipient })),
   ];
   if (to.length === 0) throw conflict('no channel is set up: see SERVICE_SMTP_URL and SERVICE_ALERT_*');
-  const text = `This is a test: alerts of ${name} arrive here.`;
+  const text = said`This is a test: alerts of ${name} arrive here.`;
   const rows = await queueMessages(
     tx,
     to.map(({ channel, recipient }) => ({
       channel,
       purpose: 'test',
       recipient,
-      subject: `[${name}] A test`,
-      body: `${text}\n\n${targets.public_url}/admin/alerts\n`,
-      ...(channel === 'webhook' && { payload: { type: 'test', instance: name, message: text } }),
+      subject: said`[${name}] ${said`A test`}`,
+      body: [text, `${targets.public_url}/admin/alerts`],
+      ...(channel === 'webhook' && { payload: { type: 'test', instance: name, message: inWords(text) } }),
     })),
   );
   await recordInstanceAct(tx, actor, 'alerts.tested', { channels: to.map(({ channel }) => channel) });

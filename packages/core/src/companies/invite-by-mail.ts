@@ -1,6 +1,6 @@
 import type { Actor, CompanyRole, Invite } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, cutText, rateLimited } from '@acp/kernel';
+import { conflict, cutText, rateLimited, said, saidValue } from '@acp/kernel';
 import { and, count, eq, sql } from 'drizzle-orm';
 import { type Mailing, queueMessages } from '../messages/index.ts';
 import { createInvite } from './invites.ts';
@@ -38,16 +38,12 @@ export async function inviteByMail(
     .where(eq(companies.id, company_id));
   const name = cutText(company?.name ?? '', NAME_BYTES);
   const body = [
-    `You are invited to join ${name} as ${input.role}.`,
+    said`You are invited to join ${name} as ${saidValue(input.role)}.`,
     `${public_url}/invites/${invite.token ?? ''}`,
-    `The link is good for one person, until ${new Date(invite.expires_at).toUTCString()}.`,
-    'If you did not expect this, you need do nothing.',
-  ].join('\n\n');
-  const subject = `Invitation to ${name}`;
-  await queueMessages(
-    tx,
-    [{ channel: 'mail', purpose: 'invite', recipient: email, subject, body: `${body}\n` }],
-    vault,
-  );
+    said`The link is good for one person, until ${new Date(invite.expires_at).toUTCString()}.`,
+    said`If you did not expect this, you need do nothing.`,
+  ];
+  const subject = said`Invitation to ${name}`;
+  await queueMessages(tx, [{ channel: 'mail', purpose: 'invite', recipient: email, subject, body }], vault);
   return invite;
 }

@@ -1,6 +1,6 @@
 import type { Actor, UserActor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { forbidden, notFound } from '@acp/kernel';
+import { forbidden, notFound, said } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
 import type { Mailing } from '../messages/index.ts';
@@ -70,6 +70,6 @@ async function noteChange(tx: Tx, actor: Actor, user: UserRow, mailing: Mailing 
       tx,
       user,
       mailing,
-      own ? 'by somebody who is signed in to it' : 'by an administrator',
+      own ? said`by somebody who is signed in to it` : said`by an administrator`,
     );
 }

@@ -1,6 +1,6 @@
 /** The link of a forgotten password: it sets one and signs nobody in, so that the second factor is asked for as always. */
 import { schema, type Tx } from '@acp/db';
-import { asciiLowerCase, notFound } from '@acp/kernel';
+import { asciiLowerCase, notFound, said } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
 import type { Mailing } from '../messages/index.ts';
@@ -68,7 +68,7 @@ export async function completePasswordReset(
     details: { by: 'mail' },
   } as const;
   await recordSecurityEvents(tx, [change]);
-  await tellOfPassword(tx, user, mailing, 'by a link that was sent to this address');
+  await tellOfPassword(tx, user, mailing, said`by a link that was sent to this address`);
 }
 
 /** Only of an account that still is as it was when the link was sent. */

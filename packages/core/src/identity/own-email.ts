@@ -4,7 +4,7 @@
  */
 import type { Actor, OwnEmail, UserActor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { asciiLowerCase, conflict, notFound, rateLimited, unauthenticated } from '@acp/kernel';
+import { asciiLowerCase, conflict, notFound, rateLimited, unauthenticated, said } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
 import { type Mailing, mailsLinks } from '../messages/index.ts';
@@ -64,16 +64,16 @@ export async function beginEmailChange(
   await sendLink(tx, before, email, mailing, taken);
   const asked = (name: string) =>
     own
-      ? `Somebody who is signed in to your account at ${name} asked to move it`
-      : `An administrator asked to move your account at ${name}`;
+      ? said`Somebody who is signed in to your account at ${name} asked to move it from this address to ${email}.`
+      : said`An administrator asked to move your account at ${name} from this address to ${email}.`;
   await mailUser(tx, mailing, {
     purpose: 'account',
     recipient: before.email,
-    subject: 'Your account gets another address',
+    subject: said`Your account gets another address`,
     paragraphs: (name) => [
-      `${asked(name)} from this address to ${email}.`,
-      'It moves once the new address is confirmed. Until then this one serves.',
-      `If it was not you, take the change back under ${mailing.public_url}/profile and change your password, or tell an administrator.`,
+      asked(name),
+      said`It moves once the new address is confirmed. Until then this one serves.`,
+      said`If it was not you, take the change back under ${mailing.public_url}/profile and change your password, or tell an administrator.`,
     ],
   });
   await recordInstanceAct(tx, actor, 'user.email_change_requested', { user_id: before.id, email });
@@ -159,10 +159,10 @@ async function tellFormerAddress(tx: Tx, before: UserRow, email: string, mailing
   await mailUser(tx, mailing, {
     purpose: 'account',
     recipient: before.email,
-    subject: 'Your account has another address',
+    subject: said`Your account has another address`,
     paragraphs: (name) => [
-      `Your account at ${name} has moved from this address to ${email}. All other sessions have ended.`,
-      'If it was not you, tell an administrator at once.',
+      said`Your account at ${name} has moved from this address to ${email}. All other sessions have ended.`,
+      said`If it was not you, tell an administrator at once.`,
     ],
   });
 }
@@ -186,13 +186,14 @@ async function writeLink(tx: Tx, user: UserRow, email: string, mailing: Mailing)
   await mailUser(tx, mailing, {
     purpose: 'confirm_email',
     recipient: email,
-    subject: 'Confirm your address',
+    language: user.preferences.language,
+    subject: said`Confirm your address`,
     // Nobody has proved yet that the reader has an account: what its owner calls themselves is not written here.
     paragraphs: (name) => [
-      `Somebody gave this address for an account at ${name}. If it was you, confirm it:`,
+      said`Somebody gave this address for an account at ${name}. If it was you, confirm it:`,
       `${mailing.public_url}/confirm-email?token=${token}`,
-      `The link works once, until ${expires_at.toUTCString()}, for who is signed in to that account.`,
-      'If you did not expect this, you need do nothing.',
+      said`The link works once, until ${expires_at.toUTCString()}, for who is signed in to that account.`,
+      said`If you did not expect this, you need do nothing.`,
     ],
     sealed: true,
   });
@@ -203,11 +204,11 @@ async function writeRefusal(tx: Tx, user: UserRow, email: string, mailing: Maili
   await mailUser(tx, mailing, {
     purpose: 'confirm_email',
     recipient: email,
-    subject: 'This address has an account already',
+    subject: said`This address has an account already`,
     paragraphs: (name) => [
-      `Somebody asked to use this address for another account at ${name}. It has an account already, so nothing was changed.`,
-      `If it was you, sign in with this address: ${mailing.public_url}/login`,
-      'If you did not expect this, you need do nothing.',
+      said`Somebody asked to use this address for another account at ${name}. It has an account already, so nothing was changed.`,
+      said`If it was you, sign in with this address: ${mailing.public_url}/login`,
+      said`If you did not expect this, you need do nothing.`,
     ],
     // It takes as long as a link does.
     sealed: true,

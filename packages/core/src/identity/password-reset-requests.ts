@@ -3,7 +3,7 @@
  * scheduler looks.
  */
 import { schema, type Tx } from '@acp/db';
-import { conflict, rateLimited } from '@acp/kernel';
+import { conflict, rateLimited, said, type Said, saidText } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
 import { eq } from 'drizzle-orm';
 import { type Mailing, mailsLinks } from '../messages/index.ts';
@@ -59,11 +59,11 @@ export async function answerPasswordReset(tx: Tx, request_id: string, mailing: M
     await mailUser(tx, mailing, {
       purpose: 'account',
       recipient: user.email,
-      subject: 'Your password',
+      subject: said`Your password`,
       paragraphs: (name) => [
-        `Somebody, probably you, asked for a new password for your account at ${name}. ${obstacle}`,
+        said`Somebody, probably you, asked for a new password for your account at ${name}. ${obstacle}`,
         `${mailing.public_url}/login`,
-        'If it was not you, you need do nothing.',
+        said`If it was not you, you need do nothing.`,
       ],
     });
     return;
@@ -72,12 +72,12 @@ export async function answerPasswordReset(tx: Tx, request_id: string, mailing: M
   await mailUser(tx, mailing, {
     purpose: 'reset_password',
     recipient: user.email,
-    subject: 'A new password',
+    subject: said`A new password`,
     paragraphs: (name) => [
-      `Somebody, probably you, asked for a new password for your account at ${name}:`,
+      said`Somebody, probably you, asked for a new password for your account at ${name}:`,
       `${mailing.public_url}/reset-password?token=${token}`,
-      `The link works once, until ${expires_at.toUTCString()}. It was asked for from ${place.address}.`,
-      'If it was not you, you need do nothing: your password stays as it is.',
+      said`The link works once, until ${expires_at.toUTCString()}. It was asked for from ${place.address}.`,
+      said`If it was not you, you need do nothing: your password stays as it is.`,
     ],
     sealed: true,
   });
@@ -86,19 +86,22 @@ export async function answerPasswordReset(tx: Tx, request_id: string, mailing: M
 const labels: Readonly<Record<string, string>> = { google: 'Google', github: 'GitHub' };
 
 /** Why no link is sent; null where one is. */
-export async function obstacleOf(tx: Tx, user: UserRow): Promise<string | null> {
+export async function obstacleOf(tx: Tx, user: UserRow): Promise<Said | null> {
   if (user.password_hash === null) {
     const accounts = await tx
       .select({ provider: oauth_accounts.provider })
       .from(oauth_accounts)
       .where(eq(oauth_accounts.user_id, user.id))
       .limit(20);
-    const names = [...new Set(accounts.map(({ provider }) => labels[provider] ?? 'single sign-on'))];
-    const way = names.length > 0 ? `You sign in by ${names.join(' or ')}` : 'An administrator can set one';
-    return `It has no password. ${way}:`;
+    const [first, ...more] = new Set(
+      accounts.map(({ provider }) => labels[provider] ?? said`single sign-on`.text),
+    );
+    if (first === undefined) return said`It has no password. An administrator can set one:`;
+    const names = more.reduce<Said>((all, name) => said`${all} or ${saidText(name)}`, saidText(first));
+    return said`It has no password. You sign in by ${names}:`;
   }
   // Nobody has proved whose the address is: a mailbox alone does not take the place of a second factor.
   if (user.email_verified_at === null && (await userHasSecondFactor(tx, user.id)))
-    return 'Its address was never confirmed, so an administrator has to set the password. Where you still know it:';
+    return said`Its address was never confirmed, so an administrator has to set the password. Where you still know it:`;
   return null;
 }

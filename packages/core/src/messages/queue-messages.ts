@@ -1,6 +1,7 @@
 import type { MessageChannel } from '@acp/contract';
 import { schema, signal, type Tx } from '@acp/db';
-import { cutText, newId, storableText, type Vault } from '@acp/kernel';
+import { cutText, inWords, newId, type Said, storableText, translatorInto, type Vault } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
 
 const { outgoing_messages } = schema;
 
@@ -9,8 +10,11 @@ export interface NewMessage {
   purpose: string;
   /** An address; empty for the operator's channels. */
   recipient: string;
-  subject: string;
-  body: string;
+  subject: Said;
+  /** Paragraphs. */
+  body: readonly (Said | string)[];
+  /** Of whom it is for, where the address is not yet theirs; else it is looked up by the address. */
+  language?: string | undefined;
   /** What a webhook sends in place of the text. */
   payload?: Record<string, unknown>;
 }
@@ -23,7 +27,7 @@ const BODY = 20_000;
 export const place = (id: string): string => `outgoing_messages/${id}`;
 
 /**
- * In the transaction of what it tells of.
+ * In the transaction of what it tells of. A mail to somebody with an account is in the language of its owner, all else in English.
  * @param vault given for texts that open something: they are stored sealed
  * @throws unavailable where such a text can't be sealed, for want of an encryption key
  */
@@ -33,8 +37,14 @@ export async function queueMessages(
   vault: Vault | null = null,
 ): Promise<(typeof outgoing_messages.$inferSelect)[]> {
   if (news.length === 0) return [];
-  const rows = news.map(({ subject, body, ...rest }) => {
+  const languages = await languagesOf(tx, news);
+  const rows = news.map(({ subject: title, body: paragraphs, language, ...rest }) => {
     const id = newId();
+    const translate = translatorInto(
+      rest.channel === 'mail' ? (language ?? languages.get(rest.recipient) ?? null) : null,
+    );
+    const subject = inWords(title, translate);
+    const body = `${paragraphs.map((paragraph) => inWords(paragraph, translate)).join('\n\n')}\n`;
     const text = cutText(storableText(body), BODY);
     return {
       ...rest,
@@ -46,4 +56,16 @@ export async function queueMessages(
   });
   signal(tx, 'due', '');
   return tx.insert(outgoing_messages).values(rows).returning();
+}
+
+/** What the owners of the addresses have chosen, by address. */
+async function languagesOf(tx: Tx, news: readonly NewMessage[]): Promise<ReadonlyMap<string, string>> {
+  const asked = news.flatMap(({ channel, recipient }) => (channel === 'mail' ? [recipient] : []));
+  if (asked.length === 0) return new Map();
+  const { rows } = await tx.execute<{ recipient: string; language: string }>(sql`
+    select r.recipient, u.preferences ->> 'language' as language
+    from jsonb_array_elements_text(${JSON.stringify(asked)}::jsonb) as r (recipient)
+    join users u on lower(u.email collate "C") = lower(r.recipient collate "C")
+    where u.preferences ->> 'language' is not null`);
+  return new Map(rows.map(({ recipient, language }) => [recipient, language]));
 }

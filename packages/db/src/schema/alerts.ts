@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import type { Said } from '@acp/kernel';
+import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { companies } from './companies.ts';
 import { createdAt, id, instant } from './columns.ts';
 
@@ -15,6 +16,8 @@ export const alerts = pgTable(
     key: text().notNull(),
     level: text().notNull(),
     message: text().notNull(),
+    /** The message as a sentence that can be said in other languages; null: it is from before there was one. */
+    said: jsonb().$type<Said>(),
     entity_type: text(),
     entity_id: uuid(),
     status: text().notNull().default('firing'),

@@ -1,6 +1,7 @@
 /** A language: what its file says of the texts in the code, and its templates, made once each. */
 import type { Chunk, Message } from './template-texts.ts';
 import { cutTemplate } from './template-texts.ts';
+import { messageKey as keyOf } from '@acp/kernel';
 
 /** A template in a language: what the tag is called with, and which values in which order. */
 export interface SpokenTemplate {
@@ -114,5 +115,4 @@ const PLACE = /^(?:\{(\d+)\}|<(\d+)>|<\/(\d+)>|<(\d+)\/>)$/;
 /** A translation is text: what looks like HTML in it is shown as it is. */
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.codePointAt(0)!};`);
 
-export const keyOf = (text: string, context: string): string =>
-  context === '' ? text : `${context}\u{4}${text}`;
+export { messageKey as keyOf } from '@acp/kernel';

@@ -1,13 +1,12 @@
 /** The languages that there are: English, and a file each in `apps/web/languages`. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { UserActor } from '@acp/contract';
+import { isTranslated, languagesFolder as folder, messageKey as keyOf } from '@acp/kernel';
 import type { Request, RequestHandler, Response } from 'express';
 import PO from 'pofile';
-import { Catalogue, keyOf } from './catalogue.ts';
+import { Catalogue } from './catalogue.ts';
 import { currentLanguage, inLanguage } from './language.ts';
-
-const folder = resolve(import.meta.dirname, '../../../languages');
 
 /** As tags: `en`, `de`, `pt-BR`. */
 export const languages: string[] = [
@@ -50,10 +49,6 @@ export function offer(catalogue: Catalogue): void {
   read.set(catalogue.language, { catalogue, scripts: {} });
   if (!languages.includes(catalogue.language)) languages.push(catalogue.language);
 }
-
-/** Neither waiting for a translation, nor for somebody to look at it again. */
-export const isTranslated = ({ msgstr, flags, obsolete }: PO['items'][number]): boolean =>
-  !obsolete && !flags.fuzzy && msgstr.length > 0 && msgstr.every((form) => form !== '');
 
 /** What is not translated is left out. */
 export function parseLanguage(name: string, file: string): Language {

@@ -1,0 +1,28 @@
+import { describe, expect, it } from '@jest/globals';
+import { inWords, said, saidText, saidValue, translatorInto } from './index.ts';
+
+const german = translatorInto('de')!;
+
+describe('a sentence', () => {
+  const inner = said`The disk of scheduler ${'{1} one'} is ${95} % full`;
+  const whole = said`Passed: ${inner}`;
+
+  it('is English as it stands in the code, and what its values look like changes nothing', () => {
+    expect(inWords(whole)).toBe('Passed: The disk of scheduler {1} one is 95 % full');
+    expect(inWords(JSON.parse(JSON.stringify(whole)) as typeof whole)).toBe(inWords(whole));
+  });
+
+  it('is said in another language with the sentences and words of the code in it, but for what others wrote', () => {
+    expect(inWords(whole, german)).toBe('Vorbei: Die Platte des Schedulers {1} one ist zu 95 % voll');
+    expect(inWords(said`${saidText('Save')}, ${'Save'}, ${saidValue('in_progress')}`, german)).toBe(
+      'Speichern, Save, in Arbeit',
+    );
+  });
+
+  it.each([null, 'en', 'xx', '../de', 'de.po', '', 'de/../de'])(
+    'of %p there is no other language',
+    (language) => {
+      expect(translatorInto(language)).toBeUndefined();
+    },
+  );
+});
