@@ -41,7 +41,8 @@ describe('activity', () => {
     expect((await list({ entity_id: issue })).actions).toEqual(['issue.updated', 'issue.created']);
     const first = await list({ limit: 2 });
     expect((await list({ limit: 2, cursor: first.next })).actions).toEqual(['issue.created']);
-    const { items } = await issueActivity(database.db, { id: issue, company_id: company.id }, { limit: 1 });
+    const made = { id: issue, company_id: company.id, created_at: new Date(Date.now() - 10_000) };
+    const { items } = await issueActivity(database.db, made, { limit: 1 });
     expect(items).toEqual([
       {
         id: expect.any(String),
@@ -56,6 +57,8 @@ describe('activity', () => {
         created_at: expect.any(Date),
       },
     ]);
+    const later = { ...made, created_at: new Date(Date.now() + 2 * 86_400_000) };
+    expect((await issueActivity(database.db, later, {})).items).toEqual([]);
   });
 
   it('of another company is not seen', async () => {

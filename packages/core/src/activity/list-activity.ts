@@ -1,14 +1,21 @@
 import type { ActivityEntry, ListActivity } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { and, eq } from 'drizzle-orm';
+import { and, eq, gte } from 'drizzle-orm';
 
 const { activity } = schema;
 
-/** What was done in the company, newest first, 50 a page. */
+/** Nothing happens to an issue before it is there; clocks may be set back. */
+const DAY_MS = 86_400_000;
+
+/**
+ * What was done in the company, newest first, 50 a page.
+ * @param since nothing is older: older partitions are not looked into
+ */
 export async function listActivity(
   tx: Tx,
   company_id: string,
   query: ListActivity,
+  since?: Date,
 ): Promise<Page<ActivityEntry>> {
   const page = newestFirst(activity.created_at, activity.id, query, 50);
   const rows = tx
@@ -19,6 +26,7 @@ export async function listActivity(
         eq(activity.company_id, company_id),
         query.entity_type === undefined ? undefined : eq(activity.entity_type, query.entity_type),
         query.entity_id === undefined ? undefined : eq(activity.entity_id, query.entity_id),
+        since && gte(activity.created_at, since),
         page.where,
       ),
     )
@@ -30,10 +38,11 @@ export async function listActivity(
 /** What was done to one issue. */
 export async function issueActivity(
   tx: Tx,
-  issue: { id: string; company_id: string },
+  issue: { id: string; company_id: string; created_at: Date },
   query: PageRequest,
 ): Promise<Page<ActivityEntry>> {
-  return listActivity(tx, issue.company_id, { ...query, entity_type: 'issue', entity_id: issue.id });
+  const since = new Date(issue.created_at.getTime() - DAY_MS);
+  return listActivity(tx, issue.company_id, { ...query, entity_type: 'issue', entity_id: issue.id }, since);
 }
 
 function present(row: typeof activity.$inferSelect): ActivityEntry {

@@ -78,7 +78,7 @@ export async function wordsToForward(
       -- The peer's own words, and those of the service, are nobody's; those of integrations are told by the activity.
       and (author_agent_id is not null or author_user_id is not null or exists (
         select from activity a where a.company_id = c.company_id and a.entity_type = 'comment'
-          and a.entity_id = c.id and a.actor_type = 'board_user'))
+          and a.entity_id = c.id and a.created_at >= c.created_at - interval '1 day' and a.actor_type = 'board_user'))
     order by created_at, id limit 20`);
   const last = rows.at(-1);
   if (last === undefined) return null;

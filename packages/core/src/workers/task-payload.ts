@@ -85,6 +85,7 @@ async function surroundings(tx: Tx, run: ClaimedRun): Promise<Surroundings> {
             select v.created_at, v.id, jsonb_build_object('type', 'activity', 'author_name', v.actor_name,
               'kind', v.action, 'payload', v.details)
             from activity v where v.entity_id = ${run.issue_id}::uuid and v.company_id = ${run.company_id}
+              and v.created_at >= (select i.created_at - interval '1 day' from issues i where i.id = ${run.issue_id}::uuid)
           ) happening order by created_at desc, id desc limit ${TIMELINE}
         ) newest), '[]') as timeline,
       (select jsonb_build_object('id', p.id, 'name', p.name, 'repo_url', p.repo_url, 'file_backend', p.file_backend,
