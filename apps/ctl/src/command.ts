@@ -1,8 +1,8 @@
-/** What a verb of the operator CLI is: options, work, and an answer that prints as a table or as JSON. */
+/** A command of the operator CLI: options, work, and an answer printed as a table or as JSON. */
 import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
 
-/** Text shown to people; the value goes out with `--json`. */
+/** Text for humans; `--json` prints the value. */
 export interface Answer {
   text: string;
   value: unknown;
@@ -19,29 +19,29 @@ export interface CommandContext {
 }
 
 export interface Command {
-  /** `keys mint --company <id or slug> --role …`: what stands in the help. */
+  /** `keys mint --company <id or slug> --role …`: shown in the help. */
   usage: string;
   doc: string;
   required?: readonly string[];
   optional?: readonly string[];
-  /** Options without a value; present, they read 'true'. */
+  /** Options without a value; if present, they read 'true'. */
   flags?: readonly string[];
-  /** Runs before the schema is checked: `db migrate`, `db status`, `doctor`. */
+  /** Runs even if the schema does not match: `db migrate`, `db status`, `doctor`. */
   any_schema?: boolean;
   run(context: CommandContext): Promise<Answer>;
 }
 
-/** Wrong words on the command line: printed with the usage, exit status 2. */
+/** An invalid command line: printed with the usage, exit status 2. */
 export class UsageError extends Error {}
 
-/** A required option; `main` has checked that it is there. */
+/** A required option; `main` has checked that it is present. */
 export function option(context: CommandContext, name: string): string {
   const value = context.options[name];
   if (value === undefined) throw new UsageError(`--${name} is required`);
   return value;
 }
 
-/** Rows as aligned columns, the header first. */
+/** Formats rows as aligned columns with a header. */
 export function table(rows: readonly Record<string, unknown>[], columns: readonly string[]): string {
   const cells = [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))];
   const widths = columns.map((_, index) => Math.max(...cells.map((line) => line[index]!.length)));

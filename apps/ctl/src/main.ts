@@ -1,4 +1,4 @@
-/** `npm run ctl -- <noun> <verb> [--json]`: what main.mjs starts. */
+/** `npm run ctl -- <noun> <verb> [--json]`: started by main.mjs. */
 import path from 'node:path';
 import { loadQuickly } from '@acp/kernel/quick-loading';
 

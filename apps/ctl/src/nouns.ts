@@ -10,7 +10,7 @@ import { supportBundle } from './nouns/support-bundle.ts';
 import { users } from './nouns/users.ts';
 import { workers } from './nouns/workers.ts';
 
-/** One file per noun; a noun with the verb '' takes none. */
+/** One file per noun; a noun whose verb is '' takes none. */
 export const nouns: Record<string, Record<string, Command>> = {
   users,
   companies,

@@ -1,4 +1,4 @@
-/** Commands of the operator CLI, against the same SERVICE_HOME or DATABASE_URL as the service. */
+/** Commands of the operator CLI, run against the same SERVICE_HOME or DATABASE_URL as the service. */
 import { parseArgs } from 'node:util';
 import { assertNotRestoring, createNotifier, migrationStatus, openDatabase } from '@acp/db';
 import { openInstanceDatabase } from '@acp/embedded-postgres';
@@ -27,7 +27,7 @@ export function parseCommand(argv: readonly string[]): {
   const noun = argv[0] ?? '';
   const verbs = Object.hasOwn(nouns, noun) ? nouns[noun]! : undefined;
   if (!verbs) throw new UsageError(help());
-  // Of two words, of one, or of none.
+  // Commands consist of two words, one or none.
   const long = argv.slice(1, 3).join(' ');
   const verb = ['', long].find((words) => Object.hasOwn(verbs, words)) ?? argv[1] ?? '';
   const command = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
@@ -84,7 +84,7 @@ async function execute(command: Command, options: CommandContext['options']): Pr
   }
 }
 
-/** Commands change rows that running processes have cached: they are told, as by the service itself. */
+/** Commands change rows that running processes have cached, so they are notified as by the service itself. */
 async function withSignals(
   database: CommandContext['database'],
   url: string,
@@ -111,7 +111,7 @@ async function answer(): Promise<number> {
   return failed ? EXIT_FAILED : 0;
 }
 
-/** What the command line says, and the exit code that it leads to. */
+/** Executes the command line and returns the exit code. */
 export async function runCtl(): Promise<number> {
   try {
     return await answer();

@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { collector } from '@acp/kernel';
 
 /**
- * Gives back what loading the program took, half of the heap, and keeps the part for young objects small: for a command that
- * streams for hours and has hardly any. Costs it nothing.
+ * Releases the memory that loading the program took, half of the heap, and keeps the young generation small. For commands that
+ * stream for hours with few live objects, at no cost to them.
  */
 export function shrinkHeap(): void {
   setFlagsFromString('--max-semi-space-size=2');

@@ -1,8 +1,7 @@
 /**
- * `npm run demo`: both tiers as processes of their own on a throw-away home, a company whose agents work through a
- * handful of issues, and what happens as it happens; at the end what they know is compiled into one page, and one of them is
- * asked in a chat what was decided. `--exit` ends with status 0 only once every issue is done, the page is there and the
- * question is answered.
+ * `npm run demo`: both tiers as separate processes in a temporary home, and a company whose agents work through a handful of
+ * issues, narrated live; finally their knowledge is compiled into one page, and one of them is asked in a chat what was
+ * decided. With `--exit` it ends with status 0 only once every issue is done, the page exists and the question is answered.
  */
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -24,7 +23,7 @@ import { Narrator } from './demo/narrator.ts';
 import { Stage, TierEnded } from './demo/stage.ts';
 
 const EXIT_CONFIG = 78;
-/** `--exit` gives up then; without it people decide. */
+/** Time limit for `--exit`; otherwise people decide. */
 const TIME_LIMIT_MS = 120_000;
 const LOOK_MS = 500;
 const EMAIL = 'admin@demo.test';
@@ -32,7 +31,7 @@ const EMAIL = 'admin@demo.test';
 const say = (line = ''): void => console.log(line);
 const complain = (message: string): void => say(styleText('red', message));
 
-/** Both tiers and, where no model is configured, the scripted one; signed in once they answer. */
+/** Starts both tiers and, if no model is configured, the scripted one; returns signed in. */
 async function startService(
   stage: Stage,
   config: Config,
@@ -43,7 +42,7 @@ async function startService(
     SERVICE_HOST: '127.0.0.1',
     SERVICE_BOOTSTRAP_ADMIN_EMAIL: EMAIL,
     SERVICE_BOOTSTRAP_ADMIN_PASSWORD: password,
-    // The demo's own: nothing that is configured for a real instance may be touched.
+    // The demo's own: nothing configured for a real instance may be touched.
     DATABASE_URL: undefined,
     DATABASE_DIRECT_URL: undefined,
     RATE_LIMIT_RPM: '0',
@@ -88,7 +87,7 @@ async function model(stage: Stage, config: Config): Promise<Record<string, strin
   };
 }
 
-/** Whether every issue got done. Looks at the list and not at the events: they may be missed, it may not. */
+/** Whether every issue is done. Checks the list rather than events, since events can be missed. */
 async function allDone(client: Client, company: DemoCompany): Promise<boolean> {
   const issues = await listDemoIssues(client, company);
   return issues.length > 0 && issues.every(({ status }) => status === 'done');

@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 
 const module = path.join(import.meta.dirname, 'idle-memory.ts');
 
-/** A process that has filled its heap, dropped everything, and has nothing to do; it says its heap's size in MB. */
+/** A process that has filled its heap, dropped everything and is idle; it prints its heap size in MB. */
 const IDLER = `
   import { releaseMemoryWhenIdle } from ${JSON.stringify(module)};
   let held = Array.from({ length: 2_000_000 }, (_, n) => ({ n }));

@@ -1,15 +1,15 @@
 /**
- * Gives memory back that a quiet process does not need. V8 lets its heap grow under load and, without an embedder that
- * tells it when nothing happens, keeps it: what start-up leaves behind is three times what the service needs.
+ * Releases memory that an idle process does not need. V8 grows its heap under load and, without an embedder that reports
+ * idleness, keeps it: what startup leaves behind is three times what the service needs.
  */
 import { performance } from 'node:perf_hooks';
 import { collector } from '@acp/kernel';
 
 const LOOK_EVERY_MS = 5000;
-/** Share of the time in which the event loop was not waiting; a pair of idle tiers is below a hundredth. */
+/** Event loop utilisation below which a process counts as idle; a pair of idle tiers stays below 0.01. */
 const QUIET = 0.02;
 
-/** Collects once whenever a time of work (the start is the first) has ended; about 80 ms, when nobody waits. */
+/** Collects garbage once after each busy period (startup is the first); takes about 80 ms while no one is waiting. */
 export function releaseMemoryWhenIdle(lookEveryMs = LOOK_EVERY_MS): void {
   const collect = collector();
   let before = performance.eventLoopUtilization();
@@ -20,7 +20,7 @@ export function releaseMemoryWhenIdle(lookEveryMs = LOOK_EVERY_MS): void {
     before = now;
     if (worked && !busy) {
       collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-      // Its own time is no work.
+      // The collection itself doesn't count as work.
       before = performance.eventLoopUtilization();
     }
     worked = busy;

@@ -1,4 +1,4 @@
-/** The process’s entry: what it does is in main.ts. */
+/** The process's entry point; the program is in main.ts. */
 import { keepCompiled } from '@acp/kernel/keep-compiled';
 
 keepCompiled();

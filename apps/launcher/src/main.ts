@@ -1,6 +1,6 @@
 /**
- * `npm start`: what main.mjs starts, in itself an entry that takes more memory (units of older releases name it). Once the service runs, it has loaded all
- * that its roles need.
+ * `npm start`: started by main.mjs. Also works as an entry point itself, though with more memory, since units of older
+ * releases name it. Once the service is up, everything its roles need is loaded.
  */
 import path from 'node:path';
 import { loadQuickly } from '@acp/kernel/quick-loading';

@@ -3,10 +3,10 @@ import { isConnectionError, migrate } from '@acp/db';
 import type { Logger } from '@acp/kernel';
 import { migrateQueue } from '@acp/queue';
 
-/** How long a start waits for a database that is not there yet: containers of one stack start together. */
+/** How long startup waits for the database: containers of one stack start together. */
 const WAIT_SEC = 60;
 
-/** Brings the schema and the queue's tables to this release; serialised over processes that start together. */
+/** Migrates the schema and the queue's tables to this release; processes that start together take turns. */
 export async function migrateInstance(url: string, logger: Logger, signal?: AbortSignal): Promise<void> {
   for (let waited = 0; ; waited += 1) {
     try {

@@ -1,9 +1,9 @@
-/** The role table. Tiers are imported only where they run: a web process never loads an adapter. */
+/** The role table. Tiers are only imported where they run: a web process never loads an adapter. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config, Logger, StopOptions } from '@acp/kernel';
 
 interface Tier {
-  /** Where it listens; null where another tier of the process serves HTTP. */
+  /** Its URL; null if another tier of the process serves HTTP. */
   url: string | null;
   stop(options?: StopOptions): Promise<void>;
 }
@@ -29,7 +29,7 @@ const health: Start = async (config, logger) => {
   return startHealthServer({ config, logger });
 };
 
-/** In the order of their start; they stop in the opposite one, so that no request waits for a scheduler that is gone. */
+/** In start order; they stop in reverse, so that no request waits for a scheduler that is gone. */
 const tiersByRole: Record<Config['role'], readonly Start[]> = {
   all: [scheduler, web],
   web: [web],
@@ -54,7 +54,7 @@ export async function startTiers(
   return { url: started.find((tier) => tier.url !== null)?.url ?? '', stop };
 }
 
-/** One after the other, in one time for all of them: when it is over, or in a hurry, none waits for the one before. */
+/** Stops tiers one after the other within a common deadline; afterwards, or in a hurry, none waits for the previous one. */
 async function stopWithin(tiers: readonly Tier[], { drain_ms, hurry }: StopOptions): Promise<void> {
   const until = performance.now() + drain_ms;
   const timeOver = delay(drain_ms, undefined, { signal: hurry, ref: false }).catch(() => undefined);

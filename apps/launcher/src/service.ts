@@ -1,4 +1,4 @@
-/** `npm start`: the database, the schema, then the tiers of SERVICE_ROLE; and all of it down again in turn. */
+/** `npm start`: the database, the schema, then the tiers of SERVICE_ROLE; and shutting everything down in reverse. */
 import { openInstanceDatabase } from '@acp/embedded-postgres';
 import {
   isExposed,
@@ -18,15 +18,15 @@ import { releaseMemoryWhenIdle } from './idle-memory.ts';
 import { migrateInstance } from './migrate-instance.ts';
 import { startTiers } from './roles.ts';
 
-/** A process that can't get up says why in one line and ends; the operator's supervisor tries again. */
+/** A process that can't start says why in one line and exits; the operator's supervisor retries. */
 const EXIT_CONFIG = 78;
 
 export interface RunningService extends Stoppable {
-  /** Where it listens; a scheduler serves health only. */
+  /** Its URL; a scheduler only serves health checks. */
   url: string;
 }
 
-/** @param signal gives up the start; what was started is stopped again. */
+/** @param signal aborts the start; whatever was started is stopped again. */
 export async function startService(
   config: Config,
   logger: Logger,
@@ -85,7 +85,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The whole life of `npm start`; resolves once it is up. A configuration that can't be read ends the process. */
+/** The entire life of `npm start`; resolves once it is up. An invalid configuration ends the process. */
 export async function runService(): Promise<void> {
   try {
     await main();

@@ -1,6 +1,6 @@
-/** The tasks in the worker's hands: what it works on, and what it has not delivered yet. */
+/** The worker's current tasks: those in progress, and those whose results are not delivered yet. */
 
-/** Why a task is broken off: no report of it is to be made. */
+/** Why a task was aborted: no report is sent for it. */
 export class BrokenOff extends Error {
   override name = 'BrokenOff';
 }
@@ -8,7 +8,7 @@ export class BrokenOff extends Error {
 export interface HeldTask {
   id: string;
   abort: AbortController;
-  /** False once only its report is to be delivered. */
+  /** False once only its report remains to be delivered. */
   working: boolean;
 }
 
@@ -21,7 +21,7 @@ export class Hands {
     this.#most = most;
   }
 
-  /** Reports that are not delivered hold their place: a service that can't take results is asked for no tasks. */
+  /** Undelivered reports keep their slot: a service that can't accept results is not asked for tasks. */
   get free(): number {
     return Math.max(0, this.#most - this.#held.size);
   }
@@ -47,7 +47,7 @@ export class Hands {
     this.#changed = Promise.withResolvers<void>();
   }
 
-  /** Resolves when a task has been let go, or the signal is aborted. */
+  /** Resolves when a task has been released or the signal aborts. */
   async change(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const told = Promise.withResolvers<void>();

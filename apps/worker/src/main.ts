@@ -1,4 +1,4 @@
-/** `npm run worker`: what main.mjs starts, in itself an entry that takes more memory (units of older releases name it). */
+/** `npm run worker`: started by main.mjs. Also works as an entry point itself, with more memory, for units of older releases. */
 import path from 'node:path';
 import { loadQuickly } from '@acp/kernel/quick-loading';
 

@@ -1,4 +1,4 @@
-/** A worker's whole life as a process: configuration, log, signals, exit codes. */
+/** A worker process from start to exit: configuration, log, signals, exit codes. */
 import { secretsOf } from '@acp/adapters';
 import {
   ConfigError,
@@ -13,7 +13,7 @@ import {
 import { ownProvider } from './task/provider.ts';
 import { startWorker } from './worker.ts';
 
-/** The supervisor need not try again: the environment has to be mended first, or an admin has turned the worker away. */
+/** No point in restarting: the environment must be fixed first, or an admin has rejected the worker. */
 const EXIT_CONFIG = 78;
 const EXIT_TURNED_AWAY = 77;
 
@@ -39,12 +39,12 @@ async function main(): Promise<void> {
   process.exit(EXIT_TURNED_AWAY);
 }
 
-/** Runs until it is told to stop. A configuration that can't be used ends the process. */
+/** Runs until told to stop. An invalid configuration ends the process. */
 export async function runWorker(): Promise<void> {
   try {
     await main();
   } catch (error) {
-    // Of the contract's readers: shared models.
+    // Thrown by the contract's parser for shared models.
     const isConfiguration = error instanceof ConfigError || error instanceof ServiceError;
     if (!isConfiguration) throw error;
     process.stderr.write(`${error.message}\n`);

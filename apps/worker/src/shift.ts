@@ -1,4 +1,4 @@
-/** A worker at work: from its registration until nothing is in its hands any more. */
+/** A worker at work: from registration until it has no more tasks. */
 import type { RemoteTask } from '@acp/contract';
 import type { Logger, WorkerConfig } from '@acp/kernel';
 import { BrokenOff, Hands, type HeldTask } from './hands.ts';
@@ -12,13 +12,13 @@ import type { Link } from './service/link.ts';
 import type { Outbox } from './service/outbox.ts';
 import { runTask, type TaskSettings } from './task/run-task.ts';
 
-/** In milliseconds; what the specification says unless told. */
+/** In milliseconds; by default as specified. */
 export interface WorkerPace {
   heartbeat_ms: number;
   control_ms: number;
-  /** Between two batches of events. */
+  /** Minimum time between two batches of events. */
   batch_ms: number;
-  /** The longest wait between two tries while the service refuses or is away. */
+  /** Maximum delay between attempts while the service refuses or is away. */
   most_wait_ms: number;
   request_timeout_ms: number;
 }
@@ -31,21 +31,21 @@ export interface ShiftSettings {
   link: Link;
   outbox: Outbox;
   enlisting: Omit<Enlisting, 'plane' | 'link' | 'logger' | 'most_wait_ms'>;
-  /** Of all tasks' homes. */
+  /** Parent folder of all tasks' homes. */
   root: string;
 }
 
-/** For programs to end when tasks are broken off, and for the service to hear of it. */
+/** Time for programs of aborted tasks to end, and for the service to be notified. */
 const FAREWELL_MS = 2000;
 
 export class Shift {
   readonly #set: ShiftSettings;
   readonly #hands: Hands;
   readonly #draining = new AbortController();
-  /** Nothing is sent any more. */
+  /** Aborted when nothing may be sent any more. */
   readonly #ending = new AbortController();
   readonly #tasks = new Set<Promise<void>>();
-  /** Rejects for a defect alone. */
+  /** Rejects only for a bug. */
   readonly ended: Promise<void>;
 
   constructor(settings: ShiftSettings) {
@@ -54,19 +54,19 @@ export class Shift {
     this.ended = this.#work();
   }
 
-  /** From now on no task is taken. @returns those in hand */
+  /** Stops accepting tasks. @returns those in hand */
   drain(): string[] {
     this.#draining.abort();
     return this.#hands.ids;
   }
 
-  /** Ends at once what is in work: nothing of it is reported. What is done stays in the outbox. */
+  /** Aborts everything in progress without reporting it. Finished results stay in the outbox. */
   async breakOff(): Promise<void> {
     if (this.#ending.signal.aborted) return;
     const broken = this.#hands.working;
     for (const { abort } of broken) abort.abort(new BrokenOff('the worker stops'));
     await Promise.race([this.ended, pause(FAREWELL_MS, this.#ending.signal)]);
-    // So that the service learns at once that the tasks are in nobody's hands.
+    // So that the service learns immediately that no one has these tasks.
     if (broken.length > 0) {
       const limit = AbortSignal.timeout(FAREWELL_MS);
       await this.#set.plane.heartbeat(this.#hands.ids, limit).catch(() => undefined);
@@ -74,7 +74,7 @@ export class Shift {
     this.#ending.abort();
   }
 
-  /** Without a word to the service. */
+  /** Ends without notifying the service. */
   cutOff(): void {
     this.#ending.abort();
     for (const { abort } of this.#hands.working) abort.abort(new BrokenOff('the worker is killed'));
@@ -130,7 +130,7 @@ export class Shift {
       return;
     }
     if ('error' in report) logger.warn('a task has failed', { task_id: id, reason: report.error });
-    // From now on it can't be called off: what was done is told.
+    // From here on it can't be cancelled: what was done is reported.
     held.working = false;
     await outbox.put(id, report);
     await this.#deliver(held);

@@ -1,4 +1,4 @@
-/** The worker against a stand-in of the service: what it does with tasks, and with a service that refuses or is away. */
+/** The worker against a fake service: how it handles tasks, and a service that refuses or is away. */
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';

@@ -1,4 +1,4 @@
-/** The reference remote worker (specification, Remote workers): an HTTP client of the service, and adapters. */
+/** The reference remote worker (specification, Remote workers): an HTTP client of the service, plus adapters. */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { parseSharedModels, WORKER_HEARTBEAT_SEC } from '@acp/contract';
@@ -18,9 +18,9 @@ export interface WorkerOptions {
 }
 
 export interface RunningWorker {
-  /** Resolves when the service does not know the worker any more. */
+  /** Resolves when the service no longer knows the worker. */
   turnedAway: Promise<void>;
-  /** No new tasks; those in hand end and are delivered, until the time is over or there is a hurry. */
+  /** Takes no new tasks; current ones are finished and delivered until the deadline or a hurry. */
   stop(options: StopOptions): Promise<void>;
   kill(): Promise<void>;
 }
@@ -33,7 +33,7 @@ const usual: WorkerPace = {
   request_timeout_ms: 20_000,
 };
 
-/** Resolves before the registration: that and the work go on by themselves. Throws for a configuration that can't be used. */
+/** Resolves before registration, which continues in the background. Throws for an invalid configuration. */
 export async function startWorker({ config, logger, pace: given }: WorkerOptions): Promise<RunningWorker> {
   const pace = { ...usual, ...given };
   const { server_url, worker_key, home, worker_tags: tags } = config;

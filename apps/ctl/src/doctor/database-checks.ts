@@ -1,4 +1,4 @@
-/** What PostgreSQL has to offer, and how the instance stands in it. */
+/** Checks of PostgreSQL and of the instance's data in it. */
 import { listUsers, readTicks, strangeEncryptionKeys } from '@acp/core';
 import { createListener, createNotifier, migrationStatus } from '@acp/db';
 import { Vault } from '@acp/kernel';
@@ -9,7 +9,7 @@ import { type Check, well, wrong } from './finding.ts';
 const MIN_POSTGRES = 140_000;
 const LISTEN_TIMEOUT_MS = 5000;
 const MOST_DRIFT_SEC = 5;
-/** Of one process, beside its pool: for LISTEN, telling and numbers of issues, and for the health of a scheduler. */
+/** Connections per process besides its pool: LISTEN, notifications and issue numbers, and a scheduler's health. */
 const OWN_CONNECTIONS = { web: 3, scheduler: 5, all: 5 } as const;
 
 export const databaseChecks: Record<string, Check> = {
@@ -34,7 +34,7 @@ export const databaseChecks: Record<string, Check> = {
       );
       const drift = Math.abs(rows[0]!.now - (before + Date.now()) / 2000);
       const detail = `${drift.toFixed(1)} s apart from the database’s`;
-      // Signatures with a time, tokens and sessions are held against both.
+      // Timestamped signatures, tokens and sessions are checked against both clocks.
       return drift <= MOST_DRIFT_SEC
         ? well(detail)
         : wrong(detail, 'synchronise the clocks of this machine and the database server');

@@ -5,7 +5,7 @@ import { machineChecks } from './machine-checks.ts';
 import { operationsChecks } from './operations-checks.ts';
 import { storageCheck } from './storage-check.ts';
 
-/** In the order in which they are told; a check comes after those that it names. */
+/** In the order of the report; a check comes after those it depends on. */
 const checks: Record<string, Check> = {
   ...machineChecks,
   ...databaseChecks,
@@ -13,7 +13,7 @@ const checks: Record<string, Check> = {
   ...operationsChecks,
 };
 
-/** What every check finds, in the order of the table. */
+/** The findings of all checks, in the order of the table. */
 export async function findings(context: CommandContext): Promise<Finding[]> {
   const found = new Map<string, Promise<Finding>>();
   for (const [name, check] of Object.entries(checks)) {
@@ -36,12 +36,12 @@ async function find(
 
 const notChecked = ({ check }: Finding): Verdict => wrong('not checked', `mend ${check} first`);
 
-/** A check that throws is a finding too: what it threw is the detail. */
+/** A check that throws is a finding too, with the error as its detail. */
 async function runCheck(check: Check, context: CommandContext): Promise<Verdict> {
   try {
     return await check.run(context);
   } catch (error) {
-    // The driver's error is the cause of drizzle's, whose message is the statement.
+    // The driver's error is the cause of drizzle's, whose message is only the statement.
     const source = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     return wrong(source instanceof Error ? source.message : String(source), check.mend);
   }

@@ -4,17 +4,17 @@ export interface Finding {
   check: string;
   ok: boolean;
   detail: string;
-  /** What to do about it; empty where all is well. */
+  /** How to fix it; empty if all is well. */
   mend: string;
 }
 
-/** What a check says; its name is the table's. */
+/** Result of a check; its name comes from the table. */
 export type Verdict = Omit<Finding, 'check'>;
 
 export interface Check {
-  /** Checks without which this one would only say the same again. */
+  /** Checks whose failure would only be repeated by this one. */
   after?: readonly string[];
-  /** What to do when it can't even be carried out: why is in the detail. */
+  /** What to do if the check can't even run; the detail says why. */
   mend: string;
   run(context: CommandContext): Promise<Verdict> | Verdict;
 }

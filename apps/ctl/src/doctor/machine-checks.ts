@@ -1,4 +1,4 @@
-/** What the machine and the environment bring. */
+/** Checks of the machine and the environment. */
 import { constants } from 'node:fs';
 import { access, mkdir, statfs } from 'node:fs/promises';
 import {
@@ -77,7 +77,7 @@ export const machineChecks: Record<string, Check> = {
   },
   'text extraction': {
     mend: BUBBLEWRAP_MEND,
-    // It works without, and a container may well forbid it: said, not held against the set-up.
+    // The service works without it, and a container may well forbid it: reported, but not as a fault.
     run: async () => {
       const found = await findBubblewrap();
       return well(
@@ -92,7 +92,7 @@ export const machineChecks: Record<string, Check> = {
     run: async ({ config }) => {
       const walls = await findPluginWalls(config);
       const grouped = Object.keys(await findControlGroups(config)) as Controller[];
-      // Of this user and its group: a scheduler of another one may have other rights.
+      // For this user and its group: a scheduler running as another one may have other privileges.
       const bounds = `as one started from here: ${describeBounds(programBounds(config, walls.kind, grouped))}`;
       if (walls.kind !== 'bare') return well(`plugins are shut in by ${walls.kind}; ${bounds}`);
       const detail = `plugins are bare processes with the scheduler’s rights: ${walls.why}; ${bounds}`;
@@ -115,7 +115,7 @@ export const machineChecks: Record<string, Check> = {
   },
   'MCP programs': {
     mend: 'install the programs of SERVICE_MCP_COMMANDS where the schedulers run, or correct their commands',
-    // Those with an image are the engine's affair.
+    // Commands with an image are up to the engine.
     run: ({ config: { mcp_commands } }) => {
       const missing = [...mcp_commands]
         .filter(([, { command, image }]) => image === null && findProgram(command[0] ?? '') === undefined)
@@ -141,7 +141,7 @@ export const machineChecks: Record<string, Check> = {
     mend: 'set SERVICE_TRUSTED_PROXIES to the addresses of the reverse proxies',
     run: ({ config: { public_url: url, trusted_proxies } }) => {
       const proxies = trusted_proxies.networks.join(', ');
-      // TLS ends somewhere in front of us: without knowing where, every client looks like the proxy.
+      // TLS is terminated in front of us: without knowing where, every client looks like the proxy.
       return url.startsWith('https:') && proxies === ''
         ? wrong(
             'the rate limit and the login lockout count all clients as one: the proxy',

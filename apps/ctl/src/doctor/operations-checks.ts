@@ -1,4 +1,4 @@
-/** Whether the operator would hear of trouble: backups, license, alerts, and the ways by which they are told. */
+/** Whether the operator would learn of trouble: backups, license, alerts, and the channels that report them. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -15,7 +15,7 @@ import { type Check, well, wrong } from './finding.ts';
 
 const TIMEOUT_MS = 5000;
 const LICENSE_WARNING_DAYS = 14;
-/** Of those that do not work: a company that breaks its own is no fault of the set-up, but the operator is asked. */
+/** Maximum number of failing channels named: a company may break its own, but the operator is the one asked. */
 const CHANNELS_NAMED = 5;
 const DAY_MS = 86_400_000;
 
@@ -27,7 +27,7 @@ export const operationsChecks: Record<string, Check> = {
       const last = await lastSuccessfulBackup(database.db);
       const most = config.readyz_backup_max_age_hours;
       if (last === undefined) {
-        // A fresh instance has an hour for its first.
+        // A fresh instance has an hour for its first backup.
         const { rows } = await database.db.execute<{ old: boolean }>(sql`
           select (value ->> 'first_boot')::timestamptz < now() - interval '1 hour' as old
           from instance_settings where key = 'entitlement'`);
@@ -154,7 +154,7 @@ export const operationsChecks: Record<string, Check> = {
   },
 };
 
-/** The first line that a mail server says. */
+/** The first line sent by a mail server. */
 async function greetingOf({ protocol, hostname, port }: URL): Promise<string> {
   const secure = protocol === 'smtps:';
   const to = { host: hostname.replace(/[[\]]/g, ''), port: Number(port || (secure ? 465 : 587)) };

@@ -3,7 +3,7 @@ import { newId } from '@acp/kernel';
 import { openStorage } from '@acp/storage';
 import { type Check, well, wrong } from './finding.ts';
 
-/** Writes, reads and deletes an object of its own: whether the store may be used, not just reached. */
+/** Writes, reads and deletes an object of its own: tells whether the store is usable, not just reachable. */
 export const storageCheck: Check = {
   after: ['home', 'schema'],
   mend: 'correct SERVICE_S3_*, or make SERVICE_HOME/storage writable',

@@ -1,4 +1,4 @@
-/** `db backup` and `db restore` as an operator runs them, and what is left when their process is killed. */
+/** `db backup` and `db restore` as run by an operator, and what remains when their process is killed. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
@@ -65,7 +65,7 @@ function ctl(words: readonly string[], home: string, url = kit.url) {
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (more: string) => (text += more));
   const ended = once(child, 'close').then(([status]): Ended => ({ status: status as number | null, text }));
-  /** As soon as something is so. */
+  /** Kills the process as soon as the condition is met. */
   const killOnce = async (isSo: () => Promise<boolean>): Promise<void> => {
     const over = ended.then(({ text: said }) => {
       throw new Error(`it ended before it could be killed: ${said}`);
@@ -82,20 +82,20 @@ const filesIn = async (...names: string[]) => readdir(place(...names)).catch(() 
 const homesIn = async (home: string) =>
   (await readdir(place(home, 'companies'), { recursive: true })).toSorted();
 const made = async () => filesIn('home/backups/objects');
-/** Bytes of the file that is being written. */
+/** Size of the file being written. */
 const written = async () => {
   const [name] = await filesIn('home/backups/tmp');
   return name === undefined
     ? 0
     : (await stat(place('home/backups/tmp', name)).catch(() => ({ size: 0 }))).size;
 };
-/** What was silent for so long has ended. */
+/** Treats anything silent for this long as finished. */
 const giveUp = async () =>
   kit.database.pool.query(
     `update backups set updated_at = now() - interval '3 minutes' where status = 'running'`,
   );
 
-/** Of all that stays as it is while backups are made: events are numbered meanwhile, and tell of those that failed. */
+/** Digest of everything that backups leave unchanged; events are excluded, since failed backups create some. */
 async function digest({ database: { pool } }: TestDatabase): Promise<Record<string, string>> {
   const { rows } = await pool.query<{ name: string }>(
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
@@ -129,7 +129,7 @@ describe('a backup from the command line', () => {
       text: expect.stringContaining('a backup is being made already'),
     });
     await giveUp();
-    // While it reads back what it has written.
+    // While it is reading back what it has written.
     await ctl(['db', 'backup'], 'home').killOnce(async () => (await made()).length > 0);
     await giveUp();
     const events = await eventIds(kit);
@@ -154,7 +154,7 @@ describe('a backup from the command line', () => {
     await waitFor(async () => !(await atWork()));
     const start = await ctl(['db', 'migrate'], 'other', target.url).ended;
     expect(start).toMatchObject({ status: 1, text: expect.stringContaining('its restore was broken off') });
-    // The second time while files come, of which the rows wait.
+    // The second time while files are being restored, before their rows.
     await restore().killOnce(async () => (await filesIn('other/storage/tmp')).length > 0);
     await waitFor(async () => !(await atWork()));
     expect(await holds('exists (select from companies)')).toBe(false);

@@ -41,7 +41,7 @@ async function list({ database }: CommandContext): Promise<Answer> {
   };
 }
 
-/** A path, or the name of one in the store of backups. */
+/** A path, or the name of a backup in the store. */
 function opener(context: CommandContext, { store, prefix }: BackupStore): () => Promise<Readable> {
   const file = option(context, 'file');
   if (file.includes('/') || file.includes(path.sep)) return async () => createReadStream(file);

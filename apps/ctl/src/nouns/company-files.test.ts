@@ -1,4 +1,4 @@
-/** What an operator does with companies as files. */
+/** An operator's work with companies as files. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { CompanyBundle, ImportedCompany } from '@acp/contract';
 import { type Database, schema } from '@acp/db';

@@ -1,4 +1,4 @@
-/** Companies as files: out, in, and ready-made (docs/portability.md). */
+/** Companies as files: export, import, and templates (docs/portability.md). */
 import { createValidator, NewCompany, ProviderKeys } from '@acp/contract';
 import {
   companyTemplate,
@@ -34,7 +34,7 @@ async function exportToFile(context: CommandContext): Promise<Answer> {
   const bundle = await finishExport(read);
   const text = JSON.stringify(bundle, null, 2);
   if (file === undefined) return { value: bundle, text };
-  // A bundle is never written over: the one that is there may be the only one.
+  // A bundle is never overwritten: the existing one may be the only copy.
   await writeFile(file, `${text}\n`, { flag: 'wx', mode: 0o600 });
   const omitted = (bundle.manifest?.omitted ?? []).map(({ what, count }) => ({ 'left out': what, count }));
   return {

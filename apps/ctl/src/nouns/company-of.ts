@@ -2,7 +2,7 @@ import { findCompany, findCompanyBySlug } from '@acp/core';
 import { isUuid } from '@acp/kernel';
 import { type CommandContext, option, UsageError } from '../command.ts';
 
-/** The company that an option names by id or slug. */
+/** The company named by an option, by id or slug. */
 export async function companyOf(context: CommandContext) {
   const name = option(context, 'company');
   const { db } = context.database;

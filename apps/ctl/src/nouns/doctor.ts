@@ -1,4 +1,4 @@
-/** `ctl doctor`: checks the whole set-up and says of each thing that is wrong how to mend it. */
+/** `ctl doctor`: checks the whole set-up and says how to fix each problem. */
 import type { Answer, Command, CommandContext } from '../command.ts';
 import { findings } from '../doctor/examine.ts';
 

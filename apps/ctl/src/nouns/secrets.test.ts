@@ -8,7 +8,7 @@ import type { Command } from '../command.ts';
 import { runs } from './runs.ts';
 import { secrets } from './secrets.ts';
 
-// A database of its own: key and emergency stop are the whole instance's.
+// A separate database: the key and the emergency stop apply to the whole instance.
 let database: Database;
 let queue: Queue;
 beforeAll(async () => {

@@ -3,12 +3,12 @@ import { transaction } from '@acp/db';
 import { Vault } from '@acp/kernel';
 import { type Answer, type Command, type CommandContext, table, UsageError } from '../command.ts';
 
-/** Rows a transaction: running processes hardly wait for them. */
+/** Rows per transaction: small enough that running processes hardly wait for them. */
 const BATCH = 200;
 
 /**
- * Brings everything that was sealed under the current key. The fingerprints of former keys are forgotten only when
- * nothing is left that needs them: until then SERVICE_ENCRYPTION_KEY_PREVIOUS must stay.
+ * Reseals everything under the current key. Fingerprints of former keys are only forgotten once nothing needs them any more;
+ * until then SERVICE_ENCRYPTION_KEY_PREVIOUS must stay set.
  */
 async function rewrap({ config, database }: CommandContext): Promise<Answer> {
   const vault = new Vault(config.encryption_key, config.encryption_key_previous);

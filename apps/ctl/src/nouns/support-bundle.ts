@@ -1,4 +1,4 @@
-/** `ctl support-bundle`: one file for whoever helps, with what they ask for first and nothing that opens anything. */
+/** `ctl support-bundle`: one file with what support asks for first, and no secrets. */
 import { createWriteStream } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -11,7 +11,7 @@ import { facts } from '../support/facts.ts';
 async function make(context: CommandContext): Promise<Answer> {
   const day = new Date().toISOString().replaceAll(/[-:]|\..*/g, '');
   const file = path.resolve(context.options.file ?? `support-${day}.tar.gz`);
-  // Whatever got into an error or a state: what the environment calls secret goes out with nothing.
+  // A last line of defence: values that the environment declares secret are removed from errors and states as well.
   const scrubber = new Scrubber(configSecrets());
   const archive = new ArchiveWriter(() => undefined);
   const written = pipeline(
@@ -19,7 +19,7 @@ async function make(context: CommandContext): Promise<Answer> {
     createGzip(),
     createWriteStream(file, { flags: 'wx', mode: 0o600 }),
   );
-  // Told by its own promise; meanwhile an unwritable file must not end the process.
+  // Its own promise reports errors; until it is awaited, an unwritable file must not end the process.
   written.catch(() => undefined);
   const missing: string[] = [];
   const write = (async () => {

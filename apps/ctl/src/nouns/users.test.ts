@@ -1,4 +1,4 @@
-/** What an operator does to accounts and keys from the command line. */
+/** An operator's commands for accounts and keys. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { findUserByEmail, openSession, resolveSession, verifyPassword } from '@acp/core';
 import { type Database, schema } from '@acp/db';

@@ -17,7 +17,7 @@ import { type Answer, type Command, type CommandContext, option, table, UsageErr
 const operator = systemActor('operator');
 const columns = ['id', 'email', 'display_name', 'instance_role', 'is_active', 'last_login_at'];
 
-/** The password of the option, else a random one that is printed once. */
+/** The password from the option, or a random one that is printed once. */
 function passwordOf(context: CommandContext): { password: string; generated: boolean } {
   const given = context.options.password;
   if (given === undefined) return { password: newToken(), generated: true };

@@ -18,7 +18,7 @@ async function status({ database }: Pick<CommandContext, 'database'>): Promise<A
   return { value, text: lines.join('\n') };
 }
 
-/** On a connection of its own, which may use more memory, and around any pooler. */
+/** Uses a direct connection, bypassing any pooler, that may use more memory. */
 async function change(context: CommandContext, act: typeof enableVectorIndex): Promise<Answer> {
   const own = openDatabase({
     url: context.direct_url,

@@ -27,7 +27,7 @@ async function list(context: CommandContext): Promise<Answer> {
   return { value: workers, text: table(workers, columns) };
 }
 
-/** By its id, or by its name where only one has it. */
+/** By id, or by name if it is unique. */
 async function namedWorker(context: CommandContext): Promise<string> {
   const given = option(context, 'worker');
   const [found, ...more] = (await everyWorker(context)).filter(

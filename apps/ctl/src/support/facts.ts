@@ -1,4 +1,4 @@
-/** What a support bundle tells, each a file of its own. Ids, counts, times and states; no content of any tenant. */
+/** Contents of a support bundle, one file each: ids, counts, times and states, but no tenant content. */
 import { cpus, freemem, loadavg, platform, release, totalmem } from 'node:os';
 import {
   lastSuccessfulBackup,
@@ -16,7 +16,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { CommandContext } from '../command.ts';
 import { findings } from '../doctor/examine.ts';
 
-/** Its promise or itself. */
+/** May be a promise. */
 type Fact = (context: CommandContext) => unknown;
 
 const rows =
@@ -50,7 +50,7 @@ export const facts: Readonly<Record<string, Fact>> = {
   schedulers: rows(
     sql`select scheduler, started_at, updated_at, disk_used_pct from scheduler_processes order by 1`,
   ),
-  // A company's may quote what its runs say.
+  // A company's alert may quote output of its runs.
   alerts: rows(sql`
     select id, company_id, kind, level, status, opened_at, resolved_at, case when company_id is null then message end as message
     from alerts order by opened_at desc limit 200`),

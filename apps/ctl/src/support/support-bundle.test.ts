@@ -49,7 +49,7 @@ describe('a support bundle', () => {
   it('holds every fact, and none of the secrets of environment and database', async () => {
     const planted: string[] = [];
     const plant = (text: string) => (planted.push(text), text);
-    // Every variable that is not shown as it is.
+    // Every variable whose value is hidden.
     const hidden = configReference().filter(({ name }) => describeConfig({ [name]: 'x' })[0]?.value === null);
     expect(hidden.length).toBeGreaterThan(20);
     for (const [n, { name }] of hidden.entries()) process.env[name] = plant(`planted-in-environment-${n}`);

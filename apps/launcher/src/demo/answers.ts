@@ -1,4 +1,4 @@
-/** How the scripted model behaves: as a chief who breaks work down, or as a colleague who does a part of it. */
+/** The scripted model's behaviour: a chief who breaks work down, or a colleague who does a part of it. */
 import { chatAnswer } from './chat-answers.ts';
 import { councilAnswer } from './council-answers.ts';
 import { indexAnswer } from './index-answers.ts';
@@ -10,7 +10,7 @@ import {
   type Reading,
 } from './read-prompt.ts';
 
-/** Words of a task that tell which role it is for; a stem is enough. */
+/** Words in a task that indicate the role it is for; a stem is enough. */
 const wordsOfRole: Record<string, readonly string[]> = {
   engineer: ['build', 'page', 'code', 'fix', 'site', 'shop', 'speed', 'faster', 'test', 'automat', 'server'],
   designer: ['design', 'draw', 'layout', 'logo', 'look', 'picture', 'colour', 'poster'],
@@ -20,7 +20,7 @@ const wordsOfRole: Record<string, readonly string[]> = {
 const ROUTING_ROLES = ['ceo', 'pm', 'triage'];
 const isOver = (status: string): boolean => status === 'done' || status === 'cancelled';
 
-/** The answer to a chat: what the agent says and the verbs it writes. */
+/** The response to a conversation: what the agent says and the verbs it writes. */
 export function answer(messages: readonly ChatMessage[]): string {
   const reading = readPrompt(messages);
   const said = councilAnswer(messages, reading.agent) ?? chatAnswer(messages) ?? indexAnswer(messages);
@@ -33,7 +33,7 @@ export function answer(messages: readonly ChatMessage[]): string {
   return ROUTING_ROLES.includes(reading.agent.role) ? lead(reading, issue) : work(reading, issue);
 }
 
-/** Breaks down, waits, or closes: whatever the state of the parts asks for. */
+/** Breaks down, waits or closes, depending on the state of the parts. */
 function lead({ colleagues, agent }: Reading, issue: PromptIssue): string {
   const others = colleagues.filter(({ name }) => name !== agent.name);
   const parts = partsOf(issue.body);
@@ -44,12 +44,12 @@ function lead({ colleagues, agent }: Reading, issue: PromptIssue): string {
   return issue.children.every(({ status }) => isOver(status)) ? sumUp(issue) : stillOpen(issue);
 }
 
-/** A part for each point of the list in the description. */
+/** One part per item of the list in the description. */
 function partsOf(body: string): string[] {
   return [...body.matchAll(/^[-*] +(.+)$/gm)].map((match) => match[1]!.trim());
 }
 
-/** What may stand on a verb's line as a title: no `key=value`, no full stop. */
+/** A valid title on a verb's line: no `key=value`, no full stop. */
 function titleOf(part: string): string {
   const sentence = part.split(/[.;:] /)[0]!;
   return sentence.replaceAll(/[="]/g, '').replace(/\.$/, '').trim();
@@ -67,14 +67,14 @@ function breakDown(issue: PromptIssue, parts: readonly string[], others: readonl
   const names = [...new Set(helpers.map(({ name }) => name))].join(' and ');
   return [
     `I break "${issue.title}" into ${count(parts.length, 'part')} for ${names}, each with an outcome that can be checked.`,
-    // Before the parts exist: a part that ends at once would else have nothing to unblock.
+    // Before the parts exist; otherwise a part that finishes immediately would have nothing to unblock.
     '/status blocked',
     ...orders,
     'This issue waits until they are done; then I look at the whole.',
   ].join('\n\n');
 }
 
-/** The colleague whose role the words of the task name most; among equals in turn. */
+/** The colleague whose role matches most words of the task; ties are broken in turn. */
 function fittest(task: string, others: readonly Colleague[], turn: number): Colleague {
   const text = task.toLowerCase();
   const score = ({ role }: Colleague): number =>
@@ -106,7 +106,7 @@ function sumUp(issue: PromptIssue): string {
   ].join('\n\n');
 }
 
-/** It comes back by itself, and what goes out to customers a human looks at first. */
+/** It recurs automatically, and anything sent to customers is reviewed by a person first. */
 function everyYear({ identifier }: PromptIssue): string[] {
   return [
     'Next year it is to begin in time, in the first days of March.',
@@ -121,14 +121,14 @@ function stillOpen(issue: PromptIssue): string {
 }
 
 interface Result {
-  /** Words of the title that it fits. */
+  /** Matches words of the title. */
   named: RegExp;
   text: string;
-  /** What it leaves behind: a verb's line, whose body is the text. */
+  /** What the work leaves behind: a verb's line with the text as its body. */
   left?: (title: string) => string;
 }
 
-/** What came of a task. */
+/** Outcomes of tasks. */
 const results: readonly Result[] = [
   {
     named: /fix|fast|slow|speed/i,
@@ -151,7 +151,7 @@ const results: readonly Result[] = [
   },
 ];
 
-/** Reads what the issue belongs to and how things are done here, then does it. */
+/** Reads up on the issue's context and the house rules, then does the work. */
 function work({ turn, skills }: Pick<Reading, 'turn' | 'skills'>, issue: PromptIssue): string {
   if (turn === 1 && issue.parent !== null) {
     return [

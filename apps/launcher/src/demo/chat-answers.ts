@@ -1,4 +1,4 @@
-/** What the scripted model says in a chat: the first passage of the company's knowledge, cited. Undefined where the prompt is of none. */
+/** The scripted model in a chat: cites the best passage of the company's knowledge. Undefined for other prompts. */
 import type { ChatMessage } from './read-prompt.ts';
 
 const PASSAGE = /<knowledge source="[^"]*" title="([^"]*)" url="([^"]*)">\n([^]*?)\n<\/knowledge>/;
@@ -13,7 +13,7 @@ export function chatAnswer(messages: readonly ChatMessage[]): string | undefined
   return `${sentences.slice(0, SENTENCES).join('').trim()}\n\nIt stands in [${title}](${url}).`;
 }
 
-/** Without headings and links. */
+/** Strips headings and links. */
 export function withoutMarkup(markdown: string): string {
   return markdown
     .split('\n')

@@ -3,7 +3,7 @@ import type { Client } from './client.ts';
 import type { DemoCompany } from './company.ts';
 import { until } from './until.ts';
 
-/** What the council has concluded, asked for as somebody would who was not there. */
+/** About the council's conclusion, phrased like someone who was not there. */
 const QUESTION = 'What did we decide about the shop on the quay, and why?';
 const PATIENCE_MS = 30_000;
 
@@ -16,11 +16,11 @@ interface Message {
 export interface DemoChat {
   path: string;
   question: string;
-  /** Null: there was none in time, or it failed. */
+  /** Null: it failed or did not arrive in time. */
   answer: string | null;
 }
 
-/** What was closed a moment ago is found in a second or two. */
+/** Issues become searchable a second or two after they are closed. */
 export async function untilKnown(client: Client, { id }: DemoCompany, over: AbortSignal): Promise<void> {
   const search = `/api/companies/${id}/knowledge/search?q=${encodeURIComponent(QUESTION)}`;
   await until(AbortSignal.any([over, AbortSignal.timeout(PATIENCE_MS)]), async () =>

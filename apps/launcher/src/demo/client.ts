@@ -1,4 +1,4 @@
-/** The public interface as any script uses it: sign in by form, JSON with the cookie, the live stream. */
+/** The public interface as used by any script: sign-in by form, JSON with the cookie, the live stream. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface LiveEvent {
@@ -41,7 +41,7 @@ export class Client {
     return this.#call<T>('PUT', path, body);
   }
 
-  /** A form of a page. */
+  /** Submits a page's form. */
   async submit(path: string, fields: Record<string, string>): Promise<void> {
     const response = await fetch(`${this.#url}${path}`, {
       method: 'POST',
@@ -52,7 +52,7 @@ export class Client {
     if (response.status !== 303) throw await failure(`POST ${path}`, response);
   }
 
-  /** Every event of the company from now on; a broken stream is taken up where it ended. */
+  /** All of the company's events from now on; resumes a broken stream. */
   async *events(companyId: string, signal: AbortSignal): AsyncGenerator<LiveEvent> {
     let last = '';
     while (!signal.aborted) {
@@ -89,7 +89,7 @@ interface Frame {
   data?: string;
 }
 
-/** Server-sent events as this service writes them: one `data:` line a frame. */
+/** Parses server-sent events in this service's format: one `data:` line per frame. */
 async function* frames(body: ReadableStream<Uint8Array>): AsyncGenerator<Frame> {
   let rest = '';
   for await (const chunk of body.pipeThrough(new TextDecoderStream())) {

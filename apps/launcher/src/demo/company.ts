@@ -1,4 +1,4 @@
-/** The company that the demo makes, by the calls that anybody would make. */
+/** Creates the demo's company through the public API. */
 import type { Client } from './client.ts';
 
 export interface DemoAgent {
@@ -59,7 +59,7 @@ export async function createDemoCompany(client: Client): Promise<DemoCompany> {
   const hire = async (agent: object): Promise<DemoAgent> =>
     client.post<DemoAgent>(`/api/companies/${id}/agents`, agent);
   await client.post(`/api/companies/${id}/skills`, { content: HOUSE_STYLE, company_wide: true });
-  // Three issues come at once, and a chief can think about all of them.
+  // Three issues arrive at once, and a chief can work on all of them.
   const ada = await hire({ name: 'Ada', role: 'ceo', title: 'Chief executive', max_concurrent_runs: 3 });
   const grace = await hire({ name: 'Grace', role: 'engineer', title: 'Web engineer', reports_to: ada.id });
   const linus = await hire({
@@ -71,7 +71,7 @@ export async function createDemoCompany(client: Client): Promise<DemoCompany> {
   return { id, agents: [ada, grace, linus] };
 }
 
-/** Each wakes the chief, whom it is assigned to. */
+/** Each one wakes the chief, its assignee. */
 export async function createDemoIssues(client: Client, company: DemoCompany): Promise<void> {
   const chief = company.agents[0]!;
   for (const issue of ISSUES) {
@@ -86,7 +86,7 @@ export interface DemoCouncil {
   conclusion: string | null;
 }
 
-/** A question that is not one agent's to answer. Blocked until a council has concluded, which wakes the chief. */
+/** A question for several agents. Blocked until a council has concluded, which wakes the chief. */
 export async function conveneDemoCouncil(client: Client, company: DemoCompany): Promise<DemoCouncil> {
   const issue = await client.post<DemoIssue>(`/api/companies/${company.id}/issues`, {
     title: 'Do we open a second shop on the quay?',

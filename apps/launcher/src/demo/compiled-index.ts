@@ -1,4 +1,4 @@
-/** Towards the end of the demo: what the agents have written down becomes one page, which an admin promotes. */
+/** Near the end of the demo, the agents' notes are compiled into one page, which an admin promotes. */
 import type { Client } from './client.ts';
 import type { DemoCompany } from './company.ts';
 import { until } from './until.ts';
@@ -17,11 +17,11 @@ interface Index {
 
 export interface DemoIndex {
   path: string;
-  /** None: it was not ready in time. */
+  /** Empty: it was not ready in time. */
   statements: Statement[];
 }
 
-/** Compiled by the chief's model, and promoted by the form that an admin has on the page. */
+/** Compiled by the chief's model, and promoted with the form on the admin's page. */
 export async function compileDemoIndex(
   client: Client,
   { id: company_id, agents }: DemoCompany,

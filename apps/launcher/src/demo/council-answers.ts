@@ -1,7 +1,7 @@
-/** What the scripted model says in a council; undefined where the prompt is of none. */
+/** The scripted model in a council; undefined for other prompts. */
 import type { ChatMessage, Colleague } from './read-prompt.ts';
 
-/** By role: what it holds at first, and what of it stands when it has read the others. */
+/** By role: the initial view, and the revised one after reading the others. */
 const views: Record<string, { first: string; later: string }> = {
   ceo: {
     first:

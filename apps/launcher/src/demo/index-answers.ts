@@ -1,14 +1,14 @@
-/** What the scripted model makes of the company's knowledge for its index: what came of each piece of work, in a sentence. */
+/** The scripted model compiling the company's knowledge: the outcome of each piece of work in a sentence. */
 import { withoutMarkup } from './chat-answers.ts';
 import type { ChatMessage } from './read-prompt.ts';
 
 const SOURCE = /<knowledge id="(K\d+)" title="([^"]*)">\n([^]*?)\n<\/knowledge>/g;
 
-/** Of what others might need: an outcome, and how it is known. */
+/** Recognises sentences of use to others: an outcome, and how it is known. */
 const TELLING =
   /^(?:We put|Before any|Built in|The slow part|Asked|Seven of|Went through|Customers ask|One order|Next year|The lease)/;
 
-/** The first that a source speaks of is its topic. */
+/** The first topic mentioned in a source is its topic. */
 const topics: readonly (readonly [named: RegExp, topic: string])[] = [
   [/quay/i, 'Second shop'],
   [/checkout/i, 'Checkout'],
@@ -16,7 +16,7 @@ const topics: readonly (readonly [named: RegExp, topic: string])[] = [
   [/newsletter|readers/i, 'Newsletter'],
 ];
 
-/** Undefined where the prompt is of no compilation. */
+/** Undefined for prompts other than a compilation's. */
 export function indexAnswer(messages: readonly ChatMessage[]): string | undefined {
   const system = messages.find(({ role }) => role === 'system')?.content ?? '';
   if (!system.includes('You keep the index of what a company knows')) return undefined;

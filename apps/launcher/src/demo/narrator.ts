@@ -1,4 +1,4 @@
-/** Live events as lines for people: who does what, in the order in which it happens. */
+/** Turns live events into lines for people: who does what, in order. */
 import { styleText } from 'node:util';
 import type { LiveEvent } from './client.ts';
 import type { DemoAgent, DemoIssue } from './company.ts';
@@ -42,13 +42,13 @@ const phases = {
   conclusion: () => 'the chair concludes',
 } as const;
 
-/** What runs are for that have no issue, by their kind. */
+/** Descriptions of runs without an issue, by kind. */
 const doings: Readonly<Record<string, string>> = {
   compile: 'reads what the company knows',
   chat_reply: 'is asked something in a chat',
 };
 
-/** What the runs came to. */
+/** Totals over all runs. */
 export interface Totals {
   runs: number;
   failed: number;
@@ -67,11 +67,11 @@ export class Narrator {
   readonly #begin = Date.now();
   readonly #issues = new Map<string, LiveIssue>();
   readonly #runs = new Map<string, LiveRun>();
-  /** What was said of a council last. */
+  /** The line last printed for each council. */
   readonly #councils = new Map<string, string>();
-  /** What a run has written of a line that is not complete yet. */
+  /** The incomplete last line of each run's output. */
   readonly #unfinished = new Map<string, string>();
-  /** Runs that are writing the body of a verb: what becomes of it is told instead. */
+  /** Runs in the middle of a verb's body: its effect is narrated instead. */
   readonly #inBody = new Set<string>();
 
   constructor(agents: readonly DemoAgent[], print: (line: string) => void) {
@@ -114,7 +114,7 @@ export class Narrator {
     this.#say(run.agent_id, `run ${run.status}${error} (${figures})`, style);
   }
 
-  /** A line for each phase of a council. */
+  /** One line per phase of a council. */
   #council({ id, issue_id, status, phase, round, participants }: LiveCouncil): void {
     const now = status === 'running' ? phases[phase](round) : status;
     if (this.#councils.get(id) === now) return;
@@ -123,7 +123,7 @@ export class Narrator {
     this.#say(null, `council on ${this.#name(issue_id)} (${names}): ${now}`, 'magenta');
   }
 
-  /** Says what has changed since the issue was seen last. */
+  /** Narrates what has changed since the issue was last seen. */
   #issue(issue: LiveIssue): void {
     const before = this.#issues.get(issue.id);
     this.#issues.set(issue.id, issue);
@@ -171,9 +171,9 @@ export class Narrator {
     this.#inBody.delete(id);
   }
 
-  /** Verbs and their bodies are told by what comes of them. */
+  /** Verbs and their bodies are narrated by their effects. */
   #quote(run: LiveRun, line: string): void {
-    // For a program: the index is told when it is there.
+    // Meant for a program; the finished index is narrated instead.
     if (run.kind === 'compile') return;
     if (line.startsWith('```')) {
       if (!this.#inBody.delete(run.id)) this.#inBody.add(run.id);

@@ -1,4 +1,4 @@
-/** What the scripted model reads out of a prompt: the text of apps/scheduler/src/execution/prompt.ts, and nothing else. */
+/** The scripted model's parser for prompts: knows only the text of apps/scheduler/src/execution/prompt.ts. */
 
 export interface ChatMessage {
   role: string;
@@ -10,7 +10,7 @@ export interface Colleague {
   role: string;
 }
 
-/** An issue as a line of another one's prompt names it. */
+/** An issue mentioned in a line of another issue's prompt. */
 interface NamedIssue {
   identifier: string;
   status: string;
@@ -23,7 +23,7 @@ export interface PromptIssue {
   title: string;
   status: string;
   body: string;
-  /** A council has said in a comment how to go about it. */
+  /** A council's comment says how to proceed. */
   decided: boolean;
   parent: NamedIssue | null;
   children: NamedIssue[];
@@ -35,15 +35,15 @@ export interface Reading {
   /** Why the agent was woken: `assignment`, `unblocked` … */
   reasons: string[];
   issue: PromptIssue | null;
-  /** Slugs of the skills that the prompt offers. */
+  /** Slugs of the skills offered in the prompt. */
   skills: string[];
-  /** From 1: read verbs give an agent further turns. */
+  /** Starts at 1: read verbs give an agent further turns. */
   turn: number;
 }
 
 export function readPrompt(messages: readonly ChatMessage[]): Reading {
   const system = joined(messages, 'system');
-  // Later messages of the user are answers to verbs; the first is the prompt.
+  // Later user messages are results of verbs; the first one is the prompt.
   const prompt = messages.find(({ role }) => role === 'user')?.content ?? '';
   const [, name = 'Agent', role = 'general'] = /^You are (.+?) \(role: ([a-z]+)/m.exec(system) ?? [];
   return {
@@ -66,7 +66,7 @@ function joined(messages: readonly ChatMessage[], wanted: string): string {
 const titles =
   'Why you were woken|Goals|Project|Colleagues|Your skills|Who asks for it|Your issue|Done already|Verbs of your last run|Now';
 
-/** The text below `# title`, up to the engine's next headline: those of people's texts are no end. */
+/** The text below `# title`, up to the engine's next heading; headings inside users' text don't count. */
 function section(prompt: string, title: string): string {
   const start = new RegExp(`^# ${title}.*$`, 'm').exec(prompt);
   if (start === null) return '';
@@ -86,7 +86,7 @@ function readIssue(text: string): PromptIssue | null {
   const head = /^([^\s:]+-\d+): (.+)$/m.exec(text);
   if (head === null) return null;
   const body = /^<issue_body>\n([\s\S]*?)\n<\/issue_body>$/m.exec(text)?.[1] ?? '';
-  // Below the description nobody but the engine writes until the comments.
+  // Between the description and the comments, all text is the engine's.
   const below = text.slice(text.indexOf('</issue_body>') + 1).split(/^Comments, oldest first/m)[0]!;
   return {
     identifier: head[1]!,

@@ -1,6 +1,6 @@
 /**
- * The demo's model: a chat-completions endpoint, run as a process of its own, that answers by a script. It stands where
- * a vendor's endpoint stands and is no part of the service. Ends when its parent does.
+ * The demo's model: a chat-completions endpoint in a separate process that answers from a script. It takes the place of a
+ * vendor's endpoint and is not part of the service. Exits with its parent.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -10,7 +10,7 @@ import { answer } from './answers.ts';
 import type { ChatMessage } from './read-prompt.ts';
 
 const SCRIPTED_MODEL = 'scripted-model';
-/** Between two words: as fast as one can just follow. */
+/** Delay between words: just slow enough to read along. */
 const WORD_DELAY_MS = 12;
 const CHARACTERS_PER_TOKEN = 4;
 
@@ -21,7 +21,7 @@ interface ChatRequest {
 }
 
 const tokens = (text: string): number => Math.ceil(text.length / CHARACTERS_PER_TOKEN);
-/** System prompts that came before: their tokens count as cached, as a vendor's would. */
+/** Earlier system prompts: their tokens count as cached, as with a vendor. */
 const known = new Set<string>();
 
 function usageOf({ messages }: ChatRequest, text: string): object {

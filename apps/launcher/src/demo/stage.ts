@@ -1,4 +1,4 @@
-/** The demo's throw-away home and its child processes: whatever ends the demo, both go with it. */
+/** The demo's temporary home and its child processes, both removed however the demo ends. */
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,8 +12,8 @@ const STOP_TIMEOUT_MS = 20_000;
 const KEPT_LINES = 40;
 
 /**
- * Its standard input is a pipe that only the demo holds: the end of the file without `done` is the end of the demo by
- * a SIGKILL. Then the tiers are told to stop (the last one stops the database) and the home is removed.
+ * Its stdin is a pipe whose other end only the demo has: end of file without `done` means that the demo was killed. It then
+ * stops the tiers (the last one stops the database) and removes the home.
  */
 const GUARD = `
 pids=
@@ -43,7 +43,7 @@ interface Child {
   ended: Promise<void>;
 }
 
-/** A tier ended before it was ready. */
+/** A tier exited before it was ready. */
 export class TierEnded extends Error {
   readonly port_taken: boolean;
 
@@ -55,7 +55,7 @@ export class TierEnded extends Error {
 
 export class Stage {
   readonly home: string;
-  /** Rejects when a child ends that should not. */
+  /** Rejects when a child exits unexpectedly. */
   readonly broken: Promise<never>;
   readonly #guard: ChildProcess;
   readonly #children: Child[] = [];
@@ -66,14 +66,14 @@ export class Stage {
   private constructor(home: string) {
     this.home = home;
     this.broken = new Promise((_resolve, reject) => (this.#break = reject));
-    // Awaited only by races; without a race it must not count as unhandled.
+    // Only awaited in races; otherwise it must not count as unhandled.
     this.broken.catch(() => undefined);
     this.#guard = spawn('/bin/sh', ['-c', GUARD, 'guard', home], {
       cwd: '/',
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
     });
-    // Without a shell a SIGKILL leaves the children; that is no reason not to show anything.
+    // Without a shell a SIGKILL leaves the children behind; that is no reason not to run the demo.
     this.#guard.on('error', () => undefined);
     this.#guard.stdin?.on('error', () => undefined);
   }
@@ -83,12 +83,12 @@ export class Stage {
   }
 
   /**
-   * A tier of the service; resolves with its URL once it is ready. Throws TierEnded when it ends before. `onError` gets
-   * the message of every error that it logs afterwards.
+   * Starts a tier of the service and resolves with its URL once it is ready. Throws TierEnded if it exits first. `onError`
+   * receives the message of every error it logs afterwards.
    */
   startTier(name: string, env: NodeJS.ProcessEnv, onError: (message: string) => void): Promise<string> {
     const main = path.resolve(import.meta.dirname, '../main.mjs');
-    // In a session of its own: Ctrl-C reaches the demo alone, which stops its children in turn.
+    // In a session of its own: Ctrl-C only reaches the demo, which stops its children in order.
     const child = spawn(process.execPath, [main], {
       env,
       detached: true,
@@ -116,7 +116,7 @@ export class Stage {
     });
   }
 
-  /** A module that tells its URL by a message and ends with the channel. */
+  /** A module that sends its URL as a message and exits when the channel closes. */
   async forkEndpoint(name: string, module: string): Promise<string> {
     const child = fork(module, { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     this.#adopt(child, (how) => this.#break(new Error(`${name} ended with ${how}`)));
@@ -124,7 +124,7 @@ export class Stage {
     return String(url);
   }
 
-  /** The last lines that the tiers wrote. */
+  /** The tiers' latest output. */
   log(): string {
     return this.#lines.join('\n');
   }
@@ -149,7 +149,7 @@ export class Stage {
     this.#guard.unref();
   }
 
-  /** `onEnd` hears of an end that the stage did not ask for. */
+  /** `onEnd` is called if the child exits without being asked to. */
   #adopt(child: ChildProcess, onEnd: (how: string) => void): void {
     const ended = new Promise<void>((resolve) => {
       const end = (how: string): void => {
@@ -157,7 +157,7 @@ export class Stage {
         resolve();
       };
       child.once('error', ({ message }) => end(message));
-      // `close` and not `exit`: then its last words have been read.
+      // `close` rather than `exit`: by then all of its output has been read.
       child.once('close', (code, signal) => end(String(signal ?? code)));
     });
     this.#children.push({ process: child, ended });
@@ -175,7 +175,7 @@ function parseLine(line: string): { level?: string; message?: string; url?: stri
     const entry: unknown = JSON.parse(line);
     return typeof entry === 'object' && entry !== null ? entry : {};
   } catch {
-    // Not the logger's: what the runtime itself prints before it dies.
+    // Not from the logger: printed by the runtime before it dies.
     return {};
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const LOOK_MS = 300;
 
-/** The first that is found; undefined once the signal says that it is enough. */
+/** Polls until something is found; undefined once the signal aborts. */
 export async function until<T>(
   signal: AbortSignal,
   look: () => Promise<T>,

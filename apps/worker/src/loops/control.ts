@@ -13,8 +13,8 @@ export interface ControlSettings {
 }
 
 /**
- * Asks for each task in work whether it is called off, or another's by now (404): then it is broken off, and nothing is
- * reported (specification, Claim and tag rules 5).
+ * Checks whether each task in progress has been cancelled or reassigned (404); if so, it is aborted without a report
+ * (specification, Claim and tag rules 5).
  */
 export async function watchControl(settings: ControlSettings, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -41,7 +41,7 @@ async function look(
       abort.abort(new BrokenOff('not this worker’s any more'));
       return;
     }
-    // The task goes on: the next look may be answered.
+    // The task continues: the next check may succeed.
     link.fails(err);
   }
 }

@@ -10,7 +10,7 @@ export interface HeartbeatSettings {
   every_ms: number;
 }
 
-/** Tells the service that the worker is there, and which tasks are in its hands. At once, then at its pace. */
+/** Reports that the worker is alive and which tasks it has: immediately, then at regular intervals. */
 export async function sendHeartbeats(
   { plane, link, hands, every_ms }: HeartbeatSettings,
   signal: AbortSignal,

@@ -15,11 +15,11 @@ export interface PollSettings {
   begin: (task: RemoteTask) => void;
 }
 
-/** Claims tasks while there is a place for them. Ends with the signal; a claim under way is brought to its end before. */
+/** Claims tasks while there are free slots. Ends with the signal, after completing a claim in progress. */
 export async function pollForTasks(settings: PollSettings, signal: AbortSignal): Promise<void> {
   const { plane, link, hands, logger, poll_ms, begin } = settings;
   const backoff = new Backoff(settings.most_wait_ms);
-  // Aborted in mid-claim, a task might be ours without our knowing.
+  // If a claim were aborted midway, we might own a task without knowing.
   const never = new AbortController().signal;
   while (!signal.aborted) {
     if (hands.free === 0) {

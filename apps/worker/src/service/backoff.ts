@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const FIRST_MS = 500;
 const MOST_MS = 30_000;
 
-/** Growing waits after failures, each shortened by chance, so that a fleet does not come back all at once. */
+/** Growing delays after failures, each randomly shortened, so that a fleet does not return all at once. */
 export class Backoff {
   readonly #most: number;
   #next = FIRST_MS;
@@ -16,7 +16,7 @@ export class Backoff {
     this.#next = FIRST_MS;
   }
 
-  /** @param at_least what the service asked for, in milliseconds; kept up to a bound of our own */
+  /** @param at_least delay requested by the service in milliseconds, honoured up to our own limit */
   next(at_least: number | null = null): number {
     const wait = this.#next;
     this.#next = Math.min(this.#next * 2, this.#most);
@@ -24,12 +24,12 @@ export class Backoff {
   }
 }
 
-/** Between three quarters of it and all of it. */
+/** Between 75 % and 100 % of it. */
 export function jittered(ms: number): number {
   return ms * (0.75 + Math.random() / 4);
 }
 
-/** Resolves early, and never rejects, when the signal ends the wait. Durations are by the monotonic clock. */
+/** Resolves early, and never rejects, when the signal aborts. Durations are monotonic. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => undefined);
 }

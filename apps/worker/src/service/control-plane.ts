@@ -9,10 +9,10 @@ import {
 } from '@acp/contract';
 import { ServiceError } from '@acp/kernel';
 
-/** The service answered, and not with what was asked for; the message is what it said. */
+/** The service responded with an error; the message is the service's. */
 export class Refusal extends Error {
   readonly status: number;
-  /** What it asks to wait. */
+  /** Requested delay before a retry. */
   readonly retry_after_ms: number | null;
 
   constructor(status: number, message: string, retry_after_ms: number | null = null) {
@@ -28,13 +28,13 @@ export class Refusal extends Error {
   }
 }
 
-/** No answer: the network, or a service that is down. */
+/** No response: a network failure, or the service is down. */
 export class Unreachable extends Error {
   override name = 'Unreachable';
 }
 
 type Method = 'GET' | 'POST';
-/** Longer than any of the service's answers takes, short enough for a cut connection to be noticed. */
+/** Longer than any response takes, short enough to notice a dead connection. */
 const TIMEOUT_MS = 20_000;
 const LONGEST_REASON = 500;
 
@@ -42,7 +42,7 @@ const readRegistration = createValidator(WorkerRegistration, 'registration');
 const readTask = createValidator(RemoteTask, 'task');
 const readControl = createValidator(TaskControl, 'control');
 
-/** The worker's side of the service's routes. Its key goes nowhere else: redirects are not followed. */
+/** The worker's client for the service. Its key is sent nowhere else: redirects are not followed. */
 export class ControlPlane {
   readonly #url: string;
   readonly #timeoutMs: number;
@@ -54,7 +54,7 @@ export class ControlPlane {
     this.#timeoutMs = timeout_ms;
   }
 
-  /** From now on the worker is known by this key. */
+  /** The worker's key from now on. */
   useKey(key: string): void {
     this.#key = key;
   }
@@ -63,12 +63,12 @@ export class ControlPlane {
     return readRegistration(await this.#json('POST', '/register', signal, body));
   }
 
-  /** @param running tasks in the worker's hands: claims that are missing here go back to the queue */
+  /** @param running the worker's tasks: claims missing here return to the queue */
   async heartbeat(running: readonly string[], signal: AbortSignal): Promise<void> {
     await this.#json('POST', '/heartbeat', signal, { running });
   }
 
-  /** Null where there is none for this worker. */
+  /** Null if there is no task for this worker. */
   async claim(signal: AbortSignal): Promise<RemoteTask | null> {
     const answer = await this.#json('POST', '/tasks/claim', signal, {});
     return answer === null ? null : readTask(answer);
@@ -90,7 +90,7 @@ export class ControlPlane {
     await this.#json('POST', `/tasks/${task_id}/events`, signal, { events });
   }
 
-  /** The answer's body; null where it has none. Throws Refusal or Unreachable, or the signal's reason. */
+  /** The response's body; null if empty. Throws Refusal or Unreachable, or the signal's reason. */
   async #json(method: Method, path: string, signal: AbortSignal, body?: unknown): Promise<unknown> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(this.#timeoutMs)]);
     let response: Response;
@@ -122,13 +122,13 @@ export class ControlPlane {
   }
 }
 
-/** What an error body says; other bodies are a proxy's, and say nothing that is ours. */
+/** The message in an error body; bodies in another format come from a proxy and are ignored. */
 function spoken(text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
     if (typeof error === 'string') return error.slice(0, LONGEST_REASON);
   } catch {
-    // Said below.
+    // Handled below.
   }
   return 'an answer that is not the service’s';
 }
@@ -147,7 +147,7 @@ function reasonOf(err: unknown): string {
   return code ?? (cause instanceof Error ? cause.message : err.message);
 }
 
-/** Whether it is the service's answer and not its absence, or a defect of an answer. */
+/** Whether this is the service's error or unavailability, or an invalid response. */
 export function isTrouble(err: unknown): err is Refusal | Unreachable | ServiceError {
   return err instanceof Refusal || err instanceof Unreachable || err instanceof ServiceError;
 }

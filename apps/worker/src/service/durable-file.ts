@@ -1,7 +1,7 @@
 import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Whole or not at all, also after a power cut. Mode 0600. */
+/** Writes a file atomically, even across a power failure. Mode 0600. */
 export async function writeDurably(path: string, text: string): Promise<void> {
   const temporary = `${path}.new`;
   const file = await open(temporary, 'w', 0o600);

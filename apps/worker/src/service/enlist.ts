@@ -19,13 +19,13 @@ export interface Enlisting {
   name: string;
   tags: readonly string[];
   shared_models: readonly SharedModel[];
-  /** The longest wait between two asks. */
+  /** Maximum delay between two attempts. */
   most_wait_ms: number;
 }
 
 /**
- * Registers the worker, or resumes it, again and again until it may work: it may have to wait for an admin's approval, or
- * for a place in the fleet. Undefined where it is told to stop before, or was rejected.
+ * Registers or resumes the worker, retrying until it may work: it may have to wait for an admin's approval or for capacity in
+ * the fleet. Undefined if it was stopped first or rejected.
  */
 export async function enlist(settings: Enlisting, signal: AbortSignal): Promise<Enlisted | undefined> {
   const { plane, identity, link, logger, name, tags, shared_models } = settings;

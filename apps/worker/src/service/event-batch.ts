@@ -1,4 +1,4 @@
-/** The events of one task on their way into its transcript: in order, in batches, bounded, and never in its way. */
+/** Sends one task's events to its transcript: in order, batched, bounded, and without delaying the task. */
 import type { AdapterEvent } from '@acp/adapters';
 import type { TaskEvents } from '@acp/contract';
 import { scrubbedJson, type Scrubber, ScrubberStream } from '@acp/kernel';
@@ -13,16 +13,16 @@ export interface EventBatchSettings {
   plane: Pick<ControlPlane, 'sendEvents'>;
   link: Pick<Link, 'works' | 'fails'>;
   scrubber: Scrubber;
-  /** Between two batches. */
+  /** Minimum time between two batches. */
   batch_ms: number;
 }
 
-/** Of one request, in characters of JSON; well below the service's 1 MiB, whatever the text is. */
+/** Per request, in characters of JSON; well below the service's 1 MiB for any text. */
 const BATCH_LENGTH = 200_000;
 const BATCH_EVENTS = 500;
-/** Of one text; a longer one goes in pieces. */
+/** Maximum length of one text; longer ones are split. */
 const PIECE = 16_000;
-/** Kept while the service can't be reached; what comes then is counted and left out. */
+/** Buffered while the service is unreachable; anything beyond is counted and dropped. */
 const MOST_EVENTS = 5000;
 const MOST_LENGTH = 4_000_000;
 
@@ -55,7 +55,7 @@ export class EventBatch {
     }
   }
 
-  /** Sends what is left, for as long as that may take, and ends. Never rejects but for a defect. */
+  /** Sends what is left, within the given time, and ends. Never rejects except for a bug. */
   async close(within_ms: number): Promise<void> {
     this.#addOutput(this.#output.end());
     const timer = setTimeout(() => this.#stop.abort(), within_ms);
@@ -65,7 +65,7 @@ export class EventBatch {
     clearTimeout(timer);
   }
 
-  /** Nothing more is sent: the task is nobody's of ours any more. */
+  /** Sends nothing more: the task is no longer ours. */
   drop(): void {
     this.#stop.abort();
   }
@@ -74,7 +74,7 @@ export class EventBatch {
     for (let at = 0; at < text.length; at += PIECE) {
       const piece = text.slice(at, at + PIECE);
       const last = this.#queue.at(-1);
-      // Streams come in words; a row for each would be most of the transcript.
+      // Streams arrive word by word; one row per word would make up most of the transcript.
       if (last?.kind === 'output' && String(last.payload.text).length + piece.length <= PIECE) {
         last.payload.text = `${String(last.payload.text)}${piece}`;
         this.#length += piece.length;
@@ -129,7 +129,7 @@ export class EventBatch {
         return;
       } catch (err) {
         if (signal.aborted) return;
-        // What the service will never take: the transcript is poorer, the task goes on.
+        // The service will never accept it: the transcript loses a part, the task continues.
         if (err instanceof Refusal && !err.passing && err.status !== 403) return;
         await pause(backoff.next(link.fails(err)), signal);
       }

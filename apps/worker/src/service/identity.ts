@@ -1,4 +1,4 @@
-/** Who the worker is: the folder of its state, its key, and that no other process is it. */
+/** The worker's identity: its state folder, its key, and the guarantee that no other process uses them. */
 import { chmod, mkdir, readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
@@ -11,18 +11,18 @@ const MARK_LENGTH = 16;
 const readKeyFile = createValidator(WorkerKeyFile, KEY_FILE);
 
 export interface Identity {
-  /** Absolute, for nobody else's eyes. */
+  /** Absolute, and private. */
   folder: string;
-  /** The key to come with. */
+  /** The key to authenticate with. */
   key: string;
-  /** Keeps the key that the service has given at the registration. */
+  /** Stores the key issued at registration. */
   keep(key: string): Promise<void>;
   release(): void;
 }
 
 /**
- * Workers of one machine may share SERVICE_HOME: each has a folder by its service, key and name. Throws where another
- * process is this worker already: the service would take the tasks of one for lost by the heartbeats of the other.
+ * Workers on one machine may share SERVICE_HOME: each has its own folder, derived from service, key and name. Throws if another
+ * process already is this worker: heartbeats of one would make the service consider the other's tasks lost.
  */
 export async function openIdentity(settings: {
   home: string;
@@ -46,7 +46,7 @@ export async function openIdentity(settings: {
   };
 }
 
-/** A name that ends with the process, however that ends. Null on systems without such names. */
+/** A name that is released when the process ends, however it ends. Null on systems without such names. */
 async function claimAlone(mark: string): Promise<Server | null> {
   if (process.platform !== 'linux') return null;
   const server = createServer((socket) => socket.destroy());

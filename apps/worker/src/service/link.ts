@@ -2,8 +2,8 @@ import type { Logger } from '@acp/kernel';
 import { isTrouble, Refusal } from './control-plane.ts';
 
 /**
- * How the worker stands with its service, over all loops: each change is said once, however many requests fail. What was
- * thrown and is no answer and no absence of one is a defect, and is thrown on.
+ * State of the connection to the service, shared by all loops: each change is logged once, however many requests fail. Errors
+ * that are neither a response nor the lack of one are bugs, and are rethrown.
  */
 export class Link {
   readonly #logger: Logger;
@@ -11,7 +11,7 @@ export class Link {
   readonly #unknownKey: () => void;
   #trouble: string | null = null;
 
-  /** @param unknownKey told when the service does not know the worker's key any more */
+  /** @param unknownKey called when the service no longer knows the worker's key */
   constructor(logger: Logger, url: string, unknownKey: () => void) {
     this.#logger = logger;
     this.#url = url;
@@ -24,7 +24,7 @@ export class Link {
     this.#logger.info('the service answers again', { url: this.#url });
   }
 
-  /** @returns what the service asks to wait before the next try, in milliseconds */
+  /** @returns the delay requested by the service before the next attempt, in milliseconds */
   fails(err: unknown): number | null {
     if (!isTrouble(err)) throw err;
     const refused = err instanceof Refusal ? err : null;

@@ -1,6 +1,6 @@
 /**
- * Results on their way. Each is on disk before it is sent, and goes when the service has it: a cut connection or a killed
- * process costs a repeat, which the service answers as the first time. At most as many as there are tasks in hand.
+ * Results waiting for delivery. Each is written to disk before it is sent, and removed once the service has it: a lost
+ * connection or a killed process costs one repetition, which the service answers like the first. Bounded by the tasks in hand.
  */
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ export class Outbox {
     return new Outbox(settings);
   }
 
-  /** Tasks whose results a process before this one could not deliver. */
+  /** Tasks whose results an earlier process could not deliver. */
   async left(): Promise<string[]> {
     const names = await readdir(this.#set.folder);
     return names
@@ -43,7 +43,7 @@ export class Outbox {
       .filter((name) => isUuid(name));
   }
 
-  /** Resolves when the report would outlive the process, or the disk takes none: it is delivered all the same. */
+  /** Resolves once the report is on disk; if the disk accepts nothing, it is delivered from memory. */
   async put(task_id: string, report: WorkerReport): Promise<void> {
     this.#inMemory.set(task_id, report);
     try {
@@ -53,7 +53,7 @@ export class Outbox {
     }
   }
 
-  /** Sends what is there for the task until the service has taken it, or will never take it. @returns whether it left */
+  /** Sends the task's report until the service accepts it or never will. @returns whether it was removed */
   async deliver(task_id: string, signal: AbortSignal): Promise<boolean> {
     const report = this.#inMemory.get(task_id) ?? (await this.#read(task_id));
     if (report === undefined) return true;
@@ -90,7 +90,7 @@ export class Outbox {
     else await plane.complete(task_id, report.result, signal);
   }
 
-  /** Undefined for what nobody can send any more. */
+  /** Undefined for an unreadable report. */
   async #read(task_id: string): Promise<WorkerReport | undefined> {
     const file = this.#file(task_id);
     try {
@@ -112,7 +112,7 @@ export class Outbox {
   }
 }
 
-/** The task is another's by now, or was called off; or no repeat mends the report. A key may be good again later. */
+/** The task was reassigned or cancelled, or no retry can fix the report. A key, however, may become valid again. */
 function isFinal(refusal: Refusal): boolean {
   return !refusal.passing && refusal.status !== 401 && refusal.status !== 403;
 }

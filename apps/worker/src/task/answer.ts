@@ -1,9 +1,9 @@
-/** The result body of a task, gathered from its events. */
+/** A task's result body, collected from its events. */
 import type { AdapterEvent, UsageEvent } from '@acp/adapters';
 import { type TaskResult, verbTable } from '@acp/contract';
 import { cutText, type Scrubber, storableText } from '@acp/kernel';
 
-/** In bytes of JSON; the service takes 1 MiB. */
+/** In bytes of JSON; the service accepts 1 MiB. */
 const MOST_BYTES = 1_000_000;
 
 const words = verbTable
@@ -22,7 +22,7 @@ export class Answer {
     else if (event.kind === 'usage') this.#usage.push(event);
   }
 
-  /** The last message is the answer; of those before it the ones that hold action lines are part of it. */
+  /** The last message is the answer; earlier messages are included if they contain action lines. */
   result(scrubber: Scrubber): TaskResult {
     const texts = this.#texts.filter((text) => text.trim() !== '');
     const told = texts.filter((text, at) => at === texts.length - 1 || actionLine.test(text));

@@ -1,4 +1,4 @@
-/** Folders of tasks: each has a home of its own, which goes with it. Nothing of one task is there for the next. */
+/** Task folders: each task has a home that is removed with it. Nothing of one task is left for the next. */
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ export interface TaskFolders {
   remove(): Promise<void>;
 }
 
-/** @param root of all tasks */
+/** @param root parent of all task folders */
 export async function makeTaskFolders(root: string, run_id: string): Promise<TaskFolders> {
   const home = join(root, run_id);
   const cwd = join(home, 'work');
@@ -25,19 +25,19 @@ export async function makeTaskFolders(root: string, run_id: string): Promise<Tas
   return { home, cwd, remove: async () => removeTree(home) };
 }
 
-/** Links go, not what they lead to. Never rejects: the next start comes by again. */
+/** Removes links, not their targets. Never rejects: the next start tries again. */
 async function removeTree(folder: string): Promise<void> {
   const tried = await rm(folder, { recursive: true, force: true }).then(
     () => true,
     () => false,
   );
   if (tried) return;
-  // A program may have taken its own folders' rights away; `chmod -R` follows no links on its way.
+  // A program may have removed permissions on its own folders; `chmod -R` follows no links on its way.
   await run('chmod', ['-R', 'u+rwX', folder]).catch(() => undefined);
   await rm(folder, { recursive: true, force: true }).catch(() => undefined);
 }
 
-/** What a process before this one has left when it was killed: programs, containers, folders. */
+/** Removes what an earlier, killed process left behind: programs, containers, folders. */
 export async function sweepTaskFolders(
   root: string,
   config: Pick<Config, 'container_cli'>,

@@ -14,7 +14,7 @@ import { makeTaskFolders, type TaskFolders } from './folders.ts';
 import type { TaskPrompt } from './prompt.ts';
 import { providerOf } from './provider.ts';
 
-/** How a task is executed, with what has to be kept secret and what has to be removed. */
+/** How to execute a task, with the secrets to scrub and the folders to remove. */
 export interface TaskPlan {
   task: AdapterTask;
   secrets: string[];
@@ -23,7 +23,7 @@ export interface TaskPlan {
 
 export interface PlanInput {
   config: WorkerConfig;
-  /** Of all tasks' homes. */
+  /** Parent folder of all tasks' homes. */
   root: string;
   payload: TaskPayload;
   prompt: TaskPrompt;
@@ -35,13 +35,13 @@ type Local = 'llm' | 'cli_a_local' | 'docker';
 const readRemoteConfig = createValidator(RemoteConfig, 'adapter_config');
 const MAX_OUTPUT_TOKENS = 8192;
 const TIMEOUT_SEC = 600;
-/** Options of the operator's command that skip permissions. */
+/** Options of the operator's command that skip permission checks. */
 const DANGEROUS =
   /^--(?:dangerously-skip-permissions|allow-dangerously-skip-permissions|permission-mode=bypassPermissions)$/;
 
 /**
- * Chooses the adapter of a task and holds what its agent is configured with to this machine's rules. Throws AdapterError
- * `config`, in words for the agent's owner.
+ * Chooses a task's adapter and checks the agent's configuration against this machine's rules. Throws AdapterError `config`, in
+ * words for the agent's owner.
  */
 export async function planTask(input: PlanInput): Promise<TaskPlan> {
   const { payload, config } = input;
@@ -91,7 +91,7 @@ function localType(written: AdapterConfig): Local {
   );
 }
 
-/** Absent, the permission to act without asking is the worker's to give: it does not. */
+/** If the payload says nothing, acting without asking is for the worker to permit: it does not. */
 function usableConfig(local: Local, payload: TaskPayload, config: WorkerConfig): AdapterConfig {
   const written = {
     ...payload.adapter_config,
@@ -116,7 +116,7 @@ function usableConfig(local: Local, payload: TaskPayload, config: WorkerConfig):
 
 type Walls = Pick<ProgramSpec, 'container' | 'sandbox'>;
 
-/** As the operator of the worker says, and the company's list of hosts; what can't be held to it is refused. */
+/** Combines the operator's rules with the company's host list; what can't be confined to it is refused. */
 async function wallsOf(config: WorkerConfig, local: Local, payload: TaskPayload): Promise<Walls> {
   const known = listOf(payload);
   const list = async () => Promise.resolve(known);
@@ -126,7 +126,7 @@ async function wallsOf(config: WorkerConfig, local: Local, payload: TaskPayload)
   return { container: null, sandbox: await localSandbox(own, local, company, list) };
 }
 
-/** What the company lets out; null: it says nothing. */
+/** The company's host list; null: none. */
 function listOf({ egress_allowlist: hosts }: TaskPayload): HostList | null {
   return hosts === undefined ? null : HostList.of(hosts);
 }
@@ -150,9 +150,9 @@ function programOf(
     command: config.cli_a_command.filter((word) => !isRefused || !DANGEROUS.test(word)),
     home,
     cwd,
-    // The way to the service that is known to work from here.
+    // The address of the service that is known to work from here.
     env: programEnvironment({ ...config, public_url: config.server_url }, home, identity),
-    // Each task has a home of its own: a session of another one can't be found in it.
+    // Each task has its own home, so another task's session can't be found in it.
     session: null,
     ...walls,
   };

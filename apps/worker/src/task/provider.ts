@@ -1,7 +1,7 @@
 import { AdapterError, fetchFor, type ProviderSpec } from '@acp/adapters';
 import type { HostList, WorkerConfig } from '@acp/kernel';
 
-/** The worker's own model endpoint (SERVICE_DEFAULT_LLM_*); null where none is configured. */
+/** The worker's own model endpoint (SERVICE_DEFAULT_LLM_*); null if not configured. */
 export function ownProvider(config: WorkerConfig, list: HostList | null = null): ProviderSpec | null {
   const { default_llm_provider: family, default_llm_base_url: base_url } = config;
   if (family === null) return null;
@@ -14,9 +14,9 @@ export function ownProvider(config: WorkerConfig, list: HostList | null = null):
 }
 
 /**
- * The endpoint of a task: the worker's own, or the base URL that its agent is configured with. The worker's key goes to
- * that one only where the operator has listed its host (SERVICE_WORKER_LLM_ALLOWED_HOSTS), redirects included, and nothing to
- * one that the company does not let out. Throws AdapterError `config`.
+ * The endpoint for a task: the worker's own, or the base URL in the agent's configuration. The worker's key is only sent to the
+ * latter if the operator has listed its host (SERVICE_WORKER_LLM_ALLOWED_HOSTS), redirects included, and nothing is sent to a
+ * host that the company does not allow. Throws AdapterError `config`.
  */
 export function providerOf(config: WorkerConfig, base_url: unknown, list: HostList | null): ProviderSpec {
   const own = ownProvider(config, list);
@@ -39,7 +39,7 @@ export function providerOf(config: WorkerConfig, base_url: unknown, list: HostLi
   return { ...own, base_url: url.href, fetch: send.within(list) };
 }
 
-/** A host that is listed without a port is allowed on any. */
+/** A host listed without a port is allowed on any port. */
 function isAllowed({ hostname, port, protocol }: URL, hosts: readonly string[]): boolean {
   const withPort = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
   return hosts.includes(hostname) || hosts.includes(withPort);

@@ -9,19 +9,19 @@ import { taskPrompt } from './prompt.ts';
 export interface TaskSettings {
   config: WorkerConfig;
   logger: Logger;
-  /** Of all tasks' homes. */
+  /** Parent folder of all tasks' homes. */
   root: string;
   operating_prompt: string;
   events: Pick<EventBatchSettings, 'plane' | 'link' | 'batch_ms'>;
 }
 
 const LONGEST_ERROR = 8000;
-/** How long a result may wait for the transcript in front of it. */
+/** How long a result may wait for the transcript to be sent first. */
 const EVENTS_MS = 5000;
 
 /**
- * Works on a task. @returns what is to be reported of it; undefined where it was broken off by the signal, after which
- * nothing is reported. Its folders are gone, its programs have ended. Never rejects.
+ * Works on a task. @returns its report; undefined if the signal aborted it, in which case nothing is reported. By then its
+ * folders are removed and its programs have ended. Never rejects.
  */
 export async function runTask(
   settings: TaskSettings,
@@ -66,7 +66,7 @@ export async function runTask(
   }
 }
 
-/** Where its programs were not let out to. */
+/** Reports the destinations its programs were denied. */
 function tellRefused({ program }: TaskPlan['task'], batch: EventBatch): void {
   const reach = program?.container?.reach ?? program?.sandbox?.reach;
   for (const { host, port, times } of reach?.takeRefused() ?? [])
