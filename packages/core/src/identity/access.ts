@@ -7,7 +7,7 @@ export interface UserAccess {
   roles: Record<string, CompanyRole>;
 }
 
-/** What the users may see now, by id; deactivated and unknown users are missing. One statement for all. */
+/** The users' current access, by id; deactivated and unknown users are missing. One statement for all. */
 export async function loadAccess(tx: Tx, user_ids: readonly string[]): Promise<Map<string, UserAccess>> {
   const { rows } = await tx.execute<{
     id: string;

@@ -8,10 +8,10 @@ export type LinkPurpose = 'confirm_email' | 'reset_password';
 
 type AccountLink = typeof account_links.$inferSelect;
 
-/** A link that sets a password is the password for as long. */
+/** Lifetimes. A link that sets a password is as good as the password while it is valid. */
 const MINUTES: Readonly<Record<LinkPurpose, number>> = { confirm_email: 3 * 24 * 60, reset_password: 30 };
 
-/** The token is for the mail and is stored as its hash only. */
+/** The token goes into the mail; only its hash is stored. */
 export async function makeLink(
   tx: Tx,
   purpose: LinkPurpose,
@@ -26,7 +26,7 @@ export async function makeLink(
   return { token, expires_at: row!.expires_at };
 }
 
-/** Undefined for one that is spent, expired or unknown. */
+/** Undefined for a spent, expired or unknown one. */
 export async function findLink(
   tx: Tx,
   purpose: LinkPurpose,
@@ -39,7 +39,7 @@ export async function findLink(
   return row;
 }
 
-/** The one under way. */
+/** The user's pending link. */
 export async function findLinkOf(
   tx: Tx,
   purpose: LinkPurpose,
@@ -52,7 +52,7 @@ export async function findLinkOf(
   return row;
 }
 
-/** Spends it. False where another request came first. */
+/** Spends the link. False if another request was first. */
 export async function spendLink(tx: Tx, { token_hash }: AccountLink): Promise<boolean> {
   const spent = await tx
     .delete(account_links)
@@ -61,7 +61,7 @@ export async function spendLink(tx: Tx, { token_hash }: AccountLink): Promise<bo
   return spent.length > 0;
 }
 
-/** @returns whether there was one that still stood */
+/** @returns whether there was a valid one */
 export async function endLinks(tx: Tx, user_id: string, purpose: LinkPurpose): Promise<boolean> {
   const ended = await tx
     .delete(account_links)
@@ -70,7 +70,7 @@ export async function endLinks(tx: Tx, user_id: string, purpose: LinkPurpose): P
   return ended.some(({ stood }) => stood);
 }
 
-/** Retention: a change of address that nobody confirmed is forgotten with its link. */
+/** Retention: an unconfirmed change of address is forgotten along with its link. */
 export async function deleteExpiredLinks(tx: Tx): Promise<void> {
   await tx.delete(account_links).where(lt(account_links.expires_at, sql`now()`));
 }

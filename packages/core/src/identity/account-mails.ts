@@ -1,4 +1,4 @@
-/** The memory of what was mailed about accounts: nobody has an instance write to anybody without an end. */
+/** Records of account mails, for rate limiting: no one can have the instance mail someone endlessly. */
 import { schema, type Tx } from '@acp/db';
 import { asciiLowerCase } from '@acp/kernel';
 import { and, count, eq, gt, isNull, lt, type SQL, sql } from 'drizzle-orm';
@@ -6,14 +6,14 @@ import type { SignInPlace } from '../security/index.ts';
 
 const { account_mails } = schema;
 
-/** Within an hour. Of links to confirm an address, by account and by recipient. */
+/** Per hour: confirmation links, counted by account and by recipient. */
 const CONFIRMATIONS = 5;
-/** Requests from one client address, whoever they are about: people behind one address share it. */
+/** Per hour: requests from one client address, whoever they concern; people behind one address share it. */
 const REQUESTS_FROM_ADDRESS = 10;
-/** To one recipient; more requests are taken, and bring nothing. */
+/** Per hour: to one recipient. Further requests are accepted without effect. */
 const RESETS_TO_RECIPIENT = 3;
 
-/** False where the account or the recipient had its share. Requests of one recipient wait for each other. */
+/** False if the account or recipient is over its limit. Requests for one recipient are serialised. */
 export async function reserveConfirmation(tx: Tx, user_id: string, email: string): Promise<boolean> {
   const recipient = asciiLowerCase(email);
   await lock(tx, recipient);
@@ -26,7 +26,7 @@ export async function reserveConfirmation(tx: Tx, user_id: string, email: string
   return true;
 }
 
-/** Writes the request down, without a look at who has the address; undefined where the client address had its share. */
+/** Records the request without checking who has the address; undefined if the client address is over its limit. */
 export async function noteResetRequest(
   tx: Tx,
   email: string,
@@ -47,7 +47,7 @@ export async function noteResetRequest(
 
 type ResetRequest = typeof account_mails.$inferSelect;
 
-/** The request, once: whoever comes second finds nothing. `share`: its recipient may get a mail. */
+/** Takes the request, only once: a second caller finds nothing. `share`: its recipient may still get a mail. */
 export async function takeResetRequest(
   tx: Tx,
   id: string,
@@ -71,7 +71,7 @@ export async function noteSent(tx: Tx, id: string, user_id: string): Promise<voi
   await tx.update(account_mails).set({ sent: true, user_id }).where(eq(account_mails.id, id));
 }
 
-/** Requests that wait for a minute: their job was lost. */
+/** Requests that have been waiting for a minute: their job was lost. */
 export async function forgottenResetRequests(tx: Tx): Promise<string[]> {
   const rows = await tx
     .select({ id: account_mails.id })
@@ -83,7 +83,7 @@ export async function forgottenResetRequests(tx: Tx): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Retention: nothing older than the limits' reach is needed. */
+/** Retention: drops everything outside the limits' time window. */
 export async function deleteOldAccountMails(tx: Tx): Promise<void> {
   await tx.delete(account_mails).where(lt(account_mails.created_at, sql`now() - interval '1 day'`));
 }

@@ -25,11 +25,11 @@ import { takingEmail } from './users.ts';
 const { companies, memberships, users } = schema;
 
 /**
- * The signed-in user's own change. Where mail is set up, a new address holds once it is confirmed (`confirmEmail`); else at
- * once: then it ends the other sessions, and nobody vouches for it yet.
- * @param verified_hash of the current password, where it was given and verified outside of the transaction
- * @throws forbidden for a new address by neither the current password nor a fresh sign-in; without mail, conflict for a
- * taken one
+ * The signed-in user's own change. With mail configured, a new address takes effect once it is confirmed (`confirmEmail`);
+ * otherwise immediately, as unverified and ending the user's other sessions.
+ * @param verified_hash of the current password, if it was given and verified outside of the transaction
+ * @throws forbidden for a new address without the current password or a recent sign-in; without mail, conflict for a taken
+ * address
  */
 export async function updateMe(
   tx: Tx,
@@ -47,10 +47,9 @@ export async function updateMe(
 }
 
 /**
- * An instance admin's change. A new address or role and a deactivation end the user's sessions; a deactivation also
- * revokes the user's chat identities. Where mail is set up, the new address of an account that is open holds once its
- * owner has confirmed it.
- * @throws conflict for a taken address, and where oneself or the last active instance admin would lose the role
+ * An instance admin's change. A new address, a new role or a deactivation ends the user's sessions; a deactivation also revokes
+ * chat identities. With mail configured, an active account's new address takes effect once its owner has confirmed it.
+ * @throws conflict for a taken address, and if the caller or the last active instance admin would lose the role
  */
 export async function updateUser(
   tx: Tx,
@@ -62,7 +61,7 @@ export async function updateUser(
   return presentUser(await changeUser(tx, actor, user_id, input, mailing));
 }
 
-/** @throws conflict as `updateUser` does */
+/** @throws conflict like `updateUser` */
 export async function changeInstanceRole(
   tx: Tx,
   actor: Actor,
@@ -72,12 +71,12 @@ export async function changeInstanceRole(
   return presentUserRole(await changeUser(tx, actor, user_id, { instance_role: role }));
 }
 
-/** Closes the account: nobody can sign in with it, its sessions and chat pairings end. @throws conflict as `updateUser` */
+/** Closes the account: no one can sign in with it; its sessions and chat pairings end. @throws conflict like `updateUser` */
 export async function deactivateUser(tx: Tx, actor: Actor, user_id: string): Promise<void> {
   await changeUser(tx, actor, user_id, { is_active: false });
 }
 
-/** Deletes the account with its sessions, sign-ins and memberships; each company's activity says so. @throws conflict */
+/** Deletes the account with its sessions, sign-ins and memberships, recorded in each company's activity. @throws conflict */
 export async function deleteUser(tx: Tx, actor: Actor, user_id: string): Promise<void> {
   await assertAdminRemains(tx, actor, user_id);
   const left = await tx
@@ -109,7 +108,7 @@ async function changeUser(
   if (is_active === false || instance_role === 'member') await assertAdminRemains(tx, actor, user_id);
   const before = await lockUser(tx, user_id);
   if (moves(before, email)) await assertFreshWhereOwn(tx, actor, user_id);
-  // Nobody can sign in to a closed account to confirm an address.
+  // No one can sign in to a closed account to confirm an address.
   const open = before.is_active && is_active !== false;
   const change = { email, display_name, is_active, instance_role };
   const now = await beginWhereMailed(tx, actor, before, change, open ? mailing : null);
@@ -120,8 +119,8 @@ async function changeUser(
 }
 
 /**
- * All active instance admins are locked, always in one order, before any of them loses the role: of two demotions at
- * once the second sees what the first has left.
+ * Locks all active instance admins, always in the same order, before any of them loses the role: of two concurrent demotions
+ * the second sees the result of the first.
  */
 async function assertAdminRemains(tx: Tx, actor: Actor, user_id: string): Promise<void> {
   if (actor.kind === 'user' && actor.user_id === user_id) {
@@ -140,7 +139,7 @@ async function assertAdminRemains(tx: Tx, actor: Actor, user_id: string): Promis
 
 const moves = (before: UserRow, email: string | undefined) => email !== undefined && email !== before.email;
 
-/** What of a change holds at once: all but an address that is to be confirmed first, where mail is set up. */
+/** The part of a change that applies immediately: everything but an address that has to be confirmed first. */
 async function beginWhereMailed<T extends UpdateUser>(
   tx: Tx,
   actor: Actor,
@@ -154,7 +153,7 @@ async function beginWhereMailed<T extends UpdateUser>(
   return { ...change, email: undefined };
 }
 
-/** @param vouched when whoever makes the change vouches for a new address */
+/** @param vouched whether the party making the change vouches for a new address */
 async function writeUser(
   tx: Tx,
   before: UserRow,
@@ -178,7 +177,7 @@ async function writeUser(
   });
 }
 
-/** Ends sessions where who the user is has changed; the session of the user's own act goes on (Authentication 4). */
+/** Ends sessions if the user's identity has changed; the session making its own change survives (Authentication 4). */
 async function afterChange(tx: Tx, actor: Actor, before: UserRow, after: UserRow): Promise<void> {
   const fields = (['email', 'display_name', 'is_active', 'instance_role'] as const).filter(
     (field) => before[field] !== after[field],

@@ -14,8 +14,8 @@ const { users } = schema;
 
 /**
  * Sets the user's own password and ends all other sessions.
- * @param verified_hash of the current password, which has been verified outside of the transaction
- * @throws forbidden when the password was changed meanwhile
+ * @param verified_hash of the current password, which was verified outside of the transaction
+ * @throws forbidden if the password was changed in the meantime
  */
 export async function changePassword(
   tx: Tx,
@@ -37,8 +37,8 @@ export async function changePassword(
 }
 
 /**
- * Sets a user's password and ends the user's sessions; an admin's own act keeps the session that it is done in.
- * @throws forbidden for one's own, unless the sign-in is fresh: the current password is not asked for here
+ * Sets a user's password and ends the user's sessions, except an admin's own current one.
+ * @throws forbidden for one's own account without a recent sign-in, since the current password is not asked for here
  */
 export async function resetPassword(
   tx: Tx,
@@ -61,7 +61,7 @@ export async function resetPassword(
   await noteChange(tx, actor, user, mailing);
 }
 
-/** Its owner is told, at an address that somebody vouches for. */
+/** Notifies the owner, if the address is verified. */
 async function noteChange(tx: Tx, actor: Actor, user: UserRow, mailing: Mailing | null): Promise<void> {
   const own = actor.kind === 'user' && actor.user_id === user.id;
   await recordSecurityEvents(tx, [{ kind: 'password.changed', user_id: user.id, subject: actor.name }]);

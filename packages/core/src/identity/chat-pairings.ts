@@ -7,7 +7,7 @@ const { chat_pairings } = schema;
 
 type PairingRow = typeof chat_pairings.$inferSelect;
 
-/** An identity at a vendor, as one channel of a company knows it. */
+/** An identity at a vendor, as known to one of a company's channels. */
 export interface PairedIdentity {
   channel_id: string;
   company_id: string;
@@ -17,10 +17,10 @@ export interface PairedIdentity {
   external_name: string;
 }
 
-/** How long one that has ended is remembered. */
+/** How long an ended pairing is kept. */
 const REVOKED_KEPT_DAYS = 30;
 
-/** In the place of what the person, and the identity, were paired with in this channel. */
+/** Replaces earlier pairings of the person, and of the identity, in this channel. */
 export async function pairIdentity(tx: Tx, identity: PairedIdentity): Promise<PairingRow> {
   const { channel_id, user_id, external_id } = identity;
   await revokeWhere(
@@ -35,7 +35,7 @@ export async function pairIdentity(tx: Tx, identity: PairedIdentity): Promise<Pa
   return row!;
 }
 
-/** Ends the pairings of a user, of a user with one company's channels or one of them, or of a channel. @returns how many */
+/** Ends pairings: a user's, a user's with one company or channel, or a channel's. @returns how many */
 export async function revokePairings(
   tx: Tx,
   which:
@@ -65,7 +65,7 @@ async function revokeWhere(tx: Tx, which: ReturnType<typeof and>): Promise<numbe
   return ended.length;
 }
 
-/** The user's record names the identity of each kind that was paired last. */
+/** The user's record names the most recently paired identity of each kind. */
 async function showIdentities(tx: Tx, user_ids: readonly string[]): Promise<void> {
   if (user_ids.length === 0) return;
   const newest = (kind: ChannelKind) => sql`(
@@ -76,7 +76,7 @@ async function showIdentities(tx: Tx, user_ids: readonly string[]): Promise<void
     where u.id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(user_ids)}::jsonb))`);
 }
 
-/** @returns undefined where the two are not paired */
+/** @returns undefined if the two are not paired */
 export async function setPairingNews(
   tx: Tx,
   { user_id, channel_id }: { user_id: string; channel_id: string },
@@ -102,8 +102,8 @@ export async function deleteRevokedPairings(tx: Tx): Promise<void> {
 }
 
 /**
- * Who speaks through a channel, with the rights in its company alone, whatever the person is elsewhere. Undefined for an
- * identity that is not paired, and for a person who is not active, or no member any more.
+ * The user speaking through a channel, with rights in its company only, whatever the user's other roles. Undefined for an
+ * unpaired identity, and for a person who is deactivated or no longer a member.
  */
 export async function pairedUser(
   tx: Tx,

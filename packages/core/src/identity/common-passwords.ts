@@ -2,7 +2,7 @@ import { asciiLowerCase, invalid } from '@acp/kernel';
 
 let known: Promise<ReadonlySet<string>> | undefined;
 
-/** About 40,000 passwords that leaks hold most often, read at first use: some megabytes. */
+/** About 40,000 of the most frequently leaked passwords, a few megabytes loaded on first use. */
 async function commonPasswords(): Promise<ReadonlySet<string>> {
   known ??= import('@zxcvbn-ts/language-common').then(
     ({ dictionary }) => new Set(dictionary['passwords-common'].map((word) => asciiLowerCase(word))),
@@ -10,7 +10,7 @@ async function commonPasswords(): Promise<ReadonlySet<string>> {
   return known;
 }
 
-/** Letters that digits and signs stand for in passwords people think clever. */
+/** Letters that digits and symbols replace in supposedly clever passwords. */
 const SPELLINGS: Readonly<Record<string, string>> = {
   '0': 'o',
   '1': 'i',
@@ -23,7 +23,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   '!': 'i',
 };
 
-/** A common word is no better with capitals, with digits for letters, or with some digits and signs at its end. */
+/** A common word is no better with capitals, digits for letters, or a few digits and symbols at the end. */
 function* spellings(password: string): Generator<string> {
   const plain = asciiLowerCase(password);
   const bare = plain.replace(/[^a-z]+$/, '');
@@ -34,8 +34,8 @@ function* spellings(password: string): Generator<string> {
 }
 
 /**
- * Refuses a new password that is guessed first: a common one, or the user's own name or address.
- * @param about what is known of the user; words of fewer than four letters are passed over
+ * Rejects new passwords that are guessed first: common ones, and the user's own name or address.
+ * @param about facts about the user; words of fewer than four letters are ignored
  * @throws invalid
  */
 export async function assertUncommonPassword(password: string, about: readonly string[] = []): Promise<void> {
@@ -51,7 +51,7 @@ export async function assertUncommonPassword(password: string, about: readonly s
     throw invalid('password is your name or address: choose another');
 }
 
-/** The same as a question, for a password that is there already. */
+/** The same check as a question, for an existing password. */
 export async function isCommonPassword(password: string): Promise<boolean> {
   const common = await commonPasswords();
   return [...spellings(password)].some((spelled) => common.has(spelled));

@@ -1,4 +1,4 @@
-/** From a first factor that was right to a session, or to the step that asks for the second. */
+/** Leads from a correct first factor to a session, or to the step that asks for the second factor. */
 import { schema, type Tx } from '@acp/db';
 import { rateLimited, unauthenticated, type Vault } from '@acp/kernel';
 import { and, eq } from 'drizzle-orm';
@@ -14,15 +14,15 @@ import { findUser, noteLogin } from './users.ts';
 
 const { users } = schema;
 
-/** What the browser's cookie gets: a session's token, or that of the step in between. */
+/** For the browser's cookie: the token of a session, or of the step in between. */
 export interface Entry {
   kind: 'session' | 'second_factor';
   token: string;
 }
 
 /**
- * Undefined where the account cannot be signed in to any more: deactivated, deleted, or `password_hash`, which has just
- * been verified outside of the transaction, is no longer its password.
+ * Undefined if the account can no longer be signed in to: deactivated, deleted, or its password is no longer `password_hash`,
+ * which was just verified outside of the transaction.
  */
 export async function enterAccount(
   tx: Tx,
@@ -40,7 +40,7 @@ export async function enterAccount(
   return session(tx, user, origin);
 }
 
-/** The second factor was right, or a passkey that is both. Undefined where the step or the account has ended. */
+/** After a correct second factor, or a passkey that counts as both. Undefined if the step or the account has ended. */
 export async function completeStep(
   tx: Tx,
   step: SignInStep,
@@ -53,8 +53,8 @@ export async function completeStep(
 }
 
 /**
- * Takes an attempt at the second factor, before it is looked at. @throws rateLimited after five wrong ones within 15
- * minutes, from wherever they came
+ * Reserves an attempt at the second factor before it is checked. @throws rateLimited after five wrong ones within 15 minutes,
+ * from any address
  */
 export async function reserveSecondFactor(tx: Tx, email: string): Promise<void> {
   const { locked_sec } = await reserveLoginAttempt(tx, email, SECOND_FACTOR);
@@ -62,8 +62,8 @@ export async function reserveSecondFactor(tx: Tx, email: string): Promise<void> 
 }
 
 /**
- * The second step by a code of the app or a recovery code; the attempt has been reserved by a transaction of its own.
- * @throws unauthenticated where the step has ended; undefined for a wrong code
+ * Completes the second step with a code from the app or a recovery code; the attempt was reserved in its own transaction.
+ * @throws unauthenticated if the step has ended; returns undefined for a wrong code
  */
 export async function completeByCode(
   tx: Tx,
@@ -84,7 +84,7 @@ export async function completeByCode(
   return entry;
 }
 
-/** After a passkey that was right. */
+/** After a valid passkey. */
 export async function clearSecondFactor(tx: Tx, email: string): Promise<void> {
   await clearLoginFailures(tx, email, SECOND_FACTOR);
 }
@@ -103,7 +103,7 @@ async function session(tx: Tx, user: Pick<UserRow, 'id' | 'email'>, origin: Sign
   return { kind: 'session', token };
 }
 
-/** As `noteLogin`, where the sign-in is not complete yet. */
+/** Like `noteLogin`, but the sign-in is not complete yet. */
 async function lockStanding(tx: Tx, user_id: string, password_hash?: string): Promise<boolean> {
   const same = password_hash === undefined ? undefined : eq(users.password_hash, password_hash);
   const found = await tx

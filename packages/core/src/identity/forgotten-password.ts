@@ -1,4 +1,4 @@
-/** The link of a forgotten password: it sets one and signs nobody in, so that the second factor is asked for as always. */
+/** The link for a forgotten password: it sets one without signing in, so the second factor is asked for as usual. */
 import { schema, type Tx } from '@acp/db';
 import { asciiLowerCase, notFound, said } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
@@ -19,7 +19,7 @@ const { oauth_accounts, users } = schema;
 
 const spent = () => notFound('this link is not valid any more; ask for a new one');
 
-/** Whose password the link sets; undefined for one that is spent or expired. */
+/** The user whose password the link sets; undefined for a spent or expired link. */
 export async function previewPasswordReset(tx: Tx, token: string): Promise<UserRow | undefined> {
   const link = await findLink(tx, 'reset_password', token);
   const user = link && (await findUser(tx, link.user_id));
@@ -27,9 +27,9 @@ export async function previewPasswordReset(tx: Tx, token: string): Promise<UserR
 }
 
 /**
- * Sets the password and ends all sessions, other links and the lockout of failed logins. An address that nobody vouched
- * for is proved with it, and may have been squatted on: links to other identities and chats end.
- * @throws notFound for a link that is spent or expired
+ * Sets the password; ends all sessions, other links and the login lockout. An unverified address is proved by this, and the
+ * account may have been squatted on until now, so its other identities and chat pairings are unlinked.
+ * @throws notFound for a spent or expired link
  */
 export async function completePasswordReset(
   tx: Tx,
@@ -56,7 +56,7 @@ export async function completePasswordReset(
     })
     .where(eq(users.id, user_id));
   await closeUserSessions(tx, user_id);
-  // Who had the former password may have asked for another address.
+  // Someone with the former password may have requested another address.
   await endLinks(tx, user_id, 'confirm_email');
   await clearLockouts(tx, email);
   await recordInstanceAct(tx, actorOf(user), 'user.password_reset', { user_id, by: 'mail' });
@@ -71,7 +71,7 @@ export async function completePasswordReset(
   await tellOfPassword(tx, user, mailing, said`by a link that was sent to this address`);
 }
 
-/** Only of an account that still is as it was when the link was sent. */
+/** Only if the account is unchanged since the link was sent. */
 async function opens(tx: Tx, link: { email: string }, user: UserRow): Promise<boolean> {
   const same = asciiLowerCase(link.email) === asciiLowerCase(user.email);
   return user.is_active && same && (await obstacleOf(tx, user)) === null;

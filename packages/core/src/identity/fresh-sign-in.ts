@@ -5,12 +5,12 @@ import { and, eq, gt, sql } from 'drizzle-orm';
 
 const { sessions } = schema;
 
-/** Minutes after a sign-in in which its session may change what the account is signed in to with. */
+/** For this many minutes after a sign-in, its session may change how the account is signed in to. */
 const FRESH_SIGN_IN_MINUTES = 15;
 
 /**
- * A session that was left open or stolen must not become the account: what signs in, and the address that stands for it,
- * change only shortly after a sign-in. @throws forbidden
+ * An unattended or stolen session must not take over the account: credentials and the e-mail address can only be changed
+ * shortly after a sign-in. @throws forbidden
  */
 export async function assertFreshSignIn(tx: Tx, actor: UserActor): Promise<void> {
   if (actor.session_id !== null) {
@@ -21,7 +21,7 @@ export async function assertFreshSignIn(tx: Tx, actor: UserActor): Promise<void>
   throw forbidden('sign in again to change this, or give the current password');
 }
 
-/** The same, where an admin's right over all accounts is used on one's own. */
+/** The same for an admin who uses rights over all accounts on their own. */
 export async function assertFreshWhereOwn(tx: Tx, actor: Actor, user_id: string): Promise<void> {
   if (actor.kind === 'user' && actor.user_id === user_id) await assertFreshSignIn(tx, actor);
 }

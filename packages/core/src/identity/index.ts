@@ -1,9 +1,9 @@
 /**
- * Owns users, their second factors and sessions, their accounts at sign-in providers and their chat pairings, the memory of
- * failed logins and of mails about accounts with their links, and the first-run set-up tokens.
- * Invariants: passwords as argon2id, tokens as SHA-256 or sealed; a deactivated user has no session and no pairing;
- * one active instance admin is always left; a provider's word links only an address that it has verified.
- * Hashing is slow on purpose: callers do it outside of transactions and hand over the hash.
+ * Owns users, their second factors and sessions, their accounts at sign-in providers and their chat pairings, the records of
+ * failed logins and account mails with their links, and the first-run set-up tokens.
+ * Invariants: passwords are stored as argon2id, tokens as SHA-256 or sealed; a deactivated user has no session and no pairing;
+ * there is always an active instance admin; a provider can only link an address that it has verified.
+ * Hashing is deliberately slow: callers do it outside of transactions and pass the hash.
  */
 export { loadAccess } from './access.ts';
 export type { UserAccess } from './access.ts';

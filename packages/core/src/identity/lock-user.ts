@@ -5,7 +5,7 @@ import type { UserRow } from './present.ts';
 
 const { users } = schema;
 
-/** Of changes of one account the second waits for the first. @throws notFound */
+/** Serialises changes to an account. @throws notFound */
 export async function lockUser(tx: Tx, user_id: string): Promise<UserRow> {
   const [row] = await tx.select().from(users).where(eq(users.id, user_id)).for('no key update');
   if (!row) throw notFound();

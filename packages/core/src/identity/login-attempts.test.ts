@@ -18,7 +18,7 @@ const attempt = (email: string, address = '10.0.0.1') =>
 const fail = async (email: string, times: number, address?: string) => {
   for (let n = 0; n < times; n += 1) expect((await attempt(email, address)).locked_sec).toBeNull();
 };
-/** Makes all failures of the e-mail so much older. */
+/** Ages all failures for the address by that much. */
 const age = (email: string, minutes: number) =>
   database.db
     .update(login_failures)

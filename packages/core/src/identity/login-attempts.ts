@@ -5,10 +5,10 @@ import { and, eq, lt, ne, sql } from 'drizzle-orm';
 const { login_failures } = schema;
 
 /**
- * Takes one login attempt for the address pair, before the password is looked at: parallel guesses can't outrun the
- * count. Answers how long the pair or the e-mail is locked (null: not locked, and the attempt counts as failed until
- * `clearLoginFailures` says otherwise). Lockout of decisions 1: 5 failures of one e-mail from one address within 15
- * minutes lock the pair for 15 minutes from the last of them; 50 from anywhere lock the e-mail.
+ * Reserves a login attempt for the pair of e-mail and client address before the password is checked, so parallel guesses can't
+ * outrun the count. Returns how long the pair or the e-mail is locked (null: not locked, and the attempt counts as failed until
+ * `clearLoginFailures`). Lockout of decisions 1: 5 failures for one e-mail from one address within 15 minutes lock the pair for
+ * 15 minutes after the last one; 50 from anywhere lock the e-mail.
  */
 export async function reserveLoginAttempt(
   tx: Tx,
@@ -33,24 +33,24 @@ export async function reserveLoginAttempt(
   return { locked_sec: null };
 }
 
-/** After a login that succeeded: the pair starts anew. */
+/** After a successful login: resets the pair. */
 export async function clearLoginFailures(tx: Tx, email: string, address: string): Promise<void> {
   await tx
     .delete(login_failures)
     .where(and(eq(login_failures.email, asciiLowerCase(email)), eq(login_failures.address, address)));
 }
 
-/** The second factor's failures: they count for themselves, since who asks for it knows the first one. */
+/** Failures of the second factor are counted separately, since whoever gets there knows the first one. */
 export const SECOND_FACTOR = 'second factor';
 
-/** After a new password: guesses at the former one hold nobody up. Guesses at the second factor still do. */
+/** After a password change: guesses at the former password block no one. Guesses at the second factor still do. */
 export async function clearLockouts(tx: Tx, email: string): Promise<void> {
   await tx
     .delete(login_failures)
     .where(and(eq(login_failures.email, asciiLowerCase(email)), ne(login_failures.address, SECOND_FACTOR)));
 }
 
-/** Retention: nothing older than the lockout's reach is needed. */
+/** Retention: drops everything outside the lockout's time window. */
 export async function deleteOldLoginFailures(tx: Tx): Promise<void> {
   await tx.delete(login_failures).where(lt(login_failures.created_at, sql`now() - interval '1 hour'`));
 }

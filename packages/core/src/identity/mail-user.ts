@@ -7,17 +7,17 @@ import type { UserRow } from './present.ts';
 interface AccountMail {
   purpose: 'confirm_email' | 'reset_password' | 'account';
   recipient: string;
-  /** What follows the instance's name. */
+  /** Appended to the instance's name. */
   subject: Said;
-  /** With the instance's name, for the text. */
+  /** Receives the instance's name for the text. */
   paragraphs: (name: string) => readonly (Said | string)[];
-  /** Of whom it is for, where the address is not yet theirs. */
+  /** The recipient's language, if the address does not belong to a user yet. */
   language?: string | undefined;
-  /** It holds a link that opens something. */
+  /** It contains a link that grants something. */
   sealed?: true;
 }
 
-/** In the transaction of what it tells of; nothing where no mail server is set up. */
+/** Part of the transaction it reports on; does nothing without a mail server. */
 export async function mailUser(tx: Tx, mailing: Mailing, news: AccountMail): Promise<void> {
   if (!mailing.mail) return;
   const { subject, paragraphs, sealed, ...rest } = news;
@@ -26,7 +26,7 @@ export async function mailUser(tx: Tx, mailing: Mailing, news: AccountMail): Pro
   await queueMessages(tx, [{ ...rest, channel: 'mail', ...text }], sealed ? mailing.vault : null);
 }
 
-/** Nobody's password changes unnoticed. @param how said`by an administrator` */
+/** No password changes without a notification. @param how said`by an administrator` */
 export async function tellOfPassword(tx: Tx, user: UserRow, mailing: Mailing, how: Said): Promise<void> {
   await mailUser(tx, mailing, {
     purpose: 'account',

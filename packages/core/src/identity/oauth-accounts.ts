@@ -10,22 +10,22 @@ import { findUser, findUserByEmail } from './users.ts';
 
 const { oauth_accounts, users } = schema;
 
-/** Who somebody is at a provider: `subject` is unique within `issuer`. */
+/** An identity at a provider: `subject` is unique within `issuer`. */
 export interface ProviderIdentity {
   provider: 'google' | 'github' | 'oidc';
   issuer: string;
   subject: string;
   email: string | null;
-  /** Only the provider's explicit word counts. */
+  /** Only if the provider explicitly says so. */
   email_verified: boolean;
   display_name: string | null;
 }
 
-/** Seals what a row holds for the place where it lies; null where nothing can be sealed. */
+/** Seals a value for its location; null if nothing can be sealed. */
 export type Seal = (place: string) => string | null;
 
 /**
- * The user behind the identity: signed in by it before, or owner of the address that the provider has verified.
+ * The user behind the identity: one who has signed in with it before, or the owner of the address verified by the provider.
  * Undefined for a stranger. @throws forbidden for a deactivated account
  */
 export async function findProviderUser(tx: Tx, identity: ProviderIdentity): Promise<UserRow | undefined> {
@@ -35,7 +35,7 @@ export async function findProviderUser(tx: Tx, identity: ProviderIdentity): Prom
   return user;
 }
 
-/** Joins identity and user for the next sign-in and stores the provider's tokens, sealed, or not at all. */
+/** Links identity and user for the next sign-in, and stores the provider's tokens sealed or not at all. */
 export async function linkProvider(
   tx: Tx,
   user_id: string,
@@ -53,7 +53,7 @@ export async function linkProvider(
     .returning({ id: oauth_accounts.id });
   if (inserted.length > 0) return;
   const account = await findAccount(tx, identity);
-  // Another sign-in of the same identity came first, by another user's address.
+  // A concurrent sign-in linked the same identity to another user first.
   if (account?.user_id !== user_id) throw conflict('this identity belongs to another account');
   await tx
     .update(oauth_accounts)
@@ -61,7 +61,7 @@ export async function linkProvider(
     .where(eq(oauth_accounts.id, account.id));
 }
 
-/** Where the tokens lie, for the vault: what is sealed for one row does not open in another. */
+/** Location of the tokens, for the vault: what is sealed for one row can't be opened in another. */
 const place = (id: string) => `oauth_accounts/${id}`;
 
 async function findAccount(tx: Tx, { provider, issuer, subject }: ProviderIdentity) {
@@ -79,10 +79,9 @@ async function findAccount(tx: Tx, { provider, issuer, subject }: ProviderIdenti
 }
 
 /**
- * The owner of the address that the provider has verified; an address that it has not is never matched. An account whose
- * address nobody vouched for may have been made by somebody else in expectation of its owner: from now on it is the
- * owner's, so every way into it of former times ends: password, second factors, sessions, links to other identities, chat
- * identities, another address that waits.
+ * The owner of the address verified by the provider; an unverified address never matches. An account with an unverified address
+ * may have been created by someone else in anticipation of the owner: it now becomes the owner's, so every earlier way into it
+ * ends: password, second factors, sessions, links to other identities, chat identities, and a pending address.
  */
 async function ownerOfAddress(
   tx: Tx,
@@ -96,7 +95,7 @@ async function ownerOfAddress(
     .set({ password_hash: null, email_verified_at: sql`now()`, updated_at: sql`now()` })
     .where(and(eq(users.id, user.id), eq(users.email, user.email), isNull(users.email_verified_at)))
     .returning();
-  // Moved to another address, vouched for or closed since it was read.
+  // Changed address, verified or closed since it was read.
   if (!owned) throw conflict('the account has just been changed; sign in again');
   await tx.delete(oauth_accounts).where(eq(oauth_accounts.user_id, user.id));
   await deleteFactors(tx, user.id);

@@ -4,22 +4,22 @@ import { and, eq, gt, inArray, lt, sql } from 'drizzle-orm';
 
 const { oauth_flows } = schema;
 
-/** Minutes that a user has at the provider. */
+/** Minutes that a user may spend at the provider. */
 export const OAUTH_FLOW_MINUTES = 10;
 
-/** What the provider's answer is held against. */
+/** The state that the provider's response is checked against. */
 export interface OauthFlow {
   provider: string;
   state: string;
   nonce: string;
   code_verifier: string;
-  /** The invite that the sign-in shall accept. */
+  /** The invite to accept with the sign-in. */
   invite_token: string | null;
-  /** Where the browser goes afterwards, a path of ours; null: to the start. */
+  /** Local path to continue to; null: the start page. */
   next_path: string | null;
 }
 
-/** Remembers a sign-in under way; the token is for the browser's cookie, which binds the answer to that browser. */
+/** Stores a sign-in in progress; the token goes into a cookie, which ties the response to this browser. */
 export async function openOauthFlow(tx: Tx, flow: OauthFlow): Promise<{ token: string }> {
   const token = newToken();
   const { provider, state, nonce, code_verifier, invite_token, next_path } = flow;
@@ -37,10 +37,10 @@ export async function openOauthFlow(tx: Tx, flow: OauthFlow): Promise<{ token: s
 }
 
 /**
- * The sign-in that the answer belongs to, once: the second answer to it finds nothing. Several may be under way in one
- * browser, a tab each; `state` says which.
- * @param tokens of the browser's cookie
- * @returns undefined for `flow` where none fits; `open` then says whether others of the browser are under way
+ * Takes the sign-in that a response belongs to, only once: a second response finds nothing. A browser may have several in
+ * progress, one per tab, told apart by `state`.
+ * @param tokens from the browser's cookie
+ * @returns undefined as `flow` if none matches; `open` then tells whether the browser has others in progress
  */
 export async function takeOauthFlow(
   tx: Tx,
@@ -64,7 +64,7 @@ export async function takeOauthFlow(
   return { flow, open: flow !== undefined || (await tx.$count(oauth_flows, mine)) > 0 };
 }
 
-/** Retention: sign-ins that nobody came back from. */
+/** Retention: sign-ins that were never completed. */
 export async function deleteExpiredOauthFlows(tx: Tx): Promise<void> {
   await tx.delete(oauth_flows).where(lt(oauth_flows.expires_at, sql`now()`));
 }

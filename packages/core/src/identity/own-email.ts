@@ -1,6 +1,6 @@
 /**
- * Whose an address is, by mail: a link that was sent there proves it, in the hands of somebody who is signed in to the
- * account. A new address takes the place of the former one with that proof; until then the former one holds.
+ * Verifying e-mail addresses by mail: a link sent there proves ownership when it is opened by someone signed in to the account.
+ * A new address replaces the former one only with that proof.
  */
 import type { Actor, OwnEmail, UserActor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
@@ -37,18 +37,18 @@ export async function readOwnEmail(tx: Tx, user_id: string, mailing: Mailing): P
   };
 }
 
-/** The address that waits for its confirmation in a user's account; null where none does. */
+/** The address awaiting confirmation in a user's account, or null. */
 export async function pendingEmail(tx: Tx, user: Pick<UserRow, 'id' | 'email'>): Promise<string | null> {
   const link = await findLinkOf(tx, 'confirm_email', user.id);
   return link && link.email !== user.email ? link.email : null;
 }
 
 /**
- * Begins a change of address: the new one gets a link, the former one is told. Whether another account has the new one is
- * told to nobody but its owner, by mail.
+ * Begins a change of address: the new one gets a link, the former one a notification. Whether another account has the new
+ * address is revealed only to its owner, by mail.
  * @param before the user, locked
- * @throws rateLimited after five in an hour, of the account or the new address; conflict for a taken one where an
- * instance admin asks, who sees all users anyway
+ * @throws rateLimited after five per hour for the account or the new address; conflict for a taken address if the caller is an
+ * instance admin, who can see all users anyway
  */
 export async function beginEmailChange(
   tx: Tx,
@@ -82,14 +82,14 @@ export async function beginEmailChange(
   ]);
 }
 
-/** For an account that was just made under an address that nobody vouches for: nothing where no mail is set up. */
+/** For a new account with an unverified address; does nothing without a mail server. */
 export async function greetNewcomer(tx: Tx, user: UserRow, mailing: Mailing): Promise<void> {
   if (user.email_verified_at !== null || !mailsLinks(mailing)) return;
-  // An account is not refused because its address had many mails: its owner asks for the link later.
+  // An account isn't refused because its address has received many mails: its owner can request the link later.
   if (await reserveConfirmation(tx, user.id, user.email)) await writeLink(tx, user, user.email, mailing);
 }
 
-/** @throws conflict without mail and where nothing is to be confirmed, rateLimited after five in an hour */
+/** @throws conflict without mail and if nothing needs confirmation, rateLimited after five per hour */
 export async function resendConfirmation(tx: Tx, actor: UserActor, mailing: Mailing): Promise<OwnEmail> {
   if (!mailsLinks(mailing)) throw conflict(NO_MAIL);
   const user = await lockUser(tx, actor.user_id);
@@ -101,7 +101,7 @@ export async function resendConfirmation(tx: Tx, actor: UserActor, mailing: Mail
   return readOwnEmail(tx, user.id, mailing);
 }
 
-/** @throws notFound where no change waits */
+/** @throws notFound if no change is pending */
 export async function cancelEmailChange(tx: Tx, actor: UserActor): Promise<void> {
   const user = await lockUser(tx, actor.user_id);
   const email = await pendingEmail(tx, user);
@@ -110,7 +110,7 @@ export async function cancelEmailChange(tx: Tx, actor: UserActor): Promise<void>
   await recordInstanceAct(tx, actor, 'user.email_change_cancelled', { user_id: user.id, email });
 }
 
-/** What the page asks before it confirms, and the address that the account has now; undefined for a link that is spent, expired or another account's. */
+/** The confirmation page's question and the account's current address; undefined for a spent, expired or foreign link. */
 export async function previewConfirmation(
   tx: Tx,
   actor: UserActor,
@@ -122,9 +122,9 @@ export async function previewConfirmation(
 }
 
 /**
- * The link has come back, by the hands of its account. A new address ends the other sessions and what waited at the former
- * one, which is told.
- * @throws notFound for a link that is spent, expired or another account's, conflict where another account has the address
+ * The link was opened by its account. A new address ends the other sessions and whatever was pending for the former one, which
+ * is notified.
+ * @throws notFound for a spent, expired or foreign link, conflict if another account has the address
  */
 export async function confirmEmail(
   tx: Tx,
@@ -167,7 +167,7 @@ async function tellFormerAddress(tx: Tx, before: UserRow, email: string, mailing
   });
 }
 
-/** @param taken another account has the address: its owner is told, and the link that waits opens nothing */
+/** @param taken another account has the address: its owner is notified, and the pending link grants nothing */
 async function sendLink(
   tx: Tx,
   user: UserRow,
@@ -188,7 +188,7 @@ async function writeLink(tx: Tx, user: UserRow, email: string, mailing: Mailing)
     recipient: email,
     language: user.preferences.language,
     subject: said`Confirm your address`,
-    // Nobody has proved yet that the reader has an account: what its owner calls themselves is not written here.
+    // The reader is not proven to have the account yet, so its owner's display name is not included.
     paragraphs: (name) => [
       said`Somebody gave this address for an account at ${name}. If it was you, confirm it:`,
       `${mailing.public_url}/confirm-email?token=${token}`,
@@ -210,7 +210,7 @@ async function writeRefusal(tx: Tx, user: UserRow, email: string, mailing: Maili
       said`If it was you, sign in with this address: ${mailing.public_url}/login`,
       said`If you did not expect this, you need do nothing.`,
     ],
-    // It takes as long as a link does.
+    // Takes the same time as sending a link.
     sealed: true,
   });
 }

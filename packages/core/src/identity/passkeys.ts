@@ -7,7 +7,7 @@ import { factorAdded, lockFactors, presentPasskey } from './second-factors.ts';
 
 const { passkeys, sessions } = schema;
 
-/** What is known of a credential, for whoever checks its signature. */
+/** The facts about a credential needed for verifying its signature. */
 export interface StoredPasskey {
   id: string;
   user_id: string;
@@ -17,7 +17,7 @@ export interface StoredPasskey {
   transports: string[];
 }
 
-/** A credential whose making was verified. */
+/** A credential whose registration was verified. */
 export interface NewPasskey {
   name: string;
   credential_id: string;
@@ -38,7 +38,7 @@ export async function findPasskey(tx: Tx, credential_id: string): Promise<Stored
   return row;
 }
 
-/** The session remembers what the browser is to sign. @throws forbidden for a sign-in that is not fresh, conflict */
+/** The session stores the challenge for the browser. @throws forbidden without a recent sign-in, conflict */
 export async function beginPasskey(tx: Tx, actor: UserActor, challenge: string): Promise<void> {
   await assertFreshSignIn(tx, actor);
   if ((await passkeysOf(tx, actor.user_id)).length >= MAX_PASSKEYS)
@@ -46,7 +46,7 @@ export async function beginPasskey(tx: Tx, actor: UserActor, challenge: string):
   await tx.update(sessions).set({ passkey_challenge: challenge }).where(eq(sessions.id, actor.session_id!));
 }
 
-/** What was to be signed, once. @throws forbidden where nothing was asked for, or the sign-in is not fresh */
+/** Takes the challenge, only once. @throws forbidden if there is none, or without a recent sign-in */
 export async function takePasskeyChallenge(tx: Tx, actor: UserActor): Promise<string> {
   await assertFreshSignIn(tx, actor);
   const mine = and(eq(sessions.id, actor.session_id!), isNotNull(sessions.passkey_challenge));
@@ -60,7 +60,7 @@ export async function takePasskeyChallenge(tx: Tx, actor: UserActor): Promise<st
   return row.challenge;
 }
 
-/** @throws conflict for a credential that an account has already */
+/** @throws conflict if an account already has the credential */
 export async function addPasskey(
   tx: Tx,
   actor: UserActor,
@@ -79,7 +79,7 @@ export async function addPasskey(
   }
 }
 
-/** After a signature that was verified; a counter that went on tells a copied authenticator. */
+/** After a verified signature; a counter that did not advance reveals a cloned authenticator. */
 export async function notePasskeyUse(tx: Tx, passkey_id: string, counter: number): Promise<boolean> {
   const noted = await tx
     .update(passkeys)

@@ -1,6 +1,6 @@
 /**
- * A forgotten password, by mail. Who asks learns nothing: the request is only written down, whoever has the address, and a
- * scheduler looks.
+ * Forgotten passwords, by mail. The requester learns nothing: the request is only recorded, whoever has the address, and a
+ * scheduler handles it.
  */
 import { schema, type Tx } from '@acp/db';
 import { conflict, rateLimited, said, type Said, saidText } from '@acp/kernel';
@@ -19,7 +19,7 @@ const { oauth_accounts } = schema;
 
 const HOUR_SEC = 3600;
 
-/** @throws conflict without mail, rateLimited after ten from one client address within an hour */
+/** @throws conflict without mail, rateLimited after ten per hour from one client address */
 export async function requestPasswordReset(
   tx: Tx,
   email: string,
@@ -32,7 +32,7 @@ export async function requestPasswordReset(
   await enqueue(tx, 'answer-password-reset', { request_id });
 }
 
-/** Offers requests again whose job was lost. */
+/** Re-enqueues requests whose job was lost. */
 export async function sweepPasswordResets(tx: Tx): Promise<void> {
   const ids = await forgottenResetRequests(tx);
   await enqueueMany(
@@ -42,7 +42,7 @@ export async function sweepPasswordResets(tx: Tx): Promise<void> {
   );
 }
 
-/** Mails the link, or why there is none, to the account that has the address; nobody else gets a mail. */
+/** Mails the link, or the reason why there is none, to the account with the address; no one else gets mail. */
 export async function answerPasswordReset(tx: Tx, request_id: string, mailing: Mailing): Promise<void> {
   const request = await takeResetRequest(tx, request_id);
   if (!request) return;
@@ -85,7 +85,7 @@ export async function answerPasswordReset(tx: Tx, request_id: string, mailing: M
 
 const labels: Readonly<Record<string, string>> = { google: 'Google', github: 'GitHub' };
 
-/** Why no link is sent; null where one is. */
+/** Why no link can be sent; null if one can. */
 export async function obstacleOf(tx: Tx, user: UserRow): Promise<Said | null> {
   if (user.password_hash === null) {
     const accounts = await tx
@@ -100,7 +100,7 @@ export async function obstacleOf(tx: Tx, user: UserRow): Promise<Said | null> {
     const names = more.reduce<Said>((all, name) => said`${all} or ${saidText(name)}`, saidText(first));
     return said`It has no password. You sign in by ${names}:`;
   }
-  // Nobody has proved whose the address is: a mailbox alone does not take the place of a second factor.
+  // The address is unverified: a mailbox alone does not replace a second factor.
   if (user.email_verified_at === null && (await userHasSecondFactor(tx, user.id)))
     return said`Its address was never confirmed, so an administrator has to set the password. Where you still know it:`;
   return null;

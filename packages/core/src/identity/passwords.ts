@@ -11,8 +11,8 @@ export function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * For a password that somebody chooses. @param about the user's name and address, which it must not be
- * @throws invalid for one that is guessed first
+ * Hashes a newly chosen password. @param about the user's name and address, which it must not match
+ * @throws invalid for an easily guessed one
  */
 export async function hashNewPassword(password: string, about: readonly string[] = []): Promise<string> {
   await assertUncommonPassword(password, about);
@@ -20,8 +20,8 @@ export async function hashNewPassword(password: string, about: readonly string[]
 }
 
 /**
- * Whether the password is the one behind the hash. Without a hash (unknown address, account without a password)
- * it costs the same time and answers false, so that nobody learns which addresses exist.
+ * Whether the password matches the hash. Without a hash (unknown address, account without a password) it takes the same time
+ * and returns false, so that no one learns which addresses exist.
  */
 export async function verifyPassword(stored: string | null | undefined, password: string): Promise<boolean> {
   dummy ??= hashPassword('no account has this password');

@@ -11,7 +11,7 @@ export async function readPreferences(tx: Tx, { user_id }: UserActor): Promise<P
   return row.preferences;
 }
 
-/** Null takes one back; what is left out stays. @throws invalid for an unknown time zone */
+/** Null resets a preference; omitted ones stay. @throws invalid for an unknown time zone */
 export async function updatePreferences(
   tx: Tx,
   actor: UserActor,
@@ -32,7 +32,7 @@ export async function updatePreferences(
     ...(language ? { language } : {}),
   };
   await tx.update(users).set({ preferences }).where(eq(users.id, actor.user_id));
-  // Sessions are known with them.
+  // Cached sessions include them.
   signal(tx, 'credentials', actor.user_id);
   return preferences;
 }

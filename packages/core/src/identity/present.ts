@@ -3,7 +3,7 @@ import type { schema } from '@acp/db';
 
 export type UserRow = typeof schema.users.$inferSelect;
 
-// Allow-lists: the password hash never leaves.
+// Allow-lists: the password hash is never included.
 
 /** The user's own record. */
 export function presentMe(user: UserRow): Me {
@@ -24,7 +24,7 @@ export function presentProfile(user: UserRow): MyProfile {
   };
 }
 
-/** The record as instance admins see it. */
+/** The record as seen by instance admins. */
 export function presentUser(user: UserRow): User {
   return {
     ...presentMe(user),
@@ -44,7 +44,7 @@ export function presentUserRole(user: UserRow): UserRole {
   };
 }
 
-/** The user as somebody who acts, where no session has been resolved: while an account is being made or signed in. */
+/** The user as an actor before a session is resolved: while an account is being created or signed in to. */
 export function actorOf(user: UserRow): UserActor {
   return {
     kind: 'user',

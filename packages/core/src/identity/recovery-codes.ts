@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 const { recovery_codes } = schema;
 
 const CODES = 10;
-// Crockford's base 32, without letters that are read as others: 16 of them are 80 bits, beyond guessing from a hash.
+// Crockford's base 32, without ambiguous letters: 16 of them are 80 bits, too many to guess even from a hash.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
 function newCode(): string {
@@ -14,14 +14,14 @@ function newCode(): string {
   return letters.replaceAll(/(.{4})(?=.)/g, '$1-');
 }
 
-/** As it is typed: hyphens, blanks and capitals do not count. */
+/** Ignores hyphens, spaces and case. */
 const hashOf = (code: string) => sha256Hex(code.toLowerCase().replaceAll(/[^a-z0-9]/g, ''));
 
 export async function countRecoveryCodes(tx: Tx, user_id: string): Promise<number> {
   return tx.$count(recovery_codes, eq(recovery_codes.user_id, user_id));
 }
 
-/** Ten new ones; the former end. Shown this once. */
+/** Ten new codes that replace the former ones. Shown only once. */
 export async function replaceRecoveryCodes(tx: Tx, user_id: string): Promise<string[]> {
   const codes = Array.from({ length: CODES }, newCode);
   await tx.delete(recovery_codes).where(eq(recovery_codes.user_id, user_id));
@@ -29,7 +29,7 @@ export async function replaceRecoveryCodes(tx: Tx, user_id: string): Promise<str
   return codes;
 }
 
-/** Whether it is one of the user's; once. */
+/** Whether it is one of the user's unused codes; spends it. */
 export async function useRecoveryCode(tx: Tx, user_id: string, code: string): Promise<boolean> {
   const used = await tx
     .delete(recovery_codes)

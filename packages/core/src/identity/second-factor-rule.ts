@@ -1,13 +1,13 @@
 import { sql } from 'drizzle-orm';
 
-/** Whether the user `u` of a statement has a second factor that counts. */
+/** Whether a statement's user `u` has an active second factor. */
 export const hasSecondFactor = sql`(
   exists (select from user_totp t where t.user_id = u.id and t.confirmed_at is not null)
   or exists (select from passkeys p where p.user_id = u.id))`;
 
 /**
- * Whether one is required of the user `u`: by the instance, by a company of the user's, and of instance admins, who may
- * enter every company, by any company.
+ * Whether one is required of user `u`: by the instance, by one of the user's companies or, for instance admins, who can enter
+ * every company, by any company.
  */
 export const requiresSecondFactor = sql`(
   exists (select from instance_settings where key = 'require_second_factor' and value = 'true'::jsonb)

@@ -13,7 +13,7 @@ const { passkeys, recovery_codes, user_totp, users } = schema;
 
 type PasskeyRow = typeof passkeys.$inferSelect;
 
-/** Never the key. */
+/** Without the key. */
 export function presentPasskey(row: PasskeyRow): Passkey {
   const { id, name, backed_up, created_at, last_used_at } = row;
   return { id, name, backed_up, created_at, last_used_at };
@@ -44,7 +44,7 @@ export async function userHasSecondFactor(tx: Tx, user_id: string): Promise<bool
   return rows[0]?.has ?? false;
 }
 
-/** Of changes of one user's factors the second waits for the first: what is counted stays true until the commit. */
+/** Serialises changes to a user's factors, so that counts stay valid until the commit. */
 export async function lockFactors(tx: Tx, user_id: string): Promise<void> {
   const found = await tx
     .select({ id: users.id })
@@ -55,8 +55,8 @@ export async function lockFactors(tx: Tx, user_id: string): Promise<void> {
 }
 
 /**
- * What every new factor brings: the other sessions, which were opened without it, end.
- * @returns recovery codes where there were none, shown this once
+ * Common to every new factor: the user's other sessions, opened without it, end.
+ * @returns recovery codes if there were none, shown only once
  */
 export async function factorAdded(tx: Tx, actor: UserActor, factor: string): Promise<string[] | null> {
   await closeUserSessions(tx, actor.user_id, actor.session_id);
@@ -65,7 +65,7 @@ export async function factorAdded(tx: Tx, actor: UserActor, factor: string): Pro
   return replaceRecoveryCodes(tx, actor.user_id);
 }
 
-/** Removes the authenticator app. @throws notFound, conflict where a factor is required and it is the last, forbidden */
+/** Removes the authenticator app. @throws notFound, conflict if it is the last factor and one is required, forbidden */
 export async function removeTotp(tx: Tx, actor: UserActor): Promise<void> {
   await removing(tx, actor, 'totp', async () => {
     const gone = await tx.delete(user_totp).where(eq(user_totp.user_id, actor.user_id)).returning();
@@ -73,7 +73,7 @@ export async function removeTotp(tx: Tx, actor: UserActor): Promise<void> {
   });
 }
 
-/** @throws notFound for a passkey that is not the user's; else as `removeTotp` */
+/** @throws notFound for another user's passkey; otherwise like `removeTotp` */
 export async function removePasskey(tx: Tx, actor: UserActor, passkey_id: string): Promise<void> {
   await removing(tx, actor, 'passkey', async () => {
     const mine = sql`${passkeys.id} = ${passkey_id} and ${passkeys.user_id} = ${actor.user_id}`;
@@ -90,7 +90,7 @@ export async function renewRecoveryCodes(tx: Tx, actor: UserActor): Promise<stri
 }
 
 /**
- * Removes everything that a user has lost, for an admin or the operator; the next sign-in is by the first factor alone.
+ * Removes all factors of a user who has lost them, for an admin or the operator; the next sign-in needs the first factor only.
  * @throws notFound, conflict for one's own account
  */
 export async function resetSecondFactor(tx: Tx, actor: Actor, user_id: string): Promise<void> {

@@ -119,7 +119,7 @@ describe('noteLogin', () => {
   });
 });
 
-/** Microseconds of processor time that a wrong guess takes; the least of some, since the process does more than this. */
+/** CPU microseconds for a wrong guess; the minimum of several, since the process does other work too. */
 async function costOfGuess(stored: string | null): Promise<number> {
   const costs: number[] = [];
   for (let n = 0; n < 7; n += 1) {

@@ -13,7 +13,7 @@ export const SESSION_DAYS = 7;
 
 const MAX_LISTED = 200;
 
-/** Neither its lifetime has ended nor the time that a session may lie idle, where a setting bounds it. */
+/** Neither expired nor, if a setting limits idleness, idle for too long. */
 const standing = sql`sessions.expires_at > now() and sessions.last_seen_at > now() - coalesce(
   (select make_interval(mins => value::int) from instance_settings where key = 'session_idle_minutes'), interval '100 years')`;
 
@@ -24,7 +24,7 @@ export interface SignInOrigin {
   place: SignInPlace;
 }
 
-/** Opens a session; the token is for the cookie and is stored as its hash only. */
+/** Opens a session; the token goes into the cookie, and only its hash is stored. */
 export async function openSession(
   tx: Tx,
   user_id: string,
@@ -42,13 +42,13 @@ export async function openSession(
   return { token };
 }
 
-/** Ends the session on the server, at once in every process. */
+/** Ends the session, effective immediately in every process. */
 export async function closeSession(tx: Tx, session_id: string): Promise<void> {
   await tx.delete(sessions).where(eq(sessions.id, session_id));
   signal(tx, 'credentials', session_id);
 }
 
-/** Ends all sessions of a user but `except`. */
+/** Ends all of a user's sessions except `except`. */
 export async function closeUserSessions(
   tx: Tx,
   user_id: string,
@@ -57,14 +57,14 @@ export async function closeUserSessions(
   await tx
     .delete(sessions)
     .where(sql`${sessions.user_id} = ${user_id} and ${sessions.id} is distinct from ${except}::uuid`);
-  // Nor does a sign-in that is half done go on with what has changed.
+  // A half-completed sign-in must not continue with outdated credentials.
   await tx.delete(sign_in_steps).where(eq(sign_in_steps.user_id, user_id));
-  // Nor does a link for a new password that was asked for before.
+  // Nor must an earlier link for a new password.
   await endLinks(tx, user_id, 'reset_password');
   signal(tx, 'credentials', user_id);
 }
 
-/** Where the user is signed in, the latest used first. */
+/** The user's active sessions, most recently used first. */
 export async function listSessions(tx: Tx, actor: UserActor): Promise<Session[]> {
   const rows = await tx
     .select()
@@ -84,7 +84,7 @@ export async function listSessions(tx: Tx, actor: UserActor): Promise<Session[]>
   }));
 }
 
-/** @throws notFound for a session that is not the user's */
+/** @throws notFound for another user's session */
 export async function endOwnSession(tx: Tx, actor: UserActor, session_id: string): Promise<void> {
   const mine = and(eq(sessions.id, session_id), eq(sessions.user_id, actor.user_id));
   if ((await tx.$count(sessions, mine)) === 0) throw notFound();
@@ -112,7 +112,7 @@ interface SessionRow extends Record<string, unknown> {
   preferences: Preferences;
 }
 
-/** The user behind a session token's hash, with the roles in all companies that are not in the trash: one statement. */
+/** The user behind a session token's hash, with roles in all companies that are not in the trash: one statement. */
 export async function resolveSession(tx: Tx, token_hash: string): Promise<UserActor | undefined> {
   const { rows } = await tx.execute<SessionRow>(sql`
     select sessions.id as session_id, u.id as user_id, u.display_name as name, u.instance_role, u.preferences,
@@ -129,7 +129,7 @@ export async function resolveSession(tx: Tx, token_hash: string): Promise<UserAc
   return { ...actor, ...looks, ...(must_enrol ? { must_enrol } : {}) };
 }
 
-/** Those of the sessions that still stand and may do more than set up a second factor, in one statement. */
+/** Which of the sessions are still valid and may do more than set up a second factor, in one statement. */
 export async function aliveSessions(tx: Tx, session_ids: readonly string[]): Promise<Set<string>> {
   const { rows } = await tx.execute<{ id: string }>(sql`
     select sessions.id from sessions join users u on u.id = sessions.user_id
@@ -138,14 +138,14 @@ export async function aliveSessions(tx: Tx, session_ids: readonly string[]): Pro
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Times of the last requests: batched, off the request. */
+/** Records the times of last requests: batched, off the request path. */
 export async function markSessionsSeen(tx: Tx, session_ids: readonly string[]): Promise<void> {
   await tx.execute(sql`
     update sessions set last_seen_at = now() where last_seen_at < now() - interval '30 seconds'
       and id in (select jsonb_array_elements_text(${JSON.stringify(session_ids)}::jsonb)::uuid)`);
 }
 
-/** Those whose lifetime has ended, and those that nobody has used for as long as a setting says. */
+/** Deletes sessions that have expired, or were idle for longer than the setting allows. */
 export async function deleteExpiredSessions(tx: Tx): Promise<void> {
   await tx.delete(sessions).where(sql`not (${standing})`);
   await tx.delete(sign_in_steps).where(lt(sign_in_steps.expires_at, sql`now()`));

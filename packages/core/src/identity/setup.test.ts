@@ -8,7 +8,7 @@ import { bootstrapAdmin, listUsers } from './users.ts';
 
 const { setup_tokens, users } = schema;
 
-// A fresh instance: no other test's users.
+// A fresh instance without other tests' users.
 let kit: TestDatabase;
 beforeAll(async () => {
   kit = await cloneDatabase('setup');

@@ -8,8 +8,8 @@ import { bootstrapAdmin, type NewUser } from './users.ts';
 const { setup_tokens, users } = schema;
 
 /**
- * A one-time token of the `/setup` page, good for a day, where there is no user yet; null otherwise. Every web
- * process of a fresh instance prints its own: any of them works, once, for all.
+ * A one-time token for the `/setup` page, valid for a day, if there is no user yet; otherwise null. Every web process of a fresh
+ * instance prints its own; using any one of them invalidates all.
  */
 export async function issueSetupToken(tx: Tx): Promise<string | null> {
   const [existing] = await tx.select({ id: users.id }).from(users).limit(1);
@@ -21,7 +21,7 @@ export async function issueSetupToken(tx: Tx): Promise<string | null> {
   return token;
 }
 
-/** Whether the token opens the set-up page. */
+/** Whether the token gives access to the set-up page. */
 export async function setupTokenValid(tx: Tx, token: string): Promise<boolean> {
   const { rows } = await tx.execute(sql`
     select 1 from setup_tokens where token_hash = ${sha256Hex(token)} and expires_at > now()
@@ -30,8 +30,8 @@ export async function setupTokenValid(tx: Tx, token: string): Promise<boolean> {
 }
 
 /**
- * Makes the first instance admin and spends all tokens.
- * @throws forbidden for a token that is unknown or spent, and on a read-only instance: an operator installs the license
+ * Creates the first instance admin and spends all tokens.
+ * @throws forbidden for an unknown or spent token, and on a read-only instance: an operator must install a license
  */
 export async function completeSetup(
   tx: Tx,

@@ -4,19 +4,19 @@ import { and, eq, gt, sql } from 'drizzle-orm';
 
 const { sign_in_steps } = schema;
 
-/** Minutes between the first step of a sign-in and the second. */
+/** Minutes allowed between the first and second step of a sign-in. */
 export const SIGN_IN_STEP_MINUTES = 10;
 
 export interface SignInStep {
   token_hash: string;
-  /** Whose first step it was; null where a passkey is to say who it is. */
+  /** The user who completed the first step; null if a passkey is to identify the user. */
   user_id: string | null;
   method: string;
   challenge: string | null;
   next_path: string | null;
 }
 
-/** The token is for the browser's cookie. */
+/** The token goes into the browser's cookie. */
 export async function openSignInStep(
   tx: Tx,
   step: { user_id: string | null; method: string; next_path: string | null },
@@ -35,12 +35,12 @@ export async function findSignInStep(tx: Tx, token: string): Promise<SignInStep 
   return step;
 }
 
-/** What a passkey has to sign next. */
+/** Stores the challenge for a passkey. */
 export async function askPasskey(tx: Tx, token_hash: string, challenge: string): Promise<void> {
   await tx.update(sign_in_steps).set({ challenge }).where(eq(sign_in_steps.token_hash, token_hash));
 }
 
-/** The challenge, once: an answer that was seen does not count a second time. */
+/** Takes the challenge, only once: a replayed response does not count. */
 export async function takeStepChallenge(tx: Tx, step: SignInStep): Promise<boolean> {
   const taken = await tx
     .update(sign_in_steps)
@@ -52,7 +52,7 @@ export async function takeStepChallenge(tx: Tx, step: SignInStep): Promise<boole
   return taken.length > 0;
 }
 
-/** Ends the step with the sign-in that it led to. False where another request came first, or it was ended. */
+/** Ends the step once it has led to a sign-in. False if another request was first, or it has ended. */
 export async function closeSignInStep(tx: Tx, { token_hash }: SignInStep): Promise<boolean> {
   const closed = await tx
     .delete(sign_in_steps)

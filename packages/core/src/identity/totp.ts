@@ -12,7 +12,7 @@ const ISSUER = 'Control plane';
 const PERIOD_SEC = 30;
 // 160 bits, the length of the hash (RFC 4226, section 4).
 const SECRET_BYTES = 20;
-/** Steps that a clock may be off, either way. */
+/** Number of steps that a clock may be off in either direction. */
 const WINDOW = 1;
 
 const place = (user_id: string) => `user_totp/${user_id}`;
@@ -22,8 +22,8 @@ function appOf(secret: Secret, label = ''): TOTP {
 }
 
 /**
- * A new secret for an app, in the place of one that was never confirmed.
- * @throws forbidden for a sign-in that is not fresh, conflict where an app counts already, unavailable without a key
+ * A new secret for an app, replacing one that was never confirmed.
+ * @throws forbidden without a recent sign-in, conflict if there is already an active app, unavailable without a key
  */
 export async function beginTotp(tx: Tx, actor: UserActor, vault: Vault): Promise<NewTotp> {
   await assertFreshSignIn(tx, actor);
@@ -44,7 +44,7 @@ export async function beginTotp(tx: Tx, actor: UserActor, vault: Vault): Promise
   return shownSecret(tx, user_id, secret);
 }
 
-/** The secret that waits for its confirmation; undefined where none does. */
+/** The secret awaiting confirmation; undefined if there is none. */
 export async function pendingTotp(tx: Tx, user_id: string, vault: Vault): Promise<NewTotp | undefined> {
   const row = await findApp(tx, user_id);
   if (!row || row.confirmed_at !== null) return undefined;
@@ -52,9 +52,9 @@ export async function pendingTotp(tx: Tx, user_id: string, vault: Vault): Promis
 }
 
 /**
- * The app counts from its first code on.
- * @returns recovery codes, shown this once; none where the user has some by another factor
- * @throws forbidden for a wrong code or a sign-in that is not fresh, conflict where nothing waits for a confirmation
+ * The app becomes active with its first code.
+ * @returns recovery codes, shown only once; empty if the user already has some
+ * @throws forbidden for a wrong code or without a recent sign-in, conflict if nothing awaits confirmation
  */
 export async function confirmTotp(tx: Tx, actor: UserActor, vault: Vault, code: string): Promise<string[]> {
   await assertFreshSignIn(tx, actor);
@@ -71,7 +71,7 @@ export async function confirmTotp(tx: Tx, actor: UserActor, vault: Vault, code: 
   return (await factorAdded(tx, actor, 'totp')) ?? [];
 }
 
-/** Whether the code is the app's now; each counts once, whoever of two that send it comes first. */
+/** Whether the code is currently valid; each code can be used once, even by concurrent requests. */
 export async function useTotpCode(tx: Tx, user_id: string, vault: Vault, code: string): Promise<boolean> {
   const row = await findApp(tx, user_id);
   if (!row || row.confirmed_at === null) return false;

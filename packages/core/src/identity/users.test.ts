@@ -18,7 +18,7 @@ import { createUser as makeUser, enrolUser, findUser, findUserByEmail, listUsers
 
 const { activity, channels, chat_pairings, instance_audit, memberships, users } = schema;
 
-// An instance of its own: the rule of the last admin looks at all users.
+// A separate instance: the rule about the last admin looks at all users.
 let kit: TestDatabase;
 beforeAll(async () => {
   kit = await cloneDatabase('users');
@@ -33,7 +33,7 @@ const inTx = <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(kit.
 const freshEmail = () => `${newId()}@example.com`;
 const admin = () => createUser(db(), { instance_role: 'admin', password_hash: 'hash' });
 
-/** A user with so many sessions; `alive` tells which of them still stand. */
+/** A user with that many sessions; `alive` tells which of them are still valid. */
 async function withSessions(values: Parameters<typeof createUser>[1], count: number) {
   const user = await createUser(db(), values);
   const hashes: string[] = [];

@@ -10,14 +10,14 @@ const { users } = schema;
 export interface NewUser {
   email: string;
   display_name: string;
-  /** Null: the user signs in by a provider only. */
+  /** Null: the user can only sign in through a provider. */
   password_hash: string | null;
   instance_role: InstanceRole;
-  /** False where only the user says that the address is theirs. */
+  /** False if only the user claims the address. */
   email_verified?: boolean;
 }
 
-/** @throws conflict when the address is taken, whatever the case of its ASCII letters. */
+/** @throws conflict if the address is taken, ignoring the case of ASCII letters. */
 export async function createUser(tx: Tx, user: NewUser): Promise<UserRow> {
   const { email, display_name, password_hash, instance_role, email_verified = true } = user;
   const email_verified_at = email_verified ? sql`now()` : null;
@@ -28,7 +28,7 @@ export async function createUser(tx: Tx, user: NewUser): Promise<UserRow> {
   });
 }
 
-/** An admin's act: the admin vouches for the address. @throws conflict when it is taken */
+/** Done by an admin, who vouches for the address. @throws conflict if it is taken */
 export async function enrolUser(tx: Tx, actor: Actor, user: NewUser): Promise<User> {
   const row = await createUser(tx, user);
   const { id: user_id, email, instance_role } = row;
@@ -36,7 +36,7 @@ export async function enrolUser(tx: Tx, actor: Actor, user: NewUser): Promise<Us
   return presentUser(row);
 }
 
-/** Makes the first instance admin where there is no user at all; several processes may try at once. */
+/** Creates the first instance admin if there are no users; safe to call from several processes. */
 export async function bootstrapAdmin(
   tx: Tx,
   admin: Omit<NewUser, 'instance_role'>,
@@ -59,7 +59,7 @@ export async function findUserByEmail(tx: Tx, email: string): Promise<UserRow | 
   return row;
 }
 
-/** Display names by id, of those that exist. */
+/** Display names of existing users, by id. */
 export async function userNames(tx: Tx, ids: readonly (string | null)[]): Promise<Map<string, string>> {
   const known = [...new Set(ids)].filter((id) => id !== null);
   if (known.length === 0) return new Map();
@@ -87,9 +87,9 @@ export async function listUsers<T = UserRow>(
 }
 
 /**
- * Notes a login. False when the account cannot be signed in to any more: deactivated, deleted, or `password_hash`, which
- * has just been verified outside of the transaction, is no longer its password. The row stays locked until the session is
- * there, so that whoever ends the user's sessions finds it.
+ * Records a login. False if the account can no longer be signed in to: deactivated, deleted, or its password is no longer
+ * `password_hash`, which was just verified outside of the transaction. The row stays locked until the session exists, so that
+ * ending all of the user's sessions includes it.
  */
 export async function noteLogin(tx: Tx, user_id: string, password_hash?: string): Promise<boolean> {
   const same = password_hash === undefined ? undefined : eq(users.password_hash, password_hash);

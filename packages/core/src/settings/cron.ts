@@ -1,7 +1,7 @@
 import { invalid } from '@acp/kernel';
 import { type CronExpression, CronExpressionParser } from 'cron-parser';
 
-/** Of the five fields in order: the largest step that says something, and which names stand for numbers. */
+/** For the five fields in order: the largest meaningful step, and names that stand for numbers. */
 const fields = [
   { largestStep: 59, names: [] },
   { largestStep: 23, names: [] },
@@ -16,18 +16,18 @@ const fields = [
 const item = /^(?:\*|([a-z]{3}|\d{1,2})(?:-([a-z]{3}|\d{1,2}))?)(?:\/(\d{1,2}))?$/;
 
 export interface ParsedCron {
-  /** One blank between the fields. */
+  /** Fields separated by single spaces. */
   expression: string;
-  /** The hour field begins with `*`: the schedule follows the elapsed time and not the wall clock. */
+  /** The hour field begins with `*`: the schedule follows elapsed time rather than the wall clock. */
   every_hour: boolean;
-  /** An iterator over matching wall-clock times after the given one, both written as if they were UTC. */
+  /** Iterates over matching wall-clock times after the given one, both expressed as if in UTC. */
   after(wall: Date): CronExpression;
 }
 
 /**
- * Reads five fields of numbers, names, lists, ranges and steps. The parser behind it would take six fields, `@daily`,
- * `L`, `#`, `?` and the random `H` too: what is not agreed is refused.
- * @param field what the text is the value of, for messages
+ * Parses five fields of numbers, names, lists, ranges and steps. The underlying parser would also accept six fields, `@daily`,
+ * `L`, `#`, `?` and the random `H`; anything beyond the agreed syntax is rejected.
+ * @param field name of the value, for messages
  * @throws invalid
  */
 export function parseCron(text: string, field = 'cron_expression'): ParsedCron {
@@ -39,7 +39,7 @@ export function parseCron(text: string, field = 'cron_expression'): ParsedCron {
     try {
       return CronExpressionParser.parse(expression, { currentDate: wall, tz: 'UTC' });
     } catch (err) {
-      // Values out of range, ranges that run backwards, days that no month has.
+      // Values out of range, reversed ranges, days that exist in no month.
       throw invalid(`${field}: ${err instanceof Error ? err.message : 'malformed'}`);
     }
   };

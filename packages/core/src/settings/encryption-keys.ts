@@ -1,6 +1,6 @@
 /**
- * Fingerprints of the keys that may have sealed something in this database (decisions 7.29): a process that has other
- * keys would store what nobody else can read, and fail at what is stored, so it does not start.
+ * Fingerprints of the keys that may have sealed something in this database (decisions 7.29): a process with other keys would
+ * store what no one else can read, and fail to read what is stored, so it does not start.
  */
 import { schema, type Tx } from '@acp/db';
 import type { Vault } from '@acp/kernel';
@@ -8,17 +8,17 @@ import { eq, sql } from 'drizzle-orm';
 
 const { instance_settings } = schema;
 
-// Among the instance's own facts, not among the settings that anybody reads.
+// Stored among internal facts of the instance rather than readable settings.
 const KEY = 'encryption_keys';
 
 /**
- * At the start of a tier: every key in use must be one of the vault's; a new current key is written down beside them.
- * Without a key nothing is compared: secrets can't be stored or used then, and say so (503).
- * @throws Error that says how to mend it
+ * Called when a tier starts: every key in use must be in the vault; a new current key is recorded as well. Without a key nothing
+ * is compared: secrets then can't be stored or used, which is reported as 503.
+ * @throws Error that says how to fix it
  */
 export async function admitEncryptionKey(tx: Tx, vault: Vault): Promise<void> {
   if (vault.fingerprint === null) return;
-  // Two processes with different keys may start at once: the second sees what the first has written.
+  // Two processes with different keys may start concurrently: the second sees what the first has written.
   const { rows } = await tx.execute<{ value: string[] }>(sql`
     insert into instance_settings as held (key, value)
     values (${KEY}, ${JSON.stringify([vault.fingerprint])}::jsonb)
@@ -29,7 +29,7 @@ export async function admitEncryptionKey(tx: Tx, vault: Vault): Promise<void> {
   if (!used.includes(vault.fingerprint)) await write(tx, [...used, vault.fingerprint]);
 }
 
-/** Fingerprints of keys in use that are not the vault's; none without a key, which opens nothing at all. */
+/** Fingerprints of keys in use that are missing from the vault; empty without a key, when nothing can be decrypted anyway. */
 export async function strangeEncryptionKeys(tx: Tx, vault: Vault): Promise<string[]> {
   if (vault.fingerprint === null) return [];
   const [row] = await tx.select().from(instance_settings).where(eq(instance_settings.key, KEY));
@@ -37,7 +37,7 @@ export async function strangeEncryptionKeys(tx: Tx, vault: Vault): Promise<strin
   return used.filter((fingerprint) => !vault.opens(fingerprint));
 }
 
-/** After everything was rewrapped: only the current key is in use. */
+/** After everything has been rewrapped, only the current key is in use. */
 export async function noteOnlyEncryptionKey(tx: Tx, fingerprint: string): Promise<void> {
   await write(tx, [fingerprint]);
 }

@@ -12,7 +12,7 @@ import {
   readSettings,
 } from './index.ts';
 
-// A database of its own: settings and flags are the whole instance's.
+// A separate database: settings and flags apply to the whole instance.
 let database: Database;
 beforeAll(async () => {
   ({ database } = await cloneDatabase('flags'));

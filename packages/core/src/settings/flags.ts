@@ -1,4 +1,4 @@
-/** Operational flags: defaults are code, overrides are rows (decisions 7.7). */
+/** Operational flags: defaults are in code, overrides in rows (decisions 7.7). */
 import {
   type Actor,
   type Flag,
@@ -17,7 +17,7 @@ const { instance_flags } = schema;
 
 type FlagRow = typeof instance_flags.$inferSelect;
 
-/** Whether the instance does this at all. */
+/** Whether the feature is enabled on this instance. */
 export async function flagEnabled(tx: Tx, name: FlagName): Promise<boolean> {
   return present(name, await readFlag(tx, name)).effective_value;
 }
@@ -27,7 +27,7 @@ export async function listFlags(tx: Tx): Promise<Flag[]> {
   return flagNames.map((name) => present(name, rows.get(name)));
 }
 
-/** Of the features that are off at the moment. */
+/** The features that are currently disabled. */
 export async function disabledFlags(tx: Tx): Promise<FlagName[]> {
   return (await listFlags(tx)).filter(({ effective_value }) => !effective_value).map(({ name }) => name);
 }
@@ -50,7 +50,7 @@ export async function putFlag(tx: Tx, actor: Actor, name: string, input: PutFlag
       set: {
         value,
         updated_at: sql`now()`,
-        // Left out, it stays; null clears it.
+        // If omitted it stays; null clears it.
         ...(input.description === undefined ? {} : { description }),
       },
     })
@@ -60,7 +60,7 @@ export async function putFlag(tx: Tx, actor: Actor, name: string, input: PutFlag
   return present(flag, row);
 }
 
-/** Back to the default; one that was not overridden stays as it is. @throws notFound for an unknown name */
+/** Restores the default; does nothing if there is no override. @throws notFound for an unknown name */
 export async function deleteFlag(tx: Tx, actor: Actor, name: string): Promise<Flag> {
   const flag = known(name);
   const deleted = await tx.delete(instance_flags).where(eq(instance_flags.name, flag)).returning();

@@ -1,5 +1,5 @@
 /**
- * Owns `instance_settings` and `instance_flags`. A value is what its key's schema says, on the way in and on the way out.
+ * Owns `instance_settings` and `instance_flags`. Values conform to their key's schema, both when written and when read.
  */
 export { clearSetting, getSetting, putSetting, runsPaused } from './settings.ts';
 export { instanceName } from './instance-name.ts';

@@ -16,7 +16,7 @@ const { instance_settings } = schema;
 
 const keys = Object.keys(instanceSettings).filter(isSettingKey);
 
-/** All settings; null where the environment's default holds. Other facts of the instance in the table stay out. */
+/** All settings; null means the environment's default. Internal facts of the instance in the same table are excluded. */
 export async function readSettings(tx: Tx): Promise<InstanceSettings> {
   const rows = await tx.select().from(instance_settings).where(inArray(instance_settings.key, keys));
   const stored = new Map(rows.map(({ key, value }) => [key, value]));
@@ -24,7 +24,7 @@ export async function readSettings(tx: Tx): Promise<InstanceSettings> {
   return Object.fromEntries(entries) as InstanceSettings;
 }
 
-/** Sets what the patch names; null goes back to the default. @throws invalid for an unknown key or an invalid value */
+/** Sets the keys in the patch; null restores the default. @throws invalid for an unknown key or an invalid value */
 export async function changeSettings(
   tx: Tx,
   actor: Actor,
@@ -45,7 +45,7 @@ export async function changeSettings(
         set: { value: sql`excluded.value`, updated_at: sql`now()` },
       });
   if (cleared.length > 0) await tx.delete(instance_settings).where(inArray(instance_settings.key, cleared));
-  // Both decide whether a session that is known stands.
+  // Both affect whether cached sessions are still valid.
   if ('require_second_factor' in patch || 'session_idle_minutes' in patch)
     signal(tx, 'credentials', WILDCARD);
   if (named.length > 0) await recordInstanceAct(tx, actor, 'settings.updated', patch);

@@ -1,6 +1,6 @@
 /**
- * What this instance is entitled to (decisions 1): a trial of 30 days from its first boot, then a license. The fact is a
- * row that every process and every admission reads, so that nobody has to verify a signature at work.
+ * The instance's entitlement (decisions 1): a trial of 30 days from its first start, then a license. It is stored as a row that
+ * every process and every admission reads, so no signature is verified during normal operation.
  */
 import type { Actor, LicenseState } from '@acp/contract';
 import { type Database, signal, transaction, type Tx } from '@acp/db';
@@ -10,12 +10,12 @@ import { recordInstanceAct } from '../activity/index.ts';
 
 const TRIAL_DAYS = 30;
 
-/** Among the instance's own facts, not among the settings that anybody reads. */
+/** Stored among internal facts of the instance rather than readable settings. */
 const KEY = 'entitlement';
 
 export const READ_ONLY = 'instance is read-only: license required';
 
-/** Whether trial and license are over; for statements that decide what may start. */
+/** Whether trial and license have expired; for statements that decide what may start. */
 export const readOnlyInstance = sql`coalesce((
   select (value ->> 'until')::timestamptz <= now() from instance_settings where key = ${sql.raw(`'${KEY}'`)}), false)`;
 
@@ -26,8 +26,8 @@ export async function requireEntitlement(tx: Tx): Promise<void> {
 }
 
 /**
- * At the start of a tier: the first one begins the trial. A license of the environment counts where it lasts longer
- * than what is known; one that is over, or ends earlier, changes nothing.
+ * Called when a tier starts: the first start begins the trial. A license from the environment is taken if it lasts longer than
+ * the stored one; an expired or shorter one changes nothing.
  */
 export async function admitLicense(tx: Tx, license: License | null): Promise<void> {
   await tx.execute(sql`
@@ -37,7 +37,7 @@ export async function admitLicense(tx: Tx, license: License | null): Promise<voi
   if (license !== null) await extend(tx, license);
 }
 
-/** The same for a process: takes the environment's license. One that can't be read is told, and stops nothing. */
+/** The same for a process with the environment's license. An unreadable one is logged and prevents nothing. */
 export async function admitEnvironmentLicense(
   database: Database,
   config: Pick<Config, 'license_key' | 'license_public_key'>,
@@ -55,8 +55,8 @@ export async function admitEnvironmentLicense(
 }
 
 /**
- * Takes a license that was verified. Every process notices at once.
- * @throws invalid for one that is over, or ends before what the instance has already
+ * Installs a verified license. Every process notices immediately.
+ * @throws invalid for one that is expired or ends before the current one
  */
 export async function installLicense(tx: Tx, actor: Actor, license: License): Promise<LicenseState> {
   await admitLicense(tx, null);
@@ -81,7 +81,7 @@ async function extend(tx: Tx, { id, holder, expires_at }: License): Promise<bool
   return rowCount === 1;
 }
 
-/** The trial's state too. Before the first boot of a tier nothing is known, and nothing refused. */
+/** Includes the trial. Before any tier has started nothing is known, and nothing is refused. */
 export async function licenseState(tx: Tx): Promise<LicenseState> {
   const { rows } = await tx.execute<{ value: Record<string, string>; read_only: boolean }>(
     sql`select value, ${readOnlyInstance} as read_only from instance_settings where key = ${KEY}`,

@@ -4,7 +4,7 @@ import { cloneDatabase } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { clearSetting, getSetting, putSetting, runsPaused } from './index.ts';
 
-// A database of its own: settings are the whole instance's.
+// A separate database: settings apply to the whole instance.
 let database: Database;
 beforeAll(async () => {
   database = (await cloneDatabase('settings')).database;

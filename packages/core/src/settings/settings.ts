@@ -38,23 +38,23 @@ const validators: Validators = {
   ),
 };
 
-/** @throws invalid when the value is none for this key */
+/** @throws invalid if the value is not valid for this key */
 export function checkedSetting(key: SettingKey, value: unknown): SettingValue<SettingKey> {
   return validators[key](value);
 }
 
-// Beyond what a schema can say: hours and months that exist.
+// Beyond what a schema can express: existing hours and months.
 function backupSchedule(value: unknown): string {
   return parseCron(schedulePattern(value), 'backup_schedule').expression;
 }
 
-/** Undefined when the instance has no value of its own: the environment's default holds. */
+/** Undefined if the instance has no value of its own and the environment's default applies. */
 export async function getSetting<K extends SettingKey>(tx: Tx, key: K): Promise<SettingValue<K> | undefined> {
   const [row] = await tx.select().from(instance_settings).where(eq(instance_settings.key, key));
   return row && validators[key](row.value);
 }
 
-/** @throws invalid when the value is none for this key. */
+/** @throws invalid if the value is not valid for this key. */
 export async function putSetting<K extends SettingKey>(
   tx: Tx,
   key: K,
@@ -70,12 +70,12 @@ export async function putSetting<K extends SettingKey>(
     });
 }
 
-/** Back to the environment's default. */
+/** Restores the environment's default. */
 export async function clearSetting(tx: Tx, key: SettingKey): Promise<void> {
   await tx.delete(instance_settings).where(eq(instance_settings.key, key));
 }
 
-/** The emergency stop (decisions 7.7): while it holds, no run starts. */
+/** The emergency stop (decisions 7.7): while it is on, no runs start. */
 export async function runsPaused(tx: Tx): Promise<boolean> {
   return (await getSetting(tx, 'runs_paused')) ?? false;
 }

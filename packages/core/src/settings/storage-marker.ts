@@ -3,12 +3,12 @@ import { eq } from 'drizzle-orm';
 
 const { instance_settings } = schema;
 
-/** One of the instance's own facts: no setting that anyone may change. */
+/** An internal fact of the instance, not a setting. */
 const KEY = 'storage_marker';
 
 /**
- * Whether the storage folder is the one that the instance knows (decisions 6). The first folder that is ever told
- * becomes it; `remember: false` only looks.
+ * Whether the storage folder is the instance's own (decisions 6). The first folder ever reported becomes it;
+ * `remember: false` only checks.
  */
 export async function knowsStorageMarker(
   tx: Tx,
