@@ -31,7 +31,7 @@ export async function listFsSkills(
   return listOf(tx, agent, 'skill', query, presentSkill);
 }
 
-/** @throws invalid for a path that may not be, notFound for one where nothing lies */
+/** @throws invalid for a forbidden path, notFound if there is no such file */
 export async function findAgentFile(tx: Tx, agent: { id: string }, path: string): Promise<AgentFileRow> {
   return findOf(tx, agent, 'file', checkFilePath(path));
 }
@@ -42,11 +42,10 @@ export async function findFsSkill(tx: Tx, agent: { id: string }, slug: string): 
 }
 
 /**
- * The row of a file that lies in the storage; one that was there under this path is replaced, its bytes become orphans.
- * @param stored its path, as it is checked here, and its bytes' key, which the row keeps
- * @throws invalid for a path that may not be, conflict for too many files and for a path that is a folder's or leads
- * through a file, forbidden for an agent with `secrets.use` unless it writes itself or an admin does, unavailable when the
- * upload took too long
+ * Writes the row of a file already in storage; a file at the same path is replaced and its bytes become orphans.
+ * @param stored the path, which is checked here, and the key of its bytes, which the row then keeps
+ * @throws invalid for a forbidden path; conflict for too many files, and for a path that is a folder's or leads through a file;
+ * forbidden for an agent with `secrets.use`, unless it writes itself or an admin does; unavailable if the upload took too long
  */
 export async function putAgentFile(
   tx: Tx,
@@ -61,9 +60,9 @@ export async function putAgentFile(
 }
 
 /**
- * The row of a SKILL.md that lies in the storage. Its text stands in the row too: prompts are made of it.
+ * Writes the row of a SKILL.md already in storage. The row contains its text as well, since prompts are built from it.
  * @param options `fresh`: the slug must not be taken
- * @throws invalid for what is no SKILL.md, conflict for a slug that is taken
+ * @throws invalid for a malformed SKILL.md, conflict for a taken slug
  */
 export async function putFsSkill(
   tx: Tx,
@@ -78,7 +77,7 @@ export async function putFsSkill(
   return presentSkill(row);
 }
 
-/** @returns the key whose bytes the caller deletes, or the sweep does @throws notFound */
+/** @returns the key whose bytes are to be deleted by the caller or the sweep @throws notFound */
 export async function deleteAgentFile(tx: Tx, actor: Actor, agent: AgentRow, path: string): Promise<string> {
   return drop(tx, actor, agent, 'file', checkFilePath(path));
 }
@@ -88,8 +87,8 @@ export async function deleteFsSkill(tx: Tx, actor: Actor, agent: AgentRow, slug:
 }
 
 /**
- * All that is written into the agent's home before a program runs there, and whether no other run of the agent is at work
- * in it.
+ * Everything that is written to the agent's home before a program runs there, and whether another run of the agent is using
+ * the home.
  */
 export async function filesForHome(
   tx: Tx,
@@ -154,7 +153,7 @@ async function put(
   fresh = false,
 ): Promise<AgentFileRow> {
   await assertMayWrite(tx, actor, agent, what.kind);
-  // Writes of one agent come one after the other: so they can be counted, and replaced one by one.
+  // Serialises an agent's writes, so that files can be counted and replaced reliably.
   await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent.id)).for('no key update');
   await keepStorageKeys(tx, [storage_key]);
   const { taken, blocked, count } = await readNeighbours(tx, agent, what);
@@ -162,7 +161,7 @@ async function put(
   if (taken && fresh) throw conflict('a skill has this slug already');
   if (!taken && count >= MOST[what.kind])
     throw conflict(`an agent has no more than ${MOST[what.kind]} ${what.kind}s`);
-  // Deleted and not changed: the trigger then writes the former bytes' key down.
+  // Deleted rather than updated: the trigger then records the former bytes' key.
   if (taken) {
     const { kind, path } = what;
     await tx
@@ -180,7 +179,7 @@ async function put(
 
 interface Neighbours {
   taken: boolean;
-  /** A file that would have to be a folder, or lie in a file, were this path one too. */
+  /** An existing file that conflicts with the path: it would have to be a folder, or contain this file. */
   blocked: string | null;
   count: number;
 }
@@ -198,7 +197,7 @@ async function readNeighbours(
   return rows[0]!;
 }
 
-/** An agent's files its own programs write too. */
+/** An agent's files are also written by its own programs. */
 async function assertMayWrite(tx: Tx, actor: Actor, agent: AgentRow, kind: Kind): Promise<void> {
   requirePermission(actor, 'files.write');
   const itself = actor.kind === 'agent' && actor.agent_id === agent.id;

@@ -1,28 +1,28 @@
-/** Texts of agents' files, for the search of knowledge. Triggers write down which are wanted (drizzle, agent_file_texts). */
+/** Texts of agents' files for knowledge search. Triggers record which are needed (drizzle, agent_file_texts). */
 import { schema, type Tx } from '@acp/db';
 import { and, eq, sql } from 'drizzle-orm';
 import { type ExtractedText, type TextKind, textKindOf } from '../attachments/index.ts';
 
 const { agent_file_texts } = schema;
 
-/** What a scheduler needs to extract a text. */
+/** What a scheduler needs for extracting a text. */
 export interface FileTextSource {
   file_id: string;
   company_id: string;
   storage_key: string;
   size_bytes: number;
-  /** Null: there is none to extract. */
+  /** Null: there is nothing to extract. */
   kind: TextKind | null;
 }
 
-/** A text that so many schedulers did not survive is given up. */
+/** A file that has crashed this many schedulers is given up. */
 const MOST_LOSSES = 3;
 const LOST = sql`interval '10 minutes'`;
 
 /**
- * Makes the next text the caller's: of the company whose turn it is, the one that has waited longest. What was being read ten
- * minutes ago was lost with its scheduler, and waits again, some times.
- * @param after the company that had its turn last; null: none had
+ * Claims the next text: from the next company in turn, the one that has waited longest. An extraction that began ten minutes
+ * ago was lost with its scheduler and is queued again, a few times at most.
+ * @param after the company whose turn was last; null: none
  */
 export async function claimFileText(tx: Tx, after: string | null): Promise<FileTextSource | undefined> {
   const { rows } = await tx.execute<
@@ -50,7 +50,7 @@ export async function claimFileText(tx: Tx, after: string | null): Promise<FileT
   return { ...source, kind: losses >= MOST_LOSSES ? null : textKindOf(path, '') };
 }
 
-/** Once: a second result of the same work changes nothing. */
+/** Idempotent: a second result of the same work changes nothing. */
 export async function storeFileText(tx: Tx, file_id: string, result: ExtractedText): Promise<void> {
   await tx
     .update(agent_file_texts)
@@ -62,7 +62,7 @@ export async function storeFileText(tx: Tx, file_id: string, result: ExtractedTe
     .where(and(eq(agent_file_texts.file_id, file_id), eq(agent_file_texts.status, 'reading')));
 }
 
-/** It could not be read now: it waits again, behind the others. */
+/** Could not be read now: back to the end of the queue. */
 export async function releaseFileText(tx: Tx, file_id: string): Promise<void> {
   await tx
     .update(agent_file_texts)

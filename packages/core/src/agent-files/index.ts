@@ -1,6 +1,6 @@
 /**
- * Owns `agent_files` and `agent_file_texts`. Invariants: a path is one of ordinary names; a row's bytes lie in the storage under its key, which
- * is an orphan's before the row is there and after it is gone; the text of a skill stands in its row too.
+ * Owns `agent_files` and `agent_file_texts`. Invariants: paths consist of ordinary names; a row's bytes are in storage under its
+ * key, which is recorded as an orphan before the row exists and after it is gone; a skill's row also contains its text.
  */
 export {
   deleteAgentFile,

@@ -1,15 +1,15 @@
-/** What of the machine's and the cloud's an adapter_config may name (decisions 7.33). Pure: no tx, no clock. */
+/** Which resources of the machine and the cloud an adapter_config may name (decisions 7.33). Pure: no tx, no clock. */
 import { type Actor, assertAdapterConfig } from '@acp/contract';
 import { forbidden, invalid } from '@acp/kernel';
 import { isCompanyAdmin } from './policy.ts';
 
 type AdapterConfig = Record<string, unknown>;
 
-/** The operator's lists; an empty one leaves the choice to admins. */
+/** The operator's lists; if one is empty, only admins may choose. */
 export interface AdapterRules {
   /** SERVICE_DOCKER_IMAGES. */
   docker_images: readonly string[];
-  /** SERVICE_CLI_SANDBOX_IMAGE, which may always be named. */
+  /** SERVICE_CLI_SANDBOX_IMAGE, which is always allowed. */
   cli_sandbox_image: string | null;
   /** SERVICE_LAMBDA_FUNCTIONS. */
   lambda_functions: readonly string[];
@@ -18,9 +18,9 @@ export interface AdapterRules {
 const noLists: AdapterRules = { docker_images: [], cli_sandbox_image: null, lambda_functions: [] };
 
 /**
- * Whether the configuration suits its adapter and names nothing that its writer may not choose. What stays as it was is
- * not the writer's choice.
- * @throws invalid for a malformed configuration and for what stands in no list, forbidden where only admins choose
+ * Checks that the configuration fits its adapter and names nothing that its author may not choose. Unchanged values are not
+ * the author's choice.
+ * @throws invalid for a malformed configuration and for unlisted values, forbidden where only admins may choose
  */
 export function assertAdapter(
   actor: Actor,
@@ -41,7 +41,7 @@ export function assertAdapter(
   }
 }
 
-/** The first key whose value stands in no list, where there is one: checked again when a run uses it. */
+/** The first key with an unlisted value, if any: checked again when a run uses it. */
 export function namesOutside(config: AdapterConfig, rules: AdapterRules): string | undefined {
   const outside = named(rules).find(({ key, list }) => {
     const value = config[key];

@@ -1,11 +1,11 @@
-/** Where an agent's home lies, and the walls between homes (decisions 7.32). */
+/** Location of agents' homes, and their separation (decisions 7.32). */
 import { join, relative, resolve, sep } from 'node:path';
 import { invalid, isInsideFolder, realPlace } from '@acp/kernel';
 import { assertHomeDir, type HomeRules } from '../companies/index.ts';
 
-/** What says where an agent's home lies. */
+/** Everything that determines the location of an agent's home. */
 export interface HomePlace {
-  /** Overrides; null: the usual place. */
+  /** The agent's override; null: the default location. */
   home_dir: string | null;
   company_home_dir: string | null;
   company: { id: string; slug: string };
@@ -15,7 +15,7 @@ export interface HomePlace {
 
 type Place = Omit<HomePlace, 'other_homes'>;
 
-/** Overrides go first: the agent's, then the company's. Without the detours that a configured path may take. */
+/** Overrides take precedence: the agent's, then the company's. Normalised without resolving links. */
 export function homeOf(service_home: string, agent_id: string, place: Place): string {
   if (place.home_dir !== null) return resolve(place.home_dir);
   const company = place.company_home_dir ?? join(service_home, 'companies', place.company.id);
@@ -23,10 +23,9 @@ export function homeOf(service_home: string, agent_id: string, place: Place): st
 }
 
 /**
- * The home must lie in a folder of the company, and apart from the homes of its other agents: a program may do with its
- * home what it likes, also with what lies in it. Links are followed; they may change later, so whoever uses the folder
- * holds it open and checks again.
- * @returns the folder without links @throws invalid
+ * Checks that the home is inside one of the company's folders and separate from its other agents' homes: a program can do
+ * anything inside its home. Links are resolved, but may change later, so users of the folder keep it open and check again.
+ * @returns the resolved folder @throws invalid
  */
 export async function assertHome(agent_id: string, place: HomePlace, rules: HomeRules): Promise<string> {
   const home = homeOf(rules.service_home, agent_id, place);
@@ -38,14 +37,14 @@ export async function assertHome(agent_id: string, place: HomePlace, rules: Home
   const company = join(rules.service_home, 'companies', place.company.id);
   for (const each of new Set([company, place.company_home_dir ?? company]))
     if (!(await isOutsideDefaultHomes(real, agent_id, resolve(each, 'agents')))) throw refused;
-  // Whose home is where homes are by default is not at fault where another's override lies in it.
+  // An agent in its default home is not to blame if another one's override is inside it.
   if (place.home_dir === null) return real;
   const held = await Promise.all(place.other_homes.map(async (other) => isInsideFolder(other, [real])));
   if (held.includes(true)) throw refused;
   return real;
 }
 
-/** Whether it neither holds the folder of all default homes nor lies in one of them; the agent's own is no exception but as a whole. */
+/** Whether it neither contains nor is inside the folder of default homes; its own default home as a whole is allowed. */
 async function isOutsideDefaultHomes(home: string, agent_id: string, homes: string): Promise<boolean> {
   if (await isInsideFolder(homes, [home])) return false;
   if (!(await isInsideFolder(home, [homes]))) return true;

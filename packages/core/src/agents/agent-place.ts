@@ -9,25 +9,25 @@ import type { AgentRow } from './present.ts';
 
 const { agent_runtime_states } = schema;
 
-/** The CLI session that an agent's next run goes on from. */
+/** The CLI session with which an agent's next run continues. */
 export interface StoredSession {
   id: string;
   cwd: string;
-  /** What the CLI has counted of the session up to now; of the adapter's own shape. */
+  /** The CLI's running totals for the session; the adapter defines their shape. */
   totals: unknown;
 }
 
-/** Where an agent's programs run, and what they go on from. */
+/** Where an agent's programs run, and the session they continue. */
 export interface AgentPlace extends HomePlace {
   session: StoredSession | null;
-  /** Which session it is; a run's end stores its own only in the place of this one. */
+  /** Version of the session; at its end, a run only replaces the version it started with. */
   session_version: string | null;
 }
 
 /**
- * Undefined where the agent is gone. Two runs never go on from one session at a time, since the CLIs do not lock theirs: on
- * an issue only one run is live, and it has the session of agent and issue, unless that is old or has heard too much; on none,
- * there is none while another, earlier run of the agent is under way.
+ * Undefined if the agent is gone. A session is never used by two runs at once, since the CLIs don't lock theirs: an issue has
+ * only one live run, which uses the session of agent and issue unless that is too old or too long; without an issue, there is
+ * no session while an earlier run of the agent is in progress.
  * @param run_id null: not for a run
  */
 export async function agentPlace(
@@ -51,7 +51,7 @@ export async function agentPlace(
   return rows[0];
 }
 
-/** After so long, or so many tokens of input, a session is not gone on from: its prompt says what was done. */
+/** After this time or this many input tokens a session is not continued: the prompt says what was done. */
 const SESSION_DAYS = 14;
 const SESSION_TOKENS = 20_000_000;
 
@@ -71,7 +71,7 @@ async function placeOnIssue(tx: Tx, agent_id: string, issue_id: string): Promise
   return rows[0];
 }
 
-/** An agent's home and the session that is kept in it. */
+/** An agent's home and the session stored in it. */
 export interface KeptPlace extends Omit<AgentPlace, 'session' | 'session_version'> {
   agent_id: string;
   session_cwd: string | null;
@@ -84,9 +84,9 @@ const otherHomes = sql`array(
   where other.company_id = a.company_id and other.id <> a.id and other.home_dir is not null) as other_homes`;
 
 /**
- * Where agents live that have no run under way, those in the trash included, in the order of their ids. A run that starts
- * meanwhile goes on from the session that stands here, or from none.
- * @param after null: from the first on. @returns `last`: what to go on after; null at the end
+ * Homes of agents without a run in progress, including trashed ones, ordered by id. A run that starts in the meantime continues
+ * either the session given here or none.
+ * @param after null: from the beginning. @returns `last`: where to continue; null at the end
  */
 export async function placesOfIdleAgents(
   tx: Tx,
@@ -104,7 +104,7 @@ export async function placesOfIdleAgents(
   return { places: rows.filter(({ at_work }) => !at_work), last };
 }
 
-/** Where the agent's programs live, whether there are any or not. */
+/** Location of the agent's programs, whether it has any or not. */
 export async function agentHome(tx: Tx, agent: AgentRow, { service_home }: HomeRules): Promise<AgentHome> {
   const company = await findCompany(tx, agent.company_id);
   if (!company) throw notFound();
@@ -113,7 +113,7 @@ export async function agentHome(tx: Tx, agent: AgentRow, { service_home }: HomeR
   return { home_dir: homeOf(service_home, agent.id, place), is_override: home_dir !== null };
 }
 
-/** The next run begins a new session, also where one that is under way ends later. */
+/** The next run starts a new session, even if a run in progress ends later. */
 export async function clearSession(tx: Tx, actor: Actor, agent: AgentRow): Promise<void> {
   await tx
     .update(agent_runtime_states)

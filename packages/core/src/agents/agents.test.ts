@@ -73,7 +73,7 @@ describe('createAgent', () => {
       max_issues_per_run: 1,
     });
     const row = (await rowOf(agent.id))!;
-    // Never before the interval has elapsed, and spread beyond it.
+    // Never before the interval has elapsed, and spread out beyond it.
     expect(within(row.next_heartbeat_at)).toBeGreaterThan(98);
     expect(within(row.next_heartbeat_at)).toBeLessThan(126);
     expect(await runtimeState(database.db, row)).toMatchObject({ agent_id: agent.id, current_run_id: null });
@@ -296,7 +296,7 @@ describe('deleteAgent', () => {
     expect(await resolveBearer(database.db, key_hash)).toBeUndefined();
     expect(await jobs('settle-agent', agent.id)).toHaveLength(1);
     await expect(remove()).rejects.toMatchObject({ kind: 'not_found' });
-    // A restore from the trash brings no key back.
+    // Restoring from the trash restores no keys.
     await database.db.update(agents).set({ deleted_at: null }).where(eq(agents.id, agent.id));
     expect(await resolveBearer(database.db, key_hash)).toBeUndefined();
   });

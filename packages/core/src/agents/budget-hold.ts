@@ -8,17 +8,17 @@ import { wakeableStatuses } from './status.ts';
 
 const { agents } = schema;
 
-/** The message that the specification names, for invokes and resumes alike (decisions 7.16). */
+/** The message named in the specification, for invokes and resumes alike (decisions 7.16). */
 export const BUDGET_EXCEEDED = 'budget exceeded';
 
-/** When the present window of the policy `p` began: UTC, weeks from Monday, `lifetime` since ever (decisions 8.4). */
+/** Start of the current window of policy `p`: UTC, weeks from Monday, `lifetime` since forever (decisions 8.4). */
 export const budgetWindowStart = sql`(case p."window" when 'lifetime' then timestamptz 'epoch'
   else date_trunc(p."window", now() at time zone 'UTC') at time zone 'UTC' end)`;
 
 /**
- * Whether a breached `pause` policy holds back one of the scopes: an incident stands open in the policy's present
- * window. The one definition for admission, claim, pauses and resumes.
- * @param scopes a list, or a select, of company, project and agent ids; nulls in it match nothing
+ * Whether a breached `pause` policy blocks one of the scopes: an incident is open in the policy's current window. The single
+ * definition for admission, claims, pauses and resumes.
+ * @param scopes a list, or a select, of company, project and agent ids; nulls match nothing
  */
 export function budgetHeld(scopes: SQL): SQL {
   return sql`exists (select from budget_policies p
@@ -26,13 +26,13 @@ export function budgetHeld(scopes: SQL): SQL {
     where p.scope_id in (${scopes}) and p.enabled and p.action = 'pause' and b.window_start = ${budgetWindowStart})`;
 }
 
-/** What bounds the spending of the agent `alias` wherever it works: itself, its company, and those that it was spawned by. */
+/** The scopes that limit an agent's spending wherever it works: itself, its company, and the agents that spawned it. */
 export function scopesOfAgent(alias: string): SQL {
   const a = sql.identifier(alias);
   return sql`select unnest(array[${a}.id, ${a}.company_id] || ${a}.ancestor_ids)`;
 }
 
-/** @throws conflict while a budget holds the agent back: nobody resumes it by hand. */
+/** @throws conflict while a budget blocks the agent: no one can resume it by hand. */
 export async function assertNotBudgetHeld(tx: Tx, agent: AgentRow): Promise<void> {
   const { rows } = await tx.execute<{ held: boolean }>(
     sql`select ${budgetHeld(scopesOfAgent('a'))} as held from agents a where a.id = ${agent.id}`,
@@ -41,11 +41,11 @@ export async function assertNotBudgetHeld(tx: Tx, agent: AgentRow): Promise<void
 }
 
 /**
- * Brings the pauses of a scope's agents in line with its budgets, as they stand once the agents are locked: those that
- * may be woken are paused while a budget holds them, those that a budget had paused are resumed when none does any
- * more. Agents that somebody paused by hand are left alone. Repeated it changes nothing.
+ * Aligns the pauses of a scope's agents with its budgets as of the moment the agents are locked: wakeable agents are paused
+ * while a budget blocks them, and agents paused by a budget are resumed when none does any more. Manually paused agents are
+ * left alone. Idempotent.
  * @param of the company's agents, or one of them
- * @returns the changes for the caller's `recordChanges`, and the resumed agents, which are to be dispatched
+ * @returns changes for the caller's `recordChanges`, and the resumed agents, which need to be dispatched
  */
 export async function settleBudgetPauses(
   tx: Tx,
@@ -56,7 +56,7 @@ export async function settleBudgetPauses(
     of.agent_id === undefined ? undefined : eq(agents.id, of.agent_id),
     isNull(agents.deleted_at),
   );
-  // A statement of its own: the decision is made on a snapshot that is younger than the locks.
+  // A statement of its own: the decision needs a snapshot taken after the locks.
   await tx.select({ id: agents.id }).from(agents).where(which).orderBy(asc(agents.id)).for('no key update');
   const held = budgetHeld(scopesOfAgent('agents'));
   const paused = await tx
@@ -73,7 +73,7 @@ export async function settleBudgetPauses(
         agents.budget_paused,
         eq(agents.status, 'paused'),
         sql`not ${held}`,
-        // Whoever spawned it may be paused by hand.
+        // An agent that spawned it may be paused by hand.
         sql`not exists (select from agents up where up.id = any(agents.ancestor_ids) and up.status = 'paused' and not up.budget_paused)`,
       ),
     )

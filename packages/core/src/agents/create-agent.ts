@@ -19,16 +19,17 @@ const { agent_runtime_states, agents } = schema;
 interface HireOptions {
   /** Absent: only admins may name images and functions. */
   rules?: AdapterRules;
-  /** An agent that hires gets a key of the new one, shown this once; in a run it gets none. */
+  /** An agent that hires another gets its key, shown only once; not during a run. */
   first_key?: boolean;
-  /** It is a sub-agent. */
+  /** For a sub-agent. */
   spawned?: Pick<AgentRow, 'parent_agent_id' | 'subagent_depth' | 'ancestor_ids' | 'spawn_reason'>;
 }
 
 /**
- * Hires an agent: what is omitted comes from the company's defaults and the role. Hired by an agent, it gets no
- * permission that agent lacks.
- * @throws invalid for an unknown provider or manager, or a configuration that does not suit its adapter, forbidden for a configuration that is not the actor's to write
+ * Hires an agent: omitted fields come from the company's defaults and the role. An agent hired by another gets no permission
+ * that the other one lacks.
+ * @throws invalid for an unknown provider or manager, or a configuration that does not fit its adapter; forbidden for a
+ * configuration that the actor may not write
  */
 export async function createAgent(
   tx: Tx,
@@ -43,7 +44,7 @@ export async function createAgent(
   if (!company) throw notFound();
   if (input.adapter_config !== undefined || input.adapter_type !== undefined) {
     const adapter = adapterOf(input, company);
-    // What an admin has made the default is inherited as it is; under another adapter it is somebody else's doing.
+    // A default set by an admin is inherited as is; combined with another adapter it becomes the actor's choice.
     if (adapter.adapter_type !== (company.agent_default_adapter_type || 'llm'))
       assertMayConfigure(actor, company_id, {}, adapter.adapter_config);
     assertAdapter(actor, company_id, {}, adapter, rules);

@@ -12,9 +12,9 @@ import { assertWithinReach } from './reach.ts';
 const { agents } = schema;
 
 /**
- * Moves the agent to the trash: those who report to it report to nobody, its keys are gone for good, and the job ends
- * what it left behind (runs, checkouts, wakeups).
- * @throws notFound when it lies there already, forbidden for an agent that may do less than it
+ * Moves the agent to the trash: its reports lose their manager, its keys are revoked for good, and the job ends what it left
+ * behind (runs, checkouts, wakeups).
+ * @throws notFound if it is already there, forbidden for an agent with fewer rights
  */
 export async function deleteAgent(tx: Tx, actor: Actor, agent: AgentRow): Promise<void> {
   await assertWithinReach(tx, actor, agent);
@@ -44,7 +44,7 @@ export async function deleteAgent(tx: Tx, actor: Actor, agent: AgentRow): Promis
       entity_type: 'agent',
       entity_id: row.id,
       details: { name: row.name },
-      // The event table has no deletion of agents: to those who watch, the agent has ended.
+      // The event table has no deletion of agents: to observers, the agent is terminated.
       event: { type: 'agent_updated', data: { ...summarizeAgent(row), status: 'terminated' } },
     },
   ]);

@@ -9,7 +9,7 @@ import {
 
 const { agent_api_keys } = schema;
 
-/** Announces the end of keys of either kind, once, a week ahead. @returns whether there may be more */
+/** Announces the expiry of both kinds of keys, once, a week ahead. @returns whether there may be more */
 export async function warnOfExpiringKeys(tx: Tx): Promise<boolean> {
   const keys = await tx
     .update(agent_api_keys)

@@ -1,4 +1,4 @@
-/** Sub-agents do not work on while the agent that spawned them is paused. */
+/** Sub-agents do not continue while the agent that spawned them is paused. */
 import { type Tx, schema } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
@@ -13,11 +13,11 @@ const { agents } = schema;
 
 const REASON = 'the agent that spawned it is paused';
 
-/** The agents below, in the trash or not; the partial index on parents finds them. */
+/** All descendants, trashed or not; the partial index on parents finds them. */
 const below = (agent_id: string): SQL =>
   sql`(${agents.parent_agent_id} is not null and ${agent_id}::uuid = any(${agents.ancestor_ids}))`;
 
-/** Pauses those below that may be woken. @returns changes for the caller's `recordChanges` */
+/** Pauses wakeable descendants. @returns changes for the caller's `recordChanges` */
 export async function pauseBelow(tx: Tx, agent_id: string): Promise<Change[]> {
   await lockBelow(tx, agent_id);
   const rows = await tx
@@ -29,8 +29,8 @@ export async function pauseBelow(tx: Tx, agent_id: string): Promise<Change[]> {
 }
 
 /**
- * Resumes those below that were paused with an agent above them, unless another one above is paused still, and
- * dispatches them. @returns changes for the caller's `recordChanges`
+ * Resumes and dispatches descendants that were paused along with an ancestor, unless another ancestor is still paused.
+ * @returns changes for the caller's `recordChanges`
  */
 export async function resumeBelow(tx: Tx, agent_id: string): Promise<Change[]> {
   await lockBelow(tx, agent_id);
@@ -58,8 +58,8 @@ export async function resumeBelow(tx: Tx, agent_id: string): Promise<Change[]> {
 }
 
 /**
- * Whether a paused agent may be resumed by hand.
- * @throws conflict while a budget holds it, or an agent above it is paused: it is resumed with that one
+ * Checks whether a paused agent may be resumed by hand.
+ * @throws conflict while a budget blocks it or an ancestor is paused: it is resumed along with that one
  */
 export async function assertMayWake(tx: Tx, agent: AgentRow): Promise<void> {
   await assertNotBudgetHeld(tx, agent);
@@ -73,7 +73,7 @@ export async function assertMayWake(tx: Tx, agent: AgentRow): Promise<void> {
   if (paused[0] !== undefined) throw conflict(`${REASON}: ${paused[0].name}`);
 }
 
-/** In the order of their ids, as all that lock several agents. */
+/** In order of id, like everything that locks several agents. */
 async function lockBelow(tx: Tx, agent_id: string): Promise<void> {
   await tx
     .select({ id: agents.id })

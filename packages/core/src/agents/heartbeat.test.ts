@@ -8,7 +8,7 @@ import { dueHeartbeats } from './index.ts';
 const { agents } = schema;
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
 
-// A database of its own: the timer looks at the agents of the whole instance.
+// A separate database: the timer looks at the agents of the whole instance.
 let clone: TestDatabase;
 let database: Database;
 beforeAll(async () => {
@@ -46,7 +46,7 @@ describe('dueHeartbeats', () => {
     await createAgent(database.db, company, { ...due, deleted_at: new Date() });
     const ofTrashed = await createAgent(database.db, trashed, due);
     expect(await dueHeartbeats(database.db, 10)).toEqual([]);
-    // Moved on all the same: it would come up first in every batch otherwise.
+    // Advanced all the same; otherwise it would come first in every batch.
     expect(await nextBeat(ofTrashed.id)).toBeGreaterThan(0);
   });
 
@@ -98,7 +98,7 @@ describe('with 100,000 agents that have a heartbeat', () => {
       where id in (select id from agents where status = 'idle' and heartbeat_interval_sec = 3600 limit 300)`);
     const { text, pages } = await explain();
     expect(text).toContain('agents_next_heartbeat');
-    // The update of an agent and of its indexes; the table alone has thousands of pages.
+    // Updating an agent and its indexes; the table alone has thousands of pages.
     expect(pages / 100).toBeLessThan(50);
     expect(await dueHeartbeats(database.db, 100)).toHaveLength(100);
   });

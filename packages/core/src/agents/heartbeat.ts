@@ -3,10 +3,10 @@ import { type SQL, sql } from 'drizzle-orm';
 
 const { agents } = schema;
 
-/** How far first beats are spread beyond the interval, as a share of it: fleets switched on together drift apart. */
+/** Spread of first beats beyond the interval, as a fraction of it: fleets enabled together drift apart. */
 const JITTER = 0.25;
 
-/** The first beat after switching on: never before the interval has elapsed (specification, rule 1). */
+/** The first beat after enabling: never before the interval has elapsed (specification, rule 1). */
 export function firstHeartbeatAt(interval_sec: SQL | number): SQL {
   return sql`now() + make_interval(secs => ${interval_sec} * (1 + ${JITTER}::float8 * random()))`;
 }
@@ -17,12 +17,12 @@ export interface DueHeartbeat {
 }
 
 /**
- * The agents whose heartbeat is due, most overdue first, and in the same statement their next beat. A beat keeps its
- * phase; one that comes more than an interval late (after downtime) starts a new phase with jitter. Agents of trashed
- * companies are moved on and left out. Rows that another scheduler holds are skipped.
+ * Returns agents whose heartbeat is due, most overdue first, and schedules their next beat in the same statement. A beat keeps
+ * its phase; one that is more than an interval late (after downtime) starts a new phase with jitter. Agents of trashed companies
+ * are rescheduled but not returned. Rows locked by another scheduler are skipped.
  *
- * The statuses stand as literals, word for word as in the partial index `agents_next_heartbeat`: only so does the
- * planner know that the index answers, whatever the number of agents.
+ * The statuses are literals, exactly as in the partial index `agents_next_heartbeat`: only then can the planner use the index,
+ * whatever the number of agents.
  */
 export async function dueHeartbeats(tx: Tx, limit: number): Promise<DueHeartbeat[]> {
   const { rows } = await tx.execute<{ id: string; company_id: string }>(dueHeartbeatsStatement(limit));
@@ -49,7 +49,7 @@ export function dueHeartbeatsStatement(limit: number): SQL {
     join companies on companies.id = beaten.company_id and companies.deleted_at is null`;
 }
 
-/** The next beat of an agent whose heartbeat fields change; undefined where it keeps the one it has. */
+/** The next beat after a change of heartbeat fields; undefined to keep the current one. */
 export function rescheduledHeartbeat(
   before: Pick<typeof agents.$inferSelect, 'heartbeat_enabled' | 'heartbeat_interval_sec'>,
   change: { heartbeat_enabled?: boolean; heartbeat_interval_sec?: number },

@@ -1,4 +1,4 @@
-/** What pauses by budgets and pauses with a family have in common. */
+/** Shared by pauses through budgets and pauses with an ancestor. */
 import { schema } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
@@ -6,7 +6,7 @@ import { type AgentRow, summarizeAgent } from './present.ts';
 
 const { agents } = schema;
 
-/** Columns of an agent that nothing holds back any more. */
+/** Columns of an agent that nothing blocks any more. */
 export const released = {
   status: sql`case when exists (select from heartbeat_runs run where run.agent_id = ${agents.id} and run.status = 'running')
     then 'running' else 'idle' end`,

@@ -1,8 +1,8 @@
 /**
  * Owns agents, their runtime state, keys, configuration revisions and prompt versions.
- * Invariants: a trashed agent counts as absent; `running` is set by runs only; `next_heartbeat_at` is set exactly
- * while the heartbeat is on; no key outlives its agent; nobody reports to himself, however indirectly.
- * What an ended agent leaves behind further up the slice list (runs, checkouts, wakeups) the job `settle-agent` ends.
+ * Invariants: a trashed agent counts as absent; only runs set `running`; `next_heartbeat_at` is set exactly while the heartbeat
+ * is on; no key outlives its agent; no one reports to themselves, even indirectly.
+ * Whatever a finished agent leaves in later slices (runs, checkouts, wakeups) is ended by the job `settle-agent`.
  */
 export { agentNamed, findAgent, listAgents, pageOfAgents, runtimeState } from './read-agents.ts';
 export { assertAdapter, namesOutside } from './adapter-rules.ts';

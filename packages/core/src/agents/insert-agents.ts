@@ -32,7 +32,7 @@ export interface NewAgent {
 }
 
 /**
- * A whole list at once, for an admin's import, which has checked configurations, providers and the tree. Each gets what a
+ * Inserts a list of agents for an admin's import, which has checked configurations, providers and the tree. Each gets what a
  * hired agent has: runtime state, first revision, first prompt version. Heartbeats are off.
  */
 export async function insertAgents(

@@ -11,17 +11,17 @@ import { findAgent } from './read-agents.ts';
 
 const { agent_api_keys, agents, companies } = schema;
 
-/** A fresh key and what is stored of it: the hash, and the first 8 characters to tell keys apart by. */
+/** A fresh key and its stored form: the hash, and the first 8 characters for telling keys apart. */
 export function newKeyMaterial(): { raw_key: string; key_hash: string; key_prefix: string } {
   const raw_key = newApiKey();
   return { raw_key, key_hash: sha256Hex(raw_key), key_prefix: raw_key.slice(0, 8) };
 }
 
 /**
- * Mints a key; `raw_key` is shown this once.
- * @throws notFound for an agent of another company; forbidden for an agent that may do more than the calling one, for one
- * with `secrets.use` unless an admin calls, and for a run, whose rights end with it; conflict for a terminated agent, whose
- * keys open nothing
+ * Creates a key; `raw_key` is shown only once.
+ * @throws notFound for another company's agent; forbidden for an agent with more rights than the caller, for one with
+ * `secrets.use` unless the caller is an admin, and for a run, whose rights end with it; conflict for a terminated agent, whose
+ * keys are useless
  */
 export async function createAgentKey(
   tx: Tx,
@@ -43,7 +43,7 @@ export async function createAgentKey(
   return { ...presentKey(row), raw_key };
 }
 
-/** Every key that outlives a run is made here: none outlives the key that it is made with. */
+/** The only place that creates lasting keys: none outlives the key that it was created with. */
 export async function insertKey(
   tx: Tx,
   actor: Actor,
@@ -59,12 +59,12 @@ export async function insertKey(
   return { row: row!, raw_key };
 }
 
-/** A run's key, handed out for its time, would otherwise make one that stays. */
+/** A run's temporary key could otherwise create a lasting one. */
 export function mayMintKeys(actor: Actor): boolean {
   return actor.kind !== 'agent' || actor.run_id === null;
 }
 
-/** Newest first. Ephemeral keys of runs are the engine's own and left out. */
+/** Newest first. Ephemeral keys of runs are internal and excluded. */
 export async function listAgentKeys(
   tx: Tx,
   agent: { id: string },
@@ -80,7 +80,7 @@ export async function listAgentKeys(
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentKey);
 }
 
-/** The scope loader's way to a key; undefined also for keys of trashed agents and companies. */
+/** Loads a key for its scope; also undefined for keys of trashed agents and companies. */
 export async function findAgentKey(tx: Tx, key_id: string): Promise<AgentKeyRow | undefined> {
   if (!isUuid(key_id)) return undefined;
   const [row] = await tx
@@ -93,8 +93,8 @@ export async function findAgentKey(tx: Tx, key_id: string): Promise<AgentKeyRow 
 }
 
 /**
- * Revokes at once, in every process.
- * @throws notFound when somebody else was quicker, forbidden for an agent that may do less than the key's
+ * Revokes a key immediately in every process.
+ * @throws notFound if someone else was faster, forbidden for an agent with fewer rights than the key's
  */
 export async function deleteAgentKey(tx: Tx, actor: Actor, key: AgentKeyRow): Promise<void> {
   await assertWithinReach(tx, actor, { id: key.agent_id });
@@ -107,7 +107,7 @@ export async function deleteAgentKey(tx: Tx, actor: Actor, key: AgentKeyRow): Pr
   await recordChanges(tx, actor, [keyChange(key, 'agent_key.deleted')]);
 }
 
-/** For good, in every process: keys of agents that ended, or of all agents of a company that did. */
+/** Permanently, in every process: keys of finished agents, or of all agents of a deleted company. */
 export async function revokeAgentKeys(
   tx: Tx,
   of: { agent_id: string } | { company_id: string },
@@ -120,22 +120,22 @@ export async function revokeAgentKeys(
   for (const { id } of revoked) signal(tx, 'credentials', id);
 }
 
-/** Whose key it is that lives as long as a run. */
+/** The owner of a key that lives as long as a run. */
 export interface RunOfKey {
   id: string;
   agent_id: string;
   company_id: string;
 }
 
-/** As `mintRunKeys`, of one run. @returns the key */
+/** Like `mintRunKeys`, for one run. @returns the key */
 export async function mintRunKey(tx: Tx, run: RunOfKey): Promise<string> {
   return (await mintRunKeys(tx, [run])).get(run.id)!;
 }
 
 /**
- * A key for the time of each run, which no list shows. It opens nothing before the run runs nor after its end
- * (`resolveBearer`), whoever forgets to revoke it.
- * @returns by run the key, which is stored nowhere
+ * Creates a key for each run that no list shows. It is only valid while the run is running (`resolveBearer`), even if no one
+ * revokes it.
+ * @returns keys by run; they are stored nowhere
  */
 export async function mintRunKeys(tx: Tx, runs: readonly RunOfKey[]): Promise<ReadonlyMap<string, string>> {
   const minted = runs.map((run) => ({ run, ...newKeyMaterial() }));
@@ -153,7 +153,7 @@ export async function mintRunKeys(tx: Tx, runs: readonly RunOfKey[]): Promise<Re
   return new Map(minted.map(({ run, raw_key }) => [run.id, raw_key]));
 }
 
-/** At once, in every process. */
+/** Immediately, in every process. */
 export async function revokeRunKeys(
   tx: Tx,
   runs: readonly { id: string; agent_id: string }[],
@@ -167,7 +167,7 @@ export async function revokeRunKeys(
   for (const { id } of revoked) signal(tx, 'credentials', id);
 }
 
-/** `last_used_at` of keys that were used lately: batched, off the request. Ids that are no agent key's are passed over. */
+/** Updates `last_used_at` in batches, off the request path. Ids of other kinds of keys are ignored. */
 export async function markAgentKeysUsed(tx: Tx, key_ids: readonly string[]): Promise<void> {
   await tx
     .update(agent_api_keys)

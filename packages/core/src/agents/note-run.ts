@@ -9,8 +9,8 @@ const { agents } = schema;
 const agentRow = rowReader(agents);
 
 /**
- * Runs of so many agents began: they are `running`, unless a human holds one back meanwhile (paused …). One statement.
- * @returns the events of changed statuses for the caller's `recordChanges`; none where the status stands.
+ * Marks agents as `running` when runs start, unless a person is holding one back (paused …). One statement.
+ * @returns events of changed statuses for the caller's `recordChanges`.
  */
 export async function noteRunsStarted(
   tx: Tx,
@@ -30,14 +30,14 @@ export async function noteRunsStarted(
 }
 
 /**
- * A run of the agent ended: `idle` or `error`, unless another of its runs is running or a human holds it back.
- * Two statements. The first takes the agent's row lock, without which two runs that end at once would each see the
- * other one running and leave the agent `running` for good; so call it before the issue and run rows are locked
- * (lock order: agent > issue > run). `run_id` itself is not counted, whatever its row says by then.
- * @param outcome `session`: what the next run goes on from, null to forget it, kept only where `version` is still the
- * one that the run began with. `error` is kept as `last_error`; a good end clears it. `agent_locked`: the caller has that lock
- * already, by an earlier statement; then it is one statement.
- * @returns the event of the changed status for the caller's `recordChanges`; empty when the status stands.
+ * Marks the agent as `idle` or `error` at the end of a run, unless another of its runs is in progress or a person holds it back.
+ * Two statements. The first takes the agent's row lock, without which two runs ending at once would each see the other one
+ * running and leave the agent `running` for good; so call it before locking issue and run rows (lock order: agent > issue >
+ * run). `run_id` itself is not counted, whatever its row says.
+ * @param outcome `session`: what the next run continues with, null to forget it; only stored if `version` is still the one the
+ * run began with. `error` becomes `last_error`; success clears it. `agent_locked`: the caller already has the lock, so one
+ * statement is enough.
+ * @returns the event of the changed status for the caller's `recordChanges`; empty if unchanged.
  */
 export async function noteRunEnded(
   tx: Tx,
@@ -70,11 +70,11 @@ export async function noteRunEnded(
 
 export interface SessionChange {
   session: StoredSession | null;
-  /** `session_version` of the place that the run began in. */
+  /** `session_version` of the place in which the run began. */
   version: string | null;
 }
 
-/** Cleared meanwhile, or another run's by now: what was decided since stands. */
+/** If it was cleared in the meantime, or another run has stored its own, that decision stands. */
 function sessionColumns({ session, version }: SessionChange): SQL {
   const same = sql`s.session_updated_at::text is not distinct from ${version}::text`;
   const totals = session === null ? null : JSON.stringify(session.totals ?? null);
@@ -87,7 +87,7 @@ function sessionColumns({ session, version }: SessionChange): SQL {
   return sql`, ${sql.join(columns, sql`, `)}`;
 }
 
-/** Events only: a status that a run sets is no act of anyone's, so it leaves no activity entry. */
+/** Event only: a status set by a run is no one's act, so there is no activity entry. */
 function statusChange(row: AgentRow): Change {
   return {
     company_id: row.company_id,

@@ -19,7 +19,7 @@ export async function directReports(tx: Tx, agent: AgentRow, query: PageRequest)
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentAgent);
 }
 
-/** Those who report to nobody, each with its reports, by name; without sub-agents that have ended. One statement. */
+/** Agents without a manager, each with its reports, by name; without finished sub-agents. One statement. */
 export async function orgTree(tx: Tx, company_id: string): Promise<OrgRoot[]> {
   const { id, name, role, title, status, reports_to } = agents;
   const rows = await tx

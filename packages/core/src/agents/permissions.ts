@@ -15,8 +15,8 @@ export function agentPermissions({ permissions }: Pick<AgentRow, 'permissions'>)
 }
 
 /**
- * Sets permissions; keys that are not named stay. They hold from the agent's next call on, in every process.
- * @throws invalid, naming the unknown key, forbidden for agents, and for `secrets.use` from anybody but an admin
+ * Sets permissions; unnamed keys stay. Effective from the agent's next call, in every process.
+ * @throws invalid, naming an unknown key; forbidden for agents, and for `secrets.use` from anyone but an admin
  */
 export async function updatePermissions(
   tx: Tx,
@@ -35,7 +35,7 @@ export async function updatePermissions(
   if (!before) throw notFound();
   const changed = keys.filter((key) => key in input && input[key] !== permits(before.permissions, key));
   if (changed.length === 0) return agentPermissions(before);
-  // A right to grant `secrets.use` is a right to read the secrets.
+  // Permission to grant `secrets.use` amounts to permission to read the secrets.
   if (changed.includes('secrets.use') && !isCompanyAdmin(actor, before.company_id))
     throw forbidden('secrets.use is for admins to give');
   await assertNotAboveParent(tx, before, input);
@@ -76,7 +76,7 @@ async function assertNotAboveParent(
   if (above !== undefined) throw conflict(`the agent that spawned it has no permission ${above}`);
 }
 
-/** What an agent loses its sub-agents lose with it. */
+/** Sub-agents lose whatever permissions their agent loses. */
 async function withholdBelow(tx: Tx, agent_id: string, withheld: readonly AgentPermission[]): Promise<void> {
   const off = Object.fromEntries(withheld.map((key) => [key, false]));
   const rows = await tx

@@ -53,7 +53,7 @@ describe('where an agent runs', () => {
     expect(await s.change(plain.id, { adapter_type: 'cli_a_local' }, s.member)).toMatchObject({
       adapter_type: 'cli_a_local',
     });
-    // Without its provider it would run by its adapter, and with what was never looked at under one.
+    // Without its provider it would run through its adapter, with a configuration that was never checked for it.
     const provided = await s.agent({
       provider_id: await s.provider(),
       adapter_type: 'docker',
@@ -97,7 +97,7 @@ describe('where an agent runs', () => {
       shared,
       join(shared, 'below'),
       join(company, 'shared'),
-      // Its own programs could exchange it for a link.
+      // Its own programs could replace it with a link.
       join(company, 'agents', ada.id, 'below'),
     ])
       await expect(s.change(ada.id, { home_dir }, s.admin)).rejects.toMatchObject({

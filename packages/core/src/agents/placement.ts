@@ -1,11 +1,11 @@
-/** Who may decide where an agent's programs run, and who may tell it what to do (decisions 10.10). Pure. */
+/** Who may decide where an agent's programs run, and who may instruct it (decisions 10.10). Pure. */
 import { type Actor, permits, type UpdateAgent } from '@acp/contract';
 import { forbidden } from '@acp/kernel';
 import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
 import { assertMayConfigure, isCompanyAdmin, sameJson } from './policy.ts';
 import type { AgentRow } from './present.ts';
 
-/** What decides where an agent's programs run, and with which rights there. */
+/** Everything that determines where an agent's programs run and with which privileges. */
 interface Placement {
   adapter_type: string;
   adapter_config: Record<string, unknown>;
@@ -22,10 +22,10 @@ interface Target {
 const placement = ['adapter_type', 'adapter_config', 'home_dir', 'provider_id'] as const;
 
 /**
- * Whether the change is the actor's to make. Another placement needs what creating an agent with the result needs: what an
- * admin has allowed for one adapter is not thereby allowed for the next. A change of the configuration alone is held to
- * what it changes. An agent never moves itself, and a run's key moves nobody.
- * @throws forbidden, and invalid for a configuration that does not suit its adapter
+ * Checks whether the actor may make the change. Changing the placement requires the right to create an agent with the result:
+ * what an admin has allowed for one adapter is not thereby allowed for another. A change of configuration alone is checked for
+ * what it changes. An agent never moves itself, and a run's key moves no one.
+ * @throws forbidden, and invalid for a configuration that does not fit its adapter
  */
 export function assertMayChange(
   actor: Actor,
@@ -46,7 +46,7 @@ export function assertMayChange(
   assertMayRunAs(actor, agent.company_id, after, { rules, before: moved ? {} : before.adapter_config });
 }
 
-/** Whether the actor may have an agent run by that adapter with that configuration. @throws as `assertMayChange` */
+/** Whether the actor may run an agent with that adapter and configuration. @throws like `assertMayChange` */
 export function assertMayRunAs(
   actor: Actor,
   company_id: string,
@@ -58,15 +58,15 @@ export function assertMayRunAs(
 }
 
 /**
- * An agent with `secrets.use` may hand over what it can read: whoever holds its key or writes what it goes by has the
- * company's secrets. So its keys, prompt, skills, files and configuration are an admin's. @throws forbidden
+ * An agent with `secrets.use` can reveal what it reads: anyone who has its key or writes its instructions has the company's
+ * secrets. Its keys, prompt, skills, files and configuration are therefore reserved for admins. @throws forbidden
  */
 export function assertMayInstruct(actor: Actor, agent: Pick<Target, 'company_id' | 'permissions'>): void {
   if (!permits(agent.permissions, 'secrets.use') || isCompanyAdmin(actor, agent.company_id)) return;
   throw forbidden('what an agent with secrets.use goes by is for admins');
 }
 
-/** Fields of an agent that stand in its prompt, or decide which prompt it has. */
+/** Fields that are part of an agent's prompt, or that determine which prompt it has. */
 const instructions = [
   'name',
   'role',

@@ -1,4 +1,4 @@
-/** Pure rules beyond the role gate of the endpoint table (decisions 7.1, 7.33, 7.34). No tx, no clock. */
+/** Pure rules beyond the role checks of the endpoint table (decisions 7.1, 7.33, 7.34). No tx, no clock. */
 import type { Actor, AgentPermission } from '@acp/contract';
 import { agentPermissionDefaults, permits } from '@acp/contract';
 import { forbidden } from '@acp/kernel';
@@ -7,7 +7,7 @@ type AdapterConfig = Record<string, unknown>;
 
 const permissionKeys = Object.keys(agentPermissionDefaults) as AgentPermission[];
 
-/** What a hired agent starts with: the defaults, less what the agent that hires it may not do itself. */
+/** Initial permissions of a hired agent: the defaults, without what the hiring agent lacks itself. */
 export function permissionsOfHire(actor: Actor): Record<string, boolean> {
   if (actor.kind !== 'agent') return {};
   const withheld = permissionKeys.filter(
@@ -22,7 +22,7 @@ export function isCompanyAdmin(actor: Actor, company_id: string): boolean {
   return actor.kind === 'system';
 }
 
-/** Whether a string anywhere in the configuration is resolved from the company's secrets when it is used. */
+/** Whether any string in the configuration references one of the company's secrets. */
 export function namesSecret(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('${secret:');
   if (typeof value !== 'object' || value === null) return false;
@@ -30,8 +30,8 @@ export function namesSecret(value: unknown): boolean {
 }
 
 /**
- * Whether the actor may replace `before` by `after`. Configurations that name secrets are for admins and agents with
- * `secrets.use`: whoever may change the rest of such a configuration decides where the secret goes. @throws forbidden
+ * Checks whether the actor may replace `before` with `after`. Configurations that reference secrets are reserved for admins and
+ * agents with `secrets.use`: changing any other part of them decides where the secret goes. @throws forbidden
  */
 export function assertMayConfigure(
   actor: Actor,
@@ -47,7 +47,7 @@ export function assertMayConfigure(
     throw forbidden('an adapter_config with secrets is for admins and agents with secrets.use');
 }
 
-/** Key order does not count: jsonb does not keep it. */
+/** Ignores key order, which jsonb does not preserve. */
 export function sameJson(a: unknown, b: unknown): boolean {
   return JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
 }

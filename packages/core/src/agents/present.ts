@@ -2,7 +2,7 @@ import type { Agent, AgentKey, AgentRole, AgentStatus, AgentSummary } from '@acp
 import { schema } from '@acp/db';
 import { shownColumns } from '../trash/index.ts';
 
-/** What lists and events carry: no prompt, no configuration. */
+/** The projection used in lists and events: no prompt, no configuration. */
 export function summarizeAgent(row: AgentRow): AgentSummary {
   return {
     id: row.id,
@@ -60,6 +60,6 @@ export function presentKey(row: AgentKeyRow): AgentKey {
 
 export type AgentRow = typeof schema.agents.$inferSelect;
 
-/** As clients see it: what it refers to and lies in the trash is null. */
+/** As shown to clients: references to trashed entities are null. */
 export const agentColumns = shownColumns(schema.agents);
 export type AgentKeyRow = typeof schema.agent_api_keys.$inferSelect;

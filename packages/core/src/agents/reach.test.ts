@@ -38,7 +38,7 @@ async function setUp() {
 
 type Setting = Awaited<ReturnType<typeof setUp>>;
 
-/** Everything by which one agent could have another one at its hands, or end it. */
+/** Everything by which one agent could control or end another. */
 function acts({ company, high, member, inTx, skill }: Setting) {
   const file = {
     filename: 'x',
@@ -91,7 +91,7 @@ it.each(['permission', 'tools of an outside server'])(
       const values = { company_id: s.company.id, name: 'crm', url: 'https://crm.example', restricted: true };
       const [server] = await database.db.insert(schema.mcp_servers).values(values).returning();
       const grant = { server_id: server!.id, agent_id: s.high.id, tools: ['read', 'write'] };
-      // A part of the tools is not all of them.
+      // Some of the tools are not all of them.
       await database.db
         .insert(schema.mcp_server_agents)
         .values([grant, { ...grant, agent_id: s.peer.id, tools: ['read'] }]);

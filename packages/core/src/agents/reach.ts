@@ -1,4 +1,4 @@
-/** What one agent may do to another: nothing that would give it, by that one's hands, more than it has itself. */
+/** What one agent may do to another: nothing that would indirectly give it more rights than it has itself. */
 import {
   type Actor,
   agentPermissionDefaults,
@@ -15,14 +15,14 @@ import type { AgentRow } from './present.ts';
 
 const permissionKeys = Object.keys(agentPermissionDefaults) as AgentPermission[];
 
-/** Tools of an outside server that only some agents have: the agent `a` has one of them, `own_id` has not. */
+/** Restricted tools of an external server: agent `a` has some that `own_id` lacks. */
 const hasToolsBeyond = (own_id: string): SQL => sql`exists (
   select from mcp_server_agents theirs join mcp_servers s on s.id = theirs.server_id and s.restricted
   where theirs.agent_id = a.id and not exists (
     select from mcp_server_agents own where own.server_id = theirs.server_id and own.agent_id = ${own_id}
       and (own.tools is null or own.tools @> theirs.tools)))`;
 
-/** Whether the agent `a` of a statement may do what the acting agent may not. People are bound by their role alone. */
+/** Whether a statement's agent `a` has rights that the acting agent lacks. People are only limited by their role. */
 export function isAbove(actor: Actor): SQL {
   if (actor.kind !== 'agent') return sql`false`;
   const lacking = permissionKeys
@@ -33,7 +33,7 @@ export function isAbove(actor: Actor): SQL {
   return sql`(a.id <> ${actor.agent_id} and (${sql.join([...lacking, hasToolsBeyond(actor.agent_id)], sql` or `)}))`;
 }
 
-/** @throws forbidden for an agent that acts on one which may do more than itself */
+/** @throws forbidden for an agent acting on one with more rights */
 export async function assertWithinReach(tx: Tx, actor: Actor, { id }: { id: string }): Promise<void> {
   if (actor.kind !== 'agent' || actor.agent_id === id) return;
   const { rows } = await tx.execute<{ above: boolean }>(
@@ -42,7 +42,7 @@ export async function assertWithinReach(tx: Tx, actor: Actor, { id }: { id: stri
   if (rows[0]?.above === true) throw forbidden('the agent may do more than you');
 }
 
-/** Whether the change is the actor's to make. @throws as `assertMayChange` */
+/** Checks whether the actor may make the change. @throws like `assertMayChange` */
 export async function assertMayUpdate(
   tx: Tx,
   actor: Actor,
@@ -54,7 +54,7 @@ export async function assertMayUpdate(
   assertMayChange(actor, agent, input, rules);
 }
 
-/** Who may write what the agent goes by: its prompt, its skills, its files. @throws forbidden */
+/** Checks who may write an agent's instructions: its prompt, skills and files. @throws forbidden */
 export async function assertMayTeach(
   tx: Tx,
   actor: Actor,

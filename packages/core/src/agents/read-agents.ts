@@ -12,10 +12,10 @@ interface AgentFilter {
   company_id?: string;
 }
 
-/** Trashed agents count as absent, and so does everything in a trashed company (decisions 7.6). */
+/** Trashed agents count as absent, as does everything in a trashed company (decisions 7.6). */
 const alive = and(isNull(agents.deleted_at), isNull(companies.deleted_at));
 
-/** The scope loader's way to an agent: absent, trashed and malformed ids alike are undefined. */
+/** Loads an agent for its scope: undefined for absent, trashed and malformed ids alike. */
 export async function findAgent(tx: Tx, agent_id: string): Promise<AgentRow | undefined> {
   if (!isUuid(agent_id)) return undefined;
   const [row] = await tx
@@ -27,8 +27,8 @@ export async function findAgent(tx: Tx, agent_id: string): Promise<AgentRow | un
 }
 
 /**
- * An agent of the company by id, or by its name (in any case, where only one is called so).
- * @throws notFound, conflict where several have the name
+ * Finds an agent of the company by id or, ignoring case, by a unique name.
+ * @throws notFound, conflict if several have the name
  */
 export async function agentNamed(tx: Tx, company_id: string, word: string): Promise<AgentRow> {
   const named = isUuid(word) ? eq(agents.id, word) : sql`lower(${agents.name}) = lower(${word})`;
@@ -42,8 +42,8 @@ export async function agentNamed(tx: Tx, company_id: string, word: string): Prom
 }
 
 /**
- * The agents that the caller may see, newest first: those of its company, or, for a user, of all the user's companies.
- * `name` matches exactly, whatever the case. @throws notFound for a company that is not the caller's.
+ * The agents visible to the caller, newest first: those of its company or, for a user, of all the user's companies.
+ * `name` must match completely, ignoring case. @throws notFound for a company that isn't the caller's.
  */
 export async function listAgents(
   tx: Tx,
@@ -53,7 +53,7 @@ export async function listAgents(
   return { agents: (await pageOfAgents(tx, actor, filter)).items };
 }
 
-/** The same by pages; at most 1,000 or 4 MB unless a limit is given (decisions 3). */
+/** The same in pages; at most 1,000 or 4 MB unless a limit is given (decisions 3). */
 export async function pageOfAgents(
   tx: Tx,
   actor: Actor,
@@ -92,7 +92,7 @@ async function companiesInView(tx: Tx, actor: Actor, company_id: string | undefi
   return [company_id];
 }
 
-/** Its session: the one that was worked in last, on whatever issue or on none. */
+/** Its session: the most recently used one, on any issue or none. */
 export async function runtimeState(tx: Tx, agent: AgentRow): Promise<RuntimeState> {
   const [state] = await tx
     .select()

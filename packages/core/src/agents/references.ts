@@ -11,9 +11,9 @@ export type { HomeRules } from '../companies/index.ts';
 const { agents, companies } = schema;
 
 /**
- * Takes the company's row lock, in front of the agent's by the lock order: two changes of the tree at once could
- * otherwise close a circle together that neither closes alone.
- * @throws invalid for a stranger, for the agent itself, and for one that reports to it, however indirectly
+ * Takes the company's row lock, which precedes the agent's in the lock order: two concurrent changes of the tree could otherwise
+ * create a cycle together that neither creates alone.
+ * @throws invalid for an unknown agent, the agent itself, and its direct and indirect reports
  */
 export async function assertMayReportTo(
   tx: Tx,

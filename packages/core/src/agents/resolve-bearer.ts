@@ -18,14 +18,14 @@ interface BearerRow extends Record<string, unknown> {
 
 export interface Bearer {
   actor: AgentActor | BoardUserActor;
-  /** Milliseconds for which the key opens anything; null without an end. */
+  /** Milliseconds for which the key remains valid; null: does not expire. */
   ends_in_ms: number | null;
 }
 
 /**
- * Who a bearer key belongs to: agent keys first, then board-user keys, in one statement (specification,
- * Authentication 2). Keys of trashed companies, of trashed and terminated agents, and keys of runs that no longer
- * run open nothing. A run's key acts at the depth of its run, so that a chain of causes is counted on through it.
+ * The actor behind a bearer key: agent keys first, then board-user keys, in one statement (specification, Authentication 2).
+ * Invalid are keys of trashed companies, of trashed and terminated agents, and of runs that are no longer running. A run's key
+ * acts at the depth of its run, so a chain of causes continues through it.
  */
 export async function resolveBearer(
   tx: Tx,
@@ -34,7 +34,7 @@ export async function resolveBearer(
   return (await findBearer(tx, key_hash))?.actor;
 }
 
-/** As `resolveBearer`, with how long it will be so, for who remembers it. */
+/** Like `resolveBearer`, with the remaining lifetime, for caching. */
 export async function findBearer(tx: Tx, key_hash: string): Promise<Bearer | undefined> {
   const { rows } = await tx.execute<BearerRow>(sql`
     select key.id as key_id, key.company_id, agent.name, agent.id as agent_id, agent.permissions,
@@ -70,7 +70,7 @@ function actorOf(row: BearerRow): AgentActor | BoardUserActor {
   };
 }
 
-/** `last_used_at` of keys of either kind: called with what gathered over some seconds, never by a request. */
+/** `last_used_at` of both kinds of keys: called with what has accumulated over some seconds, never by a request. */
 export async function markKeysUsed(tx: Tx, key_ids: readonly string[]): Promise<void> {
   if (key_ids.length === 0) return;
   await markAgentKeysUsed(tx, key_ids);

@@ -11,8 +11,8 @@ import { isWakeable } from './status.ts';
 const { agents } = schema;
 
 /**
- * Out of the trash: without its keys, without a manager that is in the trash itself, and idle where it was running when
- * it was deleted. Those who reported to it report to nobody still. @throws conflict when it does not lie there
+ * Restores an agent from the trash: without its keys, without a manager that is in the trash itself, and idle if it was running
+ * when deleted. Its former reports still have no manager. @throws conflict if it is not in the trash
  */
 export async function restoreAgent(tx: Tx, actor: Actor, agent_id: string): Promise<void> {
   const running = sql`exists (select from heartbeat_runs run where run.agent_id = ${agents.id} and run.status = 'running')`;
@@ -42,13 +42,13 @@ export async function restoreAgent(tx: Tx, actor: Actor, agent_id: string): Prom
   ]);
 }
 
-/** For good, with runs, keys and files. @returns the ids of what is gone */
+/** Deletes it for good, with runs, keys and files. @returns the deleted ids */
 export async function purgeAgent(tx: Tx, agent_id: string): Promise<string[]> {
   await tx.delete(agents).where(eq(agents.id, agent_id));
   return [agent_id];
 }
 
-/** Whether it is trashed or terminated: the job that ends what it left behind asks before it does. Its row is locked. */
+/** Whether it is trashed or terminated: checked by the job that ends what it left behind. Locks its row. */
 export async function hasAgentEnded(tx: Tx, agent_id: string): Promise<boolean> {
   const [row] = await tx
     .select({ status: agents.status, deleted_at: agents.deleted_at })

@@ -1,4 +1,4 @@
-/** What an agent's configuration and prompt were (specification, Configuration revision; decisions 3, Prompt versions). */
+/** History of an agent's configuration and prompt (specification, Configuration revision; decisions 3, Prompt versions). */
 import type { Actor, Agent, ConfigurationRevision, PromptVersion } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@acp/db';
 import { decodeCursor, encodeCursor, notFound } from '@acp/kernel';
@@ -15,7 +15,7 @@ export interface Written {
   reason?: string | null | undefined;
 }
 
-/** The revision as a part of the statement that writes the agent. */
+/** The revision, as part of the statement that writes the agent. */
 export function revisionOf(tx: Tx, actor: Actor, agent_id: string, { adapter_config, reason }: Written) {
   const { agent_id: by_agent, user_id: by_user } = actorColumns(actor);
   return tx.$with('revision').as(
@@ -26,18 +26,18 @@ export function revisionOf(tx: Tx, actor: Actor, agent_id: string, { adapter_con
   );
 }
 
-/** The next prompt version as a part of the statement that writes the agent, whose row is locked. */
+/** The next prompt version, as part of the statement that writes the agent, whose row is locked. */
 export function versionOf(tx: Tx, agent_id: string, version_number: number, system_prompt: string | null) {
   return tx.$with('version').as(
     tx
       .insert(versions)
-      // No prompt is a version too: one can go back to it.
+      // No prompt is a version too, so that one can return to it.
       .values({ agent_id, version_number, system_prompt: system_prompt ?? '', source: 'manual' })
       .returning({ version_number: versions.version_number }),
   );
 }
 
-/** What a change leaves behind in the agent's histories, as parts of the statement that writes the locked agent. */
+/** History entries of a change, as parts of the statement that writes the locked agent. */
 export async function historyOf(
   tx: Tx,
   actor: Actor,
@@ -59,7 +59,7 @@ export async function historyOf(
   };
 }
 
-/** The highest number given so far; numbers are never given again. */
+/** The highest number so far; numbers are never reused. */
 async function lastVersion(tx: Tx, agent: AgentRow): Promise<number> {
   const [last] = await tx
     .select({ number: versions.version_number })
@@ -130,7 +130,7 @@ export async function listPromptVersions(
   };
 }
 
-/** A version that was not written by hand, beside the others; it is not activated. @returns its number */
+/** Adds a version that was not written by hand, without activating it. @returns its number */
 export async function addEvolvedPrompt(
   tx: Tx,
   agent: AgentRow,
@@ -141,7 +141,7 @@ export async function addEvolvedPrompt(
   return version_number;
 }
 
-/** Makes an earlier prompt the agent's again; no new version. @throws forbidden, notFound for a number that was never given */
+/** Makes an earlier version the agent's prompt; creates no new version. @throws forbidden, notFound for an unknown number */
 export async function activatePrompt(
   tx: Tx,
   actor: Actor,

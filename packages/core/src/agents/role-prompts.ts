@@ -1,4 +1,4 @@
-/** Built-in system prompts, one per role (specification, Agent). The manual of action verbs is added by the run. */
+/** Built-in system prompts, one per role (specification, Agent). The run adds the manual of action verbs. */
 import { type AgentRole, agentRoles } from '@acp/contract';
 import { notFound } from '@acp/kernel';
 

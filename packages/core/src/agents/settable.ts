@@ -1,6 +1,6 @@
 import { CreateAgent, UpdateAgent } from '@acp/contract';
 
-/** The fields that a body may set, and no others: a row is never spread from what a caller sent. */
+/** Picks the fields that a body may set: a row is never spread from what a caller sent. */
 function settableOf<T extends object>(schema: { properties: object }, input: T): T {
   const fields = Object.entries(input).filter(([field]) => Object.hasOwn(schema.properties, field));
   return Object.fromEntries(fields) as T;

@@ -150,7 +150,7 @@ describe('permissions', () => {
       .from(activity)
       .where(and(eq(activity.entity_id, id), eq(activity.action, 'agent.permissions_changed')));
     expect(told).toHaveLength(2);
-    // As it is already: nothing happens.
+    // Already set: nothing happens.
     await set({ 'notes.write': false });
     await expect(set({ 'world.rule': true })).rejects.toMatchObject({
       kind: 'invalid',

@@ -8,8 +8,8 @@ import { summarizeAgent } from './present.ts';
 const { agents } = schema;
 
 /**
- * The end of an agent whose work is over: it is woken no more, its keys are gone, and `settle-agent` ends what it still
- * holds. @returns changes for the caller's `recordChanges`; empty where it has ended already
+ * Ends an agent whose work is done: it is no longer woken, its keys are revoked, and `settle-agent` ends what it still has.
+ * @returns changes for the caller's `recordChanges`; empty if it had already ended
  */
 export async function terminateAgent(tx: Tx, agent_id: string, reason: string): Promise<Change[]> {
   const [row] = await tx

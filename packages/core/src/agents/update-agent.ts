@@ -17,12 +17,12 @@ import { isWakeable } from './status.ts';
 const { agents } = schema;
 
 /**
- * Changes an agent; an absent field is left alone. An agent that may be woken again is dispatched, one that is
- * terminated is settled (runs, checkouts, wakeups) and its keys open nothing from now on.
+ * Changes an agent; absent fields stay. An agent that becomes wakeable again is dispatched; one that is terminated is settled
+ * (runs, checkouts, wakeups) and its keys become invalid.
  * @param homes absent: no `home_dir` can be set here
  * @param rules absent: only admins may name images and functions
  * @throws conflict for `status: running`, which only runs set; invalid for references and folders outside the company;
- * forbidden for what is not the actor's to change
+ * forbidden for changes the actor may not make
  */
 export async function updateAgent(
   tx: Tx,
@@ -68,13 +68,13 @@ export async function updateAgent(
   return presentAgent(row!);
 }
 
-/** What an agent's files say becomes the company's: a person's choice, and an admin's where the agent uses secrets. */
+/** The contents of an agent's files become available to the company: for a person to decide, or an admin if it uses secrets. */
 async function assertMayShare(tx: Tx, actor: Actor, agent: AgentRow): Promise<void> {
   if (actor.kind === 'agent') throw forbidden('files_as_knowledge is for people to set');
   await assertMayTeach(tx, actor, agent);
 }
 
-/** Pauses; a run that is running goes on. Pausing again changes the reason. @throws conflict */
+/** Pauses; a run in progress continues. Pausing again changes the reason. @throws conflict */
 export async function pauseAgent(
   tx: Tx,
   actor: Actor,
@@ -83,7 +83,7 @@ export async function pauseAgent(
 ): Promise<Agent> {
   await assertWithinReach(tx, actor, agent);
   const before = await lockAgent(tx, agent.id);
-  // Nor may it be paused: the resume would make an agent of it that nobody has approved, or that has ended.
+  // Pausing is refused too: resuming would activate an agent that no one has approved, or that has ended.
   assertManageable(before);
   const [row] = await tx
     .update(agents)
@@ -102,8 +102,8 @@ export async function pauseAgent(
 }
 
 /**
- * Resumes a paused agent and dispatches what waited for it; any other that may be woken stays as it is.
- * @throws conflict, also `budget exceeded` while a breach stands
+ * Resumes a paused agent and dispatches what was waiting for it; any other wakeable agent stays as it is.
+ * @throws conflict, including `budget exceeded` while a breach is open
  */
 export async function resumeAgent(tx: Tx, actor: Actor, agent: AgentRow): Promise<Agent> {
   await assertWithinReach(tx, actor, agent);
@@ -130,7 +130,7 @@ export async function resumeAgent(tx: Tx, actor: Actor, agent: AgentRow): Promis
   return presentAgent(row!);
 }
 
-/** @throws notFound. The row as it is now: decided on the scope's copy, two changes at once would undo each other's rules. */
+/** @throws notFound. The current row: with the scope's copy, two concurrent changes could undo each other's checks. */
 export async function lockAgent(tx: Tx, agent_id: string): Promise<AgentRow> {
   const [row] = await tx
     .select(agentColumns)
@@ -146,7 +146,7 @@ function assertManageable({ status }: AgentRow): void {
   if (status === 'pending_approval') throw conflict('agent is pending approval');
 }
 
-/** Approving a hire is a human's act (specification, Authentication 5), by this way too. */
+/** Only a person may approve a hire (specification, Authentication 5), including by this route. */
 function assertStatusChange(actor: Actor, before: AgentRow, status: AgentStatus | undefined): void {
   if (status === undefined || status === before.status || actor.kind !== 'agent') return;
   if (before.status === 'pending_approval') throw forbidden('agents cannot approve a hire');

@@ -3,7 +3,7 @@ import type { Tx } from '@acp/db';
 import { agentDefaults, setAgentDefaults } from '../companies/index.ts';
 import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
 
-/** @throws invalid for a configuration that does not suit its adapter or names what the operator does not list */
+/** @throws invalid for a configuration that does not fit its adapter or names something the operator has not listed */
 export async function updateAgentDefaults(
   tx: Tx,
   actor: Actor,

@@ -9,12 +9,12 @@ import { findComment } from './read-comments.ts';
 
 const { comment_reactions, comment_versions, comments } = schema;
 
-/** Of one comment; the oldest go first. */
+/** Per comment; the oldest are dropped. */
 const MOST_VERSIONS = 50;
 
 /**
- * Replaces the text; what it said before stays as a version. Nobody is woken: who is to do something is told anew.
- * @throws forbidden for somebody else's comment, unless by a company's admin
+ * Replaces the text; the previous one is kept as a version. No one is woken: new requests need a new comment.
+ * @throws forbidden for someone else's comment, except by a company admin
  */
 export async function updateComment(
   tx: Tx,
@@ -44,7 +44,7 @@ export async function updateComment(
   return findComment(tx, issue, comment_id);
 }
 
-/** For good, with its versions and reactions. @throws forbidden as updateComment */
+/** Deletes it for good, with versions and reactions. @throws forbidden like `updateComment` */
 export async function deleteComment(
   tx: Tx,
   actor: Actor,
@@ -56,7 +56,7 @@ export async function deleteComment(
   await recordChanges(tx, actor, [changed(issue, comment.id, 'comment.deleted')]);
 }
 
-/** What it said before, the newest first. */
+/** Previous texts, newest first. */
 export async function listVersions(
   tx: Tx,
   issue: IssueRow,
@@ -86,7 +86,7 @@ const presentVersion = ({
   replaced_by_name,
 });
 
-/** Adds the caller's reaction, or takes it away; the same again changes nothing. */
+/** Adds or removes the caller's reaction; idempotent. */
 export async function react(
   tx: Tx,
   actor: Actor,
@@ -109,7 +109,7 @@ export async function react(
           ),
         )
         .returning();
-  // Only an event: a page shows it at once, and nobody reads in a log that somebody nodded.
+  // Event only: pages update immediately, but a reaction is not worth an activity entry.
   if (rows.length > 0) await recordChanges(tx, actor, [changed(issue, id)]);
   return findComment(tx, issue, comment_id);
 }
@@ -126,7 +126,7 @@ async function lockOwn(tx: Tx, actor: Actor, issue: IssueRow, comment_id: string
   return row;
 }
 
-/** Its author, or an admin of the company. A key is the author of no comment that another key could not claim. */
+/** Its author, or an admin of the company. A key only counts as author if no other key could claim the comment. */
 export function mayChangeComment(
   actor: Actor,
   comment: Pick<Comment, 'author_agent_id' | 'author_user_id'>,
@@ -139,7 +139,7 @@ export function mayChangeComment(
   return actor.kind === 'board_user' && actor.role === 'admin';
 }
 
-/** No event of its own: pages that show the issue read its comments again. */
+/** No event of its own: pages showing the issue reload its comments. */
 function changed(issue: IssueRow, comment_id: string, action?: string): Change {
   return {
     company_id: issue.company_id,

@@ -10,14 +10,14 @@ import { commentEvent, presentComment } from './present.ts';
 const { comments, agents } = schema;
 const commentRow = rowReader(comments);
 
-/** A comment that is written, with what its transaction still has to do: `requestWakeups` and `recordChanges`. */
+/** A written comment, and what is left for its transaction: `requestWakeups` and `recordChanges`. */
 export interface WrittenComment {
   comment: Comment;
   changes: Change[];
   wakeups: WakeupRequest[];
 }
 
-/** Comments, wakes who is mentioned and the assignee (never the author), and obeys `resume_after` of a human. */
+/** Comments, wakes mentioned agents and the assignee (never the author), and applies a person's `resume_after`. */
 export async function createComment(
   tx: Tx,
   actor: Actor,
@@ -30,7 +30,7 @@ export async function createComment(
   return written.comment;
 }
 
-/** The comment without its wakeups and activity, for a transaction that has more of both: the end of a run. */
+/** The comment without wakeups and activity, for a transaction that has more of both: the end of a run. */
 export async function writeComment(
   tx: Tx,
   actor: Actor,
@@ -38,7 +38,7 @@ export async function writeComment(
   input: CreateComment,
 ): Promise<WrittenComment> {
   const mentioned = await mentionedAgents(tx, subject.company_id, input.body_markdown);
-  // Before the insert: rows are locked in one order, and a comment's foreign key would only share the issue's lock.
+  // Before the insert: rows are locked in a fixed order, and a comment's foreign key would only share the issue's lock.
   const { issue, answered, changes } = await applyHumanReply(tx, actor, subject, {
     resume: input.resume_after ?? false,
   });
@@ -64,7 +64,7 @@ export async function writeComment(
   return { comment, changes: [created, ...changes], wakeups };
 }
 
-/** No statement for a text that mentions nobody. */
+/** No statement for a text without mentions. */
 async function mentionedAgents(tx: Tx, companyId: string, markdown: string): Promise<string[]> {
   const initials = mentionInitials(markdown);
   if (initials.length === 0) return [];

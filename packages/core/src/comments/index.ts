@@ -1,4 +1,4 @@
-/** Owns `comments`: what people and agents say on an issue, and who is woken by it. The author never is. */
+/** Owns `comments`: what people and agents say on an issue, and whom it wakes. The author is never woken. */
 export { createComment, writeComment } from './create-comment.ts';
 export { insertComments } from './insert-comments.ts';
 export type { NewComment } from './insert-comments.ts';

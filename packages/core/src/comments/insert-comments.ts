@@ -7,14 +7,14 @@ export interface NewComment {
   id: string;
   issue_id: string;
   author_agent_id: string | null;
-  /** Of an author that is nobody here. */
+  /** Name of an author who does not exist here. */
   author_label: string | null;
   body_markdown: string;
   is_pinned: boolean;
   created_at: string;
 }
 
-/** A whole list at once, for an import: it mentions and wakes nobody. */
+/** Inserts a list for an import: mentions and wakes no one. */
 export async function insertComments(tx: Tx, company_id: string, rows: readonly NewComment[]): Promise<void> {
   if (rows.length === 0) return;
   const values = rows.map((row) => ({ ...row, company_id }));

@@ -1,4 +1,4 @@
-/** Who is mentioned in a comment (decisions 7.18): `@Name`, `@Name-in-words`, `@"Name in words"`. */
+/** Finds mentions in comments (decisions 7.18): `@Name`, `@Name-in-words`, `@"Name in words"`. */
 import { withoutCode } from './prose.ts';
 
 interface Mentionable {
@@ -6,13 +6,13 @@ interface Mentionable {
   name: string;
 }
 
-/** Characters from the beginning: what stands farther down in a text of a megabyte calls nobody. */
+/** Only the beginning is scanned: mentions further down in a text of a megabyte are ignored. */
 const LOOKED_AT = 100_000;
 
-/** A letter before the sign makes it an e-mail address, one after the name another name. */
+/** A preceding letter makes it an e-mail address, a following one another name. */
 const WORD = /[\p{L}\p{N}_]/u;
 
-/** First letters, in both cases, of the names that may be mentioned: what the look-up of agents goes by. */
+/** Initial letters, in both cases, of possible mentions, for looking up agents. */
 export function mentionInitials(markdown: string): string[] {
   const text = lookedAt(markdown);
   const initials = new Set<string>();
@@ -25,8 +25,8 @@ export function mentionInitials(markdown: string): string[] {
 }
 
 /**
- * Ids of the agents mentioned outside of code, each once, in the order of their first mention. The longest name that
- * fits counts; agents of the same name are all meant.
+ * Ids of agents mentioned outside of code, each once, in order of first mention. The longest matching name counts; if several
+ * agents share it, all are mentioned.
  */
 export function findMentions(markdown: string, agents: readonly Mentionable[]): string[] {
   const names = nameTree(agents);
@@ -43,7 +43,7 @@ function lookedAt(markdown: string): string {
   return markdown.includes('@') ? fold(withoutCode(markdown.slice(0, LOOKED_AT))) : '';
 }
 
-/** Case does not matter, and a hyphen stands for a space. */
+/** Ignores case; a hyphen stands for a space. */
 function fold(text: string): string {
   return text.toLowerCase().replaceAll(/\s/g, '-');
 }
@@ -53,7 +53,7 @@ function* signs(text: string): Generator<number> {
     if (at === 0 || !WORD.test(text[at - 1]!)) yield at;
 }
 
-/** A tree by letters: a look-up walks as far as some name goes on and no farther, however many names there are. */
+/** A trie: a lookup goes only as far as some name does, however many names there are. */
 interface NameNode {
   ids: string[];
   next: Map<string, NameNode>;

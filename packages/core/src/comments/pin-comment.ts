@@ -7,7 +7,7 @@ import { type IssueRow, summarizeIssue } from '../issues/index.ts';
 
 const { comments } = schema;
 
-/** Pins or unpins as `pinned` says; toggles without it. Throws `notFound` for a comment of another issue. */
+/** Sets `pinned`, or toggles it if absent. Throws `notFound` for another issue's comment. */
 export async function pinComment(
   tx: Tx,
   actor: Actor,
@@ -29,7 +29,7 @@ export async function pinComment(
       entity_type: 'comment',
       entity_id: comment.id,
       details: { issue_id: issue.id },
-      // No event of its own: pages that show the issue read its comments again.
+      // No event of its own: pages showing the issue reload its comments.
       event: { type: 'issue_updated', data: summarizeIssue(issue) },
     },
   ]);

@@ -5,10 +5,10 @@ import { cutText } from '@acp/kernel';
 export type CommentRow = typeof schema.comments.$inferSelect;
 export type Reactions = Comment['reactions'];
 
-/** Events carry no more of a text (decisions 4); the list has all of it. */
+/** Maximum text in events (decisions 4); lists have all of it. */
 const LONGEST_EVENT_TEXT_BYTES = 2048;
 
-/** @param userName display name of the author where that is a user. */
+/** @param userName the author's display name, if a user. */
 export function presentComment(row: CommentRow, userName: string | null, reactions: Reactions = []): Comment {
   return {
     id: row.id,

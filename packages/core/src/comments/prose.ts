@@ -1,6 +1,6 @@
 /**
- * The text of a Markdown document outside of code: fenced blocks and code spans become a space each, so that what
- * stands beside them does not grow together. Linear in the length of the text, whatever it is made of.
+ * The text of a Markdown document outside of code: each fenced block or code span becomes a space, so that its neighbours don't
+ * merge. Linear in the length of any text.
  */
 export function withoutCode(markdown: string): string {
   return withoutFences(markdown)
@@ -9,14 +9,14 @@ export function withoutCode(markdown: string): string {
     .join('\n\n');
 }
 
-/** CommonMark: up to three blanks, three or more of one mark; closed by as many at least, or by the end. */
+/** CommonMark: at most three spaces, three or more of one marker; closed by at least as many, or by the end. */
 function withoutFences(markdown: string): string {
   const kept: string[] = [];
   let fence: string | undefined;
   for (const line of markdown.split(/\r?\n/)) {
     const mark = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line);
     if (fence === undefined) {
-      // The info string of a backtick fence has no backtick: else the line is a code span.
+      // The info string of a backtick fence contains no backtick; otherwise the line is a code span.
       const opens = mark !== null && !(mark[1]!.startsWith('`') && mark[2]!.includes('`'));
       if (opens) fence = mark[1];
       kept.push(opens ? '' : line);
@@ -32,7 +32,7 @@ function withoutFences(markdown: string): string {
   return kept.join('\n');
 }
 
-/** A run of backticks opens a span that the next run of the same length closes; without one it is text. */
+/** A run of backticks opens a span that the next run of equal length closes; without one it is text. */
 function withoutSpans(paragraph: string): string {
   const runs = [...paragraph.matchAll(/`+/g)];
   if (runs.length < 2) return paragraph;
@@ -41,7 +41,7 @@ function withoutSpans(paragraph: string): string {
   let position = 0;
   for (let index = 0; index < runs.length; index += 1) {
     const run = runs[index]!;
-    // A backslash makes the first backtick a letter: what follows it is no opening of this length.
+    // A backslash escapes the first backtick, so the rest is not an opening of this length.
     if (paragraph[run.index - 1] === '\\') continue;
     const closer = nextOfLength[index];
     if (closer === undefined) continue;
@@ -52,7 +52,7 @@ function withoutSpans(paragraph: string): string {
   return text + paragraph.slice(position);
 }
 
-/** For each run the number of the next one of the same length. */
+/** For each run, the index of the next run of equal length. */
 function closers(runs: readonly RegExpExecArray[]): (number | undefined)[] {
   const latest = new Map<number, number>();
   const next = Array.from({ length: runs.length }, (): number | undefined => undefined);

@@ -7,7 +7,7 @@ import { presentComment, type Reactions } from './present.ts';
 
 const { comments, users } = schema;
 
-/** Of each kind, who reacted; as many as anybody looks at. */
+/** For each reaction, who added it; limited to what a page shows. */
 const reactionsOf = sql<Reactions>`(
   select coalesce(jsonb_agg(jsonb_build_object('reaction', kinds.reaction, 'actor_ids', kinds.actor_ids) order by kinds.first, kinds.reaction), '[]')
   from (select r.reaction, min(r.created_at) as first, to_jsonb((array_agg(r.actor_id order by r.created_at, r.actor_id))[1:100]) as actor_ids
@@ -35,7 +35,7 @@ export async function listComments(tx: Tx, issue: IssueRow, query: PageRequest):
   );
 }
 
-/** Of a long text only the length, in characters. */
+/** For a long text only its length, in characters. */
 export type OutlinedComment = Omit<Comment, 'body_markdown'> & {
   body_markdown: string | null;
   length: number;
@@ -43,7 +43,7 @@ export type OutlinedComment = Omit<Comment, 'body_markdown'> & {
 
 const OUTLINES = 100;
 
-/** As pages show a conversation: the newest first, without texts of more than `longest` characters. */
+/** For pages: newest first, without texts longer than `longest` characters. */
 export async function outlineComments(
   tx: Tx,
   issue: IssueRow,
@@ -74,7 +74,7 @@ export async function outlineComments(
   );
 }
 
-/** One of the issue's. Throws `notFound`. */
+/** Throws `notFound` for another issue's comment. */
 export async function findComment(tx: Tx, issue: IssueRow, comment_id: string): Promise<Comment> {
   const [row] = await tx
     .select({

@@ -7,14 +7,14 @@ import { type CompanyRow, findCompany } from './companies.ts';
 
 const { companies } = schema;
 
-/** What a new agent of the company gets where nothing else is said. */
+/** The company's defaults for new agents. */
 export async function agentDefaults(tx: Tx, company_id: string): Promise<AgentDefaults> {
   const company = await findCompany(tx, company_id);
   if (!company) throw notFound();
   return present(company);
 }
 
-/** Changes what is given. The agents' slice, which knows what a configuration may name, checks it first. */
+/** Changes the given fields. The agents slice, which knows valid configurations, checks them first. */
 export async function setAgentDefaults(
   tx: Tx,
   actor: Actor,
@@ -33,7 +33,7 @@ export async function setAgentDefaults(
     .where(and(eq(companies.id, company_id), isNull(companies.deleted_at)))
     .returning();
   if (!company) throw notFound();
-  // The names of the fields only: a configuration may hold what not every reader of the activity should see.
+  // Field names only: a configuration may contain what not every reader of the activity should see.
   const details = { fields: Object.keys(input) };
   await recordChanges(tx, actor, [
     {

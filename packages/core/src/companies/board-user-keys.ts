@@ -9,7 +9,7 @@ const { board_user_keys, companies } = schema;
 
 export type BoardUserKeyRow = typeof board_user_keys.$inferSelect;
 
-/** Key metadata: never the hash, never the key. */
+/** Key metadata: neither the hash nor the key. */
 function present(row: BoardUserKeyRow): BoardUserKey {
   return {
     id: row.id,
@@ -23,7 +23,7 @@ function present(row: BoardUserKeyRow): BoardUserKey {
   };
 }
 
-/** Mints a key of an integration: pinned to one company with a role. `raw_key` is shown this once. */
+/** Creates a key for an integration, tied to one company and role. `raw_key` is shown only once. */
 export async function mintBoardUserKey(
   tx: Tx,
   actor: Actor,
@@ -51,7 +51,7 @@ export async function mintBoardUserKey(
   return { ...present(row!), raw_key };
 }
 
-/** Undefined for one of a trashed company too. */
+/** Also undefined for a trashed company. */
 export async function findBoardUserKey(tx: Tx, id: string): Promise<BoardUserKeyRow | undefined> {
   const [row] = await tx
     .select(getTableColumns(board_user_keys))
@@ -61,7 +61,7 @@ export async function findBoardUserKey(tx: Tx, id: string): Promise<BoardUserKey
   return row;
 }
 
-/** Newest first. @param unasked how many where the page gives no limit (decisions 3); null is all */
+/** Newest first. @param unasked page size without a limit (decisions 3); null: all */
 export async function listBoardUserKeys(
   tx: Tx,
   company_id: string,
@@ -78,7 +78,7 @@ export async function listBoardUserKeys(
   return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
 }
 
-/** Revokes at once, in every process. @throws notFound also for another company's key. */
+/** Revokes a key immediately in every process. @throws notFound, also for another company's key. */
 export async function deleteBoardUserKey(
   tx: Tx,
   actor: Actor,
@@ -94,7 +94,7 @@ export async function deleteBoardUserKey(
   ]);
 }
 
-/** All keys of a company that is deleted, for good and in every process. */
+/** Revokes all keys of a deleted company for good, in every process. */
 export async function revokeBoardUserKeys(tx: Tx, company_id: string): Promise<void> {
   const revoked = await tx
     .delete(board_user_keys)
@@ -103,7 +103,7 @@ export async function revokeBoardUserKeys(tx: Tx, company_id: string): Promise<v
   for (const { id } of revoked) signal(tx, 'credentials', id);
 }
 
-/** `last_used_at` of keys that were used lately: batched, off the request. Ids of other kinds of keys are passed over. */
+/** Updates `last_used_at` in batches, off the request path. Ids of other kinds of keys are ignored. */
 export async function markBoardUserKeysUsed(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx
     .update(board_user_keys)

@@ -52,7 +52,7 @@ describe('a company', () => {
     const made = await inTx(async (tx) => {
       await putSetting(tx, 'default_adapter_type', 'remote');
       const company = await createCompany(tx, actors.system, { name: 'C', slug: slug() });
-      // The setting is the whole instance's, and other tests' too.
+      // The setting applies to the whole instance, including other tests.
       await clearSetting(tx, 'default_adapter_type');
       return company;
     });

@@ -41,19 +41,19 @@ export function presentCompany(company: CompanyRow): Company {
   };
 }
 
-/** The prefix of the company's issue identifiers: first three letters or digits of the slug (decisions 7.38). */
+/** Prefix of the company's issue identifiers: the first three letters or digits of the slug (decisions 7.38). */
 export function identifierPrefix(slug: string): string {
   return slug.replaceAll('-', '').slice(0, 3).toUpperCase();
 }
 
-/** Creates a company; a user who creates one becomes its admin. @throws conflict when the slug is taken. */
+/** Creates a company; a user who creates one becomes its admin. @throws conflict if the slug is taken. */
 export async function createCompany(
   tx: Tx,
   actor: Actor,
   input: { name: string; slug: string },
 ): Promise<Company> {
   const { name, slug } = input;
-  // The instance's default of the moment (decisions 7.7); from then on it is the company's own.
+  // The instance's current default (decisions 7.7); from then on it is the company's own.
   const agent_default_adapter_type = await getSetting(tx, 'default_adapter_type');
   const identifier_prefix = identifierPrefix(slug);
   const values = { name, slug, identifier_prefix, agent_default_adapter_type };
@@ -67,9 +67,9 @@ export async function createCompany(
 }
 
 /**
- * Changes a company; an absent field is left alone.
+ * Changes a company; absent fields stay.
  * @param homes absent: no `home_dir` can be set here
- * @throws conflict when the slug is taken, invalid for a folder that is not the company's
+ * @throws conflict if the slug is taken, invalid for a folder that is not the company's
  */
 export async function updateCompany(
   tx: Tx,
@@ -79,7 +79,7 @@ export async function updateCompany(
   homes?: HomeRules,
 ): Promise<Company> {
   const { name, slug, home_dir, default_worker_tags, require_second_factor } = input;
-  // Folders are assigned to the slug that the company has had so far: a new one claims nobody else's.
+  // Folders are assigned to the company's current slug: a new one must not claim another company's.
   if (home_dir) await assertOwnHome(tx, company_id, home_dir, homes);
   const set = { name, slug, home_dir, default_worker_tags, require_second_factor };
   const company = await takingSlug(
@@ -93,7 +93,7 @@ export async function updateCompany(
       )[0],
   );
   if (!company) throw notFound();
-  // Of members and of instance admins, whoever they are: what their sessions may do is looked at anew.
+  // Affects members and all instance admins: cached sessions are checked again.
   if (require_second_factor !== undefined) signal(tx, 'credentials', WILDCARD);
   await recordChanges(tx, actor, [entry(company_id, 'company.updated', set)]);
   return presentCompany(company);
@@ -112,8 +112,8 @@ async function assertOwnHome(
 }
 
 /**
- * Moves the company to the trash. Everything under it counts as absent from now on, its members' roles with it; its
- * keys are gone for good. The job ends what runs, and the agents' keys, which a restore ends too where it comes first.
+ * Moves the company to the trash. Everything in it counts as absent from then on, including its members' roles; its keys are
+ * revoked for good. A job ends running work and revokes agents' keys; so does a restore if it comes first.
  */
 export async function deleteCompany(tx: Tx, actor: Actor, company_id: string): Promise<{ deleted: string }> {
   const [company] = await tx
@@ -130,7 +130,7 @@ export async function deleteCompany(tx: Tx, actor: Actor, company_id: string): P
   return { deleted: company_id };
 }
 
-/** Out of the trash. @throws conflict when its slug is taken again */
+/** Restores it from the trash. @throws conflict if its slug has been taken again */
 export async function restoreCompany(tx: Tx, actor: Actor, company_id: string): Promise<void> {
   const set = { deleted_at: null, updated_at: sql`now()` };
   const company = await takingSlug(
@@ -148,12 +148,12 @@ export async function restoreCompany(tx: Tx, actor: Actor, company_id: string): 
   await recordChanges(tx, actor, [entry(company_id, 'company.restored', {})]);
 }
 
-/** The row itself, for good: the last act of a purge, after everything in the company. */
+/** Deletes the row itself: the last step of a purge, after everything in the company. */
 export async function removeCompany(tx: Tx, company_id: string): Promise<void> {
   await tx.delete(companies).where(eq(companies.id, company_id));
 }
 
-/** Whether it lies in the trash: jobs that end what a deleted company left behind ask before they do. Its row is locked. */
+/** Whether it is in the trash: checked by jobs that end what a deleted company left behind. Locks its row. */
 export async function isCompanyTrashed(tx: Tx, company_id: string): Promise<boolean> {
   const [company] = await tx
     .select({ deleted_at: companies.deleted_at })
@@ -179,7 +179,7 @@ export async function findCompanyBySlug(tx: Tx, slug: string): Promise<CompanyRo
   return company;
 }
 
-/** Companies by name; `ids` bounds them to those that the caller may see, null is all of them. */
+/** Companies by name; `ids` limits them to those visible to the caller, null: all. */
 export async function listCompanies(tx: Tx, ids: readonly string[] | null): Promise<CompanyRow[]> {
   return tx
     .select()
@@ -188,7 +188,7 @@ export async function listCompanies(tx: Tx, ids: readonly string[] | null): Prom
     .orderBy(asc(companies.name), asc(companies.id));
 }
 
-/** The same by pages, newest first; at most 1,000 or 4 MB unless a limit is given. */
+/** The same in pages, newest first; at most 1,000 or 4 MB unless a limit is given. */
 export async function pageOfCompanies(tx: Tx, actor: UserActor, query: PageRequest): Promise<Page<Company>> {
   const page = newestFirst(companies.created_at, companies.id, query, null);
   const ids = actor.instance_role === 'admin' ? null : Object.keys(actor.roles);

@@ -1,7 +1,7 @@
 import { invalid, isInsideFolder } from '@acp/kernel';
 import { isAbsolute, join } from 'node:path';
 
-/** Where homes of companies and agents may lie: the operator's configuration (decisions 7.32). */
+/** Where homes of companies and agents may be, according to the operator (decisions 7.32). */
 export interface HomeRules {
   /** `SERVICE_HOME`. */
   service_home: string;
@@ -10,8 +10,8 @@ export interface HomeRules {
 }
 
 /**
- * The folder must resolve, links followed, inside the company's own folder or one that the operator assigned to the
- * company. What a link points to may change later: whoever uses the folder checks again. @throws invalid
+ * The folder must resolve, following links, to a location inside the company's own folder or one assigned to it by the operator.
+ * Links may change later, so users of the folder check again. @throws invalid
  */
 export async function assertHomeDir(
   home_dir: string,
@@ -27,7 +27,7 @@ export async function assertHomeDir(
   if (!inside) throw invalid('home_dir must lie in a folder of the company');
 }
 
-// A slug may be any word, `constructor` too.
+// A slug may be any word, even `constructor`.
 function assignedTo(company: string, { assigned }: HomeRules): readonly string[] {
   return Object.hasOwn(assigned, company) ? (assigned[company] ?? []) : [];
 }

@@ -1,6 +1,6 @@
 /**
- * Type and size of an image, from its first bytes and without decoding a pixel: a small file may say that it is large,
- * and must be believed before anything is unpacked. Pure; undefined for what is none of the four types.
+ * Reads type and size of an image from its first bytes without decoding a pixel: a small file may claim a huge size, which must
+ * be known before anything is unpacked. Pure; undefined for anything but the four types.
  */
 import type { LogoType } from '@acp/contract';
 
@@ -14,7 +14,7 @@ export function readImageHeader(bytes: Buffer): ImageHeader | undefined {
   try {
     return png(bytes) ?? gif(bytes) ?? webp(bytes) ?? jpeg(bytes);
   } catch {
-    // A read behind the end: the file is cut off.
+    // Reading past the end: the file is truncated.
     return undefined;
   }
 }
@@ -31,7 +31,7 @@ function gif(bytes: Buffer): ImageHeader | undefined {
   return { type: 'image/gif', width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
 }
 
-/** Three kinds of first chunk: lossy, lossless, extended. */
+/** The first chunk is one of three kinds: lossy, lossless, extended. */
 function webp(bytes: Buffer): ImageHeader | undefined {
   if (tag(bytes, 0, 4) !== 'RIFF' || tag(bytes, 8, 12) !== 'WEBP') return undefined;
   const type = 'image/webp';
@@ -51,7 +51,7 @@ function webp(bytes: Buffer): ImageHeader | undefined {
   }
 }
 
-/** The size stands in the first frame header (SOF); every segment before it says how long it is. */
+/** The size is in the first frame header (SOF); every segment before it contains its own length. */
 function jpeg(bytes: Buffer): ImageHeader | undefined {
   if (bytes.readUInt16BE(0) !== 0xffd8) return undefined;
   for (let at = 2; ;) {

@@ -1,8 +1,8 @@
 /**
- * Owns companies (the tenants), their memberships with the ways to one (invites, join requests), and the keys of
+ * Owns companies (the tenants), their memberships and the ways to become a member (invites, join requests), and the keys of
  * integrations (board-user keys).
- * Invariants: a trashed company counts as absent; its slug is free again; a user has one role in a company;
- * an invite is accepted once; a user has one pending join request to a company.
+ * Invariants: a trashed company counts as absent and its slug is free again; a user has one role per company; an invite is
+ * accepted once; a user has at most one pending join request per company.
  */
 export {
   announceExpiry,

@@ -7,14 +7,14 @@ import { createInvite } from './invites.ts';
 
 const { companies, invites } = schema;
 
-/** Of a company, mailed or not: nobody makes an instance write to strangers without an end. */
+/** Per company, mailed or not: no one can have an instance write to strangers endlessly. */
 const MOST_A_DAY = 100;
 const HOUR_SEC = 3600;
-// A company's name is its admins' own text, in a mail of the operator's.
+// A company's name is written by its admins, but appears in the operator's mail.
 const NAME_BYTES = 100;
 
 /**
- * An invite whose link goes to an address. The mail lies sealed until it was sent.
+ * An invite whose link is mailed to an address. The mail is stored sealed until it is sent.
  * @throws conflict without a mail server, unavailable without an encryption key, rateLimited after 100 invites in a day
  */
 export async function inviteByMail(

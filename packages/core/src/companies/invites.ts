@@ -11,14 +11,14 @@ const { companies, invites } = schema;
 
 type InviteRow = typeof invites.$inferSelect;
 
-/** In the place of a token that is not to be kept. */
+/** For use instead of a token that must not be kept. */
 export interface TokenHash {
   hash: string;
 }
 
 const DEFAULT_HOURS = 72;
 
-/** @param token only admins see it: whoever holds it may join */
+/** @param token visible to admins only: anyone who has it may join */
 function present(row: InviteRow, token: string | null): Invite {
   return {
     id: row.id,
@@ -33,17 +33,17 @@ function present(row: InviteRow, token: string | null): Invite {
   };
 }
 
-/** Where a token lies, for the vault. */
+/** Location of a token, for the vault. */
 const place = (id: string) => `invites/${id}`;
 
-/** Null where it was sealed by no key that is configured: the invite's holder can use it all the same. */
+/** Null if it was sealed by a key that is no longer configured; the invite itself remains usable. */
 function shownToken({ id, token_sealed }: InviteRow, vault: Vault | null): string | null {
   return token_sealed !== null && vault?.canUnseal(token_sealed)
     ? vault.unseal(token_sealed, place(id))
     : null;
 }
 
-/** Newest first; at most 1,000 or 4 MB unless a limit is given. @param vault for admins, who see the tokens; else null */
+/** Newest first; at most 1,000 or 4 MB unless a limit is given. @param vault for admins, who see tokens; otherwise null */
 export async function listInvites(
   tx: Tx,
   company_id: string,
@@ -65,7 +65,7 @@ export async function listInvites(
   );
 }
 
-/** The token is in the answer; later ones tell it as far as the vault could seal it. */
+/** The response contains the token; later ones do as well if the vault could seal it. */
 export async function createInvite(
   tx: Tx,
   actor: Actor,
@@ -91,7 +91,7 @@ export async function createInvite(
   return present(row!, token);
 }
 
-/** Takes it back: its token opens nothing from now on. @throws notFound for one that is unknown or accepted */
+/** Revokes it: its token is no longer accepted. @throws notFound if it is unknown or accepted */
 export async function revokeInvite(
   tx: Tx,
   actor: Actor,
@@ -106,7 +106,7 @@ export async function revokeInvite(
   await recordChanges(tx, actor, [entry(row, 'invite.revoked', { role: row.role })]);
 }
 
-/** What the holder of a valid token is told before accepting; undefined for an expired, used or unknown one. */
+/** What the holder of a valid token sees before accepting; undefined for an expired, used or unknown one. */
 export async function previewInvite(
   tx: Tx,
   token: string | TokenHash,
@@ -125,8 +125,8 @@ export async function previewInvite(
 }
 
 /**
- * Makes the user a member, with the invite's role.
- * @throws notFound for an expired, used or unknown token, conflict for a member: the invite then stays unused;
+ * Makes the user a member with the invite's role.
+ * @throws notFound for an expired, used or unknown token; conflict for a member, in which case the invite stays unused;
  * forbidden on a read-only instance
  */
 export async function acceptInvite(tx: Tx, actor: UserActor, token: string | TokenHash): Promise<Membership> {
@@ -145,7 +145,7 @@ export async function joinByInvite(
   return user;
 }
 
-/** @param token as its holder has it, or its hash, which a sign-in under way keeps */
+/** @param token as given to its holder, or its hash, as stored by a sign-in in progress */
 const open = (token: string | TokenHash) =>
   and(
     eq(invites.token_hash, typeof token === 'string' ? sha256Hex(token) : token.hash),
@@ -154,8 +154,8 @@ const open = (token: string | TokenHash) =>
   );
 
 /**
- * Of two that accept at once the second waits for the first, and finds the invite used. The license is asked for here,
- * where all doors meet: pages and sign-ins by a provider are no rows of the endpoint table.
+ * Of two concurrent acceptances the second waits for the first and finds the invite used. The license is checked here, where all
+ * routes meet: pages and provider sign-ins are not in the endpoint table.
  */
 async function takeInvite(tx: Tx, user_id: string, token: string | TokenHash): Promise<InviteRow> {
   await requireEntitlement(tx);

@@ -4,14 +4,14 @@ import { type SQL, sql } from 'drizzle-orm';
 interface Wanted {
   company_id: string;
   count: number;
-  /** Undefined for a company that is not there. */
+  /** Undefined for an unknown company. */
   resolve: (first: number | undefined) => void;
   reject: (cause: unknown) => void;
 }
 
 /**
- * Takes the next numbers of companies on a connection beside the transactions that want them, committed at once: nobody
- * waits until somebody else's issue is on the disk. Who comes while a statement is under way goes with the next one.
+ * Allocates issue numbers on a connection outside the callers' transactions, committed immediately, so no one waits for someone
+ * else's issue to be flushed to disk. Requests that arrive during a statement are batched into the next one.
  */
 class IssueNumbers {
   readonly #database: Database;
@@ -46,7 +46,7 @@ class IssueNumbers {
   async #takeFor(wanted: readonly Wanted[]): Promise<void> {
     const counts = new Map<string, number>();
     for (const { company_id, count } of wanted) counts.set(company_id, (counts.get(company_id) ?? 0) + count);
-    // The disk is not waited for: an issue reaches it after its number, which stands earlier in the log.
+    // Needs no flush: an issue is flushed after its number, which precedes it in the WAL.
     const rows = await loneWrite(
       this.#database,
       sql`${advance(counts)}, set_config('synchronous_commit', 'off', true) as durability`,
@@ -64,7 +64,7 @@ class IssueNumbers {
 
 const ofDatabases = new WeakMap<Database, IssueNumbers>();
 
-/** In the order of ids, so that two of them don't wait for each other. */
+/** Ordered by id, so that two of them can't deadlock. */
 function advance(counts: ReadonlyMap<string, number>): SQL {
   const wanted = JSON.stringify([...counts].map(([id, count]) => ({ id, count })));
   return sql`
@@ -78,8 +78,8 @@ function advance(counts: ReadonlyMap<string, number>): SQL {
 }
 
 /**
- * The next `count` numbers of the company. They are taken whatever becomes of `tx`: numbers increase and come once, but
- * where a transaction fails some are skipped.
+ * Allocates the company's next `count` numbers, whatever happens to `tx`: numbers are increasing and unique, but a failed
+ * transaction leaves a gap.
  * @returns the first of them; undefined for a company in the trash
  */
 export async function takeIssueNumbers(
@@ -89,7 +89,7 @@ export async function takeIssueNumbers(
 ): Promise<number | undefined> {
   const first = await numbersBeside(tx)?.take(company_id, count);
   if (first !== undefined) return first;
-  // A company that this transaction has made is not seen by any other connection.
+  // A company created in this transaction is invisible to other connections.
   const { rows } = await tx.execute<{ next: number }>(advance(new Map([[company_id, count]])));
   return rows[0] && rows[0].next - count;
 }

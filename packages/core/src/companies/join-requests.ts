@@ -23,7 +23,7 @@ function present(row: JoinRequestRow): JoinRequest {
   };
 }
 
-/** Undefined for one of a trashed company too. */
+/** Also undefined for a trashed company. */
 export async function findJoinRequest(tx: Tx, id: string): Promise<JoinRequestRow | undefined> {
   const [row] = await tx
     .select(getTableColumns(join_requests))
@@ -50,7 +50,7 @@ export async function listJoinRequests(
 }
 
 /**
- * Asks to become a member; a pending request of the same user is answered instead of a second one (`created` false).
+ * Requests membership; if the same user already has a pending request, that one is returned (`created` false).
  * @throws notFound for an unknown company, conflict for a member
  */
 export async function requestToJoin(
@@ -72,12 +72,12 @@ export async function requestToJoin(
     .select()
     .from(join_requests)
     .where(and(mine, eq(join_requests.status, 'pending')));
-  // It was there a moment ago: an admin has just resolved it.
+  // It existed a moment ago: an admin has just resolved it.
   if (!pending) throw conflict('the request has just been resolved');
   return { request: present(pending), created: false };
 }
 
-/** Approval makes the user a member; whoever has become one meanwhile keeps the role. @throws conflict when resolved */
+/** Approval makes the user a member; someone who has become one in the meantime keeps their role. @throws conflict if resolved */
 export async function resolveJoinRequest(
   tx: Tx,
   actor: Actor,

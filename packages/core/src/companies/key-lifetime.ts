@@ -1,4 +1,4 @@
-/** How long keys of agents and integrations live, and that their end is announced. */
+/** Lifetime of agents' and integrations' keys, and announcing its end. */
 import type { Actor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
@@ -7,14 +7,14 @@ import { recordSecurityEvents } from '../security/index.ts';
 
 const { board_user_keys } = schema;
 
-/** Days ahead of its end at which a key's end is announced. */
+/** How many days ahead a key's expiry is announced. */
 const KEY_WARNING_DAYS = 7;
 
-/** Keys that one transaction announces. */
+/** Number of keys announced per transaction. */
 export const KEY_WARNING_BATCH = 200;
 
 /**
- * When a new key ends; null: never. A key that is minted by a key does not outlive it, or a key that ends could renew
+ * Expiry of a new key; null: never. A key created with another key does not outlive it; otherwise an expiring key could renew
  * itself.
  */
 export function keyExpiry(actor: Actor, days: number | null | undefined): SQL {
@@ -32,7 +32,7 @@ interface ExpiringKey {
   expires_at: Date | null;
 }
 
-/** Tells the security log, and the company's admins. */
+/** Records it in the security log and notifies the company's admins. */
 export async function announceExpiry(
   tx: Tx,
   entity_type: 'agent_key' | 'board_user_key',
@@ -71,7 +71,7 @@ export async function announceExpiry(
   );
 }
 
-/** Of integrations; those of agents are their slice's. @returns how many, `KEY_WARNING_BATCH` at most */
+/** For integrations; agents' keys are up to their slice. @returns how many, at most `KEY_WARNING_BATCH` */
 export async function warnOfExpiringBoardUserKeys(tx: Tx): Promise<number> {
   const keys = await tx
     .update(board_user_keys)
@@ -82,7 +82,7 @@ export async function warnOfExpiringBoardUserKeys(tx: Tx): Promise<number> {
   return keys.length;
 }
 
-/** The next keys of either table whose end is near and not announced yet; what lies in the trash opens nothing. */
+/** The next keys of either table that expire soon and are not announced yet; keys of trashed entities are void anyway. */
 export const expiringSoon = (table: typeof board_user_keys | typeof schema.agent_api_keys): SQL => sql`id in (
   select key.id from ${table} key join companies c on c.id = key.company_id and c.deleted_at is null
   where key.expiry_warned_at is null and key.expires_at > now()

@@ -25,7 +25,7 @@ export async function findLogo(tx: Tx, company_id: string): Promise<Logo> {
   return presentLogo(row);
 }
 
-/** Where the image lies. Throws `notFound` without a logo or without its asset. */
+/** Location of the image. Throws `notFound` without a logo or its asset. */
 export async function findLogoImage(tx: Tx, company_id: string): Promise<LogoImage> {
   const [row] = await tx
     .select({
@@ -41,8 +41,8 @@ export async function findLogoImage(tx: Tx, company_id: string): Promise<LogoIma
 }
 
 /**
- * What the first bytes say must be one of the four types, the declared one, and small enough: nothing is decoded before
- * this. Throws `unsupported`.
+ * The first bytes must identify one of the four types, match the declared one, and give an acceptable size: nothing is decoded
+ * before this. Throws `unsupported`.
  */
 export function checkLogoHeader(bytes: Buffer, declared: string): LogoType {
   const type = logoTypes.find((each) => each === declared);
@@ -55,7 +55,7 @@ export function checkLogoHeader(bytes: Buffer, declared: string): LogoType {
   return type;
 }
 
-/** Puts the logo in the place of the former one. @returns keys of the former files, orphans from the commit on */
+/** Replaces the logo. @returns keys of the former files, which are orphans after the commit */
 export async function setLogo(
   tx: Tx,
   actor: Actor,
@@ -68,7 +68,7 @@ export async function setLogo(
     .values({ company_id, ...file, uploaded_by_user_id })
     .returning();
   const asset_id = asset!.id;
-  // Of two at once the second waits here, and then removes the first one's asset.
+  // Of two concurrent changes the second waits here, and then removes the first one's asset.
   const [row] = await tx
     .insert(company_logos)
     .values({ company_id, asset_id, theme })
@@ -82,7 +82,7 @@ export async function setLogo(
   return { logo: presentLogo(row!), former };
 }
 
-/** @returns keys of the files, orphans from the commit on. Throws `notFound`. */
+/** @returns keys of the files, which are orphans after the commit. Throws `notFound`. */
 export async function deleteLogo(tx: Tx, actor: Actor, company_id: string): Promise<string[]> {
   const [row] = await tx
     .delete(company_logos)

@@ -70,7 +70,7 @@ export async function isMember(tx: Tx, company_id: string, user_id: string): Pro
   return rows.length > 0;
 }
 
-/** @throws notFound for an unknown user, conflict for one who already is a member. */
+/** @throws notFound for an unknown user, conflict for a member. */
 export async function addMember(
   tx: Tx,
   actor: Actor,
@@ -118,7 +118,7 @@ export async function removeMember(tx: Tx, actor: Actor, company_id: string, use
 const membership = (company_id: string, user_id: string) =>
   and(eq(memberships.company_id, company_id), eq(memberships.user_id, user_id));
 
-/** The user's cached roles are dropped in every process, so that a removal holds at once. */
+/** Drops the user's cached roles in every process, so that a removal is effective immediately. */
 async function noteMemberChange(
   tx: Tx,
   actor: Actor,

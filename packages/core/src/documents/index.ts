@@ -1,6 +1,6 @@
 /**
- * Owns `documents` and `document_revisions`: keyed texts of issues. Invariants: the history only grows, its numbers
- * have no gaps, and the latest revision is the one with the highest number, whoever writes at once.
+ * Owns `documents` and `document_revisions`: keyed texts of issues. Invariants: history is append-only and numbered without
+ * gaps, and the latest revision is the one with the highest number, even with concurrent writers.
  */
 export {
   findDocument,

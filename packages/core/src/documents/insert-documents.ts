@@ -13,7 +13,7 @@ export interface NewDocument {
   body: string;
 }
 
-/** A whole list at once, for an import: each with one revision. */
+/** Inserts a list for an import, each document with one revision. */
 export async function insertDocuments(
   tx: Tx,
   actor: Actor,

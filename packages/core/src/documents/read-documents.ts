@@ -49,7 +49,7 @@ export async function findDocument(tx: Tx, issue: IssueRow, key: string): Promis
   return presentDocument(row, row.body);
 }
 
-/** Newest first; as many as an answer carries unless a limit is given. Throws `notFound`, and `invalid` for a bad cursor. */
+/** Newest first; without a limit, as many as fit into a response. Throws `notFound`, and `invalid` for a bad cursor. */
 export async function listRevisions(
   tx: Tx,
   issue: IssueRow,
@@ -60,7 +60,7 @@ export async function listRevisions(
   if (!document) throw notFound();
   const size = query.limit === undefined ? MOST_ROWS : Math.min(query.limit, LARGEST_PAGE);
   const [before] = query.cursor === undefined ? [] : decodeCursor(query.cursor, ['integer']);
-  // By number: revisions of one moment have an order too.
+  // By number, since revisions may have the same timestamp.
   const list = tx
     .select()
     .from(document_revisions)
@@ -84,7 +84,7 @@ export async function listRevisions(
 /** A revision without its text. */
 export type RevisionHead = Pick<DocumentRevision, 'id' | 'revision_number' | 'title' | 'created_at'>;
 
-/** Those before the latest, newest first, for lists that show no texts. Throws `invalid` for a bad cursor. */
+/** Revisions before the latest, newest first, for lists without texts. Throws `invalid` for a bad cursor. */
 export async function listRevisionHeads(
   tx: Tx,
   document: Document,
@@ -106,7 +106,7 @@ export async function listRevisionHeads(
   };
 }
 
-/** One of the document's. Throws `notFound`. */
+/** Throws `notFound` for another document's revision. */
 export async function findRevision(
   tx: Tx,
   issue: IssueRow,
@@ -122,7 +122,7 @@ export async function findRevision(
   return presentRevision(row.revision, row.document_id);
 }
 
-/** The row, locked: writes to one document come one after the other. Throws `notFound`. */
+/** The locked row, which serialises writes to the document. Throws `notFound`. */
 export async function lockDocument(tx: Tx, issue: IssueRow, key: string): Promise<DocumentRow> {
   const [row] = await tx.select().from(documents).where(byKey(issue, key)).for('update');
   if (!row) throw notFound();

@@ -12,8 +12,8 @@ const { documents, document_revisions } = schema;
 const LONGEST_KEY = 200;
 
 /**
- * Writes a new revision; the first one makes the document. Of writers at once the last one's text is the latest, and
- * every text is in the history. Throws `invalid` for an invalid key.
+ * Writes a new revision; the first one creates the document. With concurrent writers the last text becomes the latest, and all
+ * of them are in the history. Throws `invalid` for an invalid key.
  */
 export async function putDocument(
   tx: Tx,
@@ -26,7 +26,7 @@ export async function putDocument(
   return writeRevision(tx, actor, issue, { key, ...input, restored_from: null });
 }
 
-/** Writes a new revision with the text of an old one. Throws `notFound` for an unknown document or revision. */
+/** Writes a new revision with an earlier revision's text. Throws `notFound` for an unknown document or revision. */
 export async function restoreRevision(
   tx: Tx,
   actor: Actor,
@@ -44,7 +44,7 @@ export async function restoreRevision(
   return writeRevision(tx, actor, issue, { key, title: old.title, body: old.body, restored_from: old.id });
 }
 
-/** Of a document: a line of its own, without spaces around it. */
+/** A document's key: a single line without surrounding spaces. */
 export function isKey(key: string): boolean {
   return key.length <= LONGEST_KEY && key.trim() === key && key !== '' && !/\p{Cc}/u.test(key);
 }
@@ -54,7 +54,7 @@ interface NewRevision extends PutDocument {
   restored_from: string | null;
 }
 
-/** The upsert locks the document's row, so that the next number is nobody else's. */
+/** The upsert locks the document's row, which reserves the next number. */
 async function writeRevision(
   tx: Tx,
   actor: Actor,

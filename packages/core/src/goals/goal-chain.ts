@@ -1,11 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm';
 
-/** Longest chain that is followed. */
+/** Maximum length of a chain. */
 const MAX_CHAIN = 16;
 
 /**
- * Expression of a goal and the goals above it as a JSON array, nearest first, for a statement that reads more: `{title, description,
- * level, status}` each. Null where there is none. A trashed goal, another company's, and one that was met before end the chain.
+ * SQL expression for a goal and its ancestors as a JSON array, nearest first: `{title, description, level, status}` each. Null if
+ * there is none. The chain ends at a trashed goal, another company's goal, and one that is already in it.
  */
 export function goalChain(company_id: SQL, goal_id: SQL): SQL {
   return sql`(

@@ -15,7 +15,7 @@ import { type GoalRow, presentGoal, goalColumns } from './present.ts';
 
 const { companies, goals } = schema;
 
-/** @throws invalid for a parent or an owner from another company */
+/** @throws invalid for a parent or owner from another company */
 export async function createGoal(tx: Tx, actor: Actor, company_id: string, input: CreateGoal): Promise<Goal> {
   await assertReferences(tx, 'goals', company_id, input);
   const [row] = await tx
@@ -26,7 +26,7 @@ export async function createGoal(tx: Tx, actor: Actor, company_id: string, input
   return presentGoal(row!);
 }
 
-/** Changes a goal; an absent field is left alone. @throws invalid as createGoal, and where the tree would close a circle */
+/** Changes a goal; absent fields stay. @throws invalid like `createGoal`, and if the tree would contain a cycle */
 export async function updateGoal(tx: Tx, actor: Actor, goal: GoalRow, body: UpdateGoal): Promise<Goal> {
   const input = withoutUnchanged('goals', goal, body);
   if (input.parent_goal_id) await assertMayLieUnder(tx, goal, input.parent_goal_id);
@@ -41,7 +41,7 @@ export async function updateGoal(tx: Tx, actor: Actor, goal: GoalRow, body: Upda
   return presentGoal(row);
 }
 
-/** To the trash; what lies below counts as absent until it is restored. */
+/** Moves it to the trash; its descendants count as absent until it is restored. */
 export async function deleteGoal(tx: Tx, actor: Actor, goal: GoalRow): Promise<void> {
   const [row] = await tx
     .update(goals)
@@ -54,7 +54,7 @@ export async function deleteGoal(tx: Tx, actor: Actor, goal: GoalRow): Promise<v
   await recordChanges(tx, actor, [changeOf(row, 'goal.deleted')]);
 }
 
-/** Out of the trash. @throws conflict when it does not lie there */
+/** Restores it from the trash. @throws conflict if it is not there */
 export async function restoreGoal(tx: Tx, actor: Actor, goal_id: string): Promise<void> {
   const [row] = await tx
     .update(goals)
@@ -65,7 +65,7 @@ export async function restoreGoal(tx: Tx, actor: Actor, goal_id: string): Promis
   await recordChanges(tx, actor, [changeOf(row, 'goal.restored')]);
 }
 
-/** The goal and all below it, for good. @returns the ids of what is gone */
+/** Deletes the goal and its descendants for good. @returns the deleted ids */
 export async function purgeGoal(tx: Tx, goal_id: string): Promise<string[]> {
   const { rows } = await tx.execute<{ id: string }>(sql`
     with recursive below as (
@@ -82,7 +82,7 @@ function fieldsOf(input: UpdateGoal) {
   return { title, description, level, status, parent_goal_id, owner_agent_id };
 }
 
-/** Under the company's lock: two changes of the tree at once could else close a circle together. */
+/** Under the company's lock: two concurrent changes of the tree could otherwise create a cycle. */
 async function assertMayLieUnder(tx: Tx, goal: GoalRow, parent_id: string): Promise<void> {
   await tx
     .select({ id: companies.id })

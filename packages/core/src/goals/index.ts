@@ -1,6 +1,5 @@
 /**
- * Owns `goals`: why the work is done, as a tree without circles. A trashed goal counts as absent, and so does what lies
- * below it.
+ * Owns `goals`: the reasons behind the work, as a tree without cycles. A trashed goal counts as absent, as do its descendants.
  */
 export { findGoal, listGoals, loadGoal } from './read-goals.ts';
 export { createGoal, deleteGoal, purgeGoal, restoreGoal, updateGoal } from './goals.ts';

@@ -13,7 +13,7 @@ export interface NewGoal {
   owner_agent_id: string | null;
 }
 
-/** A whole list at once, for an import, which has checked that it is a tree and what it refers to. */
+/** Inserts a list for an import, which has checked that it is a tree, and its references. */
 export async function insertGoals(tx: Tx, company_id: string, rows: readonly NewGoal[]): Promise<void> {
   if (rows.length === 0) return;
   const values = rows.map((row) => ({ ...row, company_id }));

@@ -4,7 +4,7 @@ import { shownColumns } from '../trash/index.ts';
 
 export type GoalRow = typeof schema.goals.$inferSelect;
 
-/** As clients see it: what it refers to and lies in the trash is null. */
+/** As shown to clients: references to trashed entities are null. */
 export const goalColumns = shownColumns(schema.goals);
 
 export function presentGoal(row: GoalRow): Goal {

@@ -9,13 +9,13 @@ const { companies, goals } = schema;
 
 const present: SQL = inNoTrash('goals');
 
-/** Undefined also for another company's and for a trashed one. */
+/** Also undefined for another company's goal and a trashed one. */
 export async function findGoal(tx: Tx, company_id: string, goal_id: string): Promise<GoalRow | undefined> {
   const row = await loadGoal(tx, goal_id);
   return row?.company_id === company_id ? row : undefined;
 }
 
-/** The scope loader's way to a goal; undefined also for what is in the trash, or under something that is. */
+/** Loads a goal for its scope; also undefined if it or an ancestor is in the trash. */
 export async function loadGoal(tx: Tx, goal_id: string): Promise<GoalRow | undefined> {
   if (!isUuid(goal_id)) return undefined;
   const [row] = await tx

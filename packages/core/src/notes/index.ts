@@ -1,4 +1,4 @@
-/** Owns `notes`: what people and agents write down. A trashed note counts as absent, an archived one is put aside. */
+/** Owns `notes`, written by people and agents. A trashed note counts as absent, an archived one is hidden by default. */
 export { insertNotes } from './insert-notes.ts';
 export type { NewNote } from './insert-notes.ts';
 export { findNote, listNotes, noteNamed } from './list-notes.ts';

@@ -15,7 +15,7 @@ export interface NewNote {
   archived_at: string | null;
 }
 
-/** A whole list at once, for an import, which has checked what they refer to. */
+/** Inserts a list for an import, which has checked its references. */
 export async function insertNotes(
   tx: Tx,
   actor: Actor,

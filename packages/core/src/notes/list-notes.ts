@@ -9,10 +9,10 @@ const { companies, notes } = schema;
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 
-/** As with issues: 0.6, PostgreSQL's own, misses a swap of two letters in a short word. */
+/** As for issues: PostgreSQL's default of 0.6 misses a transposition in a short word. */
 const WORD_SIMILARITY_THRESHOLD = '0.45';
 
-/** The scope loader's way to a note; undefined also for trashed ones and those of trashed companies. */
+/** Loads a note for its scope; also undefined for trashed notes and those of trashed companies. */
 export async function findNote(tx: Tx, id: string): Promise<NoteRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -24,8 +24,8 @@ export async function findNote(tx: Tx, id: string): Promise<NoteRow | undefined>
 }
 
 /**
- * A note of the company by id, or by its title (in any case, where only one is called so); archived ones too.
- * @throws notFound, conflict where several have the title
+ * Finds a note of the company by id or, ignoring case, by a unique title; archived ones too.
+ * @throws notFound, conflict if several have the title
  */
 export async function noteNamed(tx: Tx, company_id: string, word: string): Promise<NoteRow> {
   const named = isUuid(word) ? eq(notes.id, word) : sql`lower(${notes.title}) = lower(${word})`;
@@ -37,7 +37,7 @@ export async function noteNamed(tx: Tx, company_id: string, word: string): Promi
   return oneNamed('note', word, found, ({ title }) => title);
 }
 
-/** A page of the company's notes, newest first; with `q` the best matches first. @throws invalid for an unknown kind */
+/** A page of the company's notes, newest first; with `q`, best matches first. @throws invalid for an unknown kind */
 export async function listNotes(tx: Tx, company_id: string, query: ListNotes): Promise<Page<Note>> {
   const kinds = commaList(query.kind, noteKinds, 'kind');
   const filters = and(
@@ -59,8 +59,8 @@ export async function listNotes(tx: Tx, company_id: string, query: ListNotes): P
 }
 
 /**
- * The query's words cut up as the database cuts up the text (`searchable_text`): only quotes, and `-` before a word, mean
- * something.
+ * Splits the query into words as the database splits the text (`searchable_text`): only quotes, and `-` before a word, are
+ * special.
  */
 function searchableWords(q: string): string {
   return q.replaceAll(/[!#-,./:;<=>?@[\\\]^_`{|}~]/g, ' ').replaceAll(/(?<=[^\s"])-|-(?=[\s-]|$)/g, ' ');
@@ -99,9 +99,9 @@ async function bestFirst(tx: Tx, filters: SQL, q: string, query: ListNotes): Pro
 }
 
 /**
- * Notes whose text has all words of `q`, or whose title contains or resembles it; best first. The score, a whole number
- * for the cursor's sake: 2000 where the title contains `q`, up to 1000 for the rank of the words in the text, up to
- * 1000 for the likeness of the best part of the title. The indexes `notes_text` and `notes_title` serve the matches.
+ * Notes whose text contains all words of `q`, or whose title contains or resembles it; best first. The score is an integer, so
+ * that it fits a cursor: 2000 if the title contains `q`, up to 1000 for the rank of the words in the text, up to 1000 for the
+ * similarity of the best part of the title. The indexes `notes_text` and `notes_title` serve the matches.
  */
 function search(filters: SQL, q: string, limit: number, after: readonly CursorValue[] | undefined): SQL {
   const text = sql`${notes}.words`;
@@ -110,7 +110,7 @@ function search(filters: SQL, q: string, limit: number, after: readonly CursorVa
   const page = after
     ? sql`where (score, created_at, id) < (${after[0]}::bigint, ${after[1]}::timestamptz, ${after[2]}::uuid)`
     : sql``;
-  // The setting is in force before the index is read, which is asked for what the same sub-query answers.
+  // The setting must be in effect before the index is read, so the same sub-query provides both.
   return sql`
     with asked as materialized (
       select ${q}::text as q, set_config('pg_trgm.word_similarity_threshold', ${WORD_SIMILARITY_THRESHOLD}, true)

@@ -152,7 +152,7 @@ describe('search', () => {
       const { company, actor } = await setUp();
       const unique = Array.from({ length: 120_000 }, (_each, index) => (index + 60_000_000).toString(36));
       await transaction(database, async (tx) => {
-        // With PostgreSQL's own words each of these would take minutes, or be refused.
+        // With PostgreSQL's own word splitting each of these would take minutes or be rejected.
         await tx.execute(sql`set local statement_timeout = '10s'`);
         const bodies = [part.repeat(1_000_000 / part.length), unique.join(` ${part} `).slice(0, 1_000_000)];
         for (const body_markdown of bodies)

@@ -29,7 +29,7 @@ export async function createNote(tx: Tx, actor: Actor, company_id: string, input
   return presentNote(row!);
 }
 
-/** Changes a note; an absent field is left alone. */
+/** Changes a note; absent fields stay. */
 export async function updateNote(tx: Tx, actor: Actor, note: NoteRow, body: UpdateNote): Promise<Note> {
   const input = withoutUnchanged('notes', note, body);
   await assertReferences(tx, 'notes', note.company_id, input, note.id);
@@ -40,7 +40,7 @@ export async function updateNote(tx: Tx, actor: Actor, note: NoteRow, body: Upda
   return presentNote(row);
 }
 
-/** An archived note is found only where it is asked for. Again it changes nothing. */
+/** Archived notes are only listed on request. Idempotent. */
 export async function archiveNote(tx: Tx, actor: Actor, note: NoteRow): Promise<Note> {
   if (note.archived_at !== null) return presentNote(note);
   const row = await change(tx, note, { archived_at: sql`coalesce(${notes.archived_at}, now())` });
@@ -62,7 +62,7 @@ export async function deleteNote(tx: Tx, actor: Actor, note: NoteRow): Promise<v
   await recordChanges(tx, actor, [changeOf(row, 'note.deleted')]);
 }
 
-/** Out of the trash. @throws conflict when it does not lie there */
+/** Restores it from the trash. @throws conflict if it is not there */
 export async function restoreNote(tx: Tx, actor: Actor, note_id: string): Promise<void> {
   const [row] = await tx
     .update(notes)
@@ -73,7 +73,7 @@ export async function restoreNote(tx: Tx, actor: Actor, note_id: string): Promis
   await recordChanges(tx, actor, [changeOf(row, 'note.restored')]);
 }
 
-/** For good. @returns the ids of what is gone */
+/** Deletes it for good. @returns the deleted ids */
 export async function purgeNote(tx: Tx, note_id: string): Promise<string[]> {
   await tx.delete(notes).where(eq(notes.id, note_id));
   return [note_id];

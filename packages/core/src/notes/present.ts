@@ -4,7 +4,7 @@ import { shownColumns } from '../trash/index.ts';
 
 export type NoteRow = typeof schema.notes.$inferSelect;
 
-/** As clients see it: what it refers to and lies in the trash is null. */
+/** As shown to clients: references to trashed entities are null. */
 export const noteColumns = shownColumns(schema.notes);
 
 export function presentNote(row: NoteRow): Note {

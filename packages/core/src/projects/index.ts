@@ -1,4 +1,4 @@
-/** Owns `projects`: what issues are grouped by. A trashed project counts as absent. */
+/** Owns `projects`, which group issues. A trashed project counts as absent. */
 export { findProject, listProjects, loadProject, projectNamed } from './read-projects.ts';
 export { createProject, deleteProject, purgeProject, restoreProject, updateProject } from './projects.ts';
 export { assertRepository, branchName, isBranchName } from './repository-rules.ts';

@@ -28,7 +28,7 @@ export interface NewProject {
   workspace_days: number;
 }
 
-/** A whole list at once, for an import, which has checked what they refer to. */
+/** Inserts a list for an import, which has checked its references. */
 export async function insertProjects(
   tx: Tx,
   actor: Actor,

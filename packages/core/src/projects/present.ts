@@ -4,7 +4,7 @@ import { shownColumns } from '../trash/index.ts';
 
 export type ProjectRow = typeof schema.projects.$inferSelect;
 
-/** As clients see it: what it refers to and lies in the trash is null. */
+/** As shown to clients: references to trashed entities are null. */
 export const projectColumns = shownColumns(schema.projects);
 
 export function summarizeProject(row: ProjectRow): ProjectSummary {

@@ -28,7 +28,7 @@ export async function createProject(
   return presentProject(row!);
 }
 
-/** Changes a project; an absent field is left alone. @throws as createProject */
+/** Changes a project; absent fields stay. @throws like `createProject` */
 export async function updateProject(
   tx: Tx,
   actor: Actor,
@@ -49,7 +49,7 @@ export async function updateProject(
   return presentProject(row);
 }
 
-/** To the trash. Its issues stay: a project groups them, it does not hold them. */
+/** Moves it to the trash. Its issues stay: a project groups them, but does not contain them. */
 export async function deleteProject(tx: Tx, actor: Actor, project: ProjectRow): Promise<void> {
   const [row] = await tx
     .update(projects)
@@ -62,7 +62,7 @@ export async function deleteProject(tx: Tx, actor: Actor, project: ProjectRow): 
   await recordChanges(tx, actor, [changeOf(row, 'project.deleted')]);
 }
 
-/** Out of the trash. @throws conflict when it does not lie there */
+/** Restores it from the trash. @throws conflict if it is not there */
 export async function restoreProject(tx: Tx, actor: Actor, project_id: string): Promise<void> {
   const [row] = await tx
     .update(projects)
@@ -73,13 +73,13 @@ export async function restoreProject(tx: Tx, actor: Actor, project_id: string): 
   await recordChanges(tx, actor, [changeOf(row, 'project.restored')]);
 }
 
-/** For good. @returns the ids of what is gone */
+/** Deletes it for good. @returns the deleted ids */
 export async function purgeProject(tx: Tx, project_id: string): Promise<string[]> {
   await tx.delete(projects).where(eq(projects.id, project_id));
   return [project_id];
 }
 
-/** What a body may set, and nothing else. */
+/** The fields a body may set. */
 function fieldsOf(input: UpdateProject): UpdateProject {
   const { name, description, status, goal_id, lead_agent_id } = input;
   const { repo_url, file_backend, module_endpoint, default_worker_tags } = input;

@@ -6,7 +6,7 @@ import { presentProject, type ProjectRow, projectColumns } from './present.ts';
 
 const { companies, projects } = schema;
 
-/** Undefined also for another company's and for a trashed one. */
+/** Also undefined for another company's project and a trashed one. */
 export async function findProject(
   tx: Tx,
   company_id: string,
@@ -16,7 +16,7 @@ export async function findProject(
   return row?.company_id === company_id ? row : undefined;
 }
 
-/** The scope loader's way to a project; undefined also for trashed ones and those of trashed companies. */
+/** Loads a project for its scope; also undefined for trashed projects and those of trashed companies. */
 export async function loadProject(tx: Tx, project_id: string): Promise<ProjectRow | undefined> {
   if (!isUuid(project_id)) return undefined;
   const [row] = await tx
@@ -28,8 +28,8 @@ export async function loadProject(tx: Tx, project_id: string): Promise<ProjectRo
 }
 
 /**
- * A project of the company by id, or by its name (in any case, where only one is called so).
- * @throws notFound, conflict where several have the name
+ * Finds a project of the company by id or, ignoring case, by a unique name.
+ * @throws notFound, conflict if several have the name
  */
 export async function projectNamed(tx: Tx, company_id: string, word: string): Promise<ProjectRow> {
   const named = isUuid(word) ? eq(projects.id, word) : sql`lower(${projects.name}) = lower(${word})`;

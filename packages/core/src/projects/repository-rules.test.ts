@@ -40,7 +40,7 @@ describe('the repository of a project', () => {
       await expect(update(agent, body)).rejects.toMatchObject({ kind: 'forbidden' });
       expect(await update(admin, body)).toMatchObject(body);
     }
-    // What stays as it was is nobody's choice.
+    // Unchanged values are no one's choice.
     expect(await update(member, { setup_command: 'npm ci', env: { A: '${secret:A}' } })).toMatchObject({
       push_after_run: true,
     });

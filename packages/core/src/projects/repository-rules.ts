@@ -1,16 +1,16 @@
-/** What of a project's repository who may set. Pure: no tx, no clock. */
+/** Who may set which repository settings of a project. Pure: no tx, no clock. */
 import type { Actor, UpdateProject } from '@acp/contract';
 import { forbidden, invalid, parseRepositoryUrl } from '@acp/kernel';
 import { isCompanyAdmin } from '../agents/index.ts';
 import type { ProjectRow } from './present.ts';
 
-/** They hand out secrets, run commands or write to the repository. */
+/** These expose secrets, run commands or write to the repository. */
 const forAdmins = ['repo_secret', 'setup_command', 'check_command', 'env', 'push_after_run'] as const;
 
 /**
  * @param before null: a new project
- * @throws invalid for what git would not take, or would take for something else; forbidden for what is an admin's. Whoever
- * names the repository decides where its secret goes, and whose code gets the project's environment: one right.
+ * @throws invalid for anything git would reject or misinterpret; forbidden for what is reserved for admins. Naming the
+ * repository determines where its secret goes and whose code gets the project's environment, so it is the same right.
  */
 export function assertRepository(
   actor: Actor,
@@ -38,7 +38,7 @@ const defaults: Partial<Record<string, unknown>> = { env: {}, push_after_run: fa
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** By the rules of `git check-ref-format`, of which the schema holds a part. */
+/** By the rules of `git check-ref-format`, of which the schema covers a part. */
 export function isBranchName(name: string): boolean {
   if (name.length > 200 || !/^[A-Za-z0-9_][A-Za-z0-9._/+#@-]*$/.test(name)) return false;
   return !/\.\.|\/\/|@\{|\/\.|\.lock(\/|$)|[/.]$/.test(name);

@@ -1,14 +1,14 @@
 import { isIP } from 'node:net';
 import { type EgressPolicy, invalid, isForbiddenAddress } from '@acp/kernel';
 
-/** What the operator lets providers reach (SERVICE_PROVIDER_EGRESS). */
+/** What the operator allows providers to reach (SERVICE_PROVIDER_EGRESS). */
 export interface ProviderRules {
   egress: EgressPolicy;
 }
 
 /**
- * Refuses what could never be called: no http(s) URL, one with a password, and an address that the egress rule forbids.
- * Names are held to the rule when they are resolved, at each call. @throws invalid
+ * Rejects URLs that could never be called: not http(s), containing a password, or with an address that the egress policy
+ * forbids. Host names are checked when they are resolved, on every call. @throws invalid
  */
 export function assertBaseUrl(text: string, { egress }: ProviderRules, field = 'base_url'): void {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -20,8 +20,8 @@ export function assertBaseUrl(text: string, { egress }: ProviderRules, field = '
 }
 
 /**
- * The same for what a company names and the operator opens host by host: public addresses, or a host of the list, with
- * or without its port. Names are held to the rule when they are resolved, at each request. @throws invalid
+ * The same for URLs that a company names and the operator allows host by host: public addresses, or a listed host with or
+ * without port. Host names are checked when they are resolved, on every request. @throws invalid
  */
 export function assertAllowedUrl(text: string, allowed_hosts: readonly string[], field = 'url'): void {
   assertBaseUrl(text, { egress: 'any' }, field);

@@ -3,7 +3,7 @@ import { and, eq } from 'drizzle-orm';
 
 const { providers } = schema;
 
-/** Whether agents of the company that name no provider are served by one of its own. */
+/** Whether the company has a default provider for agents that name none. */
 export async function hasDefaultProvider(tx: Tx, company_id: string): Promise<boolean> {
   const [row] = await tx
     .select({ id: providers.id })

@@ -4,10 +4,10 @@ import { and, eq, isNull, or, sql } from 'drizzle-orm';
 
 const { agents, providers } = schema;
 
-// The clocks of two machines differ: a dispatch that came early would find the pause not over.
+// Clocks of machines differ: a dispatch that runs early would find the provider still paused.
 const MARGIN_MS = 1000;
 
-/** Dispatches the agents of a provider, and of a default those that name none: what its pause has kept pending can run. @param at the end of the pause, absent: now */
+/** Dispatches agents that wait for the paused provider, also by default. @param at the end of the pause; absent: now */
 export async function dispatchUsers(tx: Tx, provider_id: string, at?: Date): Promise<void> {
   const users = await tx
     .select({ agent_id: agents.id })

@@ -6,8 +6,8 @@ import { presentProvider } from './present.ts';
 const { providers } = schema;
 
 /**
- * Which provider computes the company's embeddings (specification, Providers): the designated one if it is enabled and
- * of a family that can, else by itself: the vendor's own endpoint first, then the oldest. Null where none can.
+ * The provider that computes the company's embeddings (specification, Providers): the designated one if it is enabled and of a
+ * capable family, otherwise chosen automatically: vendors' own endpoints first, then the oldest. Null if there is none.
  */
 export async function embeddingsProvider(tx: Tx, company_id: string): Promise<Provider | null> {
   const hosted = sql`${providers.adapter_type} = 'family_chat_a' and ${providers.base_url} is null`;

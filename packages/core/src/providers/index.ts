@@ -1,6 +1,6 @@
 /**
- * Owns `providers`. Invariants: keys and headers are sealed before they reach the database, never come back by the API,
- * and go only to the address they were given for; a provider that an agent names stays.
+ * Owns `providers`. Invariants: keys and headers are sealed before they reach the database, are never returned by the API, and
+ * are only sent to the address they were entered for; a provider used by an agent can't be deleted.
  */
 export { createProvider, deleteProvider, findProvider, listProviders, updateProvider } from './providers.ts';
 export { insertProviders } from './insert-providers.ts';

@@ -21,8 +21,8 @@ export interface NewProvider {
 }
 
 /**
- * A whole list at once, for an import, which has checked addresses and names.
- * @throws unavailable for a key without an encryption key, invalid for cloud credentials that are none
+ * Inserts a list for an import, which has checked addresses and names.
+ * @throws unavailable for a key without an encryption key, invalid for malformed cloud credentials
  */
 export async function insertProviders(
   tx: Tx,

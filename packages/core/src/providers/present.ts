@@ -3,7 +3,7 @@ import type { schema } from '@acp/db';
 
 export type ProviderRow = typeof schema.providers.$inferSelect;
 
-/** Never what is secret, sealed or not. */
+/** Without secrets, sealed or not. */
 export function presentProvider(row: ProviderRow): Provider {
   return {
     id: row.id,

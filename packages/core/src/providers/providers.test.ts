@@ -136,7 +136,7 @@ describe('a provider', () => {
     const moved = await update(id, { ...there, api_key: 'sk-new-key', custom_headers: null });
     expect(moved).toMatchObject({ ...there, has_api_key: true, has_custom_headers: false });
     expect(await open(id)).toMatchObject({ api_key: 'sk-new-key', custom_headers: {} });
-    // The same address again is no move, and null takes the secrets away.
+    // The same address again is not a move, and null removes the secrets.
     expect(await update(id, { ...there, name: 'Renamed' })).toMatchObject({ name: 'Renamed' });
     expect(await update(id, { api_key: null })).toMatchObject({ has_api_key: false });
   });

@@ -10,10 +10,10 @@ import { presentProvider, type ProviderRow } from './present.ts';
 
 const { agents, companies, providers } = schema;
 
-/** Where key and headers lie, for the vault: sealed for one row, they do not open in another. */
+/** Location of key and headers, for the vault: sealed for one row, they can't be opened in another. */
 export const providerPlace = (id: string) => `providers/${id}`;
 
-/** The scope loader's way to a provider. */
+/** Loads a provider for its scope. */
 export async function findProvider(tx: Tx, id: string): Promise<ProviderRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -36,8 +36,8 @@ export async function listProviders(tx: Tx, company_id: string, query: PageReque
 }
 
 /**
- * @throws unavailable for a key without an encryption key, conflict when the name is taken, invalid for a base URL that
- * is missing or may not be reached, or cloud credentials that are none
+ * @throws unavailable for a key without an encryption key; conflict if the name is taken; invalid for a base URL that is missing
+ * or not allowed, or malformed cloud credentials
  */
 export async function createProvider(
   tx: Tx,
@@ -67,8 +67,8 @@ export async function createProvider(
 }
 
 /**
- * Changes a provider; an absent field is left alone. What is secret goes only where it was meant to: with another family
- * or base URL it must be given again. `enabled: true` and a new key end a pause. @throws as `createProvider`
+ * Changes a provider; absent fields stay. Secrets only go where they were meant to: with another family or base URL they must be
+ * entered again. `enabled: true` and a new key end a pause. @throws like `createProvider`
  */
 export async function updateProvider(
   tx: Tx,
@@ -120,9 +120,9 @@ export async function updateProvider(
   return presentProvider(row);
 }
 
-/** For good: a provider has no trash. @throws conflict while an agent uses it (specification, Providers) */
+/** Deletes it for good: providers have no trash. @throws conflict while an agent uses it (specification, Providers) */
 export async function deleteProvider(tx: Tx, actor: Actor, provider: ProviderRow): Promise<void> {
-  // In front of the look at the agents: who is about to name it holds a share of this lock.
+  // Before checking for agents: anyone about to reference it shares this lock.
   await tx.select({ id: providers.id }).from(providers).where(eq(providers.id, provider.id)).for('update');
   const [user] = await tx
     .select({ id: agents.id })
@@ -156,7 +156,7 @@ function assertGivenAgain(before: ProviderRow, input: UpdateProvider): void {
     throw invalid(`another family or base_url needs ${missing.join(' and ')} again, or null`);
 }
 
-/** Only what the input names: null clears, absent is left alone. */
+/** Only the fields in the input: null clears, absent ones stay. */
 function sealed(id: string, input: UpdateProvider, family: string, vault: Vault) {
   const { api_key, custom_headers } = input;
   if (family === 'family_cloud' && typeof api_key === 'string') parseCloudCredentials(api_key);
@@ -170,12 +170,12 @@ function sealed(id: string, input: UpdateProvider, family: string, vault: Vault)
   };
 }
 
-/** Agents that name no model get one from it. */
+/** Agents without a model get the default one. */
 function assertModel(default_model: string | null | undefined): void {
   if (!default_model) throw invalid('is_default needs a default_model');
 }
 
-/** A company has one provider designated for embeddings, and one as its default: the last ones that were. */
+/** A company has at most one provider for embeddings and one default: the most recently chosen. */
 async function undesignate(
   tx: Tx,
   company_id: string,

@@ -1,4 +1,4 @@
-/** What a run needs of a provider, and what it tells of it. */
+/** What a run needs from a provider, and what it reports back. */
 import type { ProviderFamily } from '@acp/contract';
 import { type Tx, schema } from '@acp/db';
 import { invalid, type Vault } from '@acp/kernel';
@@ -9,14 +9,14 @@ import { providerPlace } from './providers.ts';
 
 const { providers } = schema;
 
-/** A provider with its secrets: for the call at hand, never stored, never logged. */
+/** A provider with its secrets: for immediate use, never stored or logged. */
 export interface UsableProvider {
   id: string;
   name: string;
   family: ProviderFamily;
   enabled: boolean;
   base_url: string | null;
-  /** Of agents that name no model. */
+  /** For agents that name no model. */
   default_model: string | null;
   api_key: string | null;
   custom_headers: Record<string, string>;
@@ -25,7 +25,7 @@ export interface UsableProvider {
   pause_reason: string | null;
 }
 
-/** Undefined for what is no provider of the company; null: its default, where it has one. @throws unavailable without the key that sealed it */
+/** @param provider_id null: the company's default, if any. @returns undefined if unknown @throws unavailable without its key */
 export async function openProvider(
   tx: Tx,
   company_id: string,
@@ -69,7 +69,7 @@ export async function openProvider(
   };
 }
 
-/** Holds the provider against its deletion until the transaction ends. @throws invalid for none of the company (decisions 7.20) */
+/** Protects the provider from deletion until the transaction ends. @throws invalid for an unknown one (decisions 7.20) */
 export async function assertProvider(
   tx: Tx,
   company_id: string,
@@ -84,14 +84,14 @@ export async function assertProvider(
   if (!row) throw invalid('unknown provider');
 }
 
-/** Of a quota that says nothing of its reset. */
+/** For a quota without a reset time. */
 const DEFAULT_PAUSE_SEC = 15 * 60;
-/** Whatever a header says: after a day it is tried again. */
+/** Whatever a header says, it is tried again after a day. */
 const LONGEST_PAUSE_SEC = 24 * 3600;
 
 /**
- * No call is made before the quota's reset; a later one of two resets holds. Agents are not woken for it meanwhile, and
- * dispatched at its end. Admins are told when a pause begins.
+ * Pauses calls until the quota's reset; of two resets the later one counts. Its agents are not woken in the meantime, and are
+ * dispatched when the pause ends. Admins are notified when a pause begins.
  * @param reset_at absent: in a quarter of an hour
  */
 export async function pauseProvider(

@@ -1,6 +1,6 @@
 /**
- * Owns `secrets`. Invariants: a value is sealed before it reaches the database and never comes back by the API; it is
- * resolved when it is used, and whoever uses it hands it to the Scrubber.
+ * Owns `secrets`. Invariants: a value is sealed before it reaches the database and is never returned by the API; it is resolved
+ * when used, and the user passes it to the Scrubber.
  */
 export { createSecret, deleteSecret, findSecret, listSecrets, secretPlace, updateSecret } from './secrets.ts';
 export type { SecretRow } from './secrets.ts';

@@ -3,7 +3,7 @@ import { SECRET_NAME } from '@acp/contract';
 
 const reference = new RegExp(`\\$\\{secret:(${SECRET_NAME})\\}`, 'g');
 
-/** Names in all strings of the value, keys left out: what is no value is not resolved. */
+/** Names in all string values; keys are not resolved. */
 export function secretNames(value: unknown): Set<string> {
   const names = new Set<string>();
   mapStrings(value, (text) => {
@@ -13,7 +13,7 @@ export function secretNames(value: unknown): Set<string> {
   return names;
 }
 
-/** The same JSON with every reference replaced. A value that looks like a reference itself stays as it is. */
+/** Replaces all references. A value that itself looks like a reference is left as it is. */
 export function replaceSecrets<T>(value: T, values: ReadonlyMap<string, string>): T {
   return mapStrings(value, (text) =>
     text.replaceAll(reference, (whole, name: string) => values.get(name) ?? whole),

@@ -5,17 +5,17 @@ import { replaceSecrets, secretNames } from './references.ts';
 import { secretPlace } from './secrets.ts';
 
 export interface Resolved<T> {
-  /** To be used at once; never stored, never logged. */
+  /** For immediate use; never stored or logged. */
   value: T;
-  /** The values that are in it now, for the Scrubber. */
+  /** The secret values it contains, for the Scrubber. */
   secrets: string[];
 }
 
 /**
- * Replaces `${secret:NAME}` in every string of a JSON value (decisions 3, Secrets): one statement for all names, none
- * where there is no reference. `last_used_at` is exact to a minute and never waited for, so that runs which use
- * the same secret do not queue for its row.
- * @throws invalid that names a secret which the company does not have; unavailable without the key that sealed it
+ * Replaces `${secret:NAME}` in every string of a JSON value (decisions 3, Secrets): one statement for all names, none without
+ * references. `last_used_at` is accurate to a minute and skipped if locked, so runs that use the same secret don't queue for
+ * its row.
+ * @throws invalid naming an unknown secret; unavailable without the key that sealed it
  */
 export async function resolveSecrets<T>(
   tx: Tx,

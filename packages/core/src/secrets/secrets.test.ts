@@ -92,7 +92,7 @@ describe('references', () => {
     expect(database.statements() - before).toBe(1);
     expect(resolved.value).toEqual({
       env: { A: 'tok-123456', B: ['Bearer tok-123456', 7, null] },
-      // What a secret holds is a value, not a template.
+      // A secret's value is not a template.
       odd: '${secret:TOKEN}',
       plain: '${secret:lower}',
       '${secret:TOKEN}': true,

@@ -8,10 +8,10 @@ const { companies, secrets } = schema;
 
 export type SecretRow = typeof secrets.$inferSelect;
 
-/** Where a value lies, for the vault: sealed for one row, it does not open in another. */
+/** Location of a value, for the vault: sealed for one row, it can't be opened in another. */
 export const secretPlace = (id: string) => `secrets/${id}`;
 
-/** The scope loader's way to a secret. */
+/** Loads a secret for its scope. */
 export async function findSecret(tx: Tx, id: string): Promise<SecretRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -33,7 +33,7 @@ export async function listSecrets(tx: Tx, company_id: string, query: PageRequest
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
 }
 
-/** @throws unavailable without an encryption key, conflict when the name is taken */
+/** @throws unavailable without an encryption key, conflict if the name is taken */
 export async function createSecret(
   tx: Tx,
   actor: Actor,
@@ -54,7 +54,7 @@ export async function createSecret(
   }
 }
 
-/** A new value is a new version, whatever it is. @throws unavailable without an encryption key */
+/** Setting a value creates a new version, even if it is the same. @throws unavailable without an encryption key */
 export async function updateSecret(
   tx: Tx,
   actor: Actor,
@@ -77,14 +77,14 @@ export async function updateSecret(
   return present(row);
 }
 
-/** For good: a secret has no trash. */
+/** Deletes it for good: secrets have no trash. */
 export async function deleteSecret(tx: Tx, actor: Actor, secret: SecretRow): Promise<void> {
   const deleted = await tx.delete(secrets).where(eq(secrets.id, secret.id)).returning({ id: secrets.id });
   if (deleted.length === 0) throw notFound();
   await recordChanges(tx, actor, [changeOf(secret, 'secret.deleted')]);
 }
 
-/** Never the value, sealed or not. */
+/** Without the value, sealed or not. */
 function present(row: SecretRow): Secret {
   return {
     id: row.id,

@@ -9,9 +9,9 @@ import { findSkill } from './read-skills.ts';
 const { agent_skills } = schema;
 
 /**
- * Gives the agent the skill; again it changes nothing.
- * @throws notFound for a skill of another company, forbidden for an agent with `secrets.use` unless an admin calls, and for an
- * agent that may do less
+ * Attaches the skill to the agent; idempotent.
+ * @throws notFound for another company's skill; forbidden for an agent with `secrets.use` unless the caller is an admin, and for
+ * an agent with fewer rights
  */
 export async function attachSkill(tx: Tx, actor: Actor, agent: AgentRow, skill_id: string): Promise<void> {
   await assertMayTeach(tx, actor, agent);
@@ -25,7 +25,7 @@ export async function attachSkill(tx: Tx, actor: Actor, agent: AgentRow, skill_i
   if (attached.length > 0) await note(tx, actor, agent, skill_id, 'agent.skill_attached');
 }
 
-/** @throws notFound when the agent does not have it, forbidden as `attachSkill` */
+/** @throws notFound if it is not attached, forbidden like `attachSkill` */
 export async function detachSkill(tx: Tx, actor: Actor, agent: AgentRow, skill_id: string): Promise<void> {
   await assertMayTeach(tx, actor, agent);
   const detached = await tx

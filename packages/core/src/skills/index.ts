@@ -1,6 +1,6 @@
 /**
- * Owns `skills` and `agent_skills`: texts that tell agents how to do something. A slug is unique among a company's skills
- * that are not in the trash; another text is a new version.
+ * Owns `skills` and `agent_skills`: instructions for agents. A slug is unique among a company's skills outside the trash;
+ * changing the text creates a new version.
  */
 export { createSkill, deleteSkill, purgeSkill, restoreSkill, updateSkill } from './skills.ts';
 export { findSkill, listSkills, skillNamed } from './read-skills.ts';

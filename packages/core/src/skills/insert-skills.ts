@@ -13,7 +13,7 @@ export interface NewSkill {
   company_wide: boolean;
 }
 
-/** A whole list at once, for an admin's import, which has left out slugs that are taken. */
+/** Inserts a list for an admin's import, which has skipped taken slugs. */
 export async function insertSkills(tx: Tx, company_id: string, rows: readonly NewSkill[]): Promise<void> {
   if (rows.length === 0) return;
   const values = rows.map((row) => ({ ...row, company_id }));
@@ -28,7 +28,7 @@ export async function insertAgentSkills(
   await tx.execute(sql`insert into agent_skills ${rowsOf(agent_skills, rows)} on conflict do nothing`);
 }
 
-/** A sub-agent has what is attached to its parent at that moment; afterwards each is given and taken its own. */
+/** A sub-agent gets its parent's current attachments; afterwards the two are independent. */
 export async function inheritSkills(tx: Tx, parent_id: string, agent_id: string): Promise<void> {
   await tx.execute(sql`
     insert into agent_skills (agent_id, skill_id)

@@ -6,7 +6,7 @@ import { presentSkill, type SkillRow } from './present.ts';
 
 const { companies, skills } = schema;
 
-/** The scope loader's way to a skill; undefined also for trashed ones and those of trashed companies. */
+/** Loads a skill for its scope; also undefined for trashed skills and those of trashed companies. */
 export async function findSkill(tx: Tx, id: string): Promise<SkillRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -28,7 +28,7 @@ export async function listSkills(tx: Tx, company_id: string, query: PageRequest)
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentSkill);
 }
 
-/** A skill of the company by its slug. @throws notFound */
+/** Finds a skill of the company by slug. @throws notFound */
 export async function skillNamed(tx: Tx, company_id: string, slug: string): Promise<SkillRow> {
   const [row] = await tx
     .select()

@@ -6,17 +6,17 @@ import { parseDocument, visit } from 'yaml';
 export interface SkillMarkdown {
   name: string;
   description: string;
-  /** What follows the front matter. */
+  /** Everything after the front matter. */
   body_markdown: string;
 }
 
 const readName = createValidator(SkillName, 'SKILL.md: name');
 const readDescription = createValidator(SkillDescription, 'SKILL.md: description');
 
-/** Two lines `---`, the first of them at the very beginning; a byte order mark and Windows line ends do no harm. */
+/** Two lines `---`, the first at the very beginning; a byte order mark and Windows line endings are accepted. */
 const frontMatter = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
 
-/** The parser takes up to 15 ms for a thousand characters that somebody chose for it. */
+/** The YAML parser may take up to 15 ms for a thousand maliciously chosen characters. */
 const MAX_FRONT_MATTER = 8000;
 const MAX_YAML = 50_000;
 
@@ -38,9 +38,9 @@ export function parseSkillMarkdown(text: string): SkillMarkdown {
 }
 
 /**
- * A map of fields in YAML, of which JSON is a part. Without aliases: they make much of little, and the parser's own limit
- * does not count what is empty.
- * @param what it is, for the error @throws invalid
+ * Parses a map of fields from YAML, of which JSON is a subset. Without aliases: they expand a little into a lot, and the parser's
+ * own limit does not count empty values.
+ * @param what what it is, for the error @throws invalid
  */
 export function readYaml(text: string, what: string): Record<string, unknown> {
   const json = fromJson(text);
@@ -52,7 +52,7 @@ export function readYaml(text: string, what: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** Most of the long bodies are JSON, which costs next to nothing to read. */
+/** Most long texts are JSON, which is cheap to parse. */
 function fromJson(text: string): unknown {
   if (!text.trimStart().startsWith('{')) return undefined;
   try {
@@ -78,7 +78,7 @@ function parseYaml(text: string, what: string): unknown {
   }
 }
 
-/** `Write Release Notes` → `write-release-notes`. Empty where the name has no letter or digit. */
+/** `Write Release Notes` → `write-release-notes`. Empty if the name has no letters or digits. */
 export function slugOf(name: string): string {
   return name
     .normalize('NFKD')

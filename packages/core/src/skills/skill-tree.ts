@@ -2,7 +2,7 @@ import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { parseSkillMarkdown } from './skill-markdown.ts';
 
-/** One skill that an agent has. */
+/** A skill available to an agent. */
 export interface TreeSkill {
   slug: string;
   source: 'company' | 'agent' | 'files';
@@ -12,9 +12,8 @@ export interface TreeSkill {
 }
 
 /**
- * An agent's merged skill tree (decisions 3, Skills), by slug: skills of the whole company, then those attached to the
- * agent, then its fs-skills; a later one replaces an earlier one of the same slug. Disabled and trashed ones are left
- * out. One statement.
+ * An agent's merged skills (decisions 3, Skills), by slug: company-wide skills, then attached ones, then its fs-skills; later
+ * ones override earlier ones with the same slug. Disabled and trashed skills are excluded. One statement.
  */
 export async function skillTree(tx: Tx, agent_id: string): Promise<TreeSkill[]> {
   const { rows } = await tx.execute<{ [K in keyof StoredSkill]: StoredSkill[K] }>(
@@ -23,7 +22,7 @@ export async function skillTree(tx: Tx, agent_id: string): Promise<TreeSkill[]> 
   return rows.map(treeSkill);
 }
 
-/** The skill of that slug in the agent's tree; undefined where it has none. */
+/** The agent's skill with that slug; undefined if it has none. */
 export async function skillOf(tx: Tx, agent_id: string, slug: string): Promise<TreeSkill | undefined> {
   const { rows } = await tx.execute<{ [K in keyof StoredSkill]: StoredSkill[K] }>(
     tree(sql`${agent_id}::uuid`, sql`where slug = ${slug}`),
@@ -31,10 +30,10 @@ export async function skillOf(tx: Tx, agent_id: string, slug: string): Promise<T
   return rows.map(treeSkill)[0];
 }
 
-/** Longer than any front matter that people write; what is cut off has no description. */
+/** Longer than any front matter people write; a skill whose front matter is cut off has no description. */
 const FRONT_MATTER = 4000;
 
-/** What a prompt tells of the tree, as a JSON array for a statement that has more to read; see `outlinedSkills`. */
+/** What a prompt says about the skills, as a JSON array within a larger statement; see `outlinedSkills`. */
 export function skillOutlines(agent_id: SQL, limit: number): SQL {
   return sql`coalesce((
     select jsonb_agg(jsonb_build_object('slug', slug, 'name', name, 'description', description,
@@ -48,7 +47,7 @@ export interface SkillOutline {
   description: string;
 }
 
-/** The value of `skillOutlines` as the outlines that it stands for. */
+/** Converts the value of `skillOutlines` to outlines. */
 export function outlinedSkills(rows: readonly StoredOutline[]): SkillOutline[] {
   return rows.map(({ slug, name, description, content }) => {
     if (content === null) return { slug, name, description };
@@ -57,7 +56,7 @@ export function outlinedSkills(rows: readonly StoredOutline[]): SkillOutline[] {
   });
 }
 
-/** Skills of the agent's files have a SKILL.md in the place of the rest. */
+/** Skills from the agent's files have a SKILL.md instead of the other fields. */
 type StoredSkill = TreeSkill & { content: string | null };
 export type StoredOutline = SkillOutline & { content: string | null };
 

@@ -11,9 +11,9 @@ import { hasFrontMatter, parseSkillMarkdown, slugOf } from './skill-markdown.ts'
 const { skills } = schema;
 
 /**
- * Makes a skill of its fields, or of a whole SKILL.md in `content`; without a slug the name gives one.
- * @throws invalid for a malformed SKILL.md, conflict when the slug is taken, forbidden for what an agent with
- * `secrets.use` would go by, unless an admin writes it
+ * Creates a skill from its fields, or from a complete SKILL.md in `content`; without a slug, one is derived from the name.
+ * @throws invalid for a malformed SKILL.md; conflict if the slug is taken; forbidden for instructions that reach an agent with
+ * `secrets.use`, unless written by an admin
  */
 export async function createSkill(
   tx: Tx,
@@ -35,7 +35,7 @@ export async function createSkill(
   return presentSkill(row);
 }
 
-/** Changes a skill; another name, description or text is a new version. @throws as createSkill */
+/** Changes a skill; a different name, description or text creates a new version. @throws like `createSkill` */
 export async function updateSkill(tx: Tx, actor: Actor, skill: SkillRow, input: UpdateSkill): Promise<Skill> {
   const { enabled, company_wide } = input;
   const set = { ...textOf(input), enabled, company_wide };
@@ -48,7 +48,7 @@ export async function updateSkill(tx: Tx, actor: Actor, skill: SkillRow, input: 
           .update(skills)
           .set({
             ...set,
-            // Counted against the row as it is now: two changes at once are two versions.
+            // Compared with the current row: two concurrent changes are two versions.
             version: sql`${skills.version} + case when (${skills.name}, ${skills.description}, ${skills.body_markdown})
               is distinct from (${name}::text, ${description}::text, ${body_markdown}::text) then 1 else 0 end`,
             updated_at: sql`now()`,
@@ -62,7 +62,7 @@ export async function updateSkill(tx: Tx, actor: Actor, skill: SkillRow, input: 
   return presentSkill(row);
 }
 
-/** To the trash: its slug is free again, those who had it attached have it no more until it is restored. */
+/** Moves it to the trash: its slug becomes free, and agents lose it until it is restored. */
 export async function deleteSkill(tx: Tx, actor: Actor, skill: SkillRow): Promise<void> {
   await assertMayWrite(tx, actor, skill);
   const [row] = await tx
@@ -76,7 +76,7 @@ export async function deleteSkill(tx: Tx, actor: Actor, skill: SkillRow): Promis
   await recordChanges(tx, actor, [changeOf(row, 'skill.deleted')]);
 }
 
-/** Out of the trash. @throws conflict when its slug is taken again */
+/** Restores it from the trash. @throws conflict if its slug has been taken again */
 export async function restoreSkill(tx: Tx, actor: Actor, skill_id: string): Promise<void> {
   const set = { deleted_at: null, updated_at: sql`now()` };
   const row = await takingSlug(
@@ -86,15 +86,15 @@ export async function restoreSkill(tx: Tx, actor: Actor, skill_id: string): Prom
   await recordChanges(tx, actor, [changeOf(row, 'skill.restored')]);
 }
 
-/** For good. @returns the ids of what is gone */
+/** Deletes it for good. @returns the deleted ids */
 export async function purgeSkill(tx: Tx, skill_id: string): Promise<string[]> {
   await tx.delete(skills).where(eq(skills.id, skill_id));
   return [skill_id];
 }
 
 /**
- * What reaches an agent with `secrets.use`, by attachment or because it reaches all, is for admins (decisions 10.10); and no
- * agent writes what one goes by that may do more.
+ * Instructions that reach an agent with `secrets.use`, by attachment or because they reach all, are reserved for admins
+ * (decisions 10.10); and no agent writes instructions for one with more rights.
  */
 async function assertMayWrite(
   tx: Tx,
@@ -115,7 +115,7 @@ async function assertMayWrite(
 
 type Text = Pick<UpdateSkill, 'slug' | 'name' | 'description' | 'body_markdown'>;
 
-/** A field of the body goes before that of the front matter. A SKILL.md may stand in `body_markdown` too. */
+/** Fields in the body take precedence over the front matter. A SKILL.md may also be passed as `body_markdown`. */
 function textOf({ slug, name, description, body_markdown, content }: UpdateSkill): Text {
   const whole =
     content ?? (body_markdown !== undefined && hasFrontMatter(body_markdown) ? body_markdown : undefined);

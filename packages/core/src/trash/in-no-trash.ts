@@ -3,10 +3,10 @@ import { type SQL, sql } from 'drizzle-orm';
 const parents = { issues: 'parent_issue_id', goals: 'parent_goal_id' } as const;
 export type Tree = keyof typeof parents;
 
-/** Levels that a tree may have. What makes or moves something refuses more, so that no walk has to go further. */
+/** Maximum depth of a tree, enforced when entities are created or moved, so no walk has to go further. */
 export const DEEPEST = 64;
 
-/** The columns `id` and `deleted_at` of all that lies above a row, and `depth`: 1 is the parent. A circle ends it too. */
+/** `id` and `deleted_at` of all ancestors of a row, and `depth`: 1 is the parent. Also stops at a cycle. */
 function above(table: Tree, parent_id: SQL): SQL {
   const [tree, parent] = [table, parents[table]].map((name) => sql.identifier(name));
   return sql`above as (
@@ -18,8 +18,8 @@ function above(table: Tree, parent_id: SQL): SQL {
 }
 
 /**
- * Condition on a row of a tree: neither in the trash nor under one that is (decisions 7.6: children are not trashed one by
- * one, they come back with their parent). A row without a parent costs nothing.
+ * Condition on a row of a tree: neither it nor an ancestor is in the trash (decisions 7.6: children are not trashed one by one,
+ * and return with their parent). Free for a row without a parent.
  * @param row alias of the table in the statement
  */
 export function inNoTrash(table: Tree, row: string = table): SQL {
@@ -28,13 +28,13 @@ export function inNoTrash(table: Tree, row: string = table): SQL {
     with recursive ${above(table, sql`${alias}.${parent}`)} select from above where deleted_at is not null))`;
 }
 
-/** Condition: something of so many levels may lie under the parent. */
+/** Condition: something with that many levels may be placed below the parent. */
 export function hasRoomBelow(table: Tree, parent_id: string, levels = 1): SQL {
   return sql`(with recursive ${above(table, sql`${parent_id}::uuid`)}
     select coalesce(max(depth), 0) + ${levels} <= ${DEEPEST} from above)`;
 }
 
-/** How many levels the row and what lies below it have: 1 for a row without children. */
+/** Number of levels of the row and its descendants: 1 for a row without children. */
 export function levelsFrom(table: Tree, id: string): SQL<number> {
   const [tree, parent] = [table, parents[table]].map((name) => sql.identifier(name));
   return sql<number>`(with recursive below as (

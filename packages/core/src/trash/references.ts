@@ -1,6 +1,6 @@
 /**
- * What one thing says of another (decisions 10.6): an id is shown while what it names is there, and reads as null while
- * that lies in the trash. It stays in its row, so that a restored thing is where it was; purging clears it.
+ * References between entities (decisions 10.6): an id is shown while its target exists, and reads as null while the target is in
+ * the trash. It stays in the row, so that a restored entity is where it was; purging clears it.
  */
 import type { Tx } from '@acp/db';
 import { invalid } from '@acp/kernel';
@@ -11,7 +11,7 @@ import { DEEPEST, hasRoomBelow, inNoTrash, type Tree } from './in-no-trash.ts';
 const named = { agents: 'agent', projects: 'project', goals: 'goal', issues: 'issue' } as const;
 type Target = keyof typeof named;
 
-/** Columns that refer to what may be in the trash. Authors and other history keep their ids. */
+/** Columns that reference entities which may be in the trash. Authors and other history keep their ids. */
 const references = {
   issues: {
     project_id: 'projects',
@@ -37,24 +37,23 @@ type Column<T extends Referring> = keyof (typeof references)[T] & string;
 const isThere = (target: Target): SQL =>
   target === 'goals' || target === 'issues' ? inNoTrash(target, 'named') : sql`named.deleted_at is null`;
 
-/** The column as clients see it: a look by primary key, and none where it is null. */
+/** The column as shown to clients: a primary key lookup, none if it is null. */
 function shown(target: Target, column: SQL): SQL {
   return sql`(select named.id from ${sql.identifier(target)} named where named.id = ${column} and ${isThere(target)})`;
 }
 
 const columnsOf = (table: Referring): [string, Target][] => Object.entries(references[table]);
 
-/** Of a tree whose rows are in the trash with what they lie under. */
+/** In a tree, rows are in the trash along with their ancestors. */
 const isParent = (table: Referring, target: Target): target is Tree =>
   target === table && target !== 'agents';
 
-/** Parents are always there: what lies under one that is not is no more to be seen than it. */
+/** Parents always exist: a row below a missing one is not visible either. */
 const shownOf = (table: Referring): [string, Target][] =>
   columnsOf(table).filter(([, target]) => !isParent(table, target));
 
 /**
- * What drizzle selects or returns of a table, in the place of its own columns. The statement has the table under its
- * own name.
+ * Columns for drizzle to select or return, in place of the table's own. The statement must use the table under its own name.
  */
 export function shownColumns<T extends PgTable>(table: T): T['_']['columns'] {
   const name = getTableName(table) as Referring;
@@ -66,9 +65,9 @@ export function shownColumns<T extends PgTable>(table: T): T['_']['columns'] {
 }
 
 /**
- * The same for statements by hand: all columns of the row, those of references replaced.
+ * The same for hand-written statements: all columns of the row, with references replaced.
  * @param row alias of the table in the statement
- * @param columns that are asked for; all of them unless told, in which case a reference's name comes twice, shown last
+ * @param columns the columns to select; by default all, in which case a reference's name appears twice, with the shown value last
  */
 export function shownRow(table: Referring, row: string, columns?: readonly string[]): SQL {
   const alias = sql.identifier(row);
@@ -81,8 +80,8 @@ export function shownRow(table: Referring, row: string, columns?: readonly strin
 }
 
 /**
- * The input without references that are null and were read as null: who writes back what was read takes nothing out of
- * the row that lies in the trash.
+ * The input without null references that were also read as null: writing back what was read does not remove references to
+ * trashed entities.
  */
 export function withoutUnchanged<I extends object>(table: Referring, row: object, input: I): I {
   const unchanged = ([name, value]: [string, unknown]) =>
@@ -93,9 +92,9 @@ export function withoutUnchanged<I extends object>(table: Referring, row: object
 export type Named<T extends Referring> = { readonly [K in Column<T>]?: string | null | undefined };
 
 /**
- * Select list of two booleans per column, for `assertKnown`: whether it names something of the company, and whether a
- * parent has room below for one more level. What the row itself refers to already is known: it was read there, and may lie in the trash by now.
- * @param row_id of the row that is changed; absent for a new one
+ * Select list with two booleans per column, for `assertKnown`: whether it names an entity of the company, and whether a parent
+ * has room for another level. References that the row already has are always accepted: their targets may be in the trash by now.
+ * @param row_id of the row being changed; absent for a new one
  */
 export function knownReferences<T extends Referring>(
   table: T,
@@ -124,7 +123,7 @@ function knownTo(
     where was.id = ${row_id} and was.${sql.identifier(column)} = ${id}))`;
 }
 
-/** True where all of them are, in a statement that has the select list. */
+/** True if all of them are valid, in a statement with the select list. */
 export const allKnown = (table: Referring): SQL =>
   sql.join(
     columnsOf(table).flatMap(([column]) =>
@@ -133,7 +132,7 @@ export const allKnown = (table: Referring): SQL =>
     sql` and `,
   );
 
-/** Absent, trashed and another company's are alike: nothing leaks. @throws invalid that names the field */
+/** Absent, trashed and foreign entities are treated alike, so nothing leaks. @throws invalid naming the field */
 export function assertKnown(table: Referring, checked: Record<string, unknown>): void {
   for (const [column, target] of columnsOf(table)) {
     if (checked[`${column}_known`] === false) throw invalid(`${column}: unknown ${named[target]}`);
@@ -141,7 +140,7 @@ export function assertKnown(table: Referring, checked: Record<string, unknown>):
   }
 }
 
-/** Both in one statement, and none where nothing is named. @throws invalid as assertKnown */
+/** Both in one statement; none if there are no references. @throws invalid like `assertKnown` */
 export async function assertReferences<T extends Referring>(
   tx: Tx,
   table: T,
