@@ -35,6 +35,12 @@ export const workspaceVariables = {
     default: '20GB',
     description: 'Largest folder of an issue; in a larger one no further run begins.',
   }),
+  SERVICE_WORKSPACE_MAX_CHANGE: Type.Unsafe<number>({
+    format: 'bytes',
+    default: '1GB',
+    description:
+      'What of the files that a run leaves new or changed is kept, in all; of more the largest are left out.',
+  }),
   SERVICE_WORKSPACE_MIN_FREE: Type.Unsafe<number>({
     format: 'bytes',
     default: '1GB',

@@ -14,9 +14,17 @@ newline='
 '
 cd "$TREE" || exit 3
 
-# Files too large to be kept, below the current folder.
-large() { find . -name .git -prune -o -type f -size "$LARGEST" -print0 2> /dev/null; }
-excluding() { sed -z 's|^\\./||; s|^|:(exclude,literal)|'; }
+# Of what is new or changed below the current folder, files too large to be kept: each by itself, and what goes beyond so many
+# bytes in all, small ones being taken first.
+large() {
+  git ls-files -z -m -o --exclude-standard 2> /dev/null | xargs -0 -r stat --printf '%s %n\\0' -- 2> /dev/null | sort -zn |
+    tr '\\n\\0' '\\001\\n' | LC_ALL=C awk -v each="$LARGEST" -v most="$MOST_NEW" -v spent="$OUT/spent" '
+      BEGIN { getline sum < spent; close(spent) }
+      $1 > each || sum + $1 > most { print substr($0, length($1) + 2); next }
+      { sum += $1 }
+      END { printf "%.0f\\n", sum > spent }' | tr '\\001\\n' '\\n\\0'
+}
+excluding() { sed -z 's|^|:(exclude,literal)|'; }
 submodules() { git config -f "$TREE/.gitmodules" --get-regexp '^submodule\\..*\\.path$' 2> /dev/null | cut -d ' ' -f 2-; }
 add() { git add -A --ignore-errors --pathspec-from-file="$1" --pathspec-file-nul > "$OUT/add" 2>&1; }
 
@@ -43,9 +51,11 @@ add_nested() {
     cd "$1" || exit 1
     export GIT_WORK_TREE="$PWD" GIT_INDEX_FILE="$OUT/nested-index"
     rm -f "$GIT_INDEX_FILE"
+    large > "$OUT/nested-large"
+    sed -z "s|^|$(printf '%s' "$1/" | sed 's/[\\\\&|]/\\\\&/g')|" "$OUT/nested-large" >> "$OUT/all-large"
     {
       printf '.\\0'
-      large | excluding
+      excluding < "$OUT/nested-large"
       while IFS= read -r other; do
         case "$other" in "$1"/*) printf ':(exclude,literal)%s\\0' "\${other#"$1"/}" ;; esac
       done < "$OUT/places"
@@ -56,30 +66,44 @@ add_nested() {
   git read-tree --prefix="$1/" "$tree"
 }
 
+# What is left out is as it was, not gone.
+as_it_was() { [ -z "$head" ] || { git read-tree "$head" || exit 4; git update-index -q --refresh > /dev/null 2>&1; }; }
+
+count_large() {
+  count=$(tr -dc '\\0' < "$OUT/all-large" | wc -c)
+  [ "$count" -le "$MOST_LARGE" ] || { echo "more than $MOST_LARGE files are too large to be kept"; exit 7; }
+}
+
+add_all() {
+  echo 0 > "$OUT/spent"
+  large > "$OUT/all-large"
+  count_large
+  { printf '.\\0'; excluding < "$OUT/all-large"; tr '\\n' '\\0' < "$OUT/places" | excluding; } > "$OUT/paths"
+  add "$OUT/paths"
+}
+
 look() {
   git init -q --bare --template= "$OUT/own.git" || exit 3
   export GIT_DIR="$OUT/own.git" GIT_WORK_TREE="$TREE" GIT_INDEX_FILE="$OUT/index"
   git config core.bare false
   [ -z "$head" ] || git update-ref --no-deref HEAD "$head" || exit 3
-  large > "$OUT/all-large"
-  [ "$(tr -dc '\\0' < "$OUT/all-large" | wc -c)" -le "$MOST_LARGE" ] ||
-    { echo "more than $MOST_LARGE files are too large to be kept"; exit 7; }
-  head -z -n 20 "$OUT/all-large" > "$OUT/large"
+  [ -f "$OUT/index" ] || as_it_was
   find_nested > "$OUT/places"
-  { printf '.\\0'; excluding < "$OUT/all-large"; tr '\\n' '\\0' < "$OUT/places" | excluding; } > "$OUT/paths"
-  add "$OUT/paths"
+  add_all
   if [ $? -ge 128 ]; then
     # An index that is broken, or files that are not in the encoding that attributes promise.
     rm -f "$OUT/index"
     mkdir -p "$OUT/own.git/info" && echo '* !working-tree-encoding' > "$OUT/own.git/info/attributes"
-    [ -z "$head" ] || git read-tree "$head" || exit 4
-    add "$OUT/paths"
+    as_it_was
+    add_all
     # What can't be read is left out; anything worse would store the files as they were, or as gone.
     [ $? -lt 128 ] || { tail -c 300 "$OUT/add"; exit 4; }
   fi
   while IFS= read -r place; do
     add_nested "$place" || printf '%s\\0' "$place" >> "$OUT/nested"
   done < "$OUT/places"
+  count_large
+  head -z -n 20 "$OUT/all-large" > "$OUT/large"
   tree=$(git write-tree) || exit 4
   work=$head
   if [ -z "$head" ]; then
@@ -89,12 +113,19 @@ look() {
   fi
 }
 
-pack() {
-  [ -n "$work" ] && [ "$work" != "$BASE" ] || return 0
-  printf '%s\\n' "$work" \${BASE:+"^$BASE"} | git pack-objects -q --revs --thin --stdout > "$OUT/pack" || exit 6
+# What the service has of the branch: it is not packed again.
+had() {
+  for commit in $BASE $KNOWN; do
+    GIT_DIR="$OUT/own.git" GIT_OBJECT_DIRECTORY="$OBJECTS" git cat-file -e "$commit^{commit}" 2> /dev/null && echo "^$commit"
+  done
 }
 
-tell() { { echo "head=$head"; echo "work=$work"; echo "size=$size"; echo "own=$own"; } > "$OUT/result"; }
+pack() {
+  [ -n "$work" ] && [ "$work" != "$BASE" ] || return 0
+  { echo "$work"; had; } | git pack-objects -q --revs --thin --stdout > "$OUT/pack" || exit 6
+}
+
+tell() { { echo "head=$head"; echo "work=$work"; echo "size=$size"; echo "own=$own"; echo "large=$count"; } > "$OUT/result"; }
 
 # With the agent's repository.
 look_with() {
@@ -107,8 +138,11 @@ look_with() {
   find "$dir/refs" -maxdepth 8 -name '*.lock' -delete
   head=$(git --git-dir="$dir" rev-parse -q --verify 'HEAD^{commit}') || exit 8
   [ \${#head} = 40 ] || exit 8
-  [ -z "$(find "$dir/index" -maxdepth 0 -type f -size -524288k)" ] || cp "$dir/index" "$OUT/index"
   export GIT_OBJECT_DIRECTORY="$dir/objects"
+  git init -q --bare --template= "$OUT/own.git" || exit 3
+  new=$({ echo "$head"; had; } | GIT_DIR="$OUT/own.git" git rev-list --objects --disk-usage --stdin) || exit 8
+  [ "$new" -le "$MOST_NEW" ] || exit 9
+  [ -z "$(find "$dir/index" -maxdepth 0 -type f -size -524288k)" ] || cp "$dir/index" "$OUT/index"
   look
   pack
   if [ "$work" != "$head" ] && [ "$COMMIT" = yes ]; then
@@ -119,7 +153,6 @@ look_with() {
 }
 
 look_without() {
-  own=no
   head=$KNOWN
   look
   pack
@@ -128,12 +161,14 @@ look_without() {
 }
 
 export GIT_ALTERNATE_OBJECT_DIRECTORIES="$OBJECTS"
+own=no
 size=$(timeout 20 du -sk . 2> /dev/null | cut -f 1)
 [ "\${PART:-}" != own ] || { look_with; exit 0; }
 if [ "$KIND" = repository ] && [ -d .git ] && [ ! -L .git ]; then
   PART=own timeout -k 1 "$OWN_SEC" /bin/sh -c 'eval "$SERVICE_SCRIPT"'
   code=$?
   [ $code != 0 ] && [ $code != 7 ] || exit $code
+  [ $code != 9 ] || own=large
   find "$OUT" -mindepth 1 -delete
 fi
 look_without

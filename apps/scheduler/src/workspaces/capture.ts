@@ -22,7 +22,12 @@ import type { WorkspaceFolder } from './workspace-folder.ts';
 
 export type CaptureConfig = Pick<
   Config,
-  'home' | 'repository_max_size' | 'sandbox_cpu_limit' | 'sandbox_memory_limit' | 'sandbox_pids_limit'
+  | 'home'
+  | 'repository_max_size'
+  | 'sandbox_cpu_limit'
+  | 'sandbox_memory_limit'
+  | 'sandbox_pids_limit'
+  | 'workspace_max_change'
 >;
 
 export interface Capture {
@@ -44,20 +49,21 @@ export interface Captured {
   /** The files as they are. */
   work: string | null;
   size_bytes: number;
-  /** Paths that were left out, the first of them. */
+  /** Paths that were left out, the first of them, and how many there are in all. */
   too_large: string[];
+  too_large_count: number;
   /** Working folders of other branches, and repositories that can't be read, which were left out too. */
   nested: string[];
-  /** Whether the folder's own repository could be read: without it what was committed there is not seen as commits. */
-  own_repository: boolean;
+  /** What became of the folder's own repository: without it what was committed there is not seen as commits. */
+  own_repository: 'read' | 'broken' | 'too large';
 }
 
 const TIME_SEC = 180;
 /** Of it: with the agent's own repository. */
 const OWN_SEC = 110;
 const HASH = /^[0-9a-f]{40}$/;
-/** Of files that no commit takes. */
-const LARGEST_MB = 50;
+/** Of files that no commit takes, in bytes. */
+const LARGEST = 50 * 1024 ** 2;
 const MOST_LARGE = 1000;
 const MOST_NESTED = 50;
 const LOCAL_MS = 120_000;
@@ -77,7 +83,7 @@ export async function capture(
         command: [],
         home: out,
         cwd: place.tree,
-        env: { ...environment(out, place, what), SERVICE_RUN_ID: run_id },
+        env: { ...environment(config, out, place, what), SERVICE_RUN_ID: run_id },
         timeout_sec: TIME_SEC,
         session: null,
         container: null,
@@ -128,9 +134,17 @@ const settings = [
   ['gc.auto', '0'],
   ['submodule.recurse', 'false'],
   ['advice.addEmbeddedRepo', 'false'],
+  // Larger ones are packed as they are read, and once: to look for what they share with others takes minutes.
+  ['core.bigFileThreshold', '4m'],
+  ['core.compression', '1'],
 ] as const;
 
-function environment(out: string, { tree }: WorkspaceFolder, what: Capture): Record<string, string> {
+function environment(
+  { workspace_max_change }: CaptureConfig,
+  out: string,
+  { tree }: WorkspaceFolder,
+  what: Capture,
+): Record<string, string> {
   const { name, email } = what.author;
   return {
     PATH: '/usr/local/bin:/usr/bin:/bin',
@@ -152,7 +166,8 @@ function environment(out: string, { tree }: WorkspaceFolder, what: Capture): Rec
     KNOWN: what.head_commit ?? what.base_commit ?? '',
     COMMIT: what.commit ? 'yes' : 'no',
     MESSAGE: what.message,
-    LARGEST: `+${LARGEST_MB}M`,
+    LARGEST: String(LARGEST),
+    MOST_NEW: String(workspace_max_change),
     MOST_LARGE: String(MOST_LARGE),
     MOST_NESTED: String(MOST_NESTED),
     OWN_SEC: String(OWN_SEC),
@@ -162,6 +177,8 @@ function environment(out: string, { tree }: WorkspaceFolder, what: Capture): Rec
     ...gitConfiguration(settings),
   };
 }
+
+const owns: Partial<Record<string, Captured['own_repository']>> = { yes: 'read', large: 'too large' };
 
 /** Nothing that comes out is believed: hashes are hashes, and the objects are what git makes of them. */
 async function takeOver(
@@ -198,8 +215,9 @@ async function takeOver(
     work,
     size_bytes: Number.isFinite(size) ? size * 1024 : 0,
     too_large: await pathsIn(join(out, 'large')),
+    too_large_count: Number(told.get('large') ?? 0) || 0,
     nested: await pathsIn(join(out, 'nested')),
-    own_repository: told.get('own') === 'yes',
+    own_repository: owns[told.get('own') ?? ''] ?? 'broken',
   };
 }
 

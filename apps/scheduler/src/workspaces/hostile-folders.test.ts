@@ -64,11 +64,11 @@ interface Looked extends Captured {
   changed: Record<string, string | null>;
 }
 
-async function look(place: WorkspaceFolder): Promise<Looked> {
+async function look(place: WorkspaceFolder, settings: Record<string, string> = {}): Promise<Looked> {
   const held = await HeldFolder.open(place.tree);
   await held.close();
   const captured = await capture(
-    loadConfig({ SERVICE_HOME: path.join(folder, 'home') }),
+    loadConfig({ SERVICE_HOME: path.join(folder, 'home'), ...settings }),
     { ...place, identity: held.identity },
     {
       repository: cache,
@@ -117,7 +117,7 @@ withBubblewrap('a folder whose repository names programs', () => {
       'a.txt': '@@ -1 +1,2 @@\n one\n+more\n',
     });
     expect(await log(seen.head)).toEqual(['T-1: what it left', 'Mine', 'Beginning']);
-    expect(seen).toMatchObject({ own_repository: true, nested: [] });
+    expect(seen).toMatchObject({ own_repository: 'read', nested: [] });
     expect(seen.head).toBe(seen.work);
     // The next run finds itself on it.
     const at = await shell(place.tree, 'cat .git/refs/heads/T-1');
@@ -143,7 +143,7 @@ withBubblewrap('a folder whose repository names programs', () => {
       link: '@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n',
     });
     expect(Object.keys(seen.changed)).not.toContain('sparse');
-    expect(seen.too_large).toEqual(expect.arrayContaining(['./sparse']));
+    expect(seen.too_large).toEqual(expect.arrayContaining(['sparse']));
     expect(Object.keys(seen.changed)).toHaveLength(6);
   });
 });
@@ -173,7 +173,7 @@ withBubblewrap('a folder whose repository can’t be read', () => {
       'kept.txt': '@@ -0,0 +1 @@\n+kept\n',
       'src/b.txt': '@@ -1 +0,0 @@\n-two\n',
     });
-    expect(seen.own_repository).toBe(false);
+    expect(seen.own_repository).toBe('broken');
     expect(await log(seen.head)).toEqual(['T-1: what it left', 'Beginning']);
     expect(Date.now() - begun).toBeLessThan(40_000);
   });
@@ -185,7 +185,7 @@ withBubblewrap('a folder that git would stumble over', () => {
       `echo '*.txt working-tree-encoding=UTF-16' > .gitattributes; echo x > x.txt; git update-index --split-index
        echo broken >> .git/index; echo "$PWD/.git/objects" > .git/objects/info/alternates`,
     );
-    expect(seen).toMatchObject({ own_repository: true, changed: { 'x.txt': '@@ -0,0 +1 @@\n+x\n' } });
+    expect(seen).toMatchObject({ own_repository: 'read', changed: { 'x.txt': '@@ -0,0 +1 @@\n+x\n' } });
   });
 
   it('has the files of repositories within it, but for ignored ones, submodules and other branches’ folders', async () => {
@@ -260,6 +260,43 @@ withBubblewrap('a folder with files of all kinds', () => {
     }
     expect(changed['2.link']).toContain('+1.txt');
     expect(Object.keys(changed)).toEqual(expect.arrayContaining(['0.bin', '6.txt', '4\uFFFD.bin']));
+  });
+});
+
+withBubblewrap('a folder with more than a commit takes', () => {
+  it('keeps small files first, over repositories within it too, and says what is left out', async () => {
+    const place = await leave(`
+      echo '*.log' > .gitignore; truncate -s 60M ignored.log; git init -q app; echo small > app/small
+      for n in 1 2 3; do truncate -s 3M $n.bin "app/$n &|.bin"; done; printf x > $'odd\\nname'; truncate -s 51M large`);
+    const seen = await look(place, { SERVICE_WORKSPACE_MAX_CHANGE: '10MB' });
+    expect(Object.keys(seen.changed).toSorted()).toEqual([
+      '.gitignore',
+      '1.bin',
+      '2.bin',
+      '3.bin',
+      'app/small',
+      'odd\nname',
+    ]);
+    expect(seen.too_large.toSorted()).toEqual(['app/1 &|.bin', 'app/2 &|.bin', 'app/3 &|.bin', 'large']);
+    expect(seen.too_large_count).toBe(4);
+  });
+
+  it('has not removed a large file of its commits, though it says no more what it has', async () => {
+    const seen = await lookAfter(
+      'truncate -s 51M big; git add -A; git commit -qm Big; echo x > x.txt; rm .git/index',
+    );
+    expect(Object.keys(seen.changed)).toEqual(['big', 'x.txt']);
+    expect(seen.too_large).toEqual([]);
+  });
+
+  it('whose commits are more than that is told by its files', async () => {
+    const place = await leave(
+      'head -c 3M /dev/urandom > big; git add -A; git commit -qm Big; echo x > x.txt',
+    );
+    const seen = await look(place, { SERVICE_WORKSPACE_MAX_CHANGE: '1MB' });
+    expect(seen).toMatchObject({ own_repository: 'too large', too_large: ['big'] });
+    expect(Object.keys(seen.changed)).toEqual(['x.txt']);
+    expect(await log(seen.head)).toEqual(['T-1: what it left', 'Beginning']);
   });
 });
 

@@ -96,13 +96,17 @@ async function keep(
     },
     { run_id: run.run_id, as_host, signal },
   );
-  for (const path of captured.too_large.slice(0, 20))
-    transcript.add('log', { message: `${path} is too large to be kept` });
+  const too_large = captured.too_large.slice(0, 20);
+  for (const path of too_large) transcript.add('log', { message: `${path} is too large to be kept` });
+  if (captured.too_large_count > too_large.length)
+    transcript.add('log', {
+      message: `${captured.too_large_count - too_large.length} more files are too large to be kept`,
+    });
   for (const path of captured.nested.slice(0, 20))
     transcript.add('log', { message: `${path} is a working folder of its own repository: it is not kept` });
-  if (kind === 'repository' && !captured.own_repository)
+  if (kind === 'repository' && captured.own_repository !== 'read')
     transcript.add('error', {
-      message: 'the repository in the folder is broken: its files are kept, its new commits are not',
+      message: `the repository in the folder is ${captured.own_repository}: its files are kept, its new commits are not`,
     });
   const seen = await look(repository, { captured, from, base, before: workspace.work_commit }, signal);
   const state: Omit<WorkspaceState, 'bundle'> = {
