@@ -19,7 +19,21 @@ beforeAll(async () => {
 const begin = Date.parse('2026-03-01T10:00:00Z');
 const at = (seconds: number): Date => new Date(begin + seconds * 1000);
 
-async function run(values: Partial<typeof schema.heartbeat_runs.$inferInsert> = {}) {
+type Entries = [kind: string, seconds: number, payload?: object][];
+const turns: Entries = [
+  ['prompt', 10, { turn: 1 }],
+  ['output', 12, { text: 'a' }],
+  ['output', 18, { text: 'b' }],
+  ['action', 19, { verb: 'list-issues', ok: true }],
+  ['action', 20, { verb: 'status', ok: false, error: 'no' }],
+  ['prompt', 20, { turn: 2 }],
+  ['output', 38, { text: 'c' }],
+];
+
+async function run(
+  values: Partial<typeof schema.heartbeat_runs.$inferInsert> = {},
+  entries: Entries = turns,
+) {
   const { company_id, agent_id } = cast;
   const issue = await createIssue(database.db, { id: company_id });
   const [row] = await database.db
@@ -37,15 +51,6 @@ async function run(values: Partial<typeof schema.heartbeat_runs.$inferInsert> = 
       ...values,
     })
     .returning();
-  const entries: [kind: string, seconds: number, payload?: object][] = [
-    ['prompt', 10, { turn: 1 }],
-    ['output', 12, { text: 'a' }],
-    ['output', 18, { text: 'b' }],
-    ['action', 19, { verb: 'list-issues', ok: true }],
-    ['action', 20, { verb: 'status', ok: false, error: 'no' }],
-    ['prompt', 20, { turn: 2 }],
-    ['output', 38, { text: 'c' }],
-  ];
   await database.db.insert(schema.run_events).values(
     entries.map(([kind, seconds, payload = {}], index) => ({
       run_id: row!.id,
@@ -81,6 +86,40 @@ it('a run says where its time went, turn by turn, each with its place in the tra
   ]);
   for (const [, seq] of text.matchAll(/href="#entry-(\d+)"/g)) expect(text).toContain(`id="entry-${seq!}"`);
   expect(text).not.toContain('Run again');
+});
+
+it('a run of a program says what each of its tools took, which failed, and which never came to an end', async () => {
+  const { run_id } = await run({ status: 'failed' }, [
+    ['tool', 9, { name: 'set-up', command: 'npm ci' }],
+    ['tool', 10, { name: 'result', ok: true, of: 'set-up' }],
+    ['prompt', 11, { turn: 1 }],
+    ['tool', 12, { name: 'Bash', input: { command: '<b>' } }],
+    ['tool', 12, { name: 'Read', input: 'a.ts' }],
+    ['tool', 13, { name: 'Bash', denied: true, message: 'no' }],
+    ['tool', 14, { name: 'result', ok: false }],
+    ['tool', 15, { name: 'result', ok: true }],
+    ['tool', 16, { name: 'file_change', detail: 'a.ts' }],
+    ['tool', 30, { name: 'command', command: 'sleep 60' }],
+  ]);
+  const { text } = await Browser.of(app, cast.viewer).get(`/runs/${run_id}/part/steps`);
+  expect(rowsOf(text)).toEqual([
+    'Waited 9.0 s',
+    'Prepared 2.0 s',
+    'set-up 1.0 s npm ci',
+    'Answer 29.0 s no words, 5 tool calls, 0 tokens read, 0 written, $0.00',
+    'Bash 2.0 s failed: &#60;b&#62;',
+    'Read 3.0 s a.ts',
+    'command 10.0 s sleep 60',
+  ]);
+  expect(text).not.toContain('steps-scroll');
+  const long = await run(
+    {},
+    Array.from({ length: 700 }, (_, n) => ['tool', 10 + n / 100, { name: n % 2 === 0 ? 'Bash' : 'result' }]),
+  );
+  const many = (await Browser.of(app, cast.viewer).get(`/runs/${long.run_id}/part/steps`)).text;
+  expect(many).toContain('steps-scroll');
+  expect(rowsOf(many)).toHaveLength(301);
+  expect(many).toContain('The first 300 calls of tools.');
 });
 
 it('a failure says what to do next, and that the run can be tried again', async () => {

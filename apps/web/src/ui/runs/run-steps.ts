@@ -1,24 +1,32 @@
-/** Where the time of a run went: waiting, the model, verbs; a bar each, and the same in words. */
+/** Where the time of a run went: waiting, the model, tools, verbs; a bar each, and the same in words. */
 import type { Run, TurnUsage } from '@acp/contract';
-import type { RunStep } from '@acp/core';
+import { MOST_RUN_TOOLS, type RunStep, type RunTool } from '@acp/core';
 import { count, duration, usd } from '../kit/format.ts';
-import { each, html, type Html, when } from '../kit/html.ts';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { plural, t } from '../kit/language.ts';
+import { toolWords } from './tool-words.ts';
 
 interface Bar {
   label: string;
-  kind: 'wait' | 'model' | 'verbs';
+  kind: 'wait' | 'model' | 'tool' | 'verbs';
   from: number;
   to: number;
   /** The entry of the transcript that it begins with. */
   seq: number | null;
   said: string;
+  failed?: boolean;
+}
+
+/** What a run's time is told by. */
+export interface RunTime {
+  steps: readonly RunStep[];
+  tools: readonly RunTool[];
 }
 
 const ms = (at: Date | string): number => new Date(at).getTime();
 
 /** What a person reads of a step; bars follow each other in time. */
-export function barsOf(run: Run, steps: readonly RunStep[], now = Date.now()): Bar[] {
+export function barsOf(run: Run, { steps, tools }: RunTime, now = Date.now()): Bar[] {
   const started = run.started_at === null ? null : ms(run.started_at);
   const ended = run.finished_at === null ? now : ms(run.finished_at);
   const bars: Bar[] = [];
@@ -31,13 +39,19 @@ export function barsOf(run: Run, steps: readonly RunStep[], now = Date.now()): B
     said: started === null ? t`for a free slot` : '',
   });
   if (started === null) return bars;
+  // Before the first turn, of each, and none after the next one has begun.
+  const toolsUpTo = (seq: number, from = 0) =>
+    tools.filter((tool) => tool.seq >= from && tool.seq < seq).map((tool) => barOf(tool, ended));
   const turns = steps.filter(({ turn }) => turn > 0);
   const [first] = turns;
   if (first !== undefined)
     bars.push({ label: t`Prepared`, kind: 'wait', from: started, to: first.began_at, seq: null, said: '' });
+  bars.push(...toolsUpTo(first?.seq ?? Infinity));
   for (const [index, step] of turns.entries()) {
     const next = turns[index + 1];
-    const last = next === undefined ? (run.finished_at === null ? now : step.ended_at) : next.began_at;
+    const isOpen = tools.some(({ seq, ended_at }) => seq > step.seq && ended_at === null);
+    const over = run.finished_at === null || isOpen ? ended : step.ended_at;
+    const last = next === undefined ? over : next.began_at;
     // Without verbs nothing parts the end of the answer from the end of the turn.
     const answered = step.verbs > 0 ? (step.last_output_at ?? last) : last;
     bars.push({
@@ -48,6 +62,7 @@ export function barsOf(run: Run, steps: readonly RunStep[], now = Date.now()): B
       seq: step.seq,
       said: saidOf(step, turns.length === 1 && run.finished_at !== null ? run : step.usage),
     });
+    bars.push(...toolsUpTo(next?.seq ?? Infinity, step.seq));
     if (step.verbs > 0)
       bars.push({
         label: t`Verbs`,
@@ -59,6 +74,13 @@ export function barsOf(run: Run, steps: readonly RunStep[], now = Date.now()): B
       });
   }
   return bars;
+}
+
+/** @param ended when what never came to an end is taken to have ended */
+function barOf(tool: RunTool, ended: number): Bar {
+  const { seq, name, began_at, ended_at, ok } = tool;
+  const to = ended_at ?? Math.max(began_at, ended);
+  return { label: name, kind: 'tool', from: began_at, to, seq, said: toolWords(tool), failed: ok === false };
 }
 
 function saidOf({ began_at, first_output_at, tools, errors }: RunStep, used: TurnUsage | null): string {
@@ -83,16 +105,33 @@ const seconds = (milliseconds: number): string =>
 const LEAST = 4;
 const WIDTH = 1000;
 
-export function runSteps(run: Run, steps: readonly RunStep[]): Html {
-  const bars = barsOf(run, steps);
+/** From so many rows on the table scrolls by itself: the transcript below is what is read. */
+const MANY = 16;
+
+export function runSteps(run: Run, time: RunTime): Html {
+  const bars = barsOf(run, time);
+  const rows = stepsTable(bars);
+  if (bars.length <= MANY) return rows;
+  return html`<div
+    class="steps-scroll"
+    tabindex="0"
+    role="region"
+    aria-label="${t`Where the time went, step by step`}"
+  >
+    !${rows}
+    !${when(time.tools.length >= MOST_RUN_TOOLS, () => html`<p class="soft small">${t`The first ${MOST_RUN_TOOLS} calls of tools. The transcript has them all.`}</p>`)}
+  </div>`;
+}
+
+function stepsTable(bars: readonly Bar[]): Html {
   const begin = Math.min(...bars.map(({ from }) => from));
   const whole = Math.max(1, Math.max(...bars.map(({ to }) => to)) - begin);
   const place = (at: number): number => Math.round(((at - begin) / whole) * WIDTH);
   return html`<table class="steps-table" aria-label="Where the time went">
     <tbody>
-      !${each(bars, ({ label, kind, from, to, seq, said }) => {
+      !${each(bars, ({ label, kind, from, to, seq, said, failed = false }) => {
         const x = Math.min(place(from), WIDTH - LEAST);
-        return html`<tr>
+        return html`<tr !${attributes({ 'data-kind': kind, 'data-failed': failed })}>
           <th scope="row">!${seq === null ? label : html`<a href="#entry-${seq}">${label}</a>`}</th>
           <td class="bar">
             <svg viewBox="0 0 ${WIDTH} 10" preserveAspectRatio="none" aria-hidden="true">
@@ -106,7 +145,9 @@ export function runSteps(run: Run, steps: readonly RunStep[]): Html {
             </svg>
           </td>
           <td class="number">${seconds(to - from)}</td>
-          <td class="soft small">!${when(said, (text) => html`${text}`)}</td>
+          <td class="soft small">
+            !${when(failed, () => html`${t`failed`}: `)}!${when(said, (text) => html`${text}`)}
+          </td>
         </tr>`;
       })}
     </tbody>

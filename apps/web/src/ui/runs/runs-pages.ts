@@ -4,10 +4,9 @@ import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { emptyState, formError, input, postButton, select, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
-import type { RunStep } from '@acp/core';
 import { writeHostRule } from '@acp/kernel';
 import { runAdvice } from './run-advice.ts';
-import { runSteps } from './run-steps.ts';
+import { type RunTime, runSteps } from './run-steps.ts';
 import { transcript } from './transcript.ts';
 
 interface RunsView {
@@ -106,7 +105,7 @@ interface RunView {
   run: Run;
   agent: Agent | undefined;
   events: readonly RunEvent[];
-  steps: readonly RunStep[];
+  time: RunTime;
   /** Of its failure. */
   error_category: string | null;
   can_cancel: boolean;
@@ -128,7 +127,7 @@ export function runBody(view: RunView): Html {
           data-live="run:${run.id}"
           data-source="/runs/${run.id}/part/steps"
         >
-          !${runSteps(run, view.steps)}
+          !${runSteps(run, view.time)}
         </section>
         <section class="card" aria-label="Transcript">
           <h2>Transcript</h2>
@@ -149,7 +148,7 @@ export function runFacts({
   can_cancel,
   changes,
   refused,
-}: Omit<RunView, 'events' | 'steps' | 'error'>): Html {
+}: Omit<RunView, 'events' | 'time' | 'error'>): Html {
   const live = run.status === 'queued' || run.status === 'running';
   const fact = (name: string, value: Html): Html =>
     html`<dt>${name}</dt>

@@ -6,6 +6,7 @@ import {
   listRunEvents,
   listRuns,
   listRunSteps,
+  listRunTools,
   presentRun,
   readRunText,
   runRefusals,
@@ -17,7 +18,7 @@ import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { compareBody } from './compare-page.ts';
-import { runSteps } from './run-steps.ts';
+import { type RunTime, runSteps } from './run-steps.ts';
 import { runBody, runFacts, runsBody, runTable } from './runs-pages.ts';
 import { FIRST_ENTRIES, transcriptEntries } from './transcript.ts';
 
@@ -48,17 +49,24 @@ async function factsOf({ tx, user, subject, company_id }: UiContext<'run'>) {
   };
 }
 
+async function timeOf({ tx, user, subject }: UiContext<'run'>): Promise<RunTime> {
+  return {
+    steps: await listRunSteps(tx, user, subject.id),
+    tools: await listRunTools(tx, user, subject.id),
+  };
+}
+
 async function runPage(context: UiContext<'run'>, error: string | null): Promise<Html> {
   const { tx, user, subject, company_id } = context;
   const facts = await factsOf(context);
   const events = await listRunEvents(tx, user, subject.id, { limit: FIRST_ENTRIES });
-  const steps = await listRunSteps(tx, user, subject.id);
+  const time = await timeOf(context);
   const list = `/companies/${company_id}/runs`;
   return companyPage(context, {
     title: t`Run of ${facts.agent?.name ?? t`an agent`}`,
     active: list,
     trail: [{ label: t`Runs`, path: list }],
-    body: runBody({ ...facts, events, steps, error }),
+    body: runBody({ ...facts, events, time, error }),
   });
 }
 
@@ -110,8 +118,8 @@ export const runsRoutes: UiRoute[] = [
   page('/runs/{runId}', { scope: byRun, role: 'viewer' }, (context) => runPage(context, null)),
   page('/runs/{runId}/facts', { scope: byRun, role: 'viewer' }, async (c) => runFacts(await factsOf(c))),
   page('/runs/{runId}/compare', { scope: byRun, role: 'viewer' }, comparePage),
-  page('/runs/{runId}/part/steps', { scope: byRun, role: 'viewer' }, async ({ tx, user, subject }) =>
-    runSteps(presentRun(subject, user), await listRunSteps(tx, user, subject.id)),
+  page('/runs/{runId}/part/steps', { scope: byRun, role: 'viewer' }, async (context) =>
+    runSteps(presentRun(context.subject, context.user), await timeOf(context)),
   ),
   // What the transcript's script asks for when it has missed something.
   page('/runs/{runId}/transcript', { scope: byRun, role: 'viewer' }, async ({ tx, user, subject, query }) => {

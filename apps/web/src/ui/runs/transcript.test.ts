@@ -15,4 +15,37 @@ describe('a transcript', () => {
     expect(shown).toContain('<code>/status done ABC-1</code>');
     expect(shown).toContain('<code>/mcp:fly {}</code> <span class="soft">there is no tool</span>');
   });
+
+  it('tells of a program’s own tool in a line what it was for and what came of it, all else on demand', () => {
+    const tools = [
+      { name: 'Bash', input: { description: 'Tests', command: 'npm test\nexit' } },
+      {
+        name: 'result',
+        ok: false,
+        result: [{ type: 'text', text: '\n<b>3 failed</b>\nmore' }],
+        exit_code: 1,
+      },
+      { name: 'Write', denied: true, message: 'not allowed' },
+      { name: 'web_search', detail: { changes: 1 } },
+      { name: 'command', command: 'x'.repeat(500) },
+    ];
+    const shown = transcriptEntries(
+      tools.map((payload, index) => ({ seq: index + 1, kind: 'tool', payload, created_at: at })),
+    ).replaceAll(/<a class="t-link"[^>]*><\/a>/g, '');
+    const summaries = [...shown.matchAll(/<summary>([^]*?)<\/summary>/g)].map(([, text]) =>
+      text!
+        .replaceAll(/<[^>]+>/g, '')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    );
+    expect(summaries).toEqual([
+      'Bash npm test',
+      'failed &#60;b&#62;3 failed&#60;/b&#62;',
+      'Write refused not allowed',
+      'web_search {&#34;changes&#34;:1}',
+      `command ${'x'.repeat(160)}…`,
+    ]);
+    expect(shown).toContain('exit_code\n1');
+    expect(shown.match(/data-ok="false"/g)).toHaveLength(2);
+  });
 });

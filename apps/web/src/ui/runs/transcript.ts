@@ -1,6 +1,7 @@
 /** A run's transcript as it is read: streamed text flows together, everything else is a line or a fold-out. */
 import { type Run, type RunEvent, verbLine } from '@acp/contract';
-import { attributes, each, html, type Html } from '../kit/html.ts';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { line, resultText, toolWords } from './tool-words.ts';
 
 /** Entries that a page begins with; the script asks for the rest. */
 export const FIRST_ENTRIES = 1000;
@@ -70,6 +71,8 @@ function entry({ kind, payload, seq }: RunEvent): Html {
       </details>`;
     case 'action':
       return action(payload, at, link);
+    case 'tool':
+      return payload.name === 'result' ? toolResult(payload, at, link) : toolCall(payload, at, link);
     case 'error':
       return html`<p class="t-line t-error" !${at}>!${link}${text(payload.message)}</p>`;
     default:
@@ -88,5 +91,33 @@ function action(payload: Record<string, unknown>, at: Html, link: Html): Html {
   return html`<details class="t-fold t-action" data-ok="${String(ok)}" !${at}>
     <summary>!${link}<code>${verbLine(payload)}</code> <span class="soft">${ok ? '' : told}</span></summary>
     <pre>${text(payload)}</pre>
+  </details>`;
+}
+
+/** A tool of the program's own: what it was called with, or that it was not let. */
+function toolCall(payload: Record<string, unknown>, at: Html, link: Html): Html {
+  const { name, ...rest } = payload;
+  const refused = payload.denied === true;
+  return html`<details class="t-fold t-tool" data-ok="${String(!refused)}" !${at}>
+    <summary>
+      !${link}<code>${text(name)}</code> !${when(refused, () => html`<span>refused</span> `)}<span
+        class="soft"
+        >${toolWords(payload)}</span
+      >
+    </summary>
+    <pre>${promptText(rest)}</pre>
+  </details>`;
+}
+
+function toolResult(payload: Record<string, unknown>, at: Html, link: Html): Html {
+  const { name: _, ok, result, ...rest } = payload;
+  const said = resultText(result);
+  const others = Object.keys(rest).length === 0 ? '' : promptText(rest);
+  return html`<details class="t-fold t-tool t-result" data-ok="${String(ok !== false)}" !${at}>
+    <summary>
+      !${link}!${ok === false ? html`<span>failed</span>` : html`<span>result</span>`}
+      <span class="soft">${line(said)}</span>
+    </summary>
+    <pre>${[said, others].filter((part) => part !== '').join('\n\n')}</pre>
   </details>`;
 }
