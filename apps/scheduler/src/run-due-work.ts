@@ -16,6 +16,8 @@ import { killLeftovers } from './programs/stray-processes.ts';
 import { reofferLostJobs } from './reoffer-lost-jobs.ts';
 
 const HEARTBEAT_BATCH = 500;
+/** More agents than that are due the next time: what else is due is not to wait for them. */
+const MOST_BATCHES = 10;
 
 /** @returns milliseconds to the next moment, 0 where something was due */
 export async function runDueWork(context: TimerContext, signal: AbortSignal): Promise<number> {
@@ -64,7 +66,7 @@ async function sweepLostRuns({ config, database, logger }: TimerContext, signal:
 
 async function fireHeartbeats({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   let due = HEARTBEAT_BATCH;
-  while (due === HEARTBEAT_BATCH && !signal.aborted) {
+  for (let batch = 0; batch < MOST_BATCHES && due === HEARTBEAT_BATCH && !signal.aborted; batch += 1) {
     due = await transaction(database, async (tx) => startDueHeartbeats(tx, HEARTBEAT_BATCH));
   }
 }

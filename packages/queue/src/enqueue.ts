@@ -7,6 +7,8 @@ import { currentTraceparent } from '@acp/kernel';
 export interface EnqueueOptions {
   /** Earliest start (accurate to the difference between this machine's clock and the database's). */
   start_after?: Date;
+  /** It can wait until nothing else of its queue does. */
+  idle?: boolean;
 }
 
 // pg-boss builds the statement for each queue; the transaction provides the connection. One per process is enough.
@@ -49,11 +51,12 @@ async function insert(
   const jobs = payloads.map((payload) => ({
     data: traceparent === null ? payload : { ...payload, traceparent },
     startAfter: options.start_after,
+    priority: options.idle ? -1 : 0,
   }));
   lastly(tx, writerOf(job), jobs);
 }
 
-type NewJob = { data: object; startAfter: Date | undefined };
+type NewJob = { data: object; startAfter: Date | undefined; priority: number };
 const writers = new Map<JobName, LastStatement<NewJob>>();
 
 function writerOf(job: JobName): LastStatement<NewJob> {

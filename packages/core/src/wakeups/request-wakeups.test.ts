@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Actor } from '@acp/contract';
 import { type Database, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
 import {
   actors,
   createAgent,
@@ -69,6 +70,22 @@ describe('requestWakeups', () => {
     await ask(actors.system, to(agent.id, { issue_id: null, reason: 'manual' }));
     await ask(actors.system, to(agent.id, { issue_id: null, reason: 'schedule' }));
     expect((await pendingWakeups(database.db, agent.id)).map((row) => row.reason)).toEqual(['manual']);
+  });
+
+  it('enqueues once for however many ticks of the timer an agent has not been dispatched for', async () => {
+    const { agent, to, ask, jobs } = await setUp();
+    const tick = to(agent.id, { issue_id: null, reason: 'schedule' });
+    expect([await ask(actors.system, tick), await ask(actors.system, tick)]).toEqual([
+      [expect.objectContaining({ agent_id: agent.id })],
+      [],
+    ]);
+    expect(await jobs()).toHaveLength(1);
+    await ask(actors.system, to(agent.id, { issue_id: null, reason: 'manual' }));
+    // What somebody did is fetched before what the clock says.
+    const { rows } = await database.db.execute(
+      sql`select priority from pgboss.job where data ->> 'agent_id' = ${agent.id} order by created_on, priority`,
+    );
+    expect(rows).toEqual([{ priority: -1 }, { priority: 0 }]);
   });
 
   it('takes the first of several requests in one act for the same agent and issue', async () => {

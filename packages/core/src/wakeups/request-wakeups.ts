@@ -30,9 +30,11 @@ export const MAX_STALLED_RUNS = 5;
  * now, on a snapshot without this request. Left out are the author of the happening, agents that ended, trashed
  * issues, chains of more than 12 causes, and issues on which agents run in circles, unless a human asks.
  *
- * Coalescing: the newest reason stands (but a tick of the timer never hides a better one), payloads are merged, and
- * the longer chain counts; a human's request begins a new chain. Issues that the caller has just inserted are seen.
- * @returns what is pending now; requests that were left out are missing.
+ * Coalescing: the newest reason stands, payloads are merged, and the longer chain counts; a human's request begins a new
+ * chain. Issues that the caller has just inserted are seen. A tick of the timer asks for nothing that a pending request
+ * does not ask for already: it changes nothing then, and enqueues nothing, or an agent that is busy for long, or many
+ * that tick faster than they are dispatched, would fill the queue that all companies share.
+ * @returns what is pending now; requests that were left out are missing, and ticks that came to nothing.
  */
 export async function requestWakeups(
   tx: Tx,
@@ -60,16 +62,19 @@ export async function requestWakeups(
     order by wanted.agent_id, wanted.issue_id, wanted.place
     on conflict (agent_id, coalesce(issue_id, '00000000-0000-0000-0000-000000000000'::uuid)) where status = 'pending'
     do update set
-      reason = case when excluded.reason = 'schedule' then held.reason else excluded.reason end,
+      reason = excluded.reason,
       payload = held.payload || excluded.payload,
       cause_run_id = excluded.cause_run_id,
       depth = case when ${human && depth === 0} then 0 else greatest(held.depth, excluded.depth) end
+      where excluded.reason <> 'schedule'
     returning id, agent_id, issue_id, run_id`);
   const agent_ids = new Set(rows.filter((row) => row.run_id === null).map((row) => row.agent_id));
   await enqueueMany(
     tx,
     'dispatch-agent',
     [...agent_ids].map((agent_id) => ({ agent_id })),
+    // Nobody waits for the clock: what somebody did goes first, however many agents tick.
+    { idle: wanted.every(({ reason }) => reason === 'schedule') },
   );
   return rows;
 }
