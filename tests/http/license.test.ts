@@ -138,7 +138,7 @@ describe('on a read-only instance', () => {
       await tx.execute(sql`insert into routine_triggers (company_id, routine_id, kind, cron_expression, timezone, next_fire_at)
         values (${cast.company_id}, ${id}, 'schedule', '0 * * * *', 'UTC', now() - interval '99 years')`);
     });
-    const due = await transaction(database, async (tx) => fireDueSchedule(tx));
+    const due = await transaction(database, async (tx) => fireDueSchedule(tx, cast.company_id));
     expect(due?.fired?.run).toMatchObject({ status: 'failed', error: READ_ONLY.error, issue_id: null });
   });
 

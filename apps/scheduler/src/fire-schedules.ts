@@ -1,4 +1,4 @@
-import { fireDueSchedule } from '@acp/core';
+import { companiesWithDueSchedules, fireDueSchedule } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import type { Logger } from '@acp/kernel';
 
@@ -7,17 +7,30 @@ const LANES = 4;
 /** Fires a tick, so that leases and heartbeats of the same tick's successor are looked after in time. */
 const MOST = 400;
 
-/** Fires what is due. Several schedulers share it: each fire is a transaction that passes over rows of the others. */
+/**
+ * Fires what is due, one of each company in turn: many schedules of one hold up nobody else's. Several schedulers share it:
+ * each fire is a transaction that passes over rows of the others.
+ * @param most fires, whatever is left over
+ */
 export async function fireSchedules(
   { database, logger }: { database: Database; logger: Logger },
   signal: AbortSignal,
+  most = MOST,
 ): Promise<void> {
-  let left = MOST;
+  let left = most;
+  let turns = await companiesWithDueSchedules(database.db, most);
   const lane = async () => {
     while (left > 0 && !signal.aborted) {
+      const company_id = turns.shift();
+      if (company_id === undefined) return;
+      turns.push(company_id);
       left -= 1;
-      const done = await transaction(database, async (tx) => fireDueSchedule(tx));
-      if (done === undefined) return;
+      const done = await transaction(database, async (tx) => fireDueSchedule(tx, company_id));
+      if (done === undefined) {
+        left += 1;
+        turns = turns.filter((each) => each !== company_id);
+        continue;
+      }
       const { run, defect } = done.fired ?? {};
       if (defect !== undefined)
         logger.error('a schedule could not fire', { routine_run_id: run?.id, error: defect });

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TickCounters } from './tick-counters.ts';
 import { workspaceSources } from './workspaces/sources.ts';
+import { fireSchedules } from './fire-schedules.ts';
 import { timerTable } from './timers.ts';
 import type { TimerContext } from './context.ts';
 
@@ -117,6 +118,26 @@ describe('the timers', () => {
       [routine!.id],
     );
     expect(rows).toEqual([{ source: 'schedule', status: 'enqueued' }]);
+  });
+
+  it('fire one schedule of each company in turn, however many another one has that are due for longer', async () => {
+    const { database, logger } = await contextOf();
+    const due = async (count: number, days: number) => {
+      const { id: company_id } = await createCompany(database.db);
+      const routine = { company_id, name: 'Daily', title_template: 'Daily' };
+      const [made] = await database.db.insert(schema.routines).values(routine).returning();
+      const daily = { kind: 'schedule', cron_expression: '0 9 * * *', timezone: 'UTC' };
+      const trigger = { company_id, routine_id: made!.id, ...daily, next_fire_at: past(days) };
+      await database.db.insert(schema.routine_triggers).values(Array.from({ length: count }, () => trigger));
+      return async () =>
+        database.db.$count(schema.routine_runs, eq(schema.routine_runs.company_id, company_id));
+    };
+    const [many, one] = [await due(10, 5), await due(1, 1)];
+    const never = new AbortController().signal;
+    await fireSchedules({ database, logger }, never, 4);
+    expect([await many(), await one()]).toEqual([3, 1]);
+    await fireSchedules({ database, logger }, never);
+    expect([await many(), await one()]).toEqual([10, 1]);
   });
 
   it('purge old trash, however much of it can’t be purged', async () => {

@@ -11,6 +11,7 @@ import {
   deleteRoutineRunsBefore,
   findRoutine,
   findRoutineTrigger,
+  companiesWithDueSchedules,
   fireDueSchedule,
   nextFireTime,
   promoteRoutine,
@@ -35,7 +36,10 @@ afterEach(switchAllOff);
 const inTx = async <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(database, work);
 const fireAll = async () => {
   const fired = [];
-  for (let done = await inTx(fireDueSchedule); done; done = await inTx(fireDueSchedule)) fired.push(done);
+  for (const company_id of await companiesWithDueSchedules(database.db, 100)) {
+    const next = async () => inTx(async (tx) => fireDueSchedule(tx, company_id));
+    for (let done = await next(); done; done = await next()) fired.push(done);
+  }
   return fired;
 };
 
@@ -80,13 +84,13 @@ describe('a schedule', () => {
   });
 
   it('that is due fires, and in the same transaction is put off to its next time', async () => {
-    const { routine, due, now, runs } = await scene();
+    const { company, routine, due, now, runs } = await scene();
     await due("now() - interval '1 second'");
     const { next_fire_at: due_at } = await now();
     expect((await dueWork(database.db)).schedules).toBe(true);
     await expect(
       inTx(async (tx) => {
-        await fireDueSchedule(tx);
+        await fireDueSchedule(tx, company.id);
         throw new Error('the scheduler dies here');
       }),
     ).rejects.toThrow('dies here');

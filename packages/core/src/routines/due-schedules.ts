@@ -22,16 +22,25 @@ export interface FiredSchedule {
   fired: TriggeredRun | null;
 }
 
+/** Companies with schedules that are due, those that have waited longest first. */
+export async function companiesWithDueSchedules(tx: Tx, limit: number): Promise<string[]> {
+  const { rows } = await tx.execute<{ company_id: string }>(sql`
+    select company_id from routine_triggers
+    where enabled and next_fire_at is not null and next_fire_at <= now()
+    group by company_id order by min(next_fire_at) limit ${limit}`);
+  return rows.map(({ company_id }) => company_id);
+}
+
 /**
- * Fires the schedule that has been due for longest; undefined when none is. One a transaction: several schedulers
+ * Fires the company's schedule that has been due for longest; undefined when none is. One a transaction: several schedulers
  * share the work, and pass over rows that another holds. What was missed in a downtime is one fire, of the time that
  * was due first; the next lies after now.
  */
-export async function fireDueSchedule(tx: Tx): Promise<FiredSchedule | undefined> {
+export async function fireDueSchedule(tx: Tx, company_id: string): Promise<FiredSchedule | undefined> {
   const { rows } = await tx.execute<DueTrigger>(sql`
     select t.id, t.routine_id, t.cron_expression, t.timezone, t.next_fire_at as due_at, now() as now
     from routine_triggers t
-    where t.enabled and t.next_fire_at is not null and t.next_fire_at <= now()
+    where t.company_id = ${company_id} and t.enabled and t.next_fire_at is not null and t.next_fire_at <= now()
     order by t.next_fire_at limit 1
     for no key update skip locked`);
   const [due] = rows;

@@ -17,7 +17,7 @@ export type { TriggeredRun } from './fire.ts';
 export { verifySignature } from './verify-signature.ts';
 export type { SignedRequest } from './verify-signature.ts';
 export { fireWebhook, openWebhook, webhookAnswer } from './webhooks.ts';
-export { fireDueSchedule } from './due-schedules.ts';
+export { companiesWithDueSchedules, fireDueSchedule } from './due-schedules.ts';
 export type { FiredSchedule } from './due-schedules.ts';
 export { deleteRoutineRunsBefore, issuesOfRuns, listRoutineRuns } from './routine-runs.ts';
 export type { IssueOfRun } from './routine-runs.ts';

@@ -61,6 +61,9 @@ export const routine_triggers = pgTable(
   },
   (t) => [
     index('routine_triggers_routine').on(t.routine_id),
+    index('routine_triggers_company_due')
+      .on(t.company_id, t.next_fire_at)
+      .where(sql`${t.enabled} and ${t.next_fire_at} is not null`),
     index('routine_triggers_due')
       .on(t.next_fire_at)
       .where(sql`${t.enabled} and ${t.next_fire_at} is not null`),

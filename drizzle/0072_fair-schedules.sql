@@ -1,0 +1,1 @@
+create index concurrently if not exists "routine_triggers_company_due" on "routine_triggers" using btree ("company_id","next_fire_at") where "routine_triggers"."enabled" and "routine_triggers"."next_fire_at" is not null;
