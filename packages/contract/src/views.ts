@@ -21,21 +21,20 @@ export type ViewColumn = (typeof viewColumns)[number];
 
 /** Absent fields filter nothing. */
 export const ViewFilter = Type.Partial(
-  Type.Object(
-    {
-      q: Type.String({ maxLength: 200, pattern: '^[^\\u0000]*$' }),
-      status: Type.Array(OneOf(issueStatuses), { maxItems: issueStatuses.length }),
-      priority: OneOf(priorities),
-      assignee_agent_id: Uuid,
-      unassigned: Type.Boolean(),
-      project_id: Uuid,
-      label_id: Uuid,
-      sort: OneOf(issueSorts),
-      reverse: Type.Boolean(),
-      columns: Type.Array(OneOf(viewColumns), { maxItems: viewColumns.length }),
-    },
-    { additionalProperties: false },
-  ),
+  Type.Object({
+    q: Type.String({ maxLength: 200, pattern: '^[^\\u0000]*$' }),
+    status: Type.Array(OneOf(issueStatuses), { maxItems: issueStatuses.length }),
+    priority: OneOf(priorities),
+    assignee_agent_id: Uuid,
+    unassigned: Type.Boolean(),
+    project_id: Uuid,
+    label_id: Uuid,
+    sort: OneOf(issueSorts),
+    reverse: Type.Boolean(),
+    columns: Type.Array(OneOf(viewColumns), { maxItems: viewColumns.length }),
+  }),
+  // Of the whole: `Partial` forgets the options of what it is made of.
+  { additionalProperties: false },
 );
 export type ViewFilter = Static<typeof ViewFilter>;
 

@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { type Database, transaction } from '@acp/db';
+import { createValidator, CreateView } from '@acp/contract';
+import { type Database, schema, transaction } from '@acp/db';
 import { actors, createCompany, createUser, databaseWithQueue } from '@acp/testkit';
+import { eq } from 'drizzle-orm';
 import { createView, deleteView, findView, listViews, updateView } from './index.ts';
 
 let database: Database;
@@ -34,6 +36,19 @@ describe('saved views', () => {
     expect(await s.names(s.bob)).toEqual(['Mine']);
     await transaction(database, async (tx) => deleteView(tx, s.bob, (await findView(tx, made.id, s.bob))!));
     expect(await s.names()).toEqual([]);
+  });
+
+  it('with a field that no filter has are refused, and shown without it where they are there already', async () => {
+    const s = await stage();
+    const check = createValidator(CreateView, 'body');
+    expect(() => check({ name: 'Odd', filter: { colour: 'red' } })).toThrow(/additional properties: colour/);
+    const made = await transaction(database, async (tx) =>
+      createView(tx, s.ada, s.company.id, { name: 'Old', filter: { priority: 'high' } }),
+    );
+    const filter = { priority: 'high', colour: 'red' };
+    await database.db.update(schema.saved_views).set({ filter }).where(eq(schema.saved_views.id, made.id));
+    const { items } = await listViews(database.db, s.ada, s.company.id, {});
+    expect(items.map((view) => view.filter)).toEqual([{ priority: 'high' }]);
   });
 
   it('have names that their owner uses once, and are a hundred at most', async () => {

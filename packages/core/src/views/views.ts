@@ -14,7 +14,11 @@ import { actorId, recordChanges } from '../activity/index.ts';
 const { saved_views } = schema;
 export type ViewRow = typeof saved_views.$inferSelect;
 
-const filterOf = createValidator(ViewFilter, 'saved filter');
+const checked = createValidator(ViewFilter, 'saved filter');
+const known = new Set(Object.keys(ViewFilter.properties));
+/** Rows may hold fields that nothing ever read: they were not always refused. */
+const filterOf = (stored: unknown): ViewFilter =>
+  checked(Object.fromEntries(Object.entries(stored as object).filter(([name]) => known.has(name))));
 
 /** Of one owner in one company: nobody finds anything among more. */
 const MOST_VIEWS = 100;
