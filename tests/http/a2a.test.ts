@@ -9,6 +9,7 @@ import {
   createKeyOf,
   createRunningRun,
   databaseWithQueue,
+  nextInstant,
   queuedJobs,
   testDatabase,
   waitFor,
@@ -221,6 +222,7 @@ describe('the official clients', () => {
       expect(await queuedJobs(database.db, 'dispatch-agent', { agent_id: cast.agent_id })).not.toEqual([]);
       await agent.say(task.id, 'I look into it.');
       await agent.report(task.id, 'Report', '# All is well');
+      await nextInstant();
       await agent.attach(task.id, 'table.csv');
       await agent.finish(task.id, 'Here it is.');
     }
@@ -272,8 +274,10 @@ describe('the official clients', () => {
         .where(eq(schema.issues.title, 'Choose a colour'));
       return rows[0];
     });
+    await nextInstant();
     await agent.ask(issue.id, 'Red or blue?');
     const asked = await asking;
+    await nextInstant();
     expect(asked).toMatchObject({
       kind: 'task',
       status: { state: 'input-required', message: { parts: [{ kind: 'text', text: 'Red or blue?' }] } },
@@ -281,8 +285,11 @@ describe('the official clients', () => {
     const answering = say('Blue', { contextId: asked.contextId });
     const events: TaskStatusUpdateEvent[] = [];
     for await (const event of v0.resubscribeTask({ id: asked.id })) {
-      if (event.kind === 'task') await answered(asked.id);
-      if (event.kind === 'task') await agent.finish(asked.id, 'Blue it is.');
+      if (event.kind === 'task') {
+        await answered(asked.id);
+        await nextInstant();
+        await agent.finish(asked.id, 'Blue it is.');
+      }
       if (event.kind === 'status-update') events.push(event);
     }
     expect(events.at(-1)).toMatchObject({ final: true, taskId: asked.id });
@@ -308,6 +315,7 @@ describe('a message', () => {
   it('with a context goes on with its conversation in a new task, which knows the former one', async () => {
     const first = await send('Name a bird');
     await agent.finish(first.id, 'The wren.');
+    await nextInstant();
     const second = await send('Another', { contextId: first.contextId });
     expect([second.id === first.id, second.contextId]).toEqual([false, first.contextId]);
     const [issue] = await database.db.select().from(schema.issues).where(eq(schema.issues.id, second.id));

@@ -5,7 +5,7 @@ import { admitLicense, findRoutineTrigger, setSigningMode, systemActor } from '@
 import { transaction } from '@acp/db';
 import type { Database } from '@acp/db';
 import { createLogger, hmacSha256Hex, loadConfig, newId, sha256Hex, Vault } from '@acp/kernel';
-import { databaseWithQueue } from '@acp/testkit';
+import { databaseWithQueue, nextInstant } from '@acp/testkit';
 import { sign } from '@octokit/webhooks-methods';
 import { randomBytes } from 'node:crypto';
 import type { Express } from 'express';
@@ -278,6 +278,7 @@ describe('rules 6 and 7: the policy', () => {
     await api('patch', `/api/routines/${routineId}`, { concurrency_policy });
     const { id, public_id } = await trigger();
     await fire(public_id, '{"title":"First"}').expect(200, { status: 'enqueued' });
+    await nextInstant();
     await fire(public_id, '{"title":"Second"}').expect(200, { status });
     expect(await runs()).toEqual([
       expect.objectContaining({

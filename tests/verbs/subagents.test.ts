@@ -23,7 +23,7 @@ import {
 } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
-import { actors, databaseWithQueue, pendingWakeups, queuedJobs } from '@acp/testkit';
+import { actors, databaseWithQueue, nextInstant, pendingWakeups, queuedJobs } from '@acp/testkit';
 import { buildPrompt } from '../../apps/scheduler/src/execution/kinds/heartbeat/prompt.ts';
 import { createScene, fenced, ok, refused, rowsOf, type Scene } from './scene.ts';
 
@@ -40,6 +40,8 @@ const human = (set: Scene) =>
   actors.user({ id: newId(), display_name: 'Olga' }, { [set.company.id]: 'admin' });
 
 const spawn = async (set: Scene, title = 'Look around', role = 'researcher') => {
+  // The trees of sub-agents are looked at in the order of their spawning.
+  await nextInstant();
   expect(await set.apply(fenced(`/spawn-subagent ${role} ${title}`, 'Look everywhere.'))).toEqual(
     ok(expect.stringContaining(' works on ')),
   );

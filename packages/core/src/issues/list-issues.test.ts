@@ -2,7 +2,14 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { ListIssues } from '@acp/contract';
 import { type Database, schema } from '@acp/db';
 import { encodeCursor, newId } from '@acp/kernel';
-import { cloneDatabase, createAgent, createCompany, createIssue, testDatabase } from '@acp/testkit';
+import {
+  cloneDatabase,
+  createAgent,
+  createCompany,
+  createIssue,
+  nextInstant,
+  testDatabase,
+} from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { countIssues, listIssues } from './index.ts';
 import { searchIssues } from './search-issues.ts';
@@ -69,7 +76,9 @@ describe('listIssues', () => {
     const agent = await createAgent(database.db, s.company);
     const project_id = newId();
     await createIssue(database.db, s.company, { title: 'a', status: 'todo', assignee_agent_id: agent.id });
+    await nextInstant();
     await createIssue(database.db, s.company, { title: 'b', status: 'done', project_id });
+    await nextInstant();
     await createIssue(database.db, s.company, { title: 'c', status: 'blocked' });
     await other.titled('foreign');
     const gone = await createIssue(database.db, s.company, { title: 'gone', deleted_at: new Date() });

@@ -230,6 +230,7 @@ describe('what a claim passes over', () => {
     await putSetting(database.db, 'company_max_concurrent_runs', 1);
     await invoke(agent);
     await invoke(agent);
+    await nextInstant();
     await invoke(elsewhere);
     expect((await claim())?.agent_id).toBe(agent.id);
     expect((await claim())?.agent_id).toBe(elsewhere.id);

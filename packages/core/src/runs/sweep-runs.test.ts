@@ -97,6 +97,7 @@ describe('a lost run', () => {
   it('of which nothing was applied fails, gives all back, and is tried once more with its wakeups', async () => {
     const { run, agent, issue, wakeups, read } = await running();
     await lapse();
+    await nextInstant();
     expect(await sweep()).toMatchObject({ id: run.run_id, status: 'failed' });
     const [lost, retry] = await runsOf(agent.id);
     expect(lost).toMatchObject({
