@@ -1,6 +1,7 @@
 /**
  * `npm run bench`: what the service costs, by real processes of it (docs/benchmarks.md). `--smoke` takes a few seconds a
- * figure, `--large` measures a database with a million issues instead, `--only=a,c` some sections; `--compare <ref>` does it
+ * figure, `--large` measures a database with a million issues instead, `--soak` memory under half an hour of load (`--soak=10`: ten
+ * minutes), `--only=a,c` some sections; `--compare <ref>` does it
  * in turns with another checkout, `--rounds` times.
  */
 import { cpus } from 'node:os';
@@ -20,10 +21,13 @@ import { benchPlugins } from './plugins.ts';
 import { benchProcessor } from './processor.ts';
 import { benchReaders } from './readers.ts';
 import { type BenchOptions, Report } from './report.ts';
+import { benchSoak } from './soak.ts';
 import { benchStart } from './start.ts';
 import { benchTelemetry } from './telemetry.ts';
 import { benchWork } from './work.ts';
 import { benchWorkspaces } from './workspaces.ts';
+
+const SOAK_MINUTES = 30;
 
 type Bench = (report: Report, options: BenchOptions) => Promise<void>;
 
@@ -46,30 +50,41 @@ const sections: Record<string, Bench> = {
 };
 
 const { values } = parseArgs({
+  // Without a number it is half an hour.
+  args: process.argv.slice(2).map((arg) => (arg === '--soak' ? `--soak=${SOAK_MINUTES}` : arg)),
   options: {
     smoke: { type: 'boolean', default: false },
     large: { type: 'boolean', default: false },
+    soak: { type: 'string' },
     only: { type: 'string' },
     compare: { type: 'string' },
     rounds: { type: 'string', default: '5' },
   },
 });
-const chosen = values.large ? [benchLarge] : chooseSections(values.only);
+const chosen = choose();
 if (values.compare === undefined) await measure();
-else await compareWith({ ref: values.compare, rounds: roundsOf(values.rounds), args: ofEach() });
+else await compareWith({ ref: values.compare, rounds: countOf('--rounds', values.rounds), args: ofEach() });
+
+function choose(): Bench[] {
+  if (values.large) return [benchLarge];
+  if (values.soak === undefined) return chooseSections(values.only);
+  const minutes = countOf('--soak', values.soak);
+  return [async (report, options) => benchSoak(report, options, minutes)];
+}
 
 /** What both checkouts are told. */
 function ofEach(): string[] {
-  const { smoke, large, only } = values;
+  const { smoke, large, soak, only } = values;
   return [
     ...(smoke ? ['--smoke'] : []),
     ...(large ? ['--large'] : []),
+    ...(soak === undefined ? [] : [`--soak=${soak}`]),
     ...(only === undefined ? [] : [`--only=${only}`]),
   ];
 }
 
-function roundsOf(text: string): number {
-  if (!/^[1-9]\d{0,2}$/.test(text)) throw new Error(`--rounds takes a number from 1 to 999: ${text}`);
+function countOf(option: string, text: string): number {
+  if (!/^[1-9]\d{0,2}$/.test(text)) throw new Error(`${option} takes a number from 1 to 999: ${text}`);
   return Number(text);
 }
 

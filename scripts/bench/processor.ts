@@ -5,12 +5,13 @@ import type { TestDatabase } from '@acp/testkit';
 import { forkModule } from './forked.ts';
 import { load } from './load.ts';
 import type { LoadRequest } from './load.ts';
+import { postgresProcesses } from './postgres-processes.ts';
 import { ONLY_LOOK } from './quick-model.ts';
 import type { BenchOptions, Report } from './report.ts';
 import { finishedRuns, tiers, trigger } from './runs.ts';
 import { createScene } from './scene.ts';
 import type { Scene } from './scene.ts';
-import { descendants, processorMs, startService, startWeb } from './service.ts';
+import { processorMs, startService, startWeb } from './service.ts';
 import { median } from './statistics.ts';
 
 /** Clients at once. */
@@ -229,14 +230,10 @@ interface Used {
 }
 
 /** What a process and all of PostgreSQL's have used so far, in milliseconds. */
-async function processorClock({ database }: TestDatabase): Promise<(pid: number) => Promise<Used>> {
-  const { rows } = await database.pool.query<{ file: string }>(
-    `select pg_read_file('postmaster.pid', 0, 20) as file`,
-  );
-  const postmaster = Number(rows[0]?.file.split('\n')[0]);
+async function processorClock(kit: TestDatabase): Promise<(pid: number) => Promise<Used>> {
+  const servers = await postgresProcesses(kit);
   return async (pid) => {
-    const servers = await descendants(postmaster, /postgres/);
-    const times = await Promise.all(servers.map(async (each) => processorMs(each)));
+    const times = await Promise.all((await servers()).map(async (each) => processorMs(each)));
     return { process: await processorMs(pid), database: times.reduce((sum, ms) => sum + ms, 0) };
   };
 }
