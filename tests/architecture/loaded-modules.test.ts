@@ -4,19 +4,22 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '../..');
+let scheduler: string[] | undefined;
+const loadedByScheduler = (): string[] => (scheduler ??= loadedBy('@acp/scheduler'));
 
-/** Of the web tier and of vendors' libraries, what a process has loaded once it has loaded `module`. */
+/** What a process has loaded once it has loaded `module`. */
 function loadedBy(module: string): string[] {
   const program = `
     import { registerHooks } from 'node:module';
     const urls = [];
     registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) });
     await import(${JSON.stringify(module)});
-    console.log(JSON.stringify(urls.filter((url) => /apps.web|node_modules.@?ai/.test(url))));
-    process.exit(0);`;
+    process.stdout.write(JSON.stringify(urls), () => process.exit(0));`;
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
     cwd: path.join(root, 'apps/launcher'),
     encoding: 'utf8',
+    maxBuffer: 2 ** 24,
+    env: { ...process.env, NODE_COMPILE_CACHE: path.join(root, '.build/compile-cache') },
   });
   if (stdout === '') throw new Error(stderr);
   return (JSON.parse(stdout) as string[])
@@ -25,11 +28,19 @@ function loadedBy(module: string): string[] {
 }
 
 it('a scheduler loads neither pages nor the API, and no vendor’s library before it is used', () => {
-  const loaded = [...loadedBy('@acp/scheduler'), ...loadedBy('@acp/web/health')];
+  const loaded = [...loadedByScheduler(), ...loadedBy('@acp/web/health')];
   expect(loaded).toContain('apps/web/src/health/router.ts');
   expect(
     loaded.filter((file) =>
       /^apps\/web\/src\/(?:ui|api|mcp|a2a|live)\/|node_modules\/@?ai(?:-sdk)?\//.test(file),
     ),
   ).toEqual([]);
+});
+
+it('neither tier loads, before it is used, what asks others, sends mail, verifies passkeys, colours code or draws', () => {
+  const heavy =
+    /node_modules\/(?:undici|nodemailer|@simplewebauthn|@peculiar|jimp|highlight\.js|@modelcontextprotocol|@aws-sdk|@opentelemetry\/(?!api\/)|unpdf|yauzl|@zxcvbn-ts)\//;
+  const loaded = [...loadedByScheduler(), ...loadedBy('@acp/web')];
+  expect(loaded.filter((file) => file.includes('node_modules/')).length).toBeGreaterThan(100);
+  expect(loaded.filter((file) => heavy.test(file))).toEqual([]);
 });

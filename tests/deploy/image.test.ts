@@ -48,7 +48,13 @@ describe('the image’s instructions', () => {
   });
 
   it('start the service itself below an init, so that it gets the signals', () => {
-    expect(json(only('ENTRYPOINT')[0]!)).toEqual(['tini', '--', 'node', 'apps/launcher/src/main.mjs']);
+    expect(json(only('ENTRYPOINT')[0]!)).toEqual([
+      'tini',
+      '--',
+      'node',
+      '--max-semi-space-size=8',
+      'apps/launcher/src/main.mjs',
+    ]);
   });
 });
 

@@ -37,7 +37,8 @@ describe.each(['web', 'scheduler', 'worker'])('the unit of the %s', (tier) => {
 
   it('starts the service from a checkout, with the Node.js that the lock file names', () => {
     const unit = readUnit(file);
-    const [node, main, ...rest] = unit.get('ExecStart')![0]!.split(' ');
+    const [node, ...args] = unit.get('ExecStart')![0]!.split(' ');
+    const [main, ...rest] = args.filter((arg) => !arg.startsWith('--max-semi-space-size='));
     const checkout = unit.get('WorkingDirectory')![0]!;
     expect(path.relative(checkout, node!)).toBe('node_modules/.bin/node');
     expect([existsSync(path.join(root, main!)), rest]).toEqual([true, []]);

@@ -1,13 +1,25 @@
 /**
- * Releases memory that an idle process does not need. V8 grows its heap under load and, without an embedder that reports
- * idleness, keeps it: what startup leaves behind is three times what the service needs.
+ * Keeps the heap close to its live objects and releases memory that an idle process does not need. V8 grows its heap under
+ * load and, without an embedder that reports idleness, keeps it: what startup leaves behind is three times what the service needs.
  */
+import { flushCompileCache } from 'node:module';
 import { performance } from 'node:perf_hooks';
+import { setFlagsFromString } from 'node:v8';
 import { collector } from '@acp/kernel';
 
+/**
+ * How far the heap may grow past its live objects before the next collection, in percent. V8 by itself lets it grow up to
+ * fourfold, depending on the machine's memory.
+ */
+const GROWTH_PERCENT = 40;
 const LOOK_EVERY_MS = 5000;
 /** Event loop utilisation below which a process counts as idle; a pair of idle tiers stays below 0.01. */
 const QUIET = 0.02;
+
+/** Call it once everything is loaded: V8 rejects cached code that was compiled under other flags. */
+export function growSlowly(): void {
+  setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
+}
 
 /** Collects garbage once after each busy period (startup is the first); takes about 80 ms while no one is waiting. */
 export function releaseMemoryWhenIdle(lookEveryMs = LOOK_EVERY_MS): void {
@@ -19,6 +31,8 @@ export function releaseMemoryWhenIdle(lookEveryMs = LOOK_EVERY_MS): void {
     const busy = performance.eventLoopUtilization(now, before).utilization > QUIET;
     before = now;
     if (worked && !busy) {
+      // Holds what was loaded since the start.
+      flushCompileCache();
       collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
       // The collection itself doesn't count as work.
       before = performance.eventLoopUtilization();

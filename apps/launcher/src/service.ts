@@ -14,7 +14,7 @@ import {
   type Logger,
   type Stoppable,
 } from '@acp/kernel';
-import { releaseMemoryWhenIdle } from './idle-memory.ts';
+import { growSlowly, releaseMemoryWhenIdle } from './idle-memory.ts';
 import { migrateInstance } from './migrate-instance.ts';
 import { startTiers } from './roles.ts';
 
@@ -76,6 +76,7 @@ async function main(): Promise<void> {
   try {
     const service = await startService(config, logger, stopper.signal);
     stopper.started(service);
+    growSlowly();
     releaseMemoryWhenIdle();
     logger.info('ready', { url: service.url, ...serviceVersion() });
   } catch (error) {

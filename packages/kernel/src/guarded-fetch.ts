@@ -4,8 +4,10 @@
  * it checked, so a name can't resolve differently the second time.
  */
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
+import { createRequire } from 'node:module';
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, buildConnector, type Dispatcher, fetch as undiciFetch } from 'undici';
+import type * as Undici from 'undici';
+import type { buildConnector, Dispatcher } from 'undici';
 import { isForbiddenAddress, type EgressPolicy } from './address-policy.ts';
 import { type HostList, portOf } from './host-list.ts';
 
@@ -18,6 +20,10 @@ export interface GuardedFetchOptions {
   /** Name resolution; by default the system's. */
   lookup?: Lookup;
 }
+
+/** Loaded when a first request is made: it takes 6 MB, which a process that asks nobody has no use for. */
+export const undici = (): typeof Undici => require('undici') as typeof Undici;
+const require = createRequire(import.meta.url);
 
 /** Resolves a name to all its addresses. */
 export type Lookup = (
@@ -66,11 +72,21 @@ export function connectionFailure(error: unknown): string {
  * caller passes a signal. Each instance has its own connection pool, so create one and keep it.
  */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
-  const agent = new Agent({ connect: guardedConnector(options), headersTimeout: 0, bodyTimeout: 0 });
+  let made: Dispatcher | undefined;
+  const agent = () =>
+    (made ??= new (undici().Agent)({
+      connect: guardedConnector(options),
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    }));
   const open = fetchThrough(agent);
   return Object.assign(open, {
-    // Open connections are shared and not checked again when reused, so the list is enforced on every request.
-    within: (list: HostList | null) => (list === null ? open : fetchThrough(agent.compose(heldTo(list)))),
+    within(list: HostList | null) {
+      if (list === null) return open;
+      let held: Dispatcher | undefined;
+      // Open connections are shared and not checked again when reused, so the list is enforced on every request.
+      return fetchThrough(() => (held ??= agent().compose(heldTo(list))));
+    },
   });
 }
 
@@ -82,12 +98,13 @@ function heldTo(list: HostList): Dispatcher.DispatcherComposeInterceptor {
   };
 }
 
-function fetchThrough(dispatcher: Dispatcher): typeof fetch {
+function fetchThrough(dispatcher: () => Dispatcher): typeof fetch {
   return async (input, init) => {
     const url = input instanceof Request ? input.url : input;
     const { body, headers, ...rest } = await portable(input, init);
     try {
-      return await undiciFetch(url, { ...rest, body, headers: [...new Headers(headers)], dispatcher });
+      const sent = { ...rest, body, headers: [...new Headers(headers)], dispatcher: dispatcher() };
+      return await undici().fetch(url, sent);
     } catch (error) {
       throw error instanceof TypeError && error.cause instanceof EgressError ? error.cause : error;
     }
@@ -109,6 +126,7 @@ export function guardedConnector(options: GuardedFetchOptions): buildConnector.c
   const { egress, lookup = systemLookup } = options;
   const allowed = hostSet(options.allow_hosts ?? []);
   const only = options.only_hosts ? hostSet(options.only_hosts) : null;
+  const { buildConnector } = undici();
   const connectors = {
     public: buildConnector({ lookup: guardedLookup('public', lookup) }),
     any: buildConnector({ lookup: guardedLookup('any', lookup) }),

@@ -1,7 +1,7 @@
 /** An outgoing WebSocket under the same rules as `createGuardedFetch`. */
 import { subscribe } from 'node:diagnostics_channel';
-import { Agent, WebSocket } from 'undici';
-import { type GuardedFetchOptions, guardedConnector } from './guarded-fetch.ts';
+import type { Agent } from 'undici';
+import { type GuardedFetchOptions, guardedConnector, undici } from './guarded-fetch.ts';
 
 export interface SocketEvents {
   /** A text message arrived. */
@@ -37,12 +37,14 @@ function listenForPings(): void {
 }
 
 export function createGuardedWebSocket(options: GuardedFetchOptions): GuardedWebSocket {
-  const dispatcher = new Agent({
-    connect: guardedConnector(options),
-    webSocket: { maxPayloadSize: MOST_BYTES },
-  });
-  listenForPings();
+  let dispatcher: Agent | undefined;
   return (url, events) => {
+    const { Agent: AgentOf, WebSocket } = undici();
+    dispatcher ??= new AgentOf({
+      connect: guardedConnector(options),
+      webSocket: { maxPayloadSize: MOST_BYTES },
+    });
+    listenForPings();
     const socket = new WebSocket(url, { dispatcher });
     let over = false;
     const end = (how: 'closed' | 'failed') => () => {

@@ -1,31 +1,33 @@
 import type { ClaimedMessage } from '@acp/core';
 import type { Config } from '@acp/kernel';
-import { createTransport } from 'nodemailer';
 import { Undeliverable } from './undeliverable.ts';
 
 const TIMEOUT_MS = 15_000;
 
 /** The mailer of SERVICE_SMTP_URL; a connection is made for the first mail and kept for a while. */
 export function openMail({ smtp_url, mail_from }: Pick<Config, 'smtp_url' | 'mail_from'>) {
-  const transport =
-    smtp_url === null
-      ? null
-      : createTransport({
-          url: smtp_url,
-          pool: true,
-          maxConnections: 2,
-          connectionTimeout: TIMEOUT_MS,
-          greetingTimeout: TIMEOUT_MS,
-          socketTimeout: TIMEOUT_MS,
-          // Texts are all that we send: nothing in a message may name a file or an address to fetch.
-          disableFileAccess: true,
-          disableUrlAccess: true,
-        });
+  const connect = async (url: string) => {
+    const { createTransport } = await import('nodemailer');
+    return createTransport({
+      url,
+      pool: true,
+      maxConnections: 2,
+      connectionTimeout: TIMEOUT_MS,
+      greetingTimeout: TIMEOUT_MS,
+      socketTimeout: TIMEOUT_MS,
+      // Texts are all that we send: nothing in a message may name a file or an address to fetch.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+  };
+  let transport: ReturnType<typeof connect> | undefined;
   return {
     async send({ id, recipient, subject, body }: ClaimedMessage): Promise<void> {
-      if (transport === null || mail_from === null) throw new Undeliverable('no mail server is set up');
+      if (smtp_url === null || mail_from === null) throw new Undeliverable('no mail server is set up');
+      transport ??= connect(smtp_url);
+      const mailer = await transport;
       try {
-        await transport.sendMail({
+        await mailer.sendMail({
           from: mail_from,
           to: { name: '', address: recipient },
           subject,
@@ -39,7 +41,7 @@ export function openMail({ smtp_url, mail_from }: Pick<Config, 'smtp_url' | 'mai
       }
     },
     async close(): Promise<void> {
-      transport?.close();
+      (await transport)?.close();
     },
   };
 }

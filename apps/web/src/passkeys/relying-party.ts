@@ -2,20 +2,18 @@
 import type { PasskeyResponse } from '@acp/contract';
 import type { NewPasskey, StoredPasskey } from '@acp/core';
 import { conflict, forbidden } from '@acp/kernel';
-import {
-  type AuthenticationResponseJSON,
-  type AuthenticatorTransportFuture,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type PublicKeyCredentialCreationOptionsJSON,
-  type PublicKeyCredentialRequestOptionsJSON,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
+import type {
+  AuthenticationResponseJSON,
+  AuthenticatorTransportFuture,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 import { isIP } from 'node:net';
 import type { Static } from 'typebox';
 
+/** Loaded for whoever uses a passkey: it takes 5 MB. */
+const library = async () => import('@simplewebauthn/server');
 const NAME = 'Control plane';
 type Answer = Static<typeof PasskeyResponse>;
 
@@ -45,6 +43,7 @@ export async function creationOptions(
   user: { id: string; email: string; display_name: string },
   existing: readonly StoredPasskey[],
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  const { generateRegistrationOptions } = await library();
   return generateRegistrationOptions({
     rpName: NAME,
     rpID: place(public_url).rpID,
@@ -65,6 +64,7 @@ export async function verifyCreation(
   challenge: string,
 ): Promise<NewPasskey> {
   const { rpID, origin } = place(public_url);
+  const { verifyRegistrationResponse } = await library();
   const { registrationInfo } = await checked(() =>
     verifyRegistrationResponse({
       response: { clientExtensionResults: {}, ...response } as unknown as RegistrationResponseJSON,
@@ -91,6 +91,7 @@ export async function requestOptions(
   public_url: string,
   passkeys: readonly StoredPasskey[],
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  const { generateAuthenticationOptions } = await library();
   return generateAuthenticationOptions({
     rpID: place(public_url).rpID,
     allowCredentials: listed(passkeys),
@@ -108,6 +109,7 @@ export async function verifyRequest(
   { challenge, passkey, alone }: { challenge: string; passkey: StoredPasskey; alone: boolean },
 ): Promise<number> {
   const { rpID, origin } = place(public_url);
+  const { verifyAuthenticationResponse } = await library();
   const { verified, authenticationInfo } = await checked(() =>
     verifyAuthenticationResponse({
       response: { clientExtensionResults: {}, ...response } as unknown as AuthenticationResponseJSON,
