@@ -259,7 +259,8 @@ describe('40 invoked runs over two schedulers', () => {
       calls.set(name, (calls.get(name) ?? 0) + 1);
       return { text: `Done by ${name}.`, delay_ms: 100 };
     });
-    await startSchedulers(2, { WORKER_POOL_SIZE: '5' });
+    // Nobody dies here; a short lease would be lost on a busy machine, and the run with it.
+    await startSchedulers(2, { WORKER_POOL_SIZE: '5', SERVICE_RUN_LEASE_SEC: '30' });
     const names = Array.from({ length: 40 }, (_, index) => `Agent ${index + 1}`);
     const team = await createTeam(api, names);
     const invoked = await Promise.all(

@@ -125,7 +125,7 @@ async function complete({ human, agent, issue }: Stage) {
       const found = (await findRun(db.database.db, id))!;
       return ['succeeded', 'failed', 'cancelled'].includes(found.status) ? found : false;
     },
-    { what: 'the end of the run', timeout_ms: 20_000 },
+    { what: 'the end of the run', timeout_ms: 60_000 },
   );
   const log = await listRunEvents(db.database.db, { kind: 'system', name: 'tests' }, id, { limit: 1000 });
   return { ...run, log: JSON.stringify(log) };
