@@ -99,6 +99,10 @@ it('a run of a program says what each of its tools took, which failed, and which
     ['tool', 14, { name: 'result', ok: false }],
     ['tool', 15, { name: 'result', ok: true }],
     ['tool', 16, { name: 'file_change', detail: 'a.ts' }],
+    ['tool', 20, { name: 5, input: 7 }],
+    ['tool', 21, { name: 'result', ok: 'perhaps' }],
+    ['tool', 22, {}],
+    ['tool', 23, { name: 'result', result: { deep: true } }],
     ['tool', 30, { name: 'command', command: 'sleep 60' }],
   ]);
   const { text } = await Browser.of(app, cast.viewer).get(`/runs/${run_id}/part/steps`);
@@ -106,12 +110,15 @@ it('a run of a program says what each of its tools took, which failed, and which
     'Waited 9.0 s',
     'Prepared 2.0 s',
     'set-up 1.0 s npm ci',
-    'Answer 29.0 s no words, 5 tool calls, 0 tokens read, 0 written, $0.00',
+    'Answer 29.0 s no words, 7 tool calls, 0 tokens read, 0 written, $0.00',
     'Bash 2.0 s failed: &#60;b&#62;',
     'Read 3.0 s a.ts',
+    '5 1.0 s',
+    '1.0 s',
     'command 10.0 s sleep 60',
   ]);
   expect(text).not.toContain('steps-scroll');
+  expect((await Browser.of(app, cast.viewer).get(`/runs/${run_id}`)).status).toBe(200);
   const long = await run(
     {},
     Array.from({ length: 700 }, (_, n) => ['tool', 10 + n / 100, { name: n % 2 === 0 ? 'Bash' : 'result' }]),

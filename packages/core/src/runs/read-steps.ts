@@ -41,7 +41,7 @@ export async function listRunSteps(tx: Tx, reader: Actor, run_id: string): Promi
       max(at) as ended_at,
       (count(*) filter (where kind = 'action'))::int as verbs,
       (count(*) filter (where kind = 'action' and failed))::int as failed_verbs,
-      (count(*) filter (where kind = 'tool' and tool <> 'result'))::int as tools,
+      (count(*) filter (where kind = 'tool' and tool is distinct from 'result'))::int as tools,
       (count(*) filter (where kind = 'error'))::int as errors,
       jsonb_agg(told) filter (where told is not null) as told
     from (
@@ -78,24 +78,26 @@ export interface RunTool extends Record<string, unknown> {
 export const MOST_RUN_TOOLS = 300;
 /** In characters, of what a call was given. */
 const SHOWN = 1000;
+const NAME = 100;
 
 /**
  * The first of them, in order. Calls and results are matched by their order: neither has the other's number, and programs
  * tell results in the order of their calls. What was refused before it began, or is told only when it is over, took no time.
+ * Entries that a worker has sent may be of any shape.
  */
 export async function listRunTools(tx: Tx, reader: Actor, run_id: string): Promise<RunTool[]> {
   const { rows } = await tx.execute<RunTool>(sql`
     with entry as materialized (
-      select seq, payload, extract(epoch from created_at)::float8 * 1000 as at, payload ->> 'name' = 'result' as is_end
+      select seq, payload, extract(epoch from created_at)::float8 * 1000 as at, coalesce(payload ->> 'name', '') = 'result' as is_end
       from ${run_events}
       where ${ofRun(run_id)} and kind = 'tool' and not payload ?| array['denied', 'detail'] and ${readable(reader)}
       order by seq limit ${2 * MOST_RUN_TOOLS}
     ), numbered as (select *, row_number() over (partition by is_end order by seq) as place from entry)
-    select call.seq, call.payload ->> 'name' as name, call.at as began_at, done.at as ended_at,
+    select call.seq, left(coalesce(call.payload ->> 'name', ''), ${NAME}) as name, call.at as began_at, done.at as ended_at,
       left(call.payload ->> 'command', ${SHOWN}) as command,
       case when length(call.payload ->> 'input') <= ${SHOWN} then call.payload -> 'input'
         else to_jsonb(left(call.payload ->> 'input', ${SHOWN})) end as input,
-      (done.payload ->> 'ok')::bool as ok
+      case when done.seq is not null then done.payload -> 'ok' is distinct from 'false' end as ok
     from numbered call left join numbered done on done.place = call.place and done.is_end
     where not call.is_end order by call.seq limit ${MOST_RUN_TOOLS}`);
   return rows;
