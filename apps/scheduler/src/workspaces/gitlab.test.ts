@@ -69,7 +69,7 @@ describe('the merge request of a branch', () => {
     listed.push(request(3, OWN));
     expect(await find()).toMatchObject({ number: 3, state: 'open', review_state: 'pending' });
     expect(asked[0]).toEqual({
-      url: '/api/v4/projects/harbour%2Fshop/merge_requests?state=opened&source_branch=HAR-1-a-shop',
+      url: '/api/v4/projects/harbour%2Fshop/merge_requests?state=opened&source_branch=HAR-1-a-shop&per_page=100',
       token: 'a-token',
     });
   });
@@ -79,6 +79,10 @@ describe('the merge request of a branch', () => {
     approvals = { approved: true, approved_by: [] };
     expect(await find()).toMatchObject({ review_state: 'pending' });
     approvals = { approved: true, approved_by: [{ user: { username: 'mary' } }] };
+    expect(await find()).toMatchObject({ review_state: 'approved' });
+    approvals = { approvals_left: 1, approved_by: [{ user: { username: 'mary' } }] };
+    expect(await find()).toMatchObject({ review_state: 'pending' });
+    approvals = { approvals_left: 0, approved_by: [{ user: { username: 'mary' } }] };
     expect(await find()).toMatchObject({ review_state: 'approved' });
     listed = [request(3, OWN, { detailed_merge_status: 'requested_changes' })];
     expect(await find()).toMatchObject({ review_state: 'changes_requested' });

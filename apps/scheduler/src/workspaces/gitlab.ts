@@ -24,9 +24,14 @@ const MergeRequest = Type.Object({
   head_pipeline: Type.Optional(Type.Union([Type.Object({ status: Type.String() }), Type.Null()])),
 });
 const Approvals = Type.Object({
+  // Not every edition tells both.
   approved: Type.Optional(Type.Boolean()),
+  approvals_left: Type.Optional(Type.Integer()),
   approved_by: Type.Optional(Type.Array(Type.Unknown())),
 });
+
+/** That are listed at once: those of forks are among them. */
+const MOST_LISTED = '100';
 
 export class Gitlab implements GitHost {
   readonly place: PullRequestPlace;
@@ -40,7 +45,7 @@ export class Gitlab implements GitHost {
   }
 
   async find(branch: string, signal: AbortSignal): Promise<PullRequestState | undefined> {
-    const query = new URLSearchParams({ state: 'opened', source_branch: branch });
+    const query = new URLSearchParams({ state: 'opened', source_branch: branch, per_page: MOST_LISTED });
     const all = await this.#api.call(
       'GET',
       `${this.#path}?${query.toString()}`,
@@ -86,8 +91,9 @@ export class Gitlab implements GitHost {
       .call('GET', `${this.#path}/${iid}/approvals`, Approvals, signal)
       .catch(() => null);
     signal.throwIfAborted();
+    const enough = approvals?.approved ?? approvals?.approvals_left === 0;
     // Where nobody's approval is required some servers call it approved from the start.
-    const approved = approvals?.approved === true && (approvals.approved_by ?? []).length > 0;
+    const approved = enough && (approvals?.approved_by ?? []).length > 0;
     const asked = detailed_merge_status === 'requested_changes';
     return {
       number: iid,
