@@ -1,7 +1,7 @@
 import { type Actor, MAX_CAUSE_DEPTH } from '@acp/contract';
 import { conflict } from '@acp/kernel';
 
-/** The id under which the actor appears in activity; null for the system and for anonymous callers. */
+/** The actor's id in activity; null for the system and anonymous callers. */
 export function actorId(actor: Actor): string | null {
   switch (actor.kind) {
     case 'user':
@@ -18,7 +18,7 @@ export function actorId(actor: Actor): string | null {
   }
 }
 
-/** The columns `…_by_agent_id` and `…_by_user_id` of a row that the actor makes; both null for keys and the system. */
+/** Values for the columns `…_by_agent_id` and `…_by_user_id` of a row created by the actor; both null for keys and the system. */
 export function actorColumns(actor: Actor): { agent_id: string | null; user_id: string | null } {
   return {
     agent_id: actor.kind === 'agent' ? actor.agent_id : null,
@@ -27,15 +27,15 @@ export function actorColumns(actor: Actor): { agent_id: string | null; user_id: 
 }
 
 /**
- * In the chain of causes (an agent wakes an agent, …) one step beyond an agent, also one of another instance; everybody else
- * begins a new chain.
+ * Position in the chain of causes (an agent wakes an agent, …): one step beyond an agent, even one of another instance; anyone
+ * else starts a new chain.
  */
 export function causeDepth(actor: Actor): number {
   if (actor.kind === 'agent') return actor.depth + 1;
   return actor.kind === 'board_user' ? (actor.depth ?? 0) : 0;
 }
 
-/** @throws conflict for a chain that has been going on for too long, as agents that give each other the same work make */
+/** @throws conflict for a chain that has become too long, for example agents that keep passing the same work on */
 export function assertCauseDepth(depth: number): void {
   if (depth > MAX_CAUSE_DEPTH) throw conflict('too many agents woke each other in a row');
 }

@@ -1,6 +1,7 @@
 /**
- * Owns `activity` (the companies' audit trail), `instance_audit` (the instance's) and `outbox` (events on their way to the sequencer): activity and outbox are written by the
- * one statement that every mutation ends with, so that the entry and the event stand or fall with the change.
+ * Owns `activity` (the companies' audit trail), `instance_audit` (the instance's) and `outbox` (events waiting for the
+ * sequencer). Every mutation ends with one statement that writes activity and outbox, so entry and event are committed with the
+ * change or not at all.
  */
 export { actorColumns, actorId, assertCauseDepth, causeDepth, humanActor } from './actor-columns.ts';
 export { recordChanges } from './record-changes.ts';

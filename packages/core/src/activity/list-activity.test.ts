@@ -26,7 +26,7 @@ describe('activity', () => {
     await record('issue', issue, 'issue.created');
     await record('note', note, 'note.created');
     await record('issue', issue, 'issue.updated');
-    // Entries of one millisecond are in no order.
+    // Entries within the same millisecond have no defined order.
     for (const [seconds, action] of ['issue.updated', 'note.created', 'issue.created'].entries())
       await database.pool.query(
         `update activity set created_at = created_at - make_interval(secs => $1) where company_id = $2 and action = $3`,

@@ -4,12 +4,12 @@ import { and, eq, gte } from 'drizzle-orm';
 
 const { activity } = schema;
 
-/** Nothing happens to an issue before it is there; clocks may be set back. */
+/** Nothing happens to an issue before it exists, but clocks may be set back. */
 const DAY_MS = 86_400_000;
 
 /**
- * What was done in the company, newest first, 50 a page.
- * @param since nothing is older: older partitions are not looked into
+ * Activity in the company, newest first, 50 per page.
+ * @param since lower bound: older partitions are not read
  */
 export async function listActivity(
   tx: Tx,
@@ -35,7 +35,7 @@ export async function listActivity(
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
 }
 
-/** What was done to one issue. */
+/** Activity on one issue. */
 export async function issueActivity(
   tx: Tx,
   issue: { id: string; company_id: string; created_at: Date },

@@ -5,13 +5,13 @@ import { actorId } from './actor-columns.ts';
 
 export type PublishedEvent = { [T in EventType]: { type: T; data: EventData<T> } }[EventType];
 
-/** One mutation: its entry in the company's activity, the event that clients see, or both. */
+/** A mutation: its entry in the company's activity, the event for clients, or both. */
 export interface Change {
-  /** Who did it, where one call tells of the acts of several. */
+  /** The actor, if one call records the acts of several. */
   actor?: Actor;
-  /** Null for happenings outside a company: they reach instance admins only and leave no activity. */
+  /** Null for events outside of any company: they only reach instance admins and leave no activity. */
   company_id: string | null;
-  /** `issue.updated`; absent where only an event is due. */
+  /** `issue.updated`; absent if only an event is needed. */
   action?: string;
   entity_type: string;
   entity_id: string;
@@ -20,12 +20,12 @@ export interface Change {
 }
 
 /**
- * Writes activity entries and outbox rows at the end of the caller's transaction, all of it in one statement, and has the
- * sequencer told after commit. The events of a transaction have the order in which they were recorded.
+ * Writes activity entries and outbox rows in one statement at the end of the caller's transaction, and notifies the sequencer
+ * after the commit. A transaction's events keep the order in which they were recorded.
  */
 export async function recordChanges(tx: Tx, actor: Actor, changes: readonly Change[]): Promise<void> {
   if (changes.length === 0) return;
-  // Public rows act in the name of whom they serve (a routine, an invite's holder), never in their own.
+  // Public endpoints act on behalf of someone (a routine, an invite's holder), never as themselves.
   if (actor.kind === 'anonymous') throw new Error('an anonymous caller changes nothing');
   const rows = changes.map(({ actor: by = actor, event, ...change }) => ({
     ...change,
@@ -36,7 +36,7 @@ export async function recordChanges(tx: Tx, actor: Actor, changes: readonly Chan
     data: event?.data,
   }));
   lastly(tx, writeChanges, rows);
-  // Schedulers rest: whatever changes may have become due.
+  // Idle schedulers sleep: any change may make something due.
   signal(tx, changes.some((change) => change.event) ? 'events' : 'due', '');
   for (const { event, company_id } of changes)
     if (event?.type === 'notification') signal(tx, 'alerts', company_id ?? '');

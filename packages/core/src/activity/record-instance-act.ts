@@ -2,7 +2,7 @@ import type { Actor } from '@acp/contract';
 import { type Tx, schema } from '@acp/db';
 import { actorId } from './actor-columns.ts';
 
-/** Writes an act of instance administration, which belongs to no company, to the instance's audit trail. */
+/** Records an act of instance administration, which belongs to no company, in the instance's audit trail. */
 export async function recordInstanceAct(
   tx: Tx,
   actor: Actor,

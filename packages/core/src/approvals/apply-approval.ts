@@ -11,8 +11,8 @@ import { type ApprovalRow, approvalChange } from './present.ts';
 const { approvals } = schema;
 
 /**
- * The commands that carry out installs, by kind, handed in from above: their slices come later than this one. Each
- * checks its body, and acts with the rights of who approved.
+ * The commands that carry out installs, by kind, passed in from above since their slices come after this one. Each validates its
+ * body and acts with the rights of the person who approved.
  */
 export type InstallAppliers = Partial<
   Record<
@@ -23,7 +23,7 @@ export type InstallAppliers = Partial<
       target: {
         company_id: string;
         approval_id: string;
-        /** Who asked for it, where that was an agent. */
+        /** The requester, if an agent. */
         agent_id: string | null;
         body: Record<string, unknown> | string;
       },
@@ -32,9 +32,9 @@ export type InstallAppliers = Partial<
 >;
 
 /**
- * The job `apply-approval`: carries out what was approved and marks it, in one transaction. The row's lock makes it
- * happen once; an approval that is applied, failed or not approved (any more) is left alone.
- * @throws what the command refuses; the caller rolls back and notes it by `failApproval`
+ * The job `apply-approval`: carries out an approved request and marks it as applied, in one transaction. The row lock ensures
+ * that this happens once; an approval that is applied, failed or not approved (any more) is left alone.
+ * @throws the command's refusal; the caller rolls back and records it with `failApproval`
  */
 export async function applyApproval(
   tx: Tx,
@@ -62,7 +62,7 @@ export async function applyApproval(
   return 'applied';
 }
 
-/** Notes why it could not be carried out; from now on only an approve or a resubmit tries again. */
+/** Records why it could not be carried out; only a new approval or a resubmission tries again. */
 export async function failApproval(tx: Tx, approval_id: string, reason: string): Promise<void> {
   const [row] = await tx
     .update(approvals)
@@ -82,10 +82,10 @@ const unapplied = and(
   sql`exists (select from companies c where c.id = ${approvals.company_id} and c.deleted_at is null)`,
 );
 
-// Jobs begin at once; what is older has lost its job.
+// Jobs start immediately; an older approval has lost its job.
 const LOST_AFTER_SEC = 60;
 
-/** Catches lost `apply-approval` jobs. @returns how many were made again */
+/** Recovers lost `apply-approval` jobs. @returns how many were enqueued again */
 export async function sweepUnappliedApprovals(tx: Tx, limit = 200): Promise<number> {
   const rows = await tx
     .select({ approval_id: approvals.id })
@@ -97,7 +97,7 @@ export async function sweepUnappliedApprovals(tx: Tx, limit = 200): Promise<numb
   return rows.length;
 }
 
-/** Who approved, with the rights of this moment: nothing is done in the name of somebody who may not any more. */
+/** The approver with current rights: nothing is done on behalf of someone who may not do it any more. */
 async function decider(tx: Tx, row: ApprovalRow): Promise<Actor> {
   const actor = row.decided_by_user_id === null ? await decidingKey(tx, row) : await decidingUser(tx, row);
   if (actor === undefined) throw forbidden('who approved this may not do it any more');

@@ -168,7 +168,7 @@ describe('an approval', () => {
         createApprovalComment(tx, actor, row, { body_markdown: 'Hm.' }),
       );
     const { items } = await listApprovalComments(database.db, row, {});
-    // Those of one millisecond are in no order.
+    // Comments within the same millisecond have no defined order.
     const authors = items.map((comment) => comment.author_user_name ?? comment.author_agent_id);
     expect(authors).toHaveLength(3);
     expect(new Set(authors)).toEqual(new Set([requester.agent_id, 'Grace', 'integration']));

@@ -38,7 +38,7 @@ export async function createApprovalComment(
   return presentApprovalComment(row!, actor.kind === 'user' ? actor.name : null);
 }
 
-/** Oldest first. @param unasked how many where the page gives no limit (decisions 3); null is all */
+/** Oldest first. @param unasked page size without a limit (decisions 3); null: all */
 export async function listApprovalComments(
   tx: Tx,
   approval: ApprovalRow,
@@ -61,7 +61,7 @@ export async function listApprovalComments(
   );
 }
 
-/** One of the approval's. Throws `notFound`. */
+/** Throws `notFound` for another approval's comment. */
 export async function findApprovalComment(
   tx: Tx,
   approval: ApprovalRow,

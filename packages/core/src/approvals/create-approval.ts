@@ -9,7 +9,7 @@ import { type ApprovalRow, approvalChange, presentApproval } from './present.ts'
 
 const { approvals } = schema;
 
-/** @throws invalid for a payload that its type forbids, or an issue that is not the company's */
+/** @throws invalid for a payload that does not fit the type, or another company's issue */
 export async function createApproval(
   tx: Tx,
   actor: Actor,
@@ -42,9 +42,9 @@ export async function createApproval(
 }
 
 /**
- * The requester answers a request for revision, or mends what was approved and could not be carried out: the approval
- * is pending again, and people decide anew.
- * @throws forbidden for anybody else; conflict in any other state
+ * The requester responds to a request for revision, or fixes an approved request that could not be carried out: the approval
+ * becomes pending again and needs a new decision.
+ * @throws forbidden for anyone else; conflict in any other state
  */
 export async function resubmitApproval(
   tx: Tx,

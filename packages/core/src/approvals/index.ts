@@ -1,7 +1,7 @@
 /**
- * Owns `approvals` and `approval_comments`. Invariants: people resolve, agents never; an approval is resolved once,
- * however many try; what an approved `hire_agent` or `install` asked for is carried out once, in the transaction that
- * sets `applied_at`; what could not be carried out says why and waits for people (docs/states/approval.md).
+ * Owns `approvals` and `approval_comments`. Invariants: only people resolve approvals, never agents; an approval is resolved
+ * once, however many try; an approved `hire_agent` or `install` is carried out once, in the transaction that sets `applied_at`;
+ * if that fails, the reason is recorded and people decide (docs/states/approval.md).
  */
 export { applyApproval, failApproval, sweepUnappliedApprovals } from './apply-approval.ts';
 export type { InstallAppliers } from './apply-approval.ts';

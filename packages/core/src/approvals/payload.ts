@@ -1,21 +1,21 @@
-/** What a payload must be, by the approval's type. Pure. */
+/** Valid payloads by type of approval. Pure. */
 import { type ApprovalType, CreateAgent, createValidator, InstallPayload } from '@acp/contract';
 import { invalid } from '@acp/kernel';
 
-/** Of the whole payload as JSON: it is kept in the row, and lists show it. */
+/** Maximum length of the payload as JSON: it is stored in the row and shown in lists. */
 const LONGEST = 200_000;
 
 const hire = createValidator(CreateAgent, 'payload');
 const install = createValidator(InstallPayload, 'payload');
 const installedAgent = createValidator(CreateAgent, 'payload.body');
 
-/** Whether something is carried out when the approval is given. */
+/** Whether approving it carries something out. */
 export function hasEffect(type: string): boolean {
   return type === 'hire_agent' || type === 'install';
 }
 
 /**
- * What can be told when it is asked for is told then; the other bodies are checked by the commands that take them.
+ * Checks what can be checked when the approval is requested; other bodies are checked by the commands that take them.
  * @throws invalid
  */
 export function assertPayload(type: ApprovalType, payload: Record<string, unknown>): void {
@@ -26,7 +26,7 @@ export function assertPayload(type: ApprovalType, payload: Record<string, unknow
   if (kind === 'agent') installedAgent(body);
 }
 
-/** The validated payload of an approval that has an effect. A `hire_agent` is the install of an agent. */
+/** The validated payload of an approval with an effect. A `hire_agent` is the install of an agent. */
 export function installOf(type: string, payload: unknown): InstallPayload {
   return type === 'hire_agent' ? { kind: 'agent', body: { ...hire(payload) } } : install(payload);
 }

@@ -6,11 +6,11 @@ import type { Change } from '../activity/index.ts';
 
 export type ApprovalRow = typeof schema.approvals.$inferSelect;
 
-/** As clients see it: what it refers to and lies in the trash is null. */
+/** As shown to clients: references to trashed entities are null. */
 export const approvalColumns = shownColumns(schema.approvals);
 type CommentRow = typeof schema.approval_comments.$inferSelect;
 
-/** Events carry no more of a text (decisions 4). */
+/** Maximum text in events (decisions 4). */
 const LONGEST_EVENT_TEXT_BYTES = 2048;
 
 function summarizeApproval(row: ApprovalRow): ApprovalSummary {
@@ -41,7 +41,7 @@ export function presentApproval(row: ApprovalRow): Approval {
   };
 }
 
-/** @param userName display name of the author where that is a user */
+/** @param userName the author's display name, if a user */
 export function presentApprovalComment(row: CommentRow, userName: string | null): ApprovalComment {
   return {
     id: row.id,

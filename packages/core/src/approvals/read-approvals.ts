@@ -6,7 +6,7 @@ import { type ApprovalRow, presentApproval, approvalColumns } from './present.ts
 
 const { approvals, companies } = schema;
 
-/** Undefined also where the company lies in the trash. */
+/** Also undefined if the company is in the trash. */
 export async function findApproval(tx: Tx, id: string): Promise<ApprovalRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -17,7 +17,7 @@ export async function findApproval(tx: Tx, id: string): Promise<ApprovalRow | un
   return row;
 }
 
-/** How many wait for a decision; an index holds the pending ones alone. */
+/** Number of pending approvals; a partial index contains only those. */
 export async function countPendingApprovals(tx: Tx, company_id: string): Promise<number> {
   const [row] = await tx
     .select({ pending: count() })

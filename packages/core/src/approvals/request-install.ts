@@ -14,22 +14,22 @@ import { presentApproval } from './present.ts';
 
 const { approvals } = schema;
 
-/** Something that an agent wants to make and may not. */
+/** Something that an agent wants to create without the permission for it. */
 export interface WithheldInstall {
   company_id: string;
-  /** The issue that the agent works on. */
+  /** The issue that the agent is working on. */
   issue_id: string | null;
   kind: InstallKind;
-  /** The body of that resource's POST; of a skill also the text of its SKILL.md. */
+  /** The body of that resource's POST; for a skill it may also be the text of its SKILL.md. */
   body: Record<string, unknown> | string;
 }
 
 const LONGEST_TITLE_BYTES = 200;
 
 /**
- * What a permission withholds from an agent becomes an approval (decisions 5): `hire_agent` for an agent, `install`
- * for the rest.
- * @throws as `requestApproval`
+ * Turns an act that an agent lacks permission for into an approval (decisions 5): `hire_agent` for an agent, `install` for
+ * anything else.
+ * @throws like `requestApproval`
  */
 export async function requestInstallApproval(
   tx: Tx,
@@ -49,9 +49,9 @@ export async function requestInstallApproval(
 }
 
 /**
- * An agent asks for an approval. Asked for again while the same is pending, that one is the answer: a model repeats
- * itself. What would have an effect is the same for whichever issue it is asked.
- * @throws forbidden where `approvals.request` is withheld; invalid for what could not be carried out
+ * An agent requests an approval. If the same request is already pending, that one is returned, since models repeat themselves.
+ * Requests with an effect count as the same whichever issue they are made from.
+ * @throws forbidden without the permission `approvals.request`; invalid if it could not be carried out
  */
 export async function requestApproval(
   tx: Tx,
@@ -80,7 +80,7 @@ export async function requestApproval(
   return { approval: await createApproval(tx, actor, company_id, input), asked_before: false };
 }
 
-/** What people call it, for the title. */
+/** Its name in the body, for the title. */
 function nameIn(body: WithheldInstall['body']): string {
   const text =
     typeof body === 'string' ? /^\s*name:(.*)$/m.exec(body)?.[1] : (body.name ?? body.title ?? body.label);

@@ -11,9 +11,9 @@ import { type ApprovalRow, approvalChange, presentApproval, approvalColumns } fr
 const { approvals } = schema;
 
 /**
- * Approves, and has the job `apply-approval` carry out what was asked for. Given again to an approval that could not
- * be carried out, it is tried once more, with the rights of whoever approves now.
- * @throws forbidden for agents, conflict when it is resolved already
+ * Approves, and has the job `apply-approval` carry out the request. Approving one that could not be carried out tries again, with
+ * the rights of the current approver.
+ * @throws forbidden for agents, conflict if it is already resolved
  */
 export async function approve(
   tx: Tx,
@@ -26,7 +26,7 @@ export async function approve(
   return resolved;
 }
 
-/** @throws as `approve` */
+/** @throws like `approve` */
 export async function reject(
   tx: Tx,
   actor: Actor,
@@ -36,7 +36,7 @@ export async function reject(
   return resolve(tx, actor, approval, 'rejected', decision);
 }
 
-/** The requester may resubmit. @throws as `approve` */
+/** Lets the requester resubmit. @throws like `approve` */
 export async function requestRevision(
   tx: Tx,
   actor: Actor,
@@ -46,7 +46,7 @@ export async function requestRevision(
   return resolve(tx, actor, approval, 'revision_requested', decision);
 }
 
-/** The update decides who was first: of two at once the second finds nothing pending. */
+/** The update decides: of two concurrent decisions, the second finds nothing pending. */
 async function resolve(
   tx: Tx,
   actor: Actor,
@@ -66,7 +66,7 @@ async function resolve(
       decided_by_user_id: actor.kind === 'user' ? actor.user_id : null,
       decided_by_key_id: actor.kind === 'board_user' ? actor.key_id : null,
       decided_at: sql`now()`,
-      // With nothing to carry out it is done: the sweep looks for what is approved and not applied.
+      // Without an effect it is complete: the sweep looks for approved ones that are not applied.
       applied_at: status === 'approved' && !hasEffect(approval.type) ? sql`now()` : null,
       apply_error: null,
       updated_at: sql`now()`,
@@ -75,7 +75,7 @@ async function resolve(
       and(
         eq(approvals.id, approval.id),
         sql`(${approvals.status} = 'pending' ${again})`,
-        // Answers show instants in milliseconds.
+        // Timestamps in responses are cut to milliseconds.
         decision.updated_at === undefined
           ? undefined
           : sql`date_trunc('milliseconds', ${approvals.updated_at}) = ${shown}::timestamptz`,

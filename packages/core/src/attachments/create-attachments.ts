@@ -18,8 +18,8 @@ import type { FailedFile, StoredFile } from './stored-file.ts';
 const { attachments, attachment_texts } = schema;
 
 /**
- * Rows for files that lie in the storage; from the commit on their keys are orphans no more. A scheduler extracts their
- * texts. Throws `forbidden` for an agent that may write no files, `unavailable` when the upload took too long.
+ * Writes rows for files already in storage; after the commit their keys are no longer orphans. A scheduler extracts their texts.
+ * Throws `forbidden` for an agent that may not write files, `unavailable` if the upload took too long.
  */
 export async function createAttachments(
   tx: Tx,
@@ -41,7 +41,7 @@ export async function createAttachments(
   return rows.map((row) => presentAttachment({ ...row, issue_id }));
 }
 
-/** The same for files of a message in a chat: what is said there goes into no activity. @returns in the order of the upload */
+/** The same for files in a chat message, which leave no activity. @returns in upload order */
 export async function attachToMessage(
   tx: Tx,
   actor: Actor,
@@ -57,7 +57,7 @@ export async function attachToMessage(
   }));
 }
 
-/** The multipart create: files that could not be stored are reported, and the issue is created all the same. */
+/** Multipart creation: files that could not be stored are reported, and the issue is created anyway. */
 export async function createIssueWithAttachments(
   tx: Tx,
   actor: Actor,
@@ -119,7 +119,7 @@ async function insertRows(
     .returning();
 }
 
-/** In the order of the upload. */
+/** In upload order. */
 function inOrder(keys: readonly string[], rows: readonly FileRow[]): FileRow[] {
   const byKey = new Map(rows.map((row) => [row.storage_key, row]));
   return keys.map((key) => byKey.get(key)!);

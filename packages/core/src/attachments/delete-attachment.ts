@@ -8,7 +8,7 @@ import type { AttachmentRow } from './read-attachments.ts';
 
 const { attachments } = schema;
 
-/** Deletes the row; its key becomes an orphan. After the commit the caller deletes the bytes, or the sweep does. */
+/** Deletes the row; its key becomes an orphan, whose bytes are deleted after the commit by the caller or the sweep. */
 export async function deleteAttachment(tx: Tx, actor: Actor, subject: AttachmentRow): Promise<void> {
   const [row] = await tx
     .delete(attachments)

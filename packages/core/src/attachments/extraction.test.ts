@@ -20,7 +20,7 @@ const { attachment_texts } = schema;
 
 let database: Database;
 beforeAll(async () => {
-  // The claim looks at all companies: other tests' files must not be in its way.
+  // Claims look at all companies, so other tests' files must not interfere.
   ({ database } = await cloneDatabase('texts'));
   await (await openQueue({ database, role: 'client' })).stop();
 });
@@ -86,7 +86,7 @@ describe('a claim of a text', () => {
   it('is made by one only, and counts as being on its way', async () => {
     const { issue, files } = await company(4);
     const claimed = await Promise.all(files.map(async () => claim()));
-    // One that met the locks of the others comes back for the rest.
+    // A claim that ran into others' locks is repeated for the rest.
     const ids = claimed.flatMap((each) => each?.attachment_id ?? []);
     expect(new Set(ids).size).toBe(ids.length);
     for (let left = await claim(); left !== undefined; left = await claim()) ids.push(left.attachment_id);

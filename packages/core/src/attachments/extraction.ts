@@ -1,4 +1,4 @@
-/** Which text is extracted next, and how it ends. A job only says that there is one; the claim says which. */
+/** Queue of text extractions. A job only signals that there is work; the claim decides which. */
 import { schema, type Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { and, eq, sql } from 'drizzle-orm';
@@ -6,13 +6,13 @@ import { type TextKind, textKindOf } from './file-names.ts';
 
 const { attachment_texts } = schema;
 
-/** What a scheduler needs to extract a text. */
+/** What a scheduler needs for extracting a text. */
 export interface TextSource {
   attachment_id: string;
   company_id: string;
   storage_key: string;
   size_bytes: number;
-  /** Null: there is none to extract, by what is known today. */
+  /** Null: there is nothing to extract, as far as is known now. */
   kind: TextKind | null;
 }
 
@@ -20,16 +20,16 @@ export interface TextSource {
 export type ExtractedText =
   { status: 'done'; extracted_text: string } | { status: 'none' } | { status: 'failed'; error: string };
 
-/** Rows looked at per company: where another scheduler takes the first at this moment, there is a next. */
+/** Rows considered per company: if another scheduler takes the first one right now, there is a second. */
 const PER_COMPANY = 2;
-/** A text that so many schedulers did not survive, or were stopped at, is given up. */
+/** A file that has crashed or stopped this many schedulers is given up. */
 const MOST_LOSSES = 3;
 
 /**
- * Makes the fairest pending text the caller's: of the company of which the fewest are being read, in turn, and of its texts
- * the one that has waited longest. Companies with something pending are found by skipping through the index, not by reading the
- * queue. Undefined when nothing is pending.
- * @param after the company that had its turn last; null: none had
+ * Claims the next pending text fairly: from the company with the fewest extractions in progress, in turn, the one that has waited
+ * longest. Companies with pending texts are found by skipping through the index rather than reading the queue. Undefined if
+ * nothing is pending.
+ * @param after the company whose turn was last; null: none
  */
 export async function claimText(tx: Tx, after: string | null): Promise<TextSource | undefined> {
   type Row = Omit<TextSource, 'kind' | 'size_bytes'> & {
@@ -71,7 +71,7 @@ export async function claimText(tx: Tx, after: string | null): Promise<TextSourc
   return { ...source, size_bytes: Number(size_bytes), kind: textKindOf(filename, content_type) };
 }
 
-/** It could not be read now: it waits again, behind the others of its company. */
+/** Could not be read now: back to the end of its company's queue. */
 export async function releaseText(tx: Tx, attachmentId: string): Promise<void> {
   await tx
     .update(attachment_texts)
@@ -79,7 +79,7 @@ export async function releaseText(tx: Tx, attachmentId: string): Promise<void> {
     .where(and(eq(attachment_texts.attachment_id, attachmentId), eq(attachment_texts.status, 'reading')));
 }
 
-/** Once: a second result of the same work changes nothing. */
+/** Idempotent: a second result of the same work changes nothing. */
 export async function storeAttachmentText(
   tx: Tx,
   attachmentId: string,
@@ -97,8 +97,8 @@ export async function storeAttachmentText(
 }
 
 /**
- * Texts that were being read ten minutes ago were lost with their scheduler, and wait again; a text that this happens to
- * again and again is given up. Asks again for those that have been pending for ten minutes: their jobs were lost.
+ * Extractions that began ten minutes ago were lost with their scheduler and are queued again; a text to which this happens
+ * repeatedly is given up. Also re-enqueues texts that have been pending for ten minutes, since their jobs were lost.
  */
 export async function sweepPendingTexts(tx: Tx, limit = 100): Promise<number> {
   await tx.execute(sql`

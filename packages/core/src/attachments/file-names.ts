@@ -1,15 +1,15 @@
-/** What a client says of a file, made safe to store and to show; and which files have a text to extract. */
+/** Sanitises what clients say about files, and determines which files contain text to extract. */
 
 import { cutText } from '@acp/kernel';
 
 const LONGEST_NAME_BYTES = 200;
 
-/** The last part of a path, without control characters and overlong tails; `file` where nothing is left. */
+/** The last part of a path, without control characters and cut to a reasonable length; `file` if nothing is left. */
 export function cleanFilename(name: string): string {
   const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? '';
   let clean = last.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, '').trim();
   if (Buffer.byteLength(clean) > LONGEST_NAME_BYTES) {
-    // The end is kept: it says what the file is.
+    // The extension is kept, as it identifies the type.
     const extension = /\.[\w-]{1,16}$/.exec(clean)?.[0] ?? '';
     clean =
       cutText(clean.slice(0, clean.length - extension.length), LONGEST_NAME_BYTES - extension.length) +
@@ -25,7 +25,7 @@ export function cleanContentType(type: string): string {
   return token.test(bare.trim()) ? bare.trim() : 'application/octet-stream';
 }
 
-/** How a file's text is got at. */
+/** How a file's text is extracted. */
 export type TextKind = 'plain' | 'html' | 'pdf' | 'docx' | 'xlsx' | 'pptx';
 
 const byExtension: Readonly<Record<string, TextKind>> = {
@@ -62,7 +62,7 @@ const byType: Readonly<Record<string, TextKind>> = {
   [`${OFFICE}presentationml.presentation`]: 'pptx',
 };
 
-/** By the declared type, else by the extension: many clients declare nothing. Null: no text to extract. */
+/** By the declared type, or else by extension, since many clients declare nothing. Null: no text to extract. */
 export function textKindOf(filename: string, contentType: string): TextKind | null {
   if (Object.hasOwn(byType, contentType)) return byType[contentType]!;
   const extension = filename.toLowerCase().split('.').at(-1) ?? '';

@@ -1,7 +1,7 @@
 /**
- * Owns `attachments`, `attachment_texts` and `storage_orphans`: files on issues and in chats, the text in them, and the keys in the
- * storage that no row names. Invariant: every object in the storage is named by a row or by an orphan, so that nothing
- * is lost and nothing stays forever, wherever a process died. Bytes are moved by the tiers, never in a transaction.
+ * Owns `attachments`, `attachment_texts` and `storage_orphans`: files on issues and in chats, their texts, and storage keys that
+ * no row references. Invariant: every object in storage is referenced by a row or an orphan, so that nothing is lost and nothing
+ * stays forever, wherever a process dies. Bytes are moved by the tiers, never inside a transaction.
  */
 export { attachToMessage, createAttachments, createIssueWithAttachments } from './create-attachments.ts';
 export { deleteAttachment } from './delete-attachment.ts';

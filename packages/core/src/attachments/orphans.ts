@@ -1,7 +1,7 @@
 /**
- * The life of a key: reserved, before its bytes are written; kept, by the transaction that writes the row; written down
- * again by a trigger when the row goes; claimed, its bytes deleted, forgotten. The first claim wins: a key that
- * is claimed can't be kept any more, and a kept one can't be claimed.
+ * The life of a storage key: reserved before its bytes are written; kept by the transaction that writes the row; recorded again
+ * by a trigger when the row is deleted; claimed, its bytes deleted, forgotten. The first claim wins: a claimed key can't be kept
+ * any more, and a kept one can't be claimed.
  */
 import { schema, type Tx } from '@acp/db';
 import { unavailable } from '@acp/kernel';
@@ -9,17 +9,17 @@ import { and, inArray, isNotNull, isNull, sql } from 'drizzle-orm';
 
 const { storage_orphans } = schema;
 
-/** An upload lasts five minutes at most (the request's time limit); an hour leaves room for slow commits and clocks. */
+/** An upload takes at most five minutes (the request's time limit); an hour leaves room for slow commits and clock drift. */
 const UPLOAD_GRACE = sql`interval '1 hour'`;
-/** A process deletes the bytes of a key right after claiming it; after this long it has died. */
+/** A process deletes a key's bytes right after claiming it; after this long it must have died. */
 const CLAIM_GRACE = sql`interval '5 minutes'`;
 
-/** Before the first byte, in a transaction of its own. */
+/** Call before the first byte, in a separate transaction. */
 export async function reserveStorageKeys(tx: Tx, keys: readonly string[]): Promise<void> {
   await tx.insert(storage_orphans).values(keys.map((storage_key) => ({ storage_key })));
 }
 
-/** In the transaction that writes the rows. Throws `unavailable` when a key was claimed: the upload took too long. */
+/** Call in the transaction that writes the rows. Throws `unavailable` if a key was claimed: the upload took too long. */
 export async function keepStorageKeys(tx: Tx, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
   const kept = await tx
@@ -29,7 +29,7 @@ export async function keepStorageKeys(tx: Tx, keys: readonly string[]): Promise<
   if (kept.length !== keys.length) throw unavailable('the upload took too long');
 }
 
-/** Claims the keys that no row took. @returns those whose bytes the caller deletes next */
+/** Claims keys that no row took. @returns those whose bytes the caller deletes next */
 export async function claimUnkeptKeys(tx: Tx, keys: readonly string[]): Promise<string[]> {
   if (keys.length === 0) return [];
   const claimed = await tx
@@ -40,7 +40,7 @@ export async function claimUnkeptKeys(tx: Tx, keys: readonly string[]): Promise<
   return claimed.map(({ key }) => key);
 }
 
-/** Claims up to `limit` keys that are left over. @returns those whose bytes the caller deletes next */
+/** Claims up to `limit` orphaned keys. @returns those whose bytes the caller deletes next */
 export async function claimOrphans(tx: Tx, limit: number): Promise<string[]> {
   const { rows } = await tx.execute<{ key: string }>(sql`
     update storage_orphans set doomed_at = now()
@@ -52,7 +52,7 @@ export async function claimOrphans(tx: Tx, limit: number): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-/** The same three for the file store: each a statement of its own. */
+/** The same three operations for the file store, each in a statement of its own. */
 export function keyLedger(db: Tx) {
   return {
     reserve: async (keys: readonly string[]) => reserveStorageKeys(db, keys),
@@ -61,7 +61,7 @@ export function keyLedger(db: Tx) {
   };
 }
 
-/** After their bytes are gone. */
+/** Call once their bytes are deleted. */
 export async function forgetStorageKeys(tx: Tx, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
   await tx

@@ -6,7 +6,7 @@ import { type IssueRow, notTrashed } from '../issues/index.ts';
 
 const { attachments, companies } = schema;
 
-/** A file of an issue. */
+/** A file attached to an issue. */
 export type AttachmentRow = typeof attachments.$inferSelect & { issue_id: string };
 
 export function presentAttachment(row: AttachmentRow): Attachment {
@@ -45,7 +45,7 @@ export async function listAttachments(
   );
 }
 
-/** Undefined when absent, a chat's, or when its issue lies in the trash or under something that does. */
+/** Undefined if absent, attached to a chat, or if its issue or an ancestor of that is in the trash. */
 export async function findAttachment(tx: Tx, id: string): Promise<AttachmentRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx

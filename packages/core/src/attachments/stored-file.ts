@@ -1,4 +1,4 @@
-/** A file whose bytes lie in the storage, under a key that is still an orphan's. */
+/** A file whose bytes are in storage under a key that is still an orphan. */
 export interface StoredFile {
   readonly filename: string;
   readonly content_type: string;
@@ -8,7 +8,7 @@ export interface StoredFile {
   readonly storage_key: string;
 }
 
-/** A file that the storage did not take. */
+/** A file that could not be stored. */
 export interface FailedFile {
   readonly filename: string;
   readonly error: string;

@@ -3,31 +3,31 @@ import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import type { AttachmentRow } from './read-attachments.ts';
 
-/** A file of an issue or of a message, as agents see it. */
+/** A file of an issue or message, as shown to agents. */
 export interface PromptAttachment {
   id: string;
   filename: string;
   content_type: string;
   size_bytes: number;
-  /** `pending`: it is being extracted. `none`: there is nothing to extract. */
+  /** `pending`: extraction is in progress. `none`: there is nothing to extract. */
   text_status: 'pending' | 'done' | 'none' | 'failed';
   /** The first 20,000 characters. */
   text: string | null;
-  /** In characters, of the whole. */
+  /** Length of the whole text in characters. */
   text_length: number | null;
-  /** Of images, where the bytes are: for the service alone. */
+  /** For images, the location of the bytes, for internal use. */
   storage_key: string | null;
 }
 
 const LONGEST_TEXT = 20_000;
 const SHOWN = 20;
-/** Of all texts together, in characters. */
+/** Maximum for all texts together, in characters. */
 const ALL_TEXTS = 60_000;
 
-/** SQL: what a list of files is about, by the columns of `f`. */
+/** SQL: condition that selects files, using the columns of `f`. */
 export const filesOfIssue = (issue_id: SQL): SQL => sql`f.issue_id = ${issue_id}`;
 
-/** The same files; of all texts together the newest that fit, cut where the room ends. */
+/** The same files with their texts limited in total: the newest that fit, the last one cut. */
 export function withinBounds(files: readonly PromptAttachment[], characters = ALL_TEXTS): PromptAttachment[] {
   let room = characters;
   const bounded = files.toReversed().map((file) => {
@@ -39,10 +39,10 @@ export function withinBounds(files: readonly PromptAttachment[], characters = AL
   return bounded.toReversed();
 }
 
-/** Characters of one answer. */
+/** Maximum characters per response. */
 const PIECE = 100_000;
 
-/** The text of one file, from a character on. */
+/** The text of one file, starting at a character offset. */
 export async function readAttachmentText(
   tx: Tx,
   { id, issue_id, filename, content_type, size_bytes }: AttachmentRow,
@@ -66,14 +66,14 @@ export async function readAttachmentText(
   };
 }
 
-/** SQL: whether texts of the latest of these files are still being extracted. One pending for longer waits for a sweep. */
+/** SQL: whether texts of the latest files are still being extracted. Ones pending for longer are waiting for a sweep. */
 export function textsAwaited(which: SQL): SQL {
   return sql`exists (select from attachments f join attachment_texts t on t.attachment_id = f.id
     where ${which} and t.status in ('pending', 'reading')
       and f.created_at > now() - interval '1 minute')`;
 }
 
-/** A JSON list of the newest of these files with the beginning of their texts, oldest first, for prompts. */
+/** SQL: JSON list of the latest files with the beginnings of their texts, oldest first, for prompts. */
 export function promptAttachments(which: SQL): SQL {
   return sql`coalesce((
     select jsonb_agg(jsonb_build_object('id', id, 'filename', filename, 'content_type', content_type,

@@ -8,23 +8,23 @@ import { breachWaived } from './windows.ts';
 
 const { budget_policies, budget_windows } = schema;
 
-/** A policy as people look at it: with what its present window has used up. */
+/** A policy as shown to people, with its usage in the current window. */
 export interface BudgetUsage {
   policy: BudgetPolicy;
-  /** Of the company, the project or the agent; null for what is gone for good. */
+  /** Name of the company, project or agent; null if it was deleted for good. */
   scope_name: string | null;
   window_start: Date;
   /** Exclusive; null for a lifetime. */
   window_end: Date | null;
-  /** Settled in the window. Of a policy that is switched off: until then. */
+  /** Settled in this window. For a disabled policy: until it was disabled. */
   spent_usd: number;
-  /** What calls under way may cost beside that. */
+  /** Additional possible cost of calls in progress. */
   reserved_usd: number;
-  /** A human let this window go on beyond its limit. */
+  /** A person allowed this window to exceed its limit. */
   waived: boolean;
 }
 
-/** The columns' and the shared fragments' name for the policy. */
+/** Alias for the policy in columns and shared fragments. */
 const p = alias(budget_policies, 'p');
 
 const scopeName = sql<string | null>`(case p.scope_type
@@ -36,9 +36,8 @@ const windowEnd = sql<string | null>`(case when p."window" <> 'lifetime' then
   (${budgetWindowStart} at time zone 'UTC' + ('1 ' || p."window")::interval) at time zone 'UTC' end)`;
 
 /**
- * Policies of the company, newest first, in one statement. A window that is missing has spent nothing yet: whoever
- * spends makes it first.
- * @param of these policies, or all that bound these scopes themselves
+ * The company's policies, newest first, in one statement. A missing window has no spending yet, since spending creates it.
+ * @param of these policies, or all that apply directly to these scopes
  */
 export async function budgetUsage(
   tx: Tx,

@@ -5,26 +5,26 @@ import { openIncidents } from './open-incidents.ts';
 import { ancestorsOf } from './run-scopes.ts';
 import { dueIncident, ensureWindows } from './windows.ts';
 
-/** Whose budgets a cost counts towards. */
+/** Identifies the budgets that a cost counts towards. */
 export interface Spender {
   company_id: string;
   agent_id: string | null;
   project_id: string | null;
-  /** When it was spent: windows that began later have nothing of it. Now where it is left out. */
+  /** When it was spent: windows that began later are not charged. Default: now. */
   at?: Date | null;
 }
 
-/** Policies `p` that bound the spender. */
+/** The policies `p` that apply to the spender. */
 const policiesOf = ({ company_id, agent_id, project_id, at }: Spender) =>
   sql`p.company_id = ${company_id} and p.enabled and p.scope_id in (
       select unnest(array[${company_id}::uuid, ${agent_id}::uuid, ${project_id}::uuid] || ${ancestorsOf(sql`${agent_id}::uuid`)}))
     ${at ? sql`and ${budgetWindowStart} <= ${at.toISOString()}::timestamptz` : sql``}`;
 
 /**
- * Counts a cost towards the windows of its policies. Of a run, which ends with this: less what its calls have settled
- * already, and what it still had reserved is given back. One statement, two more in a window's first moment; policies
- * are locked in the order of their ids. For the transaction that writes the cost event: the event of a run has to be
- * there already, any other's must follow.
+ * Charges a cost to the windows of its policies. For a run, which ends with this, only the part that its calls have not settled
+ * is charged, and its remaining reservation is released. One statement, two more at the first use of a window; policies are
+ * locked in order of id. Part of the transaction that writes the cost event: a run's event must already exist, any other event
+ * must follow.
  */
 export async function chargeCost(
   tx: Tx,

@@ -11,14 +11,14 @@ export interface RunCost {
   cached_tokens: number;
   /** USD as decimal text, from `priceOf`. */
   cost_usd: string;
-  /** At least a part of it by the built-in price. */
+  /** At least part of it was computed with the built-in price. */
   price_estimated: boolean;
 }
 
 /**
- * The insert of a run's cost event as a part of the statement that ends the run: the cost is recorded exactly when the
- * run ends, and costs no statement. `run` names a relation of that statement with the columns `id`, `company_id`,
- * `agent_id`, `issue_id`; without rows nothing is recorded.
+ * The insertion of a run's cost event, as part of the statement that ends the run: recorded exactly when the run ends, without a
+ * statement of its own. `run` names a relation in that statement with the columns `id`, `company_id`, `agent_id`, `issue_id`;
+ * if it is empty, nothing is recorded.
  */
 export function insertRunCost(run: string, cost: RunCost): SQL {
   return sql`

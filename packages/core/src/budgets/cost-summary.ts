@@ -5,7 +5,7 @@ import { type SQL, sql } from 'drizzle-orm';
 
 type GroupBy = NonNullable<CostSummaryQuery['group_by']>;
 
-/** By what entries are put together, as it is stored, and how that is shown of a group. */
+/** Grouping criteria: the stored expression, and how a group's key and label are shown. */
 const groupings: Readonly<Record<GroupBy, { of: SQL; key: SQL; label: SQL }>> = {
   agent: {
     of: sql`e.agent_id`,
@@ -26,7 +26,7 @@ const groupings: Readonly<Record<GroupBy, { of: SQL; key: SQL; label: SQL }>> = 
 };
 
 interface Row extends Record<string, unknown> {
-  /** Index of what it is grouped by. */
+  /** Index of the grouping. */
   grouped: number;
   key: string | null;
   label: string | null;
@@ -39,8 +39,8 @@ interface Row extends Record<string, unknown> {
 }
 
 /**
- * Sums in one statement: `from` inclusive, `to` exclusive. Days in their order, everything else the costliest first.
- * @throws invalid for malformed instants
+ * Sums in one statement: `from` inclusive, `to` exclusive. Days in order, everything else by descending cost.
+ * @throws invalid for malformed timestamps
  */
 export async function summarizeCosts(
   tx: Tx,
@@ -51,7 +51,7 @@ export async function summarizeCosts(
   return summary!;
 }
 
-/** As `summarizeCosts`, several of them at once: the entries are read a single time. In the order of `groups`. */
+/** Like `summarizeCosts` for several groupings with a single read of the entries. In the order of `groups`. */
 export async function summarizeCostsBy(
   tx: Tx,
   company_id: string,
@@ -66,7 +66,7 @@ export async function summarizeCostsBy(
       sql` `,
     )} end`;
   const days = groups.includes('day') ? sql`part.day` : sql`null::timestamp`;
-  // Runs are told apart by a grouping of their own: to count them within the groups, each group would have to be sorted.
+  // Runs are counted by a grouping of their own: counting them within groups would require sorting each group.
   const { rows } = await tx.execute<Row>(sql`
     select grouped, ${ofGroup((group) => groupings[group].key)} as key, ${ofGroup((group) => groupings[group].label)} as label,
       cost_usd, estimated_usd, input_tokens, output_tokens, runs, sum(cost_usd) over (partition by grouped) as total_usd
@@ -106,7 +106,7 @@ function presentGroup({ key, label, cost_usd, estimated_usd, input_tokens, outpu
   };
 }
 
-/** What a company or an agent has cost today and in this month (UTC): one statement over the index of either. */
+/** Cost of a company or agent today and this month (UTC): one statement using either's index. */
 export async function spending(
   tx: Tx,
   of: { company_id: string } | { agent_id: string },
@@ -122,7 +122,7 @@ export async function spending(
   return rows[0]!;
 }
 
-/** An instant, or a day: its beginning in UTC. */
+/** A timestamp, or a day, meaning its start in UTC. */
 function instant(text: string | undefined, name: string): string | null {
   if (text === undefined) return null;
   const value = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;

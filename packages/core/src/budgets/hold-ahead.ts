@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 import { ancestorsOf } from './run-scopes.ts';
 import { breachWaived, ensureWindows } from './windows.ts';
 
-/** Money for a run that is still to come. Its first call takes the place of this reservation. */
+/** Money reserved for a future run. Its first call replaces this reservation. */
 export interface Hold {
   run_id: string;
   agent_id: string;
@@ -15,17 +15,16 @@ export interface Hold {
 
 interface Verdict extends Record<string, unknown> {
   complete: boolean;
-  /** Agents whose own budget, or that of one above them, has not so much left. */
+  /** Agents without enough left in their own budget or an ancestor's. */
   short_agents: string[];
   short: boolean;
 }
 
 /**
- * Reserves for several runs at once, with all policies of company, project and agents or with none: each `pause` policy
- * must have room for the sum. In its window `reserveCall` and the end of each run settle their part; `releaseHolds` gives
- * back what no run will take.
- * @throws conflict where the company's or the project's budget is too small
- * @returns agents that have to do without: then nothing was reserved
+ * Reserves for several runs at once, with all policies of company, project and agents or with none: each `pause` policy must have
+ * room for the total. `reserveCall` and the end of each run settle their parts; `releaseHolds` releases what no run will use.
+ * @throws conflict if the company's or the project's budget is too small
+ * @returns agents whose budgets are too small; in that case nothing was reserved
  */
 export async function holdAhead(
   tx: Tx,
@@ -88,7 +87,7 @@ async function hold(
   return rows[0]!;
 }
 
-/** Gives back what was reserved for runs that will not come. */
+/** Releases reservations for runs that will not happen. */
 export async function releaseHolds(tx: Tx, run_ids: readonly string[]): Promise<void> {
   if (run_ids.length === 0) return;
   await tx.execute(sql`

@@ -14,7 +14,7 @@ import { type IncidentRow, presentIncident } from './present.ts';
 
 const { budget_incidents, budget_policies, companies } = schema;
 
-/** Undefined also where the company lies in the trash. */
+/** Also undefined if the company is in the trash. */
 export async function findBudgetIncident(tx: Tx, id: string): Promise<IncidentRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -51,9 +51,9 @@ export async function listBudgetIncidents(
 }
 
 /**
- * With `limit_usd` the policy's limit is raised; without, the incident is waived until the window rolls over
- * (decisions 7.16). A limit that is spent already opens a new breach at once.
- * @throws conflict when it is resolved already; invalid for a limit that is not higher than the policy's
+ * With `limit_usd`, raises the policy's limit; without it, waives the incident until the window rolls over (decisions 7.16). If
+ * the new limit is already spent, a new breach is opened immediately.
+ * @throws conflict if it is already resolved; invalid for a limit that is not higher than the policy's
  */
 export async function resolveBudgetIncident(
   tx: Tx,

@@ -1,9 +1,9 @@
 /**
- * Owns `cost_events`, `model_prices` and the budgets: policies, their windows, reservations and incidents. Money is decimal text or
- * numeric, never a float. Invariants: a window holds what was settled in it plus what live runs have reserved; a call
- * is made only where every `pause` policy of its company, project and agent is below its limit by both; one incident
- * of a kind is open per policy; while a breach is open nothing in its scope starts. Pausing agents is the job
- * `settle-budgets`: agents are locked before policies.
+ * Owns `cost_events`, `model_prices` and budgets: policies, their windows, reservations and incidents. Money is decimal text or
+ * numeric, never a float. Invariants: a window contains what was settled in it plus what live runs have reserved; a call is only
+ * made if the sum is below the limit of every `pause` policy of its company, project and agent; each policy has at most one open
+ * incident of a kind; while a breach is open, nothing in its scope starts. Agents are paused by the job `settle-budgets`, since
+ * agents are locked before policies.
  */
 export { budgetUsage } from './budget-usage.ts';
 export type { BudgetUsage } from './budget-usage.ts';

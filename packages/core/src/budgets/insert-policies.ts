@@ -17,7 +17,7 @@ export interface NewPolicy {
   enabled: boolean;
 }
 
-/** A whole list at once, for an import. What the present windows have spent already counts at once. */
+/** Inserts a list for an import. What has been spent in the current windows counts immediately. */
 export async function insertPolicies(tx: Tx, company_id: string, list: readonly NewPolicy[]): Promise<void> {
   if (list.length === 0) return;
   const values = list.map((row) => ({ ...row, limit_usd: money(row.limit_usd), company_id }));

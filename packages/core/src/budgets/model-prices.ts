@@ -1,4 +1,4 @@
-/** What companies say that models cost: for those that the operator's pricing file does not name. */
+/** Companies' own prices for models, used if the operator's pricing file does not name the model. */
 import {
   type Actor,
   MOST_MODEL_PRICES,
@@ -32,14 +32,14 @@ export async function listModelPrices(
   return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
 }
 
-/** One that the model has already is replaced. Holds for runs that begin later. @throws conflict where there are too many */
+/** Replaces an existing price. Applies to runs that start later. @throws conflict if there are too many */
 export async function setModelPrice(
   tx: Tx,
   actor: Actor,
   company_id: string,
   { model, ...input }: SetModelPrice,
 ): Promise<ModelPrice> {
-  // Every run takes all of them along.
+  // Every run loads all of them.
   const others = and(eq(model_prices.company_id, company_id), sql`${model_prices.model} <> ${model}`);
   if ((await tx.$count(model_prices, others)) >= MOST_MODEL_PRICES)
     throw conflict(`a company sets at most ${MOST_MODEL_PRICES} prices`);
@@ -62,7 +62,7 @@ export async function setModelPrice(
   return price;
 }
 
-/** @throws notFound also for another company's */
+/** @throws notFound, also for another company's */
 export async function deleteModelPrice(tx: Tx, actor: Actor, company_id: string, id: string): Promise<void> {
   if (!isUuid(id)) throw notFound();
   const [row] = await tx
@@ -73,13 +73,13 @@ export async function deleteModelPrice(tx: Tx, actor: Actor, company_id: string,
   await recordChanges(tx, actor, [changeOf(row, 'model_price.deleted')]);
 }
 
-/** All prices of a company, as a column `prices` of a statement that reads something of the company anyway. */
+/** All of a company's prices, as a column `prices` for statements that read something of the company anyway. */
 export const pricesColumn = (company_id: SQL): SQL => sql`(
   select jsonb_object_agg(m.model, jsonb_strip_nulls(jsonb_build_object('InputPer1K', m.input_usd / 1000,
     'OutputPer1K', m.output_usd / 1000, 'CachedPer1K', m.cached_usd / 1000)))
   from model_prices m where m.company_id = ${company_id}) as prices`;
 
-/** Of a row with `pricesColumn`; null is none. */
+/** Prices from a row with `pricesColumn`; null means none. */
 export const pricesIn = ({ prices }: Record<string, unknown>): Pricing =>
   prices === null ? {} : parsePricing(prices);
 

@@ -10,14 +10,14 @@ const { budget_incidents } = schema;
 const budgets = systemActor('budgets');
 
 /**
- * Opens the incidents that are due: a breach at the limit, a warning at its percentage, one at a time of each kind
- * while it is open. Admins get a notification; the agents of a breached `pause` policy are paused by the job
- * `settle-budgets`, new runs are refused from this commit on.
- * @param which condition over the policy `p`
+ * Opens incidents that are due: a breach at the limit, a warning at its percentage, at most one open incident of each kind.
+ * Notifies admins; the job `settle-budgets` pauses the agents of a breached `pause` policy, and new runs are refused from this
+ * commit on.
+ * @param which condition on the policy `p`
  * @returns how many were opened
  */
 export async function openIncidents(tx: Tx, which: SQL): Promise<number> {
-  // An incident of an earlier window would stand in the way of this window's.
+  // An open incident of an earlier window would block this window's.
   await rollOver(tx, which);
   const { rows } = await tx.execute<{ id: string; pauses: boolean; scope_type: string }>(sql`
     with due as materialized (
@@ -50,8 +50,8 @@ export async function openIncidents(tx: Tx, which: SQL): Promise<number> {
 }
 
 /**
- * Resolves what a window that is over has left open, and has its agents resumed.
- * @param which condition over the policy `p`
+ * Resolves incidents left open by windows that have ended, and has their agents resumed.
+ * @param which condition on the policy `p`
  * @returns how many
  */
 export async function rollOver(tx: Tx, which: SQL): Promise<number> {
@@ -77,7 +77,7 @@ export async function rollOver(tx: Tx, which: SQL): Promise<number> {
   return resolved.length;
 }
 
-/** What a breach does to agents is a transaction of its own: agents are locked before policies. */
+/** Pauses agents in a separate transaction, since agents are locked before policies. */
 export async function settleLater(tx: Tx, of: readonly { company_id: string }[]): Promise<void> {
   const ids = new Set(of.map(({ company_id }) => company_id));
   await enqueueMany(
@@ -87,7 +87,7 @@ export async function settleLater(tx: Tx, of: readonly { company_id: string }[])
   );
 }
 
-/** Whether a window is over that left an incident open; for the statement that runs every second. */
+/** Whether a window with an open incident has ended; part of a statement that runs frequently. */
 export const rolloverDue = sql`exists (select from budget_incidents b join budget_policies p on p.id = b.policy_id
   where b.status = 'open' and b.window_start <> ${budgetWindowStart})`;
 

@@ -11,7 +11,7 @@ import { ensureWindows, deleteOldWindows } from './windows.ts';
 
 const { budget_incidents, budget_policies, companies } = schema;
 
-/** Undefined also where the company lies in the trash. */
+/** Also undefined if the company is in the trash. */
 export async function findBudgetPolicy(tx: Tx, id: string): Promise<PolicyRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -38,7 +38,7 @@ export async function listBudgetPolicies(
   return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentPolicy);
 }
 
-/** What the present window has spent already counts at once. @throws invalid for a scope that is not the company's */
+/** What has been spent in the current window counts immediately. @throws invalid for a scope outside the company */
 export async function createBudgetPolicy(
   tx: Tx,
   actor: Actor,
@@ -66,7 +66,7 @@ export async function createBudgetPolicy(
   return presentPolicy(row!);
 }
 
-/** A breach that the change undoes is resolved; one that it makes is opened. */
+/** A breach that the change undoes is resolved; one that it causes is opened. */
 export async function updateBudgetPolicy(
   tx: Tx,
   actor: Actor,
@@ -84,7 +84,7 @@ export async function updateBudgetPolicy(
     .where(eq(budget_policies.id, policy.id))
     .returning();
   if (row === undefined) throw notFound();
-  // What was spent meanwhile is in no window of it.
+  // Spending in the meantime is in none of its windows.
   if (row.window !== policy.window || (row.enabled && !policy.enabled)) await deleteOldWindows(tx, row.id);
   await ensureWindows(tx, sql`p.id = ${row.id}`);
   const resolved = await resolveUndone(tx, actor, row.id);
@@ -94,7 +94,7 @@ export async function updateBudgetPolicy(
   return presentPolicy(row);
 }
 
-/** Final: with its incidents. What only it held back goes on. */
+/** Permanent, including its incidents. Whatever only this policy blocked continues. */
 export async function deleteBudgetPolicy(tx: Tx, actor: Actor, policy: PolicyRow): Promise<void> {
   const [row] = await tx.delete(budget_policies).where(eq(budget_policies.id, policy.id)).returning();
   if (row === undefined) throw notFound();
@@ -103,8 +103,8 @@ export async function deleteBudgetPolicy(tx: Tx, actor: Actor, policy: PolicyRow
 }
 
 /**
- * Resolves the open incidents of a policy that is below its limit (or the percentage) now, or switched off.
- * @returns the changes for the caller's `recordChanges`
+ * Resolves open incidents of a policy that is now below its limit (or percentage), or disabled.
+ * @returns changes for the caller's `recordChanges`
  */
 async function resolveUndone(tx: Tx, actor: Actor, policy_id: string): Promise<Change[]> {
   const below = sql`not exists (select from budget_policies p join budget_windows w
@@ -124,7 +124,7 @@ async function resolveUndone(tx: Tx, actor: Actor, policy_id: string): Promise<C
   return rows.map(resolvedChange);
 }
 
-/** Decimal text with the column's eight places: numbers in exponent notation and float noise end here. */
+/** Decimal text with the column's eight decimals: removes exponents and float noise. */
 export function money(usd: number): string {
   return usd.toFixed(8);
 }

@@ -1,13 +1,13 @@
 import { createValidator, Pricing, type ModelRates } from '@acp/contract';
 
 export interface TokenUsage {
-  /** Includes the cached ones (decisions 7.37). */
+  /** Includes cached tokens (decisions 7.37). */
   input_tokens: number;
   output_tokens: number;
   cached_tokens: number;
 }
 
-/** Of models that write and that nobody has priced (decisions 7.37). */
+/** For models without a price (decisions 7.37). */
 export const defaultRates: ModelRates = { InputPer1K: 0.003, OutputPer1K: 0.015 };
 const validate = createValidator(Pricing, 'pricing');
 
@@ -16,18 +16,18 @@ export function parsePricing(json: unknown): Pricing {
   return validate(json);
 }
 
-// Rates are held in 1e-12 USD per 1,000 tokens, sums in 1e-8 USD (the scale of the column): no float takes part.
+// Rates are integers in 1e-12 USD per 1,000 tokens, sums in 1e-8 USD (the column's scale): no floats are involved.
 const RATE_DIGITS = 12;
 const MONEY_DIGITS = 8;
 const RATE_PER_MONEY_UNIT = 1000n * 10n ** BigInt(RATE_DIGITS - MONEY_DIGITS);
 
-/** Where the price of a model is looked up: what the operator's file names, a company can't change. */
+/** Sources of model prices: the operator's file takes precedence over the company's own. */
 export interface Prices {
   file: Pricing;
   company: Pricing;
 }
 
-/** Somebody has set what the model costs. */
+/** Whether a price for the model has been set. */
 export const isPriced = (prices: Prices, model: string): boolean => ratesOf(prices, model) !== undefined;
 
 function ratesOf({ file, company }: Prices, model: string): ModelRates | undefined {
@@ -36,8 +36,8 @@ function ratesOf({ file, company }: Prices, model: string): ModelRates | undefin
 }
 
 /**
- * What the usage costs, in USD with eight decimals, rounded half up. Cached tokens cost the input rate unless the
- * model has a rate of their own. @param estimate of a model that nobody has priced
+ * Cost in USD with eight decimals, rounded half up. Cached tokens cost the input rate unless the model has a separate rate.
+ * @param estimate rates for a model without a price
  */
 export function priceOf(
   prices: Prices,
@@ -55,7 +55,7 @@ export function priceOf(
   return decimal((total + RATE_PER_MONEY_UNIT / 2n) / RATE_PER_MONEY_UNIT);
 }
 
-// An adapter may pass on what a provider made up; a negative or fractional count must not become money.
+// An adapter may pass on invented numbers; a negative or fractional count must not become money.
 function tokens(count: number): bigint {
   return BigInt(Math.max(0, Math.trunc(Number.isFinite(count) ? count : 0)));
 }

@@ -31,8 +31,8 @@ export async function listCostEvents(
 }
 
 /**
- * Spending that the service did not see itself. It counts towards the budgets at once, and may breach them. An agent
- * reports its own only: else it could spend another's budget.
+ * Records spending that the service did not see itself. It counts towards budgets immediately and may breach them. An agent can
+ * only report its own; otherwise it could use up another's budget.
  * @throws forbidden, invalid for references outside of the company
  */
 export async function reportCost(
@@ -72,13 +72,13 @@ export async function reportCost(
   return presentCostEvent(row!);
 }
 
-/** What the service spends for a company beside runs: it counts towards the company's budgets alone. */
+/** Records what the service spends for a company apart from runs; it only counts towards the company's own budgets. */
 export async function recordServiceCost(tx: Tx, company_id: string, cost: RunCost): Promise<void> {
   await chargeCost(tx, { company_id, agent_id: null, project_id: null }, cost.cost_usd);
   await tx.insert(cost_events).values({ company_id, ...cost });
 }
 
-/** A budget of the whole company that pauses is spent. */
+/** Whether a pausing budget for the whole company is used up. */
 export async function isCompanyOverBudget(tx: Tx, company_id: string): Promise<boolean> {
   const { rows } = await tx.execute<{ over: boolean }>(sql`
     select exists (select from budget_incidents i join budget_policies p on p.id = i.policy_id
@@ -89,7 +89,7 @@ export async function isCompanyOverBudget(tx: Tx, company_id: string): Promise<b
 
 const OLDEST_DAYS = 90;
 
-/** By the database's clock. @throws invalid for what lies ahead, or too far back */
+/** Checked against the database's clock. @throws invalid for a time in the future, or too far back */
 async function parseOccurredAt(tx: Tx, given: Date | string | null | undefined): Promise<Date | null> {
   if (given === null || given === undefined) return null;
   const at = new Date(given);
@@ -100,7 +100,7 @@ async function parseOccurredAt(tx: Tx, given: Date | string | null | undefined):
   return at;
 }
 
-/** An issue brings its project along. */
+/** An issue implies its project. */
 async function references(
   tx: Tx,
   company_id: string,

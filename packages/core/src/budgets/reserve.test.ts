@@ -77,14 +77,14 @@ const call = (run: { id: string; company_id: string }, estimate: string | null, 
 });
 const reserve = async (run: { id: string; company_id: string }, estimate: string | null, spent = '0') =>
   (await reserveCall(database.db, call(run, estimate, spent))).outcome;
-/** The end of a run. */
+/** Ends a run. */
 const charge = async (run: { id: string; company_id: string; agent_id: string }, cost: string) => {
   const { company_id, agent_id } = run;
   await transaction(database, async (tx) =>
     chargeCost(tx, { company_id, agent_id, project_id: null }, cost, run.id),
   );
 };
-/** Spent and reserved in a policy's window. */
+/** Spent and reserved amounts in a policy's window. */
 async function windowOf({ id }: { id: string }) {
   const [row] = await database.db.select().from(budget_windows).where(eq(budget_windows.policy_id, id));
   return { spent: Number(row?.spent_usd), reserved: Number(row?.reserved_usd) };

@@ -11,17 +11,17 @@ export interface CallAhead {
   company_id: string;
   fence: number;
   /**
-   * USD that the call may cost at most, as decimal text; null where the adapter doesn't meter: then the median of the
-   * agent's last 20 runs, and 1 USD for its first.
+   * Maximum cost of the call in USD, as decimal text; null if the adapter doesn't meter: then the median of the agent's last 20
+   * runs, or 1 USD for its first.
    */
   estimate_usd: string | null;
-  /** What the run's earlier calls have cost, all together. */
+  /** Total cost of the run's earlier calls. */
   spent_usd: string;
 }
 
 /**
- * `waiting`: there is money left, but other calls under way hold it. `exceeded`: it is spent. `lost`: the run is not
- * ours any more.
+ * `waiting`: there is money left, but reserved by other calls. `exceeded`: it is used up. `lost`: the run no longer belongs to
+ * this process.
  */
 export type ReservationOutcome = 'granted' | 'waiting' | 'exceeded' | 'lost';
 
@@ -34,11 +34,11 @@ interface Verdict extends Record<string, unknown> {
 }
 
 /**
- * Settles what the run has spent so far and reserves its next call with all policies of company, project and agent, or
- * with none of them: each has to be below its limit by what is spent and reserved, so that spending ends at the limit
- * plus one reservation, however many call at once (decisions 8.4). Policies that only notify count and never refuse.
+ * Settles what the run has spent so far and reserves its next call with all policies of company, project and agent, or with none:
+ * spent plus reserved must be below each limit, so spending ends at the limit plus one reservation, however many calls are
+ * concurrent (decisions 8.4). Policies that only notify are charged but never refuse.
  *
- * One statement, atomic by itself; the fence holds until it is done, so that a swept run leaves no reservation.
+ * One atomic statement; the fence is locked until it is done, so a swept run leaves no reservation.
  */
 export async function reserveCall(
   tx: Tx,
@@ -54,7 +54,7 @@ export async function reserveCall(
   return { outcome: granted ? 'granted' : exceeded ? 'exceeded' : 'waiting', due };
 }
 
-/** Opens the incidents that a reservation found due. For a transaction of its own. */
+/** Opens the incidents that a reservation found to be due. Needs a transaction of its own. */
 export async function reportSpending(tx: Tx, run_id: string): Promise<void> {
   await openIncidents(tx, policiesOfRun(run_id));
 }

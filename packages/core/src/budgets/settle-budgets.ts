@@ -7,9 +7,9 @@ import { openIncidents, rollOver, settleLater } from './open-incidents.ts';
 import { scopesOfRun } from './run-scopes.ts';
 
 /**
- * The job `settle-budgets`: pauses and resumes the company's agents as its incidents stand now, and dispatches those
- * with work that was refused meanwhile. A company's breach pauses all its agents, an agent's that agent. A project has
- * no agents of its own: while its budget is breached runs on its issues are refused, by admission and claim.
+ * The job `settle-budgets`: pauses and resumes the company's agents according to its current incidents, and dispatches those with
+ * work that was refused in the meantime. A company's breach pauses all agents, an agent's only that agent. A project has no
+ * agents: while its budget is breached, admission and claims refuse runs on its issues.
  */
 export async function settleBudgets(tx: Tx, company_id: string): Promise<void> {
   const { changes, resumed } = await settleBudgetPauses(tx, { company_id });
@@ -32,14 +32,14 @@ export async function settleBudgets(tx: Tx, company_id: string): Promise<void> {
 
 const present = sql`exists (select from companies c where c.id = p.company_id and c.deleted_at is null)`;
 
-/** Resolves the incidents of all windows that are over. @returns how many */
+/** Resolves the incidents of all windows that have ended. @returns how many */
 export async function rollOverBudgets(tx: Tx): Promise<number> {
   return rollOver(tx, present);
 }
 
 /**
- * Catches what a crash left undone: incidents that are due and not open, agents that a breach should have paused, and
- * pauses that no breach keeps up any more. @returns how many companies are settled again
+ * Completes what a crash left undone: due incidents that are not open, agents that a breach should have paused, and pauses
+ * without a breach. @returns how many companies are settled again
  */
 export async function sweepBudgets(tx: Tx): Promise<number> {
   await openIncidents(tx, present);

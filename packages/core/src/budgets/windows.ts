@@ -3,11 +3,10 @@ import { type SQL, sql } from 'drizzle-orm';
 import { budgetWindowStart } from '../agents/index.ts';
 
 /**
- * Makes the missing windows of policies `p` for the present, each with what was spent in it before. Callers charge
- * what they add themselves after this, under the window's lock: so a window begins with the spending that was
- * committed by then, and nothing is counted twice or lost.
- * @param which condition over the policy `p`
- * @param charging the run whose cost event is in the table already and whose cost the caller is about to charge
+ * Creates the missing current windows of policies `p`, each with what was spent in it before. Callers charge their own amounts
+ * afterwards, under the window's lock: a window starts with the spending committed by then, so nothing is counted twice or lost.
+ * @param which condition on the policy `p`
+ * @param charging the run whose cost event already exists and whose cost the caller is about to charge
  */
 export async function ensureWindows(tx: Tx, which: SQL, charging: string | null = null): Promise<void> {
   await tx.execute(sql`
@@ -24,8 +23,8 @@ export async function ensureWindows(tx: Tx, which: SQL, charging: string | null 
 }
 
 /**
- * Makes the policy count anew: its next window begins with what the cost events say, and live runs are charged there
- * with all that they spend, as if the policy had just been made. The caller holds the policy's row.
+ * Makes the policy count from scratch: its next window starts with what the cost events say, and live runs are charged there with
+ * everything they spend, as for a new policy. The caller has locked the policy's row.
  */
 export async function deleteOldWindows(tx: Tx, policy_id: string): Promise<void> {
   await tx.execute(sql`delete from budget_windows where policy_id = ${policy_id}`);
@@ -33,8 +32,8 @@ export async function deleteOldWindows(tx: Tx, policy_id: string): Promise<void>
 }
 
 /**
- * The kind of incident that `spent` makes due for the policy `p` in the window that began at `start`, null for none
- * and for one that is open, was waived, or (a warning) was given already for this window and limit.
+ * The kind of incident that `spent` makes due for policy `p` in the window starting at `start`; null for none, and for one that is
+ * open, was waived or (a warning) was already issued for this window and limit.
  */
 export function dueIncident(spent: SQL, start: SQL): SQL {
   const known = (kind: SQL) => sql`exists (select from budget_incidents i
@@ -46,6 +45,6 @@ export function dueIncident(spent: SQL, start: SQL): SQL {
   end)`;
 }
 
-/** A human let this window of the policy `p` go on beyond its present limit. */
+/** Whether a person has allowed this window of policy `p` to exceed its current limit. */
 export const breachWaived = sql`exists (select from budget_incidents i where i.policy_id = p.id and i.kind = 'breach'
   and i.waived and i.window_start = ${budgetWindowStart} and i.limit_usd = p.limit_usd)`;

@@ -7,12 +7,12 @@ const { mcp_server_calls } = schema;
 
 export interface FinishedCall {
   tool: string;
-  /** Null: it went well. */
+  /** Null: it succeeded. */
   error: string | null;
   duration_ms: number;
 }
 
-/** Of its own: a call that was made is counted whatever becomes of the run. */
+/** In a transaction of its own: a call that was made is counted whatever happens to the run. */
 export async function recordMcpCall(
   tx: Tx,
   server_id: string,
@@ -60,7 +60,7 @@ function presentCall(row: typeof mcp_server_calls.$inferSelect): McpServerCall {
   };
 }
 
-/** Forgets calls of more than `days` ago. @returns how many, at most `limit` */
+/** Deletes calls older than `days`. @returns how many, at most `limit` */
 export async function deleteMcpCallsBefore(tx: Tx, days: number, limit: number): Promise<number> {
   const old = tx
     .select({ id: mcp_server_calls.id })

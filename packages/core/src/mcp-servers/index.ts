@@ -1,8 +1,8 @@
 /**
- * Owns `mcp_servers`, `mcp_server_agents` and `mcp_server_calls`: outside servers whose tools a company's agents call
- * (decisions 10.14). Invariants: headers hold secrets by name only; what a server says of itself is stored bounded and
- * checked, and never more than its last listing; whether a server may be asked at all is decided from its row at each call;
- * a program is one that the operator offers, and runs in one scheduler at a time.
+ * Owns `mcp_servers`, `mcp_server_agents` and `mcp_server_calls`: external servers whose tools a company's agents call (decisions
+ * 10.14). Invariants: headers contain secrets only by name; what a server says about itself is validated, stored within limits,
+ * and limited to its last listing; each call decides from the row whether the server may be called; a program is one that the
+ * operator offers, and runs in one scheduler at a time.
  */
 export {
   createMcpServer,

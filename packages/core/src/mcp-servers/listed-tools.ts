@@ -5,27 +5,27 @@ import { type McpServerRow, serverAgents } from './present.ts';
 
 const { mcp_servers } = schema;
 
-/** A tool as its server described it, within bounds. */
+/** A tool as described by its server, within limits. */
 export interface ListedMcpTool {
   /** The server's own name for it. */
   name: string;
-  /** Letters, digits, `_` and `-` only, and no other tool's of the server. */
+  /** Only letters, digits, `_` and `-`, and unique on the server. */
   called: string;
   description: string;
   input_schema: Record<string, unknown>;
   read_only: boolean;
 }
 
-/** With who may call it. */
+/** Includes who may call it. */
 export interface CompanyMcpTool extends ListedMcpTool {
   server_id: string;
-  /** Of the server: what the tool's name begins with. */
+  /** The server's prefix for the tool's name. */
   namespace: string;
   /** Undefined: every agent of the company. */
   agents: string[] | undefined;
 }
 
-/** Those that the server has, allowed or not. */
+/** The server's tools, allowed or not. */
 export async function listedMcpTools(
   tx: Tx,
   { id, name, allowed_tools }: Pick<McpServerRow, 'id' | 'name' | 'allowed_tools'>,
@@ -45,7 +45,7 @@ export async function listedMcpTools(
   }));
 }
 
-/** All that the company's agents may call, oldest server first. */
+/** Everything that the company's agents may call, oldest server first. */
 export async function companyMcpTools(tx: Tx, company_id: string): Promise<CompanyMcpTool[]> {
   const rows = await tx
     .select({

@@ -5,24 +5,24 @@ import type { ListedMcpTool } from './listed-tools.ts';
 
 const { mcp_servers } = schema;
 
-/** What a listing came to. */
+/** Outcome of a listing. */
 export interface McpListing {
   tools: ListedMcpTool[];
   protocol_version: string | null;
   server_info: string | null;
 }
 
-/** Whoever lists a server and dies over it: it is due again after so long. */
+/** If a process dies while listing a server, the listing is due again after this time. */
 const CLAIM_SEC = 120;
 /** After the first failure; doubled with each further one, up to an hour. */
 const FIRST_PAUSE_SEC = 30;
 const LAST_PAUSE_SEC = 3600;
-/** A server may say that its tools have changed as often as it likes. */
+/** A server may announce changed tools as often as it likes; this is the minimum interval. */
 const LEAST_PAUSE_SEC = 15;
 
 /**
- * Takes servers whose tools are to be listed, the longest waiting first; those of a trashed company are put off.
- * @param except companies that have enough under way
+ * Claims servers whose tools are due for listing, longest waiting first; those of a trashed company are postponed.
+ * @param except companies that have enough in progress
  */
 export async function claimMcpServers(
   tx: Tx,
@@ -44,7 +44,7 @@ export async function claimMcpServers(
   return rows.filter(({ alive }) => alive);
 }
 
-/** @param asked when the server was read: what was changed since is listed anew anyway */
+/** @param asked when the server's row was read: later changes trigger a new listing anyway */
 export async function recordListing(
   tx: Tx,
   { id, updated_at }: Asked,
@@ -72,7 +72,7 @@ export async function recordListing(
     })
     .where(eq(mcp_servers.id, id))
     .returning({ company_id: mcp_servers.company_id });
-  // By value: the order of fields in jsonb is the database's.
+  // Compared by value: jsonb determines the order of fields.
   const same = before.status === 'healthy' && sameTools(before.listed as ListedMcpTool[], tools);
   if (!same) signal(tx, 'tools', row!.company_id);
 }
@@ -95,7 +95,7 @@ function sortedFields(_name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The tools stay as they were: a server that is away for a minute has the same ones afterwards. Admins are told once. */
+/** Keeps the tools: a server that is away for a minute still has them afterwards. Admins are notified once. */
 export async function recordListingFailure(tx: Tx, { id, updated_at }: Asked, error: string): Promise<void> {
   const [row] = await tx
     .update(mcp_servers)
@@ -121,7 +121,7 @@ export async function recordListingFailure(tx: Tx, { id, updated_at }: Asked, er
   ]);
 }
 
-/** The server said that its tools have changed, or does not answer calls any more: it is listed soon. */
+/** The server announced changed tools, or stopped responding to calls: list it soon. */
 export async function refreshSoon(tx: Tx, id: string): Promise<void> {
   await tx
     .update(mcp_servers)

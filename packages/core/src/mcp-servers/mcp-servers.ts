@@ -23,7 +23,7 @@ import { changeOfServer, type McpServerRow, presentMcpServer, serverColumns } fr
 
 const { agents, companies, mcp_server_agents, mcp_servers } = schema;
 
-/** What the operator lets outside MCP servers be beside the public internet. */
+/** What the operator allows external MCP servers to be, besides the public internet. */
 export interface McpServerRules {
   /** SERVICE_MCP_ALLOWED_HOSTS: `name` or `name:port`. */
   allowed_hosts: readonly string[];
@@ -32,11 +32,11 @@ export interface McpServerRules {
 }
 
 const MAX_SERVERS = 50;
-/** The protocol's and the connection's own: a value of ours would break them. */
+/** Reserved for the protocol and the connection: overriding them would break both. */
 const OWN_HEADERS =
   /^(accept|connection|content-.*|host|keep-alive|last-event-id|mcp-.*|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
 
-/** The scope loader's way to a server. */
+/** Loads a server for its scope. */
 export async function findMcpServer(tx: Tx, id: string): Promise<McpServerRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -62,7 +62,7 @@ export async function listMcpServers(
   return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentMcpServer);
 }
 
-/** @throws invalid for a URL, a header or an agent that may not be, conflict for a taken name and at 50 servers */
+/** @throws invalid for a forbidden URL, header or agent, conflict for a taken name and above 50 servers */
 export async function createMcpServer(
   tx: Tx,
   actor: Actor,
@@ -99,7 +99,7 @@ export async function createMcpServer(
   return changed(tx, actor, id, 'mcp_server.created');
 }
 
-/** Changes a server; an absent field is left alone. @throws as `createMcpServer` */
+/** Changes a server; absent fields stay. @throws like `createMcpServer` */
 export async function updateMcpServer(
   tx: Tx,
   actor: Actor,
@@ -115,7 +115,7 @@ export async function updateMcpServer(
     .for('no key update');
   if (!before) throw notFound();
   assertStays(rest, before);
-  // Of a program both are looked at together: another one may not take the variables of the last.
+  // A program's command and variables are checked together: another program must not inherit the previous one's variables.
   const kept = { command: before.command, env: before.env as Record<string, string> };
   assertPlace(before.command === null ? rest : { ...kept, ...rest }, rules);
   const enabled = rest.enabled ?? before.enabled;
@@ -141,7 +141,7 @@ export async function updateMcpServer(
   return changed(tx, actor, before.id, 'mcp_server.updated', { fields: Object.keys(input) });
 }
 
-/** What it said is nothing that another server, or another caller of it, would say. */
+/** What it said does not apply to another server, or to another caller of it. */
 const unlisted = {
   status: 'unlisted',
   listed_tools: [],
@@ -155,7 +155,7 @@ const unlisted = {
   crashed_at: [],
 };
 
-/** For good, with the record of its calls. */
+/** Deletes it for good, including the record of its calls. */
 export async function deleteMcpServer(tx: Tx, actor: Actor, server: McpServerRow): Promise<void> {
   const gone = await tx
     .delete(mcp_servers)
@@ -180,12 +180,12 @@ async function changed(
   return presentMcpServer(row);
 }
 
-/** What the operator offers, by name. */
+/** The operator's programs, by name. */
 export function offeredMcpCommands(commands: McpServerRules['commands']): McpCommandOffer[] {
   return [...commands].map(([name, { description, env }]) => ({ name, description, env: [...env] }));
 }
 
-/** Replaces who has it. @throws invalid for an agent that is none of the company, or named twice */
+/** Replaces the list of agents with access. @throws invalid for an agent outside the company, or named twice */
 async function grant(
   tx: Tx,
   company_id: string,
@@ -207,7 +207,7 @@ async function grant(
     .values(access.map(({ agent_id, tools = null }) => ({ server_id, agent_id, tools })));
 }
 
-/** @param after undefined: they are left alone */
+/** @param after undefined: unchanged */
 function sameTexts(after: Record<string, string> | undefined, before: Record<string, string>): boolean {
   if (after === undefined) return true;
   const names = Object.keys(after);
@@ -224,7 +224,7 @@ type Place = Partial<{
   env: Record<string, string>;
 }>;
 
-/** What HTTP is asked by is nothing to a program, and the other way round. @throws invalid */
+/** HTTP settings make no sense for a program, and vice versa. @throws invalid */
 function assertPlace(
   { url, headers, command, env }: Place,
   { allowed_hosts, commands }: McpServerRules,

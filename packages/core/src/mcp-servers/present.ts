@@ -5,20 +5,20 @@ import type { Change } from '../activity/index.ts';
 
 const { mcp_servers } = schema;
 
-// Tools stay where they are: a list of servers would be large.
+// Without the tools, which would make a list of servers large.
 const { listed_tools: _, ...columns } = getTableColumns(mcp_servers);
 
-/** Which agents have a server, those in the trash left out; in any statement that reads `mcp_servers`. */
+/** Agents with access to a server, except trashed ones; for any statement that reads `mcp_servers`. */
 export const serverAgents = sql<{ agent_id: string; tools: string[] | null }[]>`(
   select coalesce(json_agg(json_build_object('agent_id', a.agent_id, 'tools', a.tools) order by a.agent_id), '[]')
   from mcp_server_agents a join agents g on g.id = a.agent_id
   where a.server_id = mcp_servers.id and g.deleted_at is null)`;
 
-/** What is read of a server: its row without the listed tools, and which agents have it. */
+/** The columns to read: the row without the listed tools, plus the agents with access. */
 export const serverColumns = { ...columns, agents: serverAgents };
 
 export type McpServerRow = Omit<typeof schema.mcp_servers.$inferSelect, 'listed_tools'> & {
-  /** Those in the trash left out. */
+  /** Without trashed ones. */
   agents: { agent_id: string; tools: string[] | null }[];
 };
 
@@ -51,7 +51,7 @@ export function presentMcpServer(row: McpServerRow): McpServer {
   };
 }
 
-/** Of its URL the host only: paths and queries may hold tokens. */
+/** Only the host of its URL: paths and queries may contain tokens. */
 export function changeOfServer(
   {
     id,

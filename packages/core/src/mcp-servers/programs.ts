@@ -3,24 +3,24 @@ import { inArray, sql } from 'drizzle-orm';
 
 const { mcp_servers } = schema;
 
-/** The program of one server in the hands of one scheduler. Whoever names another fence has lost it. */
+/** A server's program as run by one scheduler. A scheduler with another fence has lost it. */
 export interface McpProgramHold {
   server_id: string;
   held_by: string;
   fence: number;
 }
 
-/** What became of a claim. */
+/** Outcome of a claim. */
 export type McpProgramClaim =
   | { how: 'held'; fence: number }
   | { how: 'elsewhere' }
-  /** It has ended by itself too often lately. */
+  /** It has exited by itself too often recently. */
   | { how: 'unstable' };
 
 const MOST_CRASHES = 3;
 const CRASHES_MINUTES = 5;
 
-/** Takes, or keeps, the right to run the program. */
+/** Acquires or renews the right to run the program. */
 export async function claimMcpProgram(
   tx: Tx,
   server_id: string,
@@ -45,7 +45,7 @@ export async function claimMcpProgram(
   return { how: unstable === true ? 'unstable' : 'elsewhere' };
 }
 
-/** All holds of a scheduler in one statement. What is missing in the answer is lost, or not to run any more. */
+/** Renews all of a scheduler's holds in one statement. Those missing from the result are lost, or no longer supposed to run. */
 export async function renewMcpPrograms(
   tx: Tx,
   holds: readonly McpProgramHold[],
@@ -61,7 +61,7 @@ export async function renewMcpPrograms(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Nothing of the program is left here: whoever is asked next may run it. @param crashed its end was nobody's wish */
+/** Nothing of the program is left here, so the next caller may run it. @param crashed its exit was unintended */
 export async function releaseMcpProgram(
   tx: Tx,
   { server_id, held_by, fence }: McpProgramHold,
@@ -74,8 +74,7 @@ export async function releaseMcpProgram(
 }
 
 /**
- * Those that are there, each with the fence of its holder, or the next one's where nobody holds it: what has a lower one
- * is left over.
+ * Existing programs, each with its owner's fence, or the next owner's if it has none: processes with a lower fence are leftovers.
  */
 export async function existingMcpPrograms(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {
   const rows = await tx

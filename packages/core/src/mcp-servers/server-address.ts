@@ -3,25 +3,25 @@ import { and, eq, isNull } from 'drizzle-orm';
 
 const { companies, mcp_servers } = schema;
 
-/** What a call or a listing needs of a server. */
+/** What a call or listing needs to know about a server. */
 export interface McpServerAddress {
   id: string;
   company_id: string;
   name: string;
   /** Null: it is the program `command`. */
   url: string | null;
-  /** Secrets by name, as in `env`: to be resolved by whoever sends them. */
+  /** Secrets are referenced by name, as in `env`, and resolved when sent. */
   headers: Record<string, string>;
   command: string | null;
   env: Record<string, string>;
   timeout_seconds: number;
-  /** Of the last listing. */
+  /** From the last listing. */
   protocol_version: string | null;
-  /** Of the row: a listing of what was changed meanwhile is not recorded. */
+  /** Version of the row: a listing is not recorded if the row has changed since. */
   updated_at: Date;
 }
 
-/** Undefined where there is no such server, or it is switched off. */
+/** Undefined if there is no such server, or it is disabled. */
 export async function mcpServerAddress(tx: Tx, id: string): Promise<McpServerAddress | undefined> {
   const [row] = await tx
     .select({

@@ -25,7 +25,7 @@ export interface UsableProvider {
   pause_reason: string | null;
 }
 
-/** @param provider_id null: the company's default, if any. @returns undefined if unknown @throws unavailable without its key */
+/** @param wanted null: the company's default, if any. @returns undefined if unknown @throws unavailable without its key */
 export async function openProvider(
   tx: Tx,
   company_id: string,

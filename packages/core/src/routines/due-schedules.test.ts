@@ -30,7 +30,7 @@ beforeAll(async () => {
   database = await databaseWithQueue();
   await switchAllOff();
 });
-// What one test leaves due would be the next one's first.
+// Otherwise one test's due schedule would be the next one's first.
 afterEach(switchAllOff);
 
 const inTx = async <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(database, work);

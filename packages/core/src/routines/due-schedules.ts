@@ -1,4 +1,4 @@
-/** Schedules that are due: fired once, however long they have been, and in the same transaction put off to the next. */
+/** Due schedules: each is fired once, however overdue, and rescheduled in the same transaction. */
 import type { Tx } from '@acp/db';
 import { ServiceError } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
@@ -18,7 +18,7 @@ interface DueTrigger extends Record<string, unknown> {
 
 export interface FiredSchedule {
   trigger_id: string;
-  /** Null where the routine is paused or in the trash: its schedule goes on and nothing happens. */
+  /** Null if the routine is paused or in the trash: its schedule advances without effect. */
   fired: TriggeredRun | null;
 }
 
@@ -62,7 +62,7 @@ export async function fireDueSchedule(tx: Tx, company_id: string): Promise<Fired
   return { trigger_id: due.id, fired: await fireForTrigger(tx, actor, locked, fire) };
 }
 
-/** A zone that the platform does not know any more switches its schedule off, after this last fire. */
+/** A zone that the platform no longer knows disables the schedule after this last fire. */
 function following(due: DueTrigger): { next: Date | null; problem?: string } {
   try {
     return { next: nextFireTime(due.cron_expression, due.timezone ?? 'UTC', new Date(due.now)) };
@@ -72,7 +72,7 @@ function following(due: DueTrigger): { next: Date | null; problem?: string } {
   }
 }
 
-/** The unique index would refuse a second run for the same instant: a clock that was set back must not stop the rest. */
+/** The unique index would reject a second run for the same instant; a clock that was set back must not stop the rest. */
 async function alreadyFired(tx: Tx, { id, due_at }: DueTrigger): Promise<boolean> {
   const { rows } = await tx.execute(
     sql`select from routine_runs where trigger_id = ${id} and due_at = ${due_at}::timestamptz`,

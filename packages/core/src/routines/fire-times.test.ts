@@ -8,7 +8,7 @@ describe('a schedule', () => {
   it.each([
     ['30 2 * * *', 'late by the missing hour', ['2026-03-28T01:30', '2026-03-29T01:30', '2026-03-30T00:30']],
     ['0 3 * * *', 'just after the gap', ['2026-03-28T02:00', '2026-03-29T01:00', '2026-03-30T01:00']],
-    // 02:00 and 02:30 are late and then one with 03:00 and 03:30.
+    // 02:00 and 02:30 are delayed, and then coincide with 03:00 and 03:30.
     ['0,30 2-3 29 3 *', 'once an instant', ['2026-03-29T01:00', '2026-03-29T01:30', '2027-03-29T00:00']],
     ['10 2,3 29 3 *', 'in order', ['2026-03-29T01:10', '2027-03-29T00:10', '2027-03-29T01:10']],
   ])('%s in Berlin, clocks go forward: %s', (expression, _how, expected) => {
@@ -35,10 +35,10 @@ describe('a schedule', () => {
   });
 
   it.each([
-    // Half an hour is left out: 02:00 is 02:30 there on that day.
+    // Half an hour is skipped: 02:00 becomes 02:30 there on that day.
     ['0 2 * * *', 'Australia/Lord_Howe', '2026-10-02T20:00Z', ['2026-10-03T15:30', '2026-10-04T15:00']],
     ['45 1 * * *', 'Australia/Lord_Howe', '2026-04-03T20:00Z', ['2026-04-04T14:45', '2026-04-05T15:15']],
-    // Midnight itself is left out; in autumn it is 23 o'clock that comes twice.
+    // Midnight itself is skipped; in autumn it is 23:00 that is repeated.
     ['0 0 * * *', 'Africa/Cairo', '2026-04-23T00:00Z', ['2026-04-23T22:00', '2026-04-24T21:00']],
     ['0 0 * * *', 'Africa/Cairo', '2026-10-28T22:00Z', ['2026-10-29T22:00', '2026-10-30T22:00']],
     ['30 2 * * 0', 'America/New_York', '2026-03-07T00:00Z', ['2026-03-08T07:30', '2026-03-15T06:30']],
@@ -46,7 +46,7 @@ describe('a schedule', () => {
     ['0 9 * * 1', 'Asia/Kolkata', '2026-11-20T00:00Z', ['2026-11-23T03:30', '2026-11-30T03:30']],
     ['0 0 29 2 *', 'UTC', '2026-01-01T00:00Z', ['2028-02-29T00:00', '2032-02-29T00:00']],
     ['59 23 31 12 *', 'Pacific/Kiritimati', '2026-01-01T00:00Z', ['2026-12-31T09:59', '2027-12-31T09:59']],
-    // A restricted day of the month and one of the week: either will do.
+    // With both a day of the month and a day of the week restricted, either one matches.
     ['0 0 13 * fri', 'UTC', '2026-11-01T00:00Z', ['2026-11-06T00:00', '2026-11-13T00:00']],
   ])('%s in %s fires at the times of the place', (expression, zone, from, expected) => {
     expect(fires(expression, zone, from, expected.length)).toEqual(expected);
@@ -151,7 +151,7 @@ it.each(['Mars/Base', 'local', '+02:00', 'UTC+3', '', '__proto__', 'Europe/Berli
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
-/** What the clocks of a zone show, read by another way than the code does. */
+/** A zone's wall clock, determined in another way than in the code. */
 function shownAt(zone: string, instant: number) {
   const format =
     clocks.get(zone) ??
@@ -182,7 +182,7 @@ function changesOf(zone: string, year: number): number[] {
   return changes;
 }
 
-/** The fires in (from, to] by the rules as the documentation has them: minute by minute, with what was shown before. */
+/** The fires in (from, to] by the documented rules: minute by minute, comparing with the previous clock reading. */
 function byTheClock(expression: string, zone: string, from: number, to: number): number[] {
   const [minutes, hours, , , days] = expression.split(' ') as [string, string, string, string, string];
   const everyHour = hours.startsWith('*');
@@ -194,7 +194,7 @@ function byTheClock(expression: string, zone: string, from: number, to: number):
   for (let at = from - 7_200_000; at <= to; at += 60_000) {
     const now = shownAt(zone, at);
     const jump = (minuteOfDay(now) - minuteOfDay(previous) + 1440) % 1440;
-    // Minutes that were left out come late, by as much as was left out.
+    // Skipped minutes fire late, by the length of the gap.
     if (!everyHour && jump > 1 && jump < 720)
       for (let late = 1; late < jump; late += 1) {
         const total = minuteOfDay(previous) + late;

@@ -1,15 +1,14 @@
-/** When a schedule fires: five cron fields on the wall clock of a zone, through its changes of the clocks. Pure. */
+/** Fire times of schedules: five cron fields on a zone's wall clock, across changes of the clock. Pure. */
 import { assertZone, invalid, offsetAt } from '@acp/kernel';
 import { type ParsedCron, parseCron } from '../settings/index.ts';
 
-/** Further than any offset of a zone from the instant that it is asked about. */
+/** More than any zone's offset from UTC. */
 const DAY_MS = 86_400_000;
 
 /**
- * The next `count` fire times strictly after `from`, ascending. Where clocks go forward, a time of day that is left
- * out counts as late by as much (02:30 is 03:30); where they go back, one that comes twice counts the first time.
- * An hour field that begins with `*` follows the elapsed time instead: nothing is made up for, and the repeated hour
- * fires again.
+ * The next `count` fire times strictly after `from`, ascending. When clocks go forward, a skipped time of day fires late by the
+ * length of the gap (02:30 becomes 03:30); when they go back, a repeated one fires the first time. An hour field that begins with
+ * `*` follows elapsed time instead: nothing is made up for, and the repeated hour fires again.
  * @throws invalid for an invalid expression or time zone
  */
 export function nextFireTimes(expression: string, zone: string, from: Date, count: number): Date[] {
@@ -17,7 +16,7 @@ export function nextFireTimes(expression: string, zone: string, from: Date, coun
   return firesAfter(cron, assertZone(zone), from.getTime(), count).map((instant) => new Date(instant));
 }
 
-/** The one that is stored as `next_fire_at`. */
+/** The value stored as `next_fire_at`. */
 export function nextFireTime(expression: string, zone: string, from: Date): Date {
   return nextFireTimes(expression, zone, from, 1)[0]!;
 }
@@ -25,8 +24,8 @@ export function nextFireTime(expression: string, zone: string, from: Date): Date
 function firesAfter(cron: ParsedCron, zone: string, from: number, count: number): number[] {
   const walls = cron.after(new Date(firstWall(zone, from)));
   const found: number[] = [];
-  // Around a change of the clocks instants do not come in the order of their wall times: they wait here for that of
-  // the next wall times to be known to lie later.
+  // Around a change of the clock, instants do not follow the order of their wall times: they are kept here until the next wall
+  // times are known to be later.
   let waiting: number[] = [];
   while (found.length < count) {
     const wall = nextWall(walls);
@@ -42,7 +41,7 @@ function firesAfter(cron: ParsedCron, zone: string, from: number, count: number)
   return found.slice(0, count);
 }
 
-/** Whence to look: the zone's clock at `from`, or, near a change, as much earlier as the change is wide. */
+/** Where to start: the zone's wall clock at `from` or, near a change, earlier by the size of the change. */
 function firstWall(zone: string, from: number): number {
   const before = offsetAt(zone, from - DAY_MS);
   const after = offsetAt(zone, from + DAY_MS);

@@ -203,7 +203,7 @@ describe('while an issue of an earlier fire is open', () => {
       }),
     ]);
     expect((await wakeups(ada.id)).filter(({ status }) => status === 'pending')).toEqual([
-      // Not `mention`: what lies in the fence is nobody's name.
+      // Not `mention`: text inside the fence mentions no one.
       expect.objectContaining({ issue_id: first.run.issue_id, reason: 'comment' }),
     ]);
     await end(first.run.issue_id);

@@ -1,4 +1,4 @@
-/** One fire of a routine: its concurrency policy decides what becomes of it (decisions 3, Routines). */
+/** Fires a routine once: its concurrency policy decides what happens (decisions 3, Routines). */
 import type { Actor, FiredRoutine, Issue, RoutineSource } from '@acp/contract';
 import { asServiceError, savepoint, type Tx, terminalIssueStatuses } from '@acp/db';
 import { conflict, newId, notFound } from '@acp/kernel';
@@ -16,11 +16,11 @@ import { fillTemplate } from './template.ts';
 
 export interface Fire {
   source: RoutineSource;
-  /** Free JSON; null where nothing came along. */
+  /** Arbitrary JSON; null if there was none. */
   payload: unknown;
   trigger_id?: string;
   payload_sha256?: string;
-  /** Of a schedule. */
+  /** For a schedule. */
   due_at?: Date;
 }
 
@@ -49,15 +49,15 @@ export async function fireRoutine(
   };
 }
 
-/** What a trigger has caused; `defect` is an error of ours, for the log. */
+/** Outcome of a trigger; `defect` is an internal error, for the log. */
 export interface TriggeredRun {
   run: RoutineRunRow;
   defect?: unknown;
 }
 
 /**
- * Fires for a trigger, whose caller can't mend what is wrong with the routine: a refusal is a failed run. What may
- * pass by itself (a deadlock, a lost connection) is thrown.
+ * Fires for a trigger, whose caller can't fix the routine: a refusal is recorded as a failed run. Transient errors (a deadlock, a
+ * lost connection) are thrown.
  */
 export async function fireForTrigger(
   tx: Tx,
@@ -102,8 +102,8 @@ async function fireLocked(
 }
 
 /**
- * The newest issue made by an earlier run that is not over, its row locked: it can't end between this look and the
- * comment. The condition on issues stands as in the index `issues_routine_open`.
+ * The newest open issue created by an earlier run, with its row locked: it can't be closed between this check and the comment.
+ * The condition on issues is spelled as in the index `issues_routine_open`.
  */
 async function activeIssue(
   tx: Tx,
@@ -119,7 +119,7 @@ async function activeIssue(
   return rows[0] && toIssueRow(rows[0]);
 }
 
-/** Adds the payload as a comment and wakes the assignee, as any comment does. */
+/** Adds the payload as a comment and wakes the assignee, like any comment. */
 async function coalesce(
   tx: Tx,
   actor: Actor,
@@ -161,7 +161,7 @@ async function makeIssue(
 
 const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
 
-/** Writes the run, the routine's `last_fired_at`, and all activity and events but those of a new issue. */
+/** Writes the run, the routine's `last_fired_at`, and all activity and events except those of a new issue. */
 async function record(
   tx: Tx,
   actor: Actor,

@@ -1,9 +1,9 @@
 /**
  * Owns `routines`, `routine_triggers` and `routine_runs`.
- * Invariants: fires of one routine come one after the other, under the lock of its row, so that a policy or a replay
- * check sees all that came before; a schedule's next fire is set in the transaction that fires, and no instant fires
- * twice; `next_fire_at` is set exactly while a schedule is enabled (one of a paused or trashed routine goes on without
- * firing); secrets of webhooks are sealed. Row locks: trigger > routine > company > agent > issue.
+ * Invariants: fires of a routine are serialised by its row lock, so that a policy or a replay check sees all earlier ones; a
+ * schedule's next fire is set in the transaction that fires, and no instant fires twice; `next_fire_at` is set exactly while a
+ * schedule is enabled (for a paused or trashed routine it advances without firing); webhook secrets are sealed.
+ * Lock order: trigger > routine > company > agent > issue.
  */
 export { nextFireTime, nextFireTimes } from './fire-times.ts';
 export { findRoutine, listRoutines, routineNamed } from './read-routines.ts';

@@ -30,8 +30,8 @@ export interface NewTrigger {
 }
 
 /**
- * Whole lists at once, for an import, which has checked what they refer to, and the schedules. Triggers are switched off; a
- * signed webhook gets a secret that nobody has seen, until it is rotated.
+ * Inserts lists for an import, which has checked references and schedules. Triggers are disabled; a signed webhook gets a secret
+ * that no one has seen, until it is rotated.
  * @throws unavailable for a signed webhook without an encryption key
  */
 export async function insertRoutines(

@@ -1,12 +1,12 @@
-/** Payloads: what a webhook's bytes are in the database and in a comment. Pure. */
+/** Webhook payloads as stored in the database and shown in comments. Pure. */
 import { cutText, mapTexts } from '@acp/kernel';
 import { textOf } from './template.ts';
 
 const LONGEST_COMMENT_BYTES = 100_000;
 
 /**
- * The body of a request as JSON where it is that, else (also nested too deeply) as text, and nothing where it is empty. What PostgreSQL can't
- * store (NUL, half a surrogate pair, bytes that are no UTF-8) is replaced by U+FFFD: a signed body is not refused for it.
+ * A request body as JSON if possible, otherwise (also if nested too deeply) as text, and null if empty. What PostgreSQL can't
+ * store (NUL, lone surrogates, invalid UTF-8) is replaced by U+FFFD: a signed body is not rejected because of it.
  */
 export function payloadOf(body: Uint8Array): unknown {
   if (body.length === 0) return null;
@@ -23,8 +23,8 @@ function replaced(text: string): string {
 }
 
 /**
- * A payload as the comment of a coalesced fire: in a fence longer than any in it, so that nothing in it is Markdown or
- * mentions anybody; the routine's name too stands as code.
+ * A payload as the comment of a coalesced fire: inside a fence longer than any in it, so that none of it is interpreted as
+ * Markdown or mentions; the routine's name is quoted as code too.
  */
 export function payloadComment(routine_name: string, source: string, payload: unknown): string {
   const name = routine_name.replaceAll(/[`\s]+/g, ' ').trim();

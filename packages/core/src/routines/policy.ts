@@ -1,4 +1,4 @@
-/** What a routine may refer to, and who may let it. */
+/** What a routine may reference, and who may set it. */
 import { type Actor, permits } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { forbidden } from '@acp/kernel';
@@ -11,8 +11,8 @@ interface RoutineReferences {
 }
 
 /**
- * A routine assigns issues whenever it fires: an agent that may not assign may not have a routine do it either.
- * Absent, trashed and another company's are alike. One statement where anything is named at all.
+ * Checks a routine's references. Since firing assigns issues, an agent that may not assign may not create such a routine either.
+ * Absent, trashed and foreign entities are treated alike. One statement if there are any references.
  * @throws forbidden, invalid naming the field
  */
 export async function assertRoutineReferences(

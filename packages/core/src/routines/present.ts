@@ -22,7 +22,7 @@ export function presentRoutine(row: RoutineRow): Routine {
   };
 }
 
-/** Never the secret, sealed or not. */
+/** Without the secret, sealed or not. */
 export function presentTrigger(row: TriggerRow): RoutineTrigger {
   return {
     id: row.id,
@@ -41,7 +41,7 @@ export function presentTrigger(row: TriggerRow): RoutineTrigger {
   };
 }
 
-/** @param secret as it was made just now: nothing else knows it in clear. */
+/** @param secret in plain text, which exists nowhere else. */
 export function presentNewTrigger(row: TriggerRow, secret: string | null): NewRoutineTrigger {
   return { ...presentTrigger(row), secret };
 }
@@ -54,7 +54,7 @@ export function presentRoutineRun(row: Omit<RoutineRunRow, 'company_id' | 'due_a
   };
 }
 
-/** The run as plugins hear of it: no payload. */
+/** The run as sent to plugins, without its payload. */
 export function firedEvent(row: RoutineRunRow, routine_name: string): RoutineFired {
   return { ...outcomeOf(row), routine_name };
 }

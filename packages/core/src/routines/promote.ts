@@ -15,8 +15,8 @@ const DEFAULT_CRON = '0 9 * * 1';
 export type ScheduledRoutine = CreateRoutine & { cron_expression: string; timezone?: string | undefined };
 
 /**
- * Makes a recurring routine of an issue: its text is the template, its agent, project and goal are those of the issues
- * to come. The issue itself is none of the routine's.
+ * Creates a recurring routine from an issue: its text becomes the template, its agent, project and goal those of future issues.
+ * The issue itself does not become part of the routine.
  * @throws invalid for a bad expression or zone
  */
 export async function promoteRoutine(
@@ -40,8 +40,8 @@ export async function promoteRoutine(
 }
 
 /**
- * A routine with its schedule. Times are UTC where no zone is given.
- * @param details for the activity: what it comes from
+ * Creates a routine with a schedule. The default time zone is UTC.
+ * @param details for the activity: its origin
  * @throws invalid for a bad expression or zone
  */
 export async function createScheduledRoutine(

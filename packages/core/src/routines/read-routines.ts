@@ -7,7 +7,7 @@ import { type RoutineRow, routineColumns } from './rows.ts';
 
 const { companies, routines } = schema;
 
-/** The scope loader's way to a routine; undefined also for trashed ones and those of trashed companies. */
+/** Loads a routine for its scope; also undefined for trashed routines and those of trashed companies. */
 export async function findRoutine(tx: Tx, id: string): Promise<RoutineRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -19,8 +19,8 @@ export async function findRoutine(tx: Tx, id: string): Promise<RoutineRow | unde
 }
 
 /**
- * A routine of the company by id, or by its name (in any case, where only one is called so).
- * @throws notFound, conflict where several have the name
+ * Finds a routine of the company by id or, ignoring case, by a unique name.
+ * @throws notFound, conflict if several have the name
  */
 export async function routineNamed(tx: Tx, company_id: string, word: string): Promise<RoutineRow> {
   const named = isUuid(word) ? eq(routines.id, word) : sql`lower(${routines.name}) = lower(${word})`;

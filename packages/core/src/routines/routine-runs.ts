@@ -8,10 +8,10 @@ import type { RoutineRow } from './rows.ts';
 
 const { routine_runs } = schema;
 
-/** Characters of JSON. A page of two hundred whole webhook bodies could be 200 MB. */
+/** In characters of JSON. A page of two hundred complete webhook bodies could be 200 MB. */
 const LONGEST_PAYLOAD = 32_768;
 
-/** Newest first; of a large payload the beginning of its JSON, as a text. */
+/** Newest first; for a large payload, the beginning of its JSON as text. */
 export async function listRoutineRuns(
   tx: Tx,
   routine: RoutineRow,
@@ -37,11 +37,11 @@ export interface IssueOfRun {
   identifier: string;
   title: string;
   status: IssueStatus;
-  /** The newest run of an agent on it that can be looked at. */
+  /** The latest visible run of an agent on it. */
   run: Pick<Run, 'id' | 'status'> | null;
 }
 
-/** The issues that runs made or commented on, by id; those in the trash are left out. */
+/** The issues that runs created or commented on, by id; without trashed ones. */
 export async function issuesOfRuns(
   tx: Tx,
   company_id: string,
@@ -61,8 +61,8 @@ export async function issuesOfRuns(
 }
 
 /**
- * Retention, one batch. Runs whose issue is still open stay: concurrency policies go by them.
- * @returns how many went
+ * Retention, one batch. Runs whose issue is still open are kept, since concurrency policies depend on them.
+ * @returns how many were deleted
  */
 export async function deleteRoutineRunsBefore(tx: Tx, days: number, limit: number): Promise<number> {
   const result = await tx.execute(sql`

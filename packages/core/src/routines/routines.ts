@@ -24,7 +24,7 @@ export async function createRoutine(
   return presentRoutine(row);
 }
 
-/** The routine without its activity, for a command that has more of it. */
+/** The routine without its activity, for a command that records more of it. */
 export async function insertRoutine(
   tx: Tx,
   actor: Actor,
@@ -51,7 +51,7 @@ export async function insertRoutine(
   return { ...row!, next_fire_at: null };
 }
 
-/** Changes a routine; an absent field is left alone. One that becomes active again makes up for nothing. */
+/** Changes a routine; absent fields stay. On becoming active again it makes up for nothing. */
 export async function updateRoutine(
   tx: Tx,
   actor: Actor,
@@ -71,14 +71,14 @@ export async function updateRoutine(
   return presentRoutine(row);
 }
 
-/** To the trash (decisions 7.6): its triggers stay as they are and fire no more. */
+/** Moves it to the trash (decisions 7.6): its triggers stay as they are but no longer fire. */
 export async function deleteRoutine(tx: Tx, actor: Actor, routine: RoutineRow): Promise<void> {
   const { id, company_id, name } = await change(tx, routine, { deleted_at: sql`now()` });
   await moveToTrash(tx, actor, { type: 'routine', entity_id: id, company_id, name });
   await recordChanges(tx, actor, [changeOf(routine, 'routine.deleted')]);
 }
 
-/** Out of the trash. What was missed meanwhile is not made up for. @throws conflict when it does not lie there */
+/** Restores it from the trash. Missed fires are not made up for. @throws conflict if it is not there */
 export async function restoreRoutine(tx: Tx, actor: Actor, routine_id: string): Promise<void> {
   await rescheduleTriggers(tx, routine_id);
   const [row] = await tx
@@ -90,7 +90,7 @@ export async function restoreRoutine(tx: Tx, actor: Actor, routine_id: string): 
   await recordChanges(tx, actor, [changeOf(row, 'routine.restored')]);
 }
 
-/** For good, with its triggers and runs; the issues that it made stay. @returns the ids of what is gone */
+/** Deletes it for good, with triggers and runs; issues it created stay. @returns the deleted ids */
 export async function purgeRoutine(tx: Tx, routine_id: string): Promise<string[]> {
   await tx.delete(routines).where(eq(routines.id, routine_id));
   return [routine_id];

@@ -8,7 +8,7 @@ export type RoutineRow = typeof routines.$inferSelect & { next_fire_at: Date | n
 export type TriggerRow = typeof routine_triggers.$inferSelect;
 export type RoutineRunRow = typeof routine_runs.$inferSelect;
 
-/** The columns of a routine, and the earliest fire of its schedules. The names are those of an unaliased table. */
+/** A routine's columns, and the earliest fire of its schedules. The names are those of an unaliased table. */
 export const routineColumns = {
   ...shownColumns(routines),
   next_fire_at: sql<Date | null>`(
@@ -23,13 +23,14 @@ export const toRunRow = rowReader(routine_runs);
 
 export interface LockedRoutine {
   routine: typeof routines.$inferSelect;
-  /** The transaction's instant. */
+  /** The transaction's timestamp. */
   now: Date;
 }
 
 /**
- * Locks the routine: its fires come one after the other, so that each sees the runs and issues of those before. What it
- * refers to and lies in the trash reads as null (decisions 10.6), so that the issue can be made all the same. Undefined where it is in the trash, or its company is. In front of all other row locks but that of its trigger.
+ * Locks the routine, which serialises its fires, so that each sees the runs and issues of earlier ones. References to trashed
+ * entities read as null (decisions 10.6), so that the issue can be created anyway. Undefined if the routine or its company is in
+ * the trash. Precedes all other row locks except that of its trigger.
  */
 export async function lockRoutine(tx: Tx, id: string): Promise<LockedRoutine | undefined> {
   const { rows } = await tx.execute(sql`

@@ -1,4 +1,4 @@
-/** When schedules fire next, as it stands in `next_fire_at`. */
+/** Next fire times of schedules, as stored in `next_fire_at`. */
 import { databaseNow, schema, type Tx } from '@acp/db';
 import { and, eq, sql } from 'drizzle-orm';
 import { nextFireTime } from './fire-times.ts';
@@ -15,14 +15,14 @@ export async function nextFireNow(tx: Tx, { cron_expression, timezone }: Schedul
   return nextFireTime(cron_expression, timezone, await databaseNow(tx));
 }
 
-/** Sets the schedules of a routine anew from now on, so that what its pause swallowed is not made up for. */
+/** Restarts a routine's schedules from now, so that fires missed during its pause are not made up for. */
 export async function rescheduleTriggers(tx: Tx, routine_id: string): Promise<void> {
   const mine = and(
     eq(routine_triggers.routine_id, routine_id),
     eq(routine_triggers.kind, 'schedule'),
     eq(routine_triggers.enabled, true),
   );
-  // Locked in one order; a fire under way has its own first.
+  // Locked in a fixed order; a fire in progress has locked its own first.
   const triggers = await tx
     .select()
     .from(routine_triggers)

@@ -1,4 +1,4 @@
-/** Credentials of a webhook: its secret, its URL, and what a request must bring (specification, Webhook ingress). */
+/** A webhook's credentials: its secret, its URL, and what a request must contain (specification, Webhook ingress). */
 import type { Actor, NewRoutineTrigger, RoutineTrigger, SigningMode } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { conflict, newId, newToken, type Vault } from '@acp/kernel';
@@ -7,7 +7,7 @@ import { presentNewTrigger, presentTrigger } from './present.ts';
 import type { TriggerRow } from './rows.ts';
 import { changeOfTrigger, changeTrigger, secretPlace } from './trigger-store.ts';
 
-/** The old secret stops at once. @throws conflict where nothing is signed, unavailable without an encryption key */
+/** Invalidates the old secret immediately. @throws conflict if nothing is signed, unavailable without an encryption key */
 export async function rotateSecret(
   tx: Tx,
   actor: Actor,
@@ -23,7 +23,7 @@ export async function rotateSecret(
   return presentNewTrigger(row, secret);
 }
 
-/** The old URL stops at once; the secret stays. @throws conflict for a schedule, which has no URL */
+/** Invalidates the old URL immediately; the secret stays. @throws conflict for a schedule, which has no URL */
 export async function rotateUrl(tx: Tx, actor: Actor, trigger: TriggerRow): Promise<RoutineTrigger> {
   assertWebhook(trigger);
   const row = await changeTrigger(tx, trigger, { public_id: newId() });
@@ -32,8 +32,8 @@ export async function rotateUrl(tx: Tx, actor: Actor, trigger: TriggerRow): Prom
 }
 
 /**
- * For the routine's page: the only way to `hmac_ts`. A trigger that was not signed gets a secret, shown in this answer
- * only; between the two signed modes the secret stays, and `none` drops it.
+ * For the routine's page: the only way to set `hmac_ts`. An unsigned trigger gets a secret, shown only in this response; switching
+ * between the two signed modes keeps the secret, and `none` drops it.
  * @throws conflict for a schedule, unavailable without an encryption key
  */
 export async function setSigningMode(

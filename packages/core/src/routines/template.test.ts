@@ -18,9 +18,9 @@ describe('a template', () => {
     ['{{payload.items.0.name}}{{payload.items.1}}', 'first2'],
     ['[{{payload.deep.b}}|{{payload.deep.a}}]', '[true|]'],
     ['{{payload.deep}}', '{\n  "a": null,\n  "b": true\n}'],
-    // What is filled in is no template.
+    // Inserted values are not templates.
     ['{{payload.text}}', '{{now}}'],
-    // What the payload does not have is nothing; what templates do not know stays.
+    // Missing values become empty; unknown placeholders stay.
     ['[{{payload.nothing.here}}]', '[]'],
     ['{{foo}} {{routine.id}} {{ }} {{payload', '{{foo}} {{routine.id}} {{ }} {{payload'],
     // Own fields only; `length` is one of an array.

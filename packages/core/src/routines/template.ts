@@ -1,4 +1,4 @@
-/** Templates of a routine's issues (decisions 3, Routines). Pure: what is filled in is never read as a template again. */
+/** Templates for a routine's issues (decisions 3, Routines). Pure: inserted values are never interpreted as templates. */
 
 interface TemplateValues {
   payload: unknown;
@@ -10,10 +10,9 @@ interface TemplateValues {
 const place = /\{\{[ \t]{0,20}([\p{L}\p{N}_.-]{1,200})[ \t]{0,20}\}\}/gu;
 
 /**
- * Fills in `{{payload}}`, `{{payload.some.path}}` (names of fields, or indexes of arrays), `{{now}}` and
- * `{{routine.name}}`. What the payload does not have becomes nothing; other names stay as they stand. Objects are
- * written as JSON.
- * @param longest in characters: what is longer is cut, and no more than that is ever built
+ * Fills in `{{payload}}`, `{{payload.some.path}}` (field names, or array indexes), `{{now}}` and `{{routine.name}}`. Missing values
+ * become empty; unknown placeholders stay as they are. Objects are written as JSON.
+ * @param longest in characters: longer results are cut, and never built beyond that
  */
 export function fillTemplate(template: string, values: TemplateValues, longest: number): string {
   const known = new Map<string, string | undefined>();
@@ -33,11 +32,11 @@ export function fillTemplate(template: string, values: TemplateValues, longest: 
     from = match.index + written.length;
   }
   push(template.slice(from));
-  // The cut may go through a pair of surrogates.
+  // The cut may split a surrogate pair.
   return parts.join('').toWellFormed();
 }
 
-/** Undefined for a name that templates do not know. */
+/** Undefined for an unknown placeholder. */
 function valueOf(name: string, { payload, now, routine }: TemplateValues): string | undefined {
   if (name === 'now') return now;
   if (name === 'routine.name') return routine.name;
@@ -45,17 +44,17 @@ function valueOf(name: string, { payload, now, routine }: TemplateValues): strin
   if (first !== 'payload') return undefined;
   let value = payload;
   for (const step of path) {
-    // Own fields only: nothing of a prototype can be named.
+    // Own fields only: nothing from a prototype can be named.
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return '';
     value = (value as Record<string, unknown>)[step];
   }
   return textOf(value);
 }
 
-// Indentation could make a deep value many times as long.
+// Indentation could make a deeply nested value many times as long.
 const LONGEST_INDENTED = 4000;
 
-/** A text as it is, nothing as an empty one, all else as JSON: indented where that is short. */
+/** Text as is, null as empty, anything else as JSON: indented if that is short. */
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'string') return value;

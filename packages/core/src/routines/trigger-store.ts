@@ -6,7 +6,7 @@ import type { TriggerRow } from './rows.ts';
 
 const { routine_triggers } = schema;
 
-/** Where a secret lies, for the vault: sealed for one trigger, it does not open in another. */
+/** Location of a secret, for the vault: sealed for one trigger, it can't be opened in another. */
 export const secretPlace = (id: string) => `routine_triggers/${id}`;
 
 type Columns = Parameters<ReturnType<Tx['update']>['set']>[0];
@@ -21,7 +21,7 @@ export async function changeTrigger(tx: Tx, trigger: TriggerRow, set: Columns): 
   return row;
 }
 
-/** Without the public id, which is all it takes to fire. */
+/** Without the public id, which is all one needs to fire. */
 export function changeOfTrigger(
   row: TriggerRow,
   action: string,

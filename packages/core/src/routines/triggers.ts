@@ -17,7 +17,7 @@ import { changeOfTrigger, changeTrigger, secretPlace } from './trigger-store.ts'
 
 const { companies, routine_triggers, routines } = schema;
 
-/** The scope loader's way to a trigger; undefined also where its routine or company is in the trash. */
+/** Loads a trigger for its scope; also undefined if its routine or company is in the trash. */
 export async function findRoutineTrigger(tx: Tx, id: string): Promise<TriggerRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -46,8 +46,8 @@ export async function listTriggers(
 }
 
 /**
- * Adds a webhook or a schedule. The secret of a signed webhook is in this answer and in no other.
- * @throws invalid for a bad expression or zone, unavailable where a secret could not be sealed
+ * Adds a webhook or a schedule. A signed webhook's secret is only in this response.
+ * @throws invalid for a bad expression or zone, unavailable if a secret can't be sealed
  */
 export async function createTrigger(
   tx: Tx,
@@ -90,7 +90,7 @@ export async function insertTrigger(
   return row!;
 }
 
-/** Null for a webhook. @throws invalid where fields of the one kind come with the other */
+/** Null for a webhook. @throws invalid if fields of both kinds are combined */
 function scheduleOf(input: CreateRoutineTrigger): Schedule | null {
   const { kind, cron_expression, timezone, signing_mode } = input;
   if (kind === 'webhook') {
@@ -108,7 +108,7 @@ function storedSchedule(row: Pick<NewTrigger, 'cron_expression' | 'timezone'>): 
   return cron_expression ? { cron_expression, timezone: timezone ?? 'UTC' } : null;
 }
 
-/** Changes a trigger; an absent field is left alone. A new schedule, or one switched on, counts from now. */
+/** Changes a trigger; absent fields stay. A new or newly enabled schedule counts from now. */
 export async function updateTrigger(
   tx: Tx,
   actor: Actor,
@@ -126,7 +126,7 @@ export async function updateTrigger(
     timezone: timezone ?? before.timezone,
   };
   const switched = enabled !== undefined && enabled !== trigger.enabled;
-  // Also where it is switched off: a bad zone must not wait for the day when it is switched on.
+  // Also checked when disabled: a bad zone must not go unnoticed until the trigger is enabled.
   const next = schedule && (rescheduled || switched) ? await nextFireNow(tx, schedule) : undefined;
   const next_fire_at = next && (enabled ?? trigger.enabled) ? next : next && null;
   const row = await changeTrigger(tx, trigger, { ...set, next_fire_at });
@@ -135,7 +135,7 @@ export async function updateTrigger(
   return presentTrigger(row);
 }
 
-/** For good; the runs that it caused stay. */
+/** Deletes it for good; the runs it caused stay. */
 export async function deleteTrigger(tx: Tx, actor: Actor, trigger: TriggerRow): Promise<void> {
   const gone = await tx
     .delete(routine_triggers)

@@ -2,7 +2,7 @@
 import { constantTimeEqual, hmacSha256Hex, unauthenticated } from '@acp/kernel';
 
 export interface SignedRequest {
-  /** As they were sent: the signature is over the bytes. */
+  /** As sent: the signature covers the bytes. */
   body: Uint8Array;
   /** `X-Service-Signature`. */
   signature: string | undefined;
@@ -10,11 +10,11 @@ export interface SignedRequest {
   timestamp: string | undefined;
 }
 
-/** Either way, against the server's clock. */
+/** In either direction, compared with the server's clock. */
 export const TOLERANCE_SEC = 300;
 
 /**
- * @param mode the trigger's own: what the request leaves out can't make it a weaker one
+ * @param mode the trigger's own: omitting parts of the request can't weaken it
  * @param now_sec Unix seconds
  * @throws unauthenticated, in the specification's words
  */
@@ -27,13 +27,13 @@ export function verifySignature(
   if (mode === 'none') return;
   if (!signature) throw unauthenticated('missing signature');
   const signed = mode === 'hmac_ts' ? stamped(timestamp, body, now_sec) : body;
-  // Digits of a hash have no case of their own.
+  // The hex digits of a hash are case-insensitive.
   if (!constantTimeEqual(signature.trim().toLowerCase(), hmacSha256Hex(secret, signed))) {
     throw unauthenticated('invalid signature');
   }
 }
 
-/** The timestamp as it was written, a dot, the body. */
+/** The timestamp as written, a dot, the body. */
 function stamped(timestamp: string | undefined, body: Uint8Array, now_sec: number): Uint8Array {
   if (!timestamp) throw unauthenticated('missing timestamp');
   if (!/^-?\d{1,15}$/.test(timestamp)) throw unauthenticated('invalid timestamp');

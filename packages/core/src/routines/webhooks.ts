@@ -13,14 +13,14 @@ const { companies, routine_triggers, routines } = schema;
 
 interface OpenedWebhook {
   readonly trigger: TriggerRow;
-  /** When the sender says to have signed it, in Unix seconds; null where that is not part of the signature. */
+  /** When the sender claims to have signed it, in Unix seconds; null if the signature does not cover a time. */
   readonly stamped_sec: number | null;
 }
 
 /**
- * Rules 1 to 4: the trigger that the URL names, once the request has proved to come from who may fire it. Outside of a
- * transaction: a stranger's request locks nothing.
- * @throws notFound for what is unknown, disabled, paused or in the trash; unauthenticated
+ * Rules 1 to 4: the trigger named by the URL, once the request has proved that it may fire it. Outside of a transaction, so that a
+ * stranger's request locks nothing.
+ * @throws notFound for anything unknown, disabled, paused or in the trash; unauthenticated
  */
 export async function openWebhook(
   tx: Tx,
@@ -61,8 +61,8 @@ async function findWebhook(
 }
 
 /**
- * Rules 5 and 6, in a transaction. The routine's lock makes equal bodies that come at the same time wait for each
- * other: the second sees the run of the first. What ended between the signature and the lock is 404 still.
+ * Rules 5 and 6, in a transaction. The routine's lock serialises concurrent equal bodies: the second one sees the first one's run.
+ * A trigger that was disabled between signature check and lock is still 404.
  * @throws conflict `replay_rejected`, notFound
  */
 export async function fireWebhook(
@@ -87,9 +87,9 @@ export async function fireWebhook(
 }
 
 /**
- * A statement of its own, after the lock: it needs the snapshot of that moment. Failed runs may be sent again. The
- * signature of a timestamp ahead of the clock stays valid for twice the tolerance, which may be longer than the window:
- * so whatever this timestamp may have fired already counts too.
+ * A separate statement after the lock, since it needs a snapshot from that moment. Failed runs may be sent again. A signature with
+ * a timestamp ahead of the clock stays valid for twice the tolerance, which may exceed the window, so anything this timestamp may
+ * already have fired counts as well.
  */
 async function stateOf(
   tx: Tx,
@@ -108,7 +108,7 @@ async function stateOf(
   return rows[0] ?? { open: false, replayed: false };
 }
 
-/** Rule 7. @throws unavailable where the fire was recorded as failed: a repetition is welcome once that is mended */
+/** Rule 7. @throws unavailable if the fire was recorded as failed: a retry is welcome once that is fixed */
 export function webhookAnswer({ run, defect }: TriggeredRun): {
   status: 'enqueued' | 'coalesced' | 'skipped';
 } {

@@ -8,7 +8,7 @@ import { workTools } from './work-tools.ts';
 
 const commands: Tools = { ...workTools, ...knowledgeTools, ...peopleTools };
 
-/** Of every company. */
+/** Available in every company. */
 export const builtInToolList: readonly Tool[] = toolTable.map(({ input, ...row }) => ({
   ...row,
   namespace: '',
@@ -17,12 +17,12 @@ export const builtInToolList: readonly Tool[] = toolTable.map(({ input, ...row }
 }));
 
 async function commit(tx: Tx, { actor, company_id, tool, input }: ToolCall): Promise<unknown> {
-  // The table and the record agree by name; that each takes what its row says is the type of the record.
+  // Table and record correspond by name; the record's type guarantees that each command accepts its row's input.
   const command = commands[tool.name as ToolName] as (caller: ToolCaller, input: unknown) => Promise<unknown>;
   return command({ tx, actor, company_id }, input);
 }
 
-/** The commands of the API: all of a call is in the transaction that records it. */
+/** The API's commands: a call runs entirely in the transaction that records it. */
 export const builtInTools: ToolProvider = {
   name: 'built-in',
   list: async () => Promise.resolve(builtInToolList),

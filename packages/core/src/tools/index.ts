@@ -1,6 +1,6 @@
 /**
- * The company's tools, for `/mcp:` lines of agents and for clients of MCP alike: the commands of the API under the names
- * of the tool table, and what outside providers add. Owns no table.
+ * A company's tools, for agents' `/mcp:` lines and MCP clients alike: the API's commands under the names of the tool table, plus
+ * what external providers add. Owns no table.
  */
 export { builtInTools } from './built-in-tools.ts';
 export { hybridSearch } from './knowledge-tools.ts';

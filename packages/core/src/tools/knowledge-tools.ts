@@ -19,10 +19,10 @@ export type EmbedQuestion = (
   signal: AbortSignal,
 ) => Promise<QuestionVector | null>;
 
-/** In milliseconds. Whoever embeds has a shorter patience of its own. */
+/** In milliseconds. Embedding has a shorter timeout of its own. */
 const SEARCH_MS = 10_000;
 
-/** The tool `search_knowledge` where questions can be embedded: it finds by meaning, too. */
+/** The tool `search_knowledge` if questions can be embedded: also searches by meaning. */
 export function hybridSearch(embed: EmbedQuestion): ToolProvider {
   return {
     name: 'knowledge',
@@ -36,10 +36,10 @@ export function hybridSearch(embed: EmbedQuestion): ToolProvider {
   };
 }
 
-/** Checked by the tool's schema. */
+/** Already validated by the tool's schema. */
 const searchOf = (input: unknown) => input as ToolInput<'search_knowledge'>;
 
-/** Notes, skills, and the search of all that is known, by words. */
+/** Notes, skills, and full-text search of all knowledge. */
 export const knowledgeTools = {
   search_knowledge: (c, { q, limit }) => searchKnowledge(c.tx, c.company_id, { question: q, limit }),
   list_notes: (c, input) => listNotes(c.tx, c.company_id, input),

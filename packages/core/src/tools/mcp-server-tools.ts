@@ -2,14 +2,14 @@ import { flagEnabled } from '../settings/index.ts';
 import { companyMcpTools } from '../mcp-servers/index.ts';
 import type { Tool, ToolProvider } from './provider.ts';
 
-/** A tool of an outside server, with the way to it. */
+/** A tool of an external server, and how to reach it. */
 export interface McpTool extends Tool {
   server_id: string;
   /** The server's own name for it. */
   remote_name: string;
 }
 
-/** Tools of the company's outside MCP servers. Calls are a scheduler's, who adds `prepare`. */
+/** Tools of the company's external MCP servers. Calls are made by a scheduler, which adds `prepare`. */
 export const mcpServerTools: Pick<ToolProvider, 'name' | 'list'> = {
   name: 'mcp-servers',
   async list(tx, company_id) {

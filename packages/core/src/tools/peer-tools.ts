@@ -20,7 +20,7 @@ const namespace = 'peers';
 const common = { namespace, role: 'member', permission: 'federation.call' } as const;
 const SHOWN = 10;
 
-/** How an agent looks for help outside, and gives work away. Of companies whose peers have agents. */
+/** Finding help outside and delegating work. For companies whose peers have agents. */
 export const peerTools: ToolProvider = {
   name: 'peers',
   async list(tx, company_id) {
@@ -62,7 +62,7 @@ export const peerTools: ToolProvider = {
 
 type Caller = Pick<ToolCall, 'actor' | 'company_id'>;
 
-/** The share of the need's words that tell of the agent; of a peer's, less by the peer's bias to our own. */
+/** Scored by the share of words in the request that describe the agent; a peer's score is reduced by the local preference. */
 async function find(tx: Tx, { actor, company_id }: Caller, need: string) {
   const words = [...new Set(need.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [])];
   const fit = (texts: readonly (string | null)[]): number => {
@@ -82,6 +82,6 @@ async function find(tx: Tx, { actor, company_id }: Caller, need: string) {
     description: agent.description,
     score: fit([agent.name, agent.description, ...agent.skills]) - peer.local_preference_bias,
   }));
-  // Of two that fit alike ours comes first.
+  // With equal scores, local agents come first.
   return { agents: [...ours, ...theirs].toSorted((a, b) => b.score - a.score).slice(0, SHOWN) };
 }

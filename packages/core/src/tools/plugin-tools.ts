@@ -1,7 +1,7 @@
 import { anyPluginComing, listPluginTools } from '../plugins/index.ts';
 import type { ToolCall, ToolProvider } from './provider.ts';
 
-/** Has the scheduler that runs the plugin call its tool. @throws what the tool or its check throws */
+/** Has the plugin's scheduler call a tool. @throws whatever the tool or its validation throws */
 export type InvokePlugin = (
   command: { plugin_id: string; namespace: string; name: string; input: unknown },
   caller: Pick<ToolCall, 'actor' | 'company_id'>,
@@ -23,7 +23,7 @@ export const pluginTools: ToolProvider = {
       permission: 'plugins.invoke' as const,
       read_only: false,
       plugin_id,
-      // By the process's scheduler, which has compiled the schema.
+      // Validated by the process's scheduler, which has compiled the schema.
       validate: (input: unknown) => input,
     }));
   },

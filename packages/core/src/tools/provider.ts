@@ -1,65 +1,65 @@
 import type { Actor, AgentPermission, LeastRole } from '@acp/contract';
 import type { Tx } from '@acp/db';
 
-/** A tool that callers of a company have. */
+/** A tool available to a company's callers. */
 export interface Tool {
-  /** Of a plugin, a server, a peer; empty for the service's own, which are called by their bare names. */
+  /** Prefix of a plugin, server or peer; empty for the service's own tools, which are called by their plain names. */
   namespace: string;
-  /** 1 to 64 letters, digits, `_` and `-`, as is the namespace. */
+  /** 1 to 64 letters, digits, `_` and `-`, as for the namespace. */
   name: string;
   doc: string;
-  /** JSON Schema of an object. Of outside providers it is hostile input, and compiled as such. */
+  /** JSON Schema of an object. From external providers it is untrusted input, and compiled as such. */
   input_schema: Record<string, unknown>;
   role: LeastRole;
-  /** Needed by agents only. */
+  /** Required of agents only. */
   permission?: AgentPermission;
-  /** Ids of the only agents that have it; absent: all of the company. People are not bound by it. */
+  /** Ids of the only agents with access; absent: all of the company. People are not restricted. */
   agents?: readonly string[];
-  /** Changes nothing, also not at the provider: it may be asked twice. */
+  /** Changes nothing, not even at the provider, so it may be called twice. */
   read_only: boolean;
-  /** In place of a check by `input_schema`, where the schema is the service's own and compiled already. */
+  /** Replaces validation by `input_schema` if the schema is the service's own and already compiled. */
   validate?: (input: unknown) => unknown;
 }
 
-/** Checked: the caller has the tool's rights, the input its shape. */
+/** Validated: the caller has the required rights, and the input matches the schema. */
 export interface ToolCall {
   company_id: string;
   actor: Actor;
   tool: Tool;
   input: unknown;
-  /** The same for each attempt of one call: a provider that knows it does nothing twice. */
+  /** Identical for every attempt of a call, so that a provider can deduplicate. */
   call_id: string;
 }
 
 /**
- * Where tools come from: a row of the provider table. A call has two halves, of which a provider has one or both:
- * `prepare` talks to others and never holds a transaction; `commit` writes here, in the transaction that records the call.
+ * A source of tools: a row of the provider table. A call has two halves, of which a provider implements one or both: `prepare`
+ * talks to others, outside of any transaction; `commit` writes here, in the transaction that records the call.
  */
 export interface ToolProvider {
   /** For the log. */
   name: string;
-  /** Those of the company, from the database or from memory: asked at most once in a while, never slow. */
+  /** The company's tools, from the database or memory: called rarely, and must be fast. */
   list(tx: Tx, company_id: string): Promise<readonly Tool[]>;
-  /** Whether it will soon have more of the company's tools than it lists: some are just being moved from place to place. */
+  /** Whether more of the company's tools will appear soon: some are just being moved between processes. */
   coming?(tx: Tx, company_id: string): Promise<boolean>;
   /**
-   * The answer, or what `commit` makes it of; JSON, bounded by the provider. Stops when `signal` aborts: the run was
-   * called off, or the time is over. Refuses by a ServiceError, whose message the caller reads.
+   * Returns the result, or input for `commit`; JSON, limited by the provider. Stops when `signal` aborts because the run was
+   * cancelled or the time is up. Refuses with a ServiceError, whose message is shown to the caller.
    */
   prepare?(call: ToolCall, signal: AbortSignal): Promise<unknown>;
-  /** Of `prepare`, in milliseconds; a minute unless told. */
+  /** Timeout of `prepare` in milliseconds; default one minute. */
   timeout_ms?: number;
-  /** Without it what `prepare` came to is the answer. May be repeated after a rollback, `prepare` is not. */
+  /** If absent, the result of `prepare` is the answer. May be repeated after a rollback, unlike `prepare`. */
   commit?(tx: Tx, call: ToolCall, prepared: unknown): Promise<unknown>;
 }
 
-/** Between a namespace and a name: the only separator that every client of MCP admits. */
+/** Separates namespace and name: the only separator that every MCP client accepts. */
 const SEPARATOR = '__';
 
-/** Whether it is one of an outside provider, there or not. */
+/** Whether the name belongs to an external provider, existing or not. */
 export const isQualified = (name: string): boolean => name.includes(SEPARATOR);
 
-/** What a tool is called by. */
+/** The name under which a tool is called. */
 export function qualifiedName({ namespace, name }: Pick<Tool, 'namespace' | 'name'>): string {
   return namespace === '' ? name : `${namespace}${SEPARATOR}${name}`;
 }

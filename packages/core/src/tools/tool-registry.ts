@@ -7,7 +7,7 @@ import { builtInToolList, builtInTools } from './built-in-tools.ts';
 import { isQualified, qualifiedName } from './provider.ts';
 import type { Tool, ToolCall, ToolProvider } from './provider.ts';
 
-/** A tool and who answers it. */
+/** A tool and its provider. */
 export interface FoundTool {
   tool: Tool;
   provider: ToolProvider;
@@ -16,34 +16,34 @@ export interface FoundTool {
 type Named = ReadonlyMap<string, FoundTool>;
 
 const TOOL_NAME = /^[\w-]{1,64}$/;
-/** Of all outside providers together, in one company: they stand in every prompt. */
+/** Maximum number of external tools per company, since all of them are in every prompt. */
 const MOST_TOOLS = 200;
 const LONGEST_DOC = 1000;
 const MOST_COMPANIES = 200;
-/** A backstop: changes are told on the channel `tools`. */
+/** Fallback: changes are announced on the channel `tools`. */
 const KEPT_MS = 60_000;
 const KEPT_AFTER_FAILURE_MS = 5000;
 
 const COMING_SEC = 2;
 
-/** There is no such tool now, and there may be in a moment: whoever has one asks again. */
+/** The tool does not exist now, but may in a moment: the caller should try again. */
 export class ToolComing extends ServiceError {
   constructor() {
     super('unavailable', 'what may have this tool is just being started', { retry_after_sec: COMING_SEC });
   }
 }
 
-/** What callers of a company can call, whoever provides it. Outside tools are listed and compiled once per company. */
+/** Everything a company's callers can call, from any provider. External tools are listed and compiled once per company. */
 export class ToolRegistry {
   readonly #builtIn: Named;
   readonly #outside: readonly ToolProvider[];
   readonly #logger: Logger;
-  /** The longest unused of too many goes first. */
+  /** Least recently used first, for eviction. */
   readonly #companies = new Map<string, { found: Promise<Named>; until: number }>();
 
   /**
-   * @param outside rows beside the service's own; of two tools of one name the first counts.
-   * @param search answers `search_knowledge` where there is more than words to go by
+   * @param outside providers besides the service's own; of two tools with the same name the first counts.
+   * @param search answers `search_knowledge` where more than full-text search is available
    */
   constructor(outside: readonly ToolProvider[], logger: Logger, search?: ToolProvider) {
     this.#outside = outside;
@@ -55,7 +55,7 @@ export class ToolRegistry {
     ]);
   }
 
-  /** Forgets what other processes say has changed. Gives back the unsubscriber. */
+  /** Drops what other processes report as changed. Returns the unsubscribe function. */
   listenTo(listener: Listener): () => void {
     const offItems = listener.on('tools', (companies) => this.forget(companies));
     const offReconnect = listener.onReconnect(() => this.forget([WILDCARD]));
@@ -71,15 +71,15 @@ export class ToolRegistry {
     for (const id of companies) this.#companies.delete(id);
   }
 
-  /** Those that the actor has, those of the service itself left out. */
+  /** The actor's tools, without the service's own. */
   async outside(tx: Tx, company_id: string, actor: Actor): Promise<Tool[]> {
     const found = await this.#ofCompany(tx, company_id);
     return [...found.values()].map(({ tool }) => tool).filter((tool) => has(actor, tool));
   }
 
   /**
-   * The call, checked: rights first, then the input.
-   * @throws notFound for an unknown tool, ToolComing for one that may be there soon, forbidden, invalid for another input
+   * Checks a call: rights first, then the input.
+   * @throws notFound for an unknown tool, ToolComing for one that may appear soon, forbidden, invalid for bad input
    */
   async resolve(
     tx: Tx,
@@ -98,7 +98,7 @@ export class ToolRegistry {
     return { call: { ...caller, tool, input: checked }, provider };
   }
 
-  /** What a plugin brings is not known until it runs. */
+  /** A plugin's tools are unknown until it runs. */
   async #isComing(tx: Tx, company_id: string): Promise<boolean> {
     for (const provider of this.#outside) if (await provider.coming?.(tx, company_id)) return true;
     return false;
@@ -120,7 +120,7 @@ export class ToolRegistry {
     return entry.found;
   }
 
-  /** A provider that fails has no tools for a while; the others have theirs. */
+  /** A failing provider has no tools for a while; the others keep theirs. */
   async #list(tx: Tx, company_id: string, onFailure: () => void): Promise<Named> {
     const all = new Map<string, FoundTool>();
     for (const provider of this.#outside) {
@@ -159,7 +159,7 @@ function named(provider: ToolProvider, tools: readonly Tool[]): Named {
   return new Map(tools.map((tool) => [qualifiedName(tool), { tool, provider }]));
 }
 
-/** Only the service's own have no namespace; nobody else may stand in for one of them. */
+/** Only the service's own tools have no namespace; no one else may impersonate them. */
 function isUsable({ namespace, name, input_schema }: Tool): boolean {
   if (!TOOL_NAME.test(namespace) || !TOOL_NAME.test(name)) return false;
   try {

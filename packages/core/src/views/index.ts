@@ -1,3 +1,3 @@
-/** Owns `saved_views`: filters of issue lists under a name. One that is not shared exists for its owner alone. */
+/** Owns `saved_views`: named filters of issue lists. An unshared one is visible only to its owner. */
 export { createView, deleteView, findView, listViews, presentView, updateView } from './views.ts';
 export type { ViewRow } from './views.ts';

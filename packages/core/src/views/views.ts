@@ -20,10 +20,10 @@ const known = new Set(Object.keys(ViewFilter.properties));
 const filterOf = (stored: unknown): ViewFilter =>
   checked(Object.fromEntries(Object.entries(stored as object).filter(([name]) => known.has(name))));
 
-/** Of one owner in one company: nobody finds anything among more. */
+/** Per owner and company; beyond that no one finds anything. */
 const MOST_VIEWS = 100;
 
-/** For the scope of a path: undefined where it is absent, or another's who does not share it. */
+/** For a path's scope: undefined if absent, or another owner's and not shared. */
 export async function findView(tx: Tx, id: string, actor: Actor): Promise<ViewRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -41,7 +41,7 @@ function ownerId(actor: Actor): string {
   return id;
 }
 
-/** The actor's own and those that are shared, newest first. */
+/** The actor's own and shared ones, newest first. */
 export async function listViews(
   tx: Tx,
   actor: Actor,
@@ -58,7 +58,7 @@ export async function listViews(
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentView);
 }
 
-/** @throws conflict for a name that the actor has used in the company, and for one view too many */
+/** @throws conflict for a name that the actor has already used in the company, and above the maximum */
 export async function createView(
   tx: Tx,
   actor: Actor,
@@ -75,7 +75,7 @@ export async function createView(
   return presentView(row);
 }
 
-/** @throws conflict for a name that its owner has used */
+/** @throws conflict for a name that its owner has already used */
 export async function updateView(tx: Tx, actor: Actor, view: ViewRow, input: UpdateView): Promise<SavedView> {
   const named = input.name === undefined ? {} : { name: input.name.trim() };
   const [row] = await uniquelyNamed(async () =>
@@ -105,7 +105,7 @@ async function uniquelyNamed<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A view of one's own is nobody else's business. */
+/** An unshared view is no one else's business. */
 async function record(tx: Tx, actor: Actor, row: ViewRow, action: string): Promise<void> {
   if (!row.shared) return;
   await recordChanges(tx, actor, [

@@ -1,8 +1,8 @@
 /**
- * Owns `wakeup_requests`. Invariants: one pending request per agent and issue; a job `dispatch-agent` is enqueued in
- * the transaction of every request that no queued run has yet; nobody wakes himself; chains of causes end.
- * `run_id` is set when a queued run was admitted for the request (still pending: later ones coalesce into it); the
- * claim consumes it. Dispatch looks at pending ones without a run.
+ * Owns `wakeup_requests`. Invariants: at most one pending request per agent and issue; the transaction of every request without a
+ * queued run enqueues a job `dispatch-agent`; no one wakes themselves; chains of causes end.
+ * `run_id` is set when a queued run is admitted for the request (still pending: later ones coalesce into it); the claim consumes
+ * it. Dispatch handles pending requests without a run.
  */
 export { MAX_STALLED_RUNS, requestWakeups } from './request-wakeups.ts';
 export type { RequestedWakeup, WakeupRequest } from './request-wakeups.ts';

@@ -7,14 +7,13 @@ const { wakeup_requests } = schema;
 const wakeupRow = rowReader(wakeup_requests);
 
 const pending = eq(wakeup_requests.status, 'pending');
-// Issues come later in the order of slices: only their table is read.
+// Issues are a later slice: only their table is read.
 const aboutNothingTrashed = sql`(${wakeup_requests.issue_id} is null or exists (
   select from issues i where i.id = ${wakeup_requests.issue_id} and ${inNoTrash('issues', 'i')}))`;
 
 /**
- * Binds wakeups to the queued runs that were admitted for them: they stay pending, and later requests for the same agent
- * and issue coalesce into them without another dispatch. Those that another run has, or that were consumed or cancelled
- * meanwhile, stay as they are.
+ * Binds wakeups to the queued runs admitted for them: they stay pending, and later requests for the same agent and issue coalesce
+ * into them without another dispatch. Ones that belong to another run, or were consumed or cancelled in the meantime, are skipped.
  */
 export async function bindWakeups(
   tx: Tx,
@@ -28,16 +27,16 @@ export async function bindWakeups(
 }
 
 /**
- * The part of a statement by which runs answer the wakeups that are bound to them: at their claim, or where they were called
- * off before they began. Requests from now on are new ones.
- * @param run_ids a query of one column
+ * The part of a statement that consumes wakeups bound to runs: when these are claimed, or cancelled before they begin. Requests
+ * from then on are new ones.
+ * @param run_ids a query with one column
  */
 export function wakeupsConsumed(run_ids: SQL): SQL {
   return sql`update wakeup_requests set status = 'consumed', consumed_at = now()
     where run_id in (${run_ids}) and status = 'pending'`;
 }
 
-/** The same alone. @returns what was consumed */
+/** The same as a statement of its own. @returns the consumed ones */
 export async function consumeWakeups(tx: Tx, run_ids: readonly string[]): Promise<WakeupRow[]> {
   const { rows } = await tx.execute(
     sql`${wakeupsConsumed(sql`select unnest(${sql.param(run_ids)}::uuid[])`)} returning *`,
@@ -46,8 +45,8 @@ export async function consumeWakeups(tx: Tx, run_ids: readonly string[]): Promis
 }
 
 /**
- * The agent has fetched its inbox: all that was pending is answered, bound to a queued run or not. Oldest first. What
- * concerns an issue in the trash is left to `settle-issue`: the agent would find nothing there.
+ * The agent has fetched its inbox: everything pending is answered, bound to a queued run or not. Oldest first. Requests about a
+ * trashed issue are left to `settle-issue`, since the agent would find nothing there.
  */
 export async function consumeInbox(tx: Tx, agent_id: string): Promise<WakeupRow[]> {
   const rows = await tx
@@ -59,10 +58,10 @@ export async function consumeInbox(tx: Tx, agent_id: string): Promise<WakeupRow[
 }
 
 /**
- * The run ended without having answered its wakeups (lost before it did anything, or never claimed): bound ones are
- * unbound, consumed ones are asked anew, coalescing with what was asked since. No job is enqueued: the caller binds
- * them to the retry or enqueues the dispatch.
- * @returns ids of the wakeups that are pending now.
+ * The run ended without answering its wakeups (lost before it did anything, or never claimed): bound ones are unbound, consumed
+ * ones are requested again, coalescing with newer requests. No job is enqueued: the caller binds them to the retry or enqueues the
+ * dispatch.
+ * @returns ids of the wakeups that are now pending.
  */
 export async function returnWakeups(tx: Tx, run_id: string): Promise<string[]> {
   const { rows } = await tx.execute<{ id: string }>(sql`
@@ -81,7 +80,7 @@ export async function returnWakeups(tx: Tx, run_id: string): Promise<string[]> {
   return rows.map((row) => row.id);
 }
 
-/** At least one of the fields. Ends what is pending, bound or not. @returns how many. */
+/** Cancels pending ones, bound or not; at least one field is required. @returns how many. */
 export async function cancelWakeups(
   tx: Tx,
   of: {
@@ -107,7 +106,7 @@ export async function cancelWakeups(
   return result.rowCount ?? 0;
 }
 
-/** Agents to dispatch when checkouts are given back: those with something pending on one of the issues. */
+/** Agents to dispatch when checkouts are released: those with something pending on one of the issues. */
 export async function agentsWaitingFor(tx: Tx, issue_ids: readonly string[]): Promise<string[]> {
   if (issue_ids.length === 0) return [];
   const rows = await tx
@@ -117,7 +116,7 @@ export async function agentsWaitingFor(tx: Tx, issue_ids: readonly string[]): Pr
   return rows.map((row) => row.agent_id);
 }
 
-/** Agents to dispatch at the end of a run: those with something pending that the agent's or the issue's run held up. */
+/** Agents to dispatch when a run ends: those with something pending that was blocked by the agent's or the issue's run. */
 export async function agentsWaiting(
   tx: Tx,
   after: { agent_id: string; issue_id: string | null },

@@ -126,7 +126,7 @@ describe('requestWakeups', () => {
       to(elsewhere.id, { company_id: elsewhere.company_id, issue_id: issue.id }),
       to(agent.id, { issue_id: trashed.id }),
     );
-    // A paused agent's wakeups wait for its resume.
+    // A paused agent's wakeups wait until it is resumed.
     expect(woken.map((each) => each.agent_id)).toEqual([paused.id]);
   });
 

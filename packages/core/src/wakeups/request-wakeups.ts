@@ -7,7 +7,7 @@ import { causeDepth, humanActor } from '../activity/index.ts';
 export interface WakeupRequest {
   company_id: string;
   agent_id: string;
-  /** Null: the agent is woken for no issue in particular. */
+  /** Null: not woken for a particular issue. */
   issue_id: string | null;
   reason: WakeReason;
   payload?: Record<string, unknown>;
@@ -17,18 +17,18 @@ export interface RequestedWakeup {
   id: string;
   agent_id: string;
   issue_id: string | null;
-  /** The queued run that will take it; null where a dispatch has been enqueued. */
+  /** The queued run that will take it; null if a dispatch has been enqueued. */
   run_id: string | null;
 }
 
-/** Runs in a row without a change to their issue, after which only a human wakes for it (decisions 8.2). */
+/** After this many consecutive runs without a change to their issue, only a human can wake for it (decisions 8.2). */
 export const MAX_STALLED_RUNS = 5;
 
 /**
- * Wakes agents: one statement inserts all requests or coalesces them into pending ones, and a `dispatch-agent` job per
- * agent is enqueued in the same transaction. A job is due for coalesced ones too: the earlier job may be running right
- * now, on a snapshot without this request. Left out are the author of the happening, agents that ended, trashed
- * issues, chains of more than 12 causes, and issues on which agents run in circles, unless a human asks.
+ * Wakes agents: one statement inserts all requests or coalesces them into pending ones, and the same transaction enqueues a
+ * `dispatch-agent` job per agent. Coalesced requests need a job too: the earlier one may be running right now, on a snapshot
+ * without this request. Skipped are the author of the event, finished agents, trashed issues, chains of more than 12 causes, and
+ * issues on which agents go in circles, unless a human asks.
  *
  * Coalescing: the newest reason stands, payloads are merged, and the longer chain counts; a human's request begins a new
  * chain. Issues that the caller has just inserted are seen. A tick of the timer asks for nothing that a pending request
@@ -79,7 +79,7 @@ export async function requestWakeups(
   return rows;
 }
 
-/** Among requests for the same agent and issue the first one counts. */
+/** Of several requests for the same agent and issue the first one counts. */
 function numbered(request: WakeupRequest, place: number): WakeupRequest & { place: number } {
   return { ...request, place };
 }

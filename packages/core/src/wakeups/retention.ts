@@ -2,8 +2,8 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 
 /**
- * Forgets wakeups that were consumed or called off, and asked for more than `days` ago; some of each agent at a time, whose oldest
- * ones the index finds. @returns how many, at most `limit`: where it is fewer, there are no more.
+ * Deletes wakeups that were consumed or cancelled and are older than `days`; a few of each agent at a time, found through the
+ * index. @returns how many, at most `limit`: if fewer, there are no more.
  */
 export async function deleteWakeupsBefore(tx: Tx, days: number, limit: number): Promise<number> {
   const result = await tx.execute(sql`

@@ -7,8 +7,8 @@ import { runsPaused } from '../settings/index.ts';
 import { requestWakeups } from './request-wakeups.ts';
 
 /**
- * One step of the heartbeat timer: wakes up to `limit` agents that are due. One statement when none is, three otherwise.
- * @returns how many were due; when that is `limit`, call again at once.
+ * One step of the heartbeat timer: wakes up to `limit` due agents. One statement if there are none, otherwise three.
+ * @returns how many were due; if that is `limit`, call again immediately.
  */
 export async function startDueHeartbeats(tx: Tx, limit: number): Promise<number> {
   const due = await dueHeartbeats(tx, limit);
@@ -21,10 +21,10 @@ export async function startDueHeartbeats(tx: Tx, limit: number): Promise<number>
 }
 
 /**
- * Catches lost `dispatch-agent` jobs: agents that may be woken and have something pending for more than a minute get
- * another one. Left out is what the end of a run will dispatch: agents at their limit, issues with a live run. What
- * remains is taken in random order, so that none is starved by others that can't be admitted either.
- * @param waited_sec 0 where jobs are known to have been lost: after the death of a scheduler or a connection.
+ * Recovers lost `dispatch-agent` jobs: wakeable agents with something pending for more than a minute get another one. Skipped is
+ * what the end of a run will dispatch: agents at their limit, issues with a live run. The rest is taken in random order, so that
+ * none is starved by others that can't be admitted either.
+ * @param waited_sec 0 if jobs are known to be lost: after the death of a scheduler or a connection.
  * @returns how many agents were dispatched again.
  */
 export async function sweepWakeups(tx: Tx, limit = 500, waited_sec = 60): Promise<number> {

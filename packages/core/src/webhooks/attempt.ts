@@ -5,24 +5,24 @@ import { switchOff } from './switch-off.ts';
 
 const { webhook_deliveries, webhooks } = schema;
 
-/** What came of an attempt. */
+/** Outcome of an attempt. */
 export interface Attempt {
-  /** Null where nobody answered. */
+  /** Null if there was no response. */
   response_status: number | null;
   /** Null: it was delivered. */
   error: string | null;
 }
 
-/** A delivery is attempted for a day (decisions 10.17): first after 10 s, then ever more rarely, hourly at last. */
+/** A delivery is attempted for a day (decisions 10.17): first retried after 10 s, then ever more rarely, finally hourly. */
 const KEEP_TRYING = sql`interval '1 day'`;
 const FIRST_PAUSE_SEC = 10;
 const LAST_PAUSE_SEC = 3600;
-/** A webhook where all fails for so long is switched off. */
+/** A webhook is disabled if everything fails for this long. */
 const GIVE_UP = sql`interval '3 days'`;
 
 /**
- * Records an attempt in a transaction. After a failure the webhook is given back until its next attempt.
- * @returns whether the webhook is still held: the next delivery may follow
+ * Records an attempt in a transaction. After a failure the webhook is released until its next attempt.
+ * @returns whether the lease is still valid: the next delivery may follow
  */
 export async function recordAttempt(
   tx: Tx,
@@ -55,7 +55,7 @@ export async function recordAttempt(
 
 const healthy = { failures: 0, failing_since: null, last_delivered_at: sql`now()` };
 
-/** Spread by a quarter, so that receivers that come back are not met by all at once. */
+/** With 25 % jitter, so that a recovering receiver is not hit by everything at once. */
 const failing = {
   failures: sql`failures + 1`,
   failing_since: sql`coalesce(failing_since, now())`,

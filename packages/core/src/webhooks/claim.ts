@@ -4,7 +4,7 @@ import type { WebhookRow } from './present.ts';
 
 const { webhook_deliveries, webhooks } = schema;
 
-/** A webhook in the hands of one process, for as long as its lease lasts. */
+/** A webhook claimed by one process, for the duration of its lease. */
 export interface ClaimedWebhook extends Pick<
   WebhookRow,
   'id' | 'company_id' | 'url' | 'secret_sealed' | 'issue_id' | 'dialect'
@@ -19,9 +19,9 @@ export interface PendingDelivery {
 }
 
 /**
- * Takes the webhooks whose next attempt is due, the longest waiting first. Those of a trashed company are looked at
- * again in an hour: it may come back.
- * @param except companies that have enough under way
+ * Claims webhooks whose next attempt is due, longest waiting first. Those of a trashed company are checked again in an hour, as it
+ * may be restored.
+ * @param except companies that have enough in progress
  */
 export async function claimWebhooks(
   tx: Tx,
@@ -49,8 +49,8 @@ export async function claimWebhooks(
 }
 
 /**
- * The delivery that is next in order, with the lease renewed.
- * @returns null where nothing waits, undefined where the lease is lost
+ * The next delivery in order, renewing the lease.
+ * @returns null if nothing is waiting, undefined if the lease is lost
  */
 export async function nextDelivery(
   tx: Tx,
@@ -70,9 +70,9 @@ export async function nextDelivery(
   return row.id === null ? null : { ...row, id: row.id };
 }
 
-/** Gives it back, in a transaction: with what waits it is due at once, without it sleeps until the next event. */
+/** Releases it, in a transaction: if something is waiting it is due immediately, otherwise it sleeps until the next event. */
 export async function releaseWebhook(tx: Tx, { id, lease_id }: ClaimedWebhook): Promise<void> {
-  // Locked first: what the next statement sees is then all that was made before the sleep.
+  // Locked first: the next statement then sees everything created before it sleeps.
   const held = await tx
     .select({ id: webhooks.id })
     .from(webhooks)

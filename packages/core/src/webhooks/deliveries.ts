@@ -8,10 +8,10 @@ import { changeOfWebhook, type DeliveryRow, hostOf, presentDelivery, type Webhoo
 
 const { companies, webhook_deliveries, webhooks } = schema;
 
-// Bodies stay where they are: lists would be large.
+// Without bodies, which would make lists large.
 const { body: _, ...shown } = getTableColumns(webhook_deliveries);
 
-/** The scope loader's way to a delivery. */
+/** Loads a delivery for its scope. */
 export async function findDelivery(tx: Tx, id: string): Promise<Omit<DeliveryRow, 'body'> | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -37,7 +37,7 @@ export async function listDeliveries(
   return page.cut(rows, (row) => ({ at: row.created_at, id: row.id }), presentDelivery);
 }
 
-/** Of tasks: push notifications, newest first. */
+/** Push notifications of tasks, newest first. */
 export async function listPushDeliveries(
   tx: Tx,
   company_id: string,
@@ -85,8 +85,8 @@ export async function listPushDeliveries(
 }
 
 /**
- * Sent again, at once, whatever became of it, with a new day of attempts. That of a task switches it on again: nobody
- * of the company can otherwise. @throws conflict where the webhook is off
+ * Sends it again immediately, whatever its outcome, with another day of attempts. For a task this re-enables its webhook, which no
+ * one in the company could do otherwise. @throws conflict if the webhook is disabled
  */
 export async function redeliver(
   tx: Tx,

@@ -11,27 +11,27 @@ const { companies, webhook_deliveries, webhooks } = schema;
 export interface FanOut {
   /** There are more events. */
   more: boolean;
-  /** There are webhooks that listen. */
+  /** There are active webhooks. */
   listening: boolean;
 }
 
 const BATCH = 200;
-/** Type of the deliveries of tasks. */
+/** Type of deliveries for tasks. */
 export const TASK = 'a2a.task';
 
-/** A task as it stands, to be sent; `told` is the same as long as nothing of it changed that a client cares for. */
+/** A task's state to be sent; `told` only changes with something that a client cares about. */
 export interface TaskBody {
   body: string;
   told: string;
 }
 
-/** What webhooks of tasks are to be told, by their ids. */
+/** Bodies for task webhooks, by id. */
 export type TaskBodies = (tx: Tx, of: readonly WebhookRow[]) => Promise<ReadonlyMap<string, TaskBody>>;
 
 /**
- * Makes the deliveries of the next events, and moves the cursor with them. Without a webhook that is on the cursor is
- * closed: events then cost nothing.
- * @returns undefined where the cursor is not open or another process is at it
+ * Creates deliveries for the next events and moves the cursor along. Without an enabled webhook the cursor is closed, and events
+ * cost nothing.
+ * @returns undefined if the cursor is not open or another process is using it
  */
 export async function fanOut(tx: Tx, taskBodies?: TaskBodies): Promise<FanOut | undefined> {
   const batch = await readCursor(tx, CURSOR, BATCH);
@@ -68,7 +68,7 @@ const companiesOf = (events: readonly SequencedEvent[]) => [
   ...new Set(events.flatMap(({ company_id }) => company_id ?? [])),
 ];
 
-/** Locked against a change: what is switched off meanwhile would get deliveries that nobody fails. */
+/** Locked against changes: otherwise a webhook disabled in the meantime would get deliveries that no one fails. */
 async function enabledWebhooks(tx: Tx, company_ids: string[] | undefined): Promise<WebhookRow[]> {
   if (company_ids?.length === 0) return [];
   const rows = await tx
@@ -110,8 +110,8 @@ function deliveryOf({ id, company_id }: WebhookRow, event: SequencedEvent) {
 }
 
 /**
- * One for each webhook whose task may have changed and is not as it was told. What was told stands in the row: most events
- * of an issue change nothing that a client sees.
+ * One for each webhook whose task may have changed and differs from what was last sent. That is stored in the row, since most
+ * events of an issue change nothing visible to a client.
  */
 async function taskDeliveries(
   tx: Tx,

@@ -1,8 +1,8 @@
 /**
- * Owns `webhooks` and `webhook_deliveries`: what happens in a company, sent to its integrators (decisions 10.17), and what
- * becomes of a task, sent to the client who asked for that (those have an `issue_id`).
- * Invariants: a delivery is made with the move of the durable cursor, so that none is lost and none made twice; the
- * deliveries of a webhook go out one after the other in the order of the events; whoever delivers holds its lease.
+ * Owns `webhooks` and `webhook_deliveries`: a company's events, sent to its integrations (decisions 10.17), and changes of a task,
+ * sent to the client that asked for them (those have an `issue_id`).
+ * Invariants: deliveries are created along with moving the durable cursor, so none is lost or created twice; a webhook's
+ * deliveries are sent one at a time, in event order, by the process with its lease.
  */
 export {
   createWebhook,

@@ -5,7 +5,7 @@ import type { Change } from '../activity/index.ts';
 export type WebhookRow = typeof schema.webhooks.$inferSelect;
 export type DeliveryRow = typeof schema.webhook_deliveries.$inferSelect;
 
-/** Never the secret, sealed or not. */
+/** Without the secret, sealed or not. */
 export function presentWebhook(row: WebhookRow): Webhook {
   return {
     id: row.id,
@@ -36,7 +36,7 @@ export function presentDelivery(row: Omit<DeliveryRow, 'body'>): WebhookDelivery
   };
 }
 
-/** Of its URL the host only: paths and queries of receivers hold tokens. */
+/** Only the host of its URL: receivers' paths and queries may contain tokens. */
 export function changeOfWebhook(
   { id, company_id, url }: Pick<WebhookRow, 'id' | 'company_id' | 'url'>,
   action: string,

@@ -4,10 +4,10 @@ import { switchOff } from './switch-off.ts';
 
 const { webhook_deliveries, webhooks } = schema;
 
-/** Deliveries that wait for one webhook. */
+/** Maximum number of waiting deliveries per webhook. */
 const MAX_PENDING = 10_000;
 
-/** Forgets deliveries that ended more than `days` ago. @returns how many, at most `limit` */
+/** Deletes deliveries that finished more than `days` ago. @returns how many, at most `limit` */
 export async function deleteDeliveriesBefore(tx: Tx, days: number, limit: number): Promise<number> {
   const old = tx
     .select({ id: webhook_deliveries.id })
@@ -19,7 +19,7 @@ export async function deleteDeliveriesBefore(tx: Tx, days: number, limit: number
   return result.rowCount ?? 0;
 }
 
-/** A receiver that is slower than its company's events would fill the table: it is switched off, in a transaction. */
+/** A receiver slower than its company's events would fill the table, so it is disabled, in a transaction. */
 export async function switchOffOverfull(tx: Tx, max_pending = MAX_PENDING): Promise<void> {
   const overfull = tx
     .select({ id: webhook_deliveries.webhook_id })

@@ -5,7 +5,7 @@ import { changeOfWebhook, hostOf, type WebhookRow } from './present.ts';
 
 const { webhook_deliveries, webhooks } = schema;
 
-/** What waits is given up; an admin can have it delivered again. */
+/** Fails waiting deliveries; an admin can have them sent again. */
 export async function failPending(tx: Tx, webhook_id: string): Promise<void> {
   await tx
     .update(webhook_deliveries)
@@ -13,7 +13,7 @@ export async function failPending(tx: Tx, webhook_id: string): Promise<void> {
     .where(and(eq(webhook_deliveries.webhook_id, webhook_id), eq(webhook_deliveries.status, 'pending')));
 }
 
-/** Nothing is sent any more until an admin switches it on again; the company's admins are told. */
+/** Disables it until an admin enables it again; the company's admins are notified. */
 export async function switchOff(
   tx: Tx,
   { id, company_id, url }: Pick<WebhookRow, 'id' | 'company_id' | 'url'>,

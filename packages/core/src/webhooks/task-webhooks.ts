@@ -1,4 +1,4 @@
-/** Webhooks of a single task: a client of the agent-to-agent protocol asks to be told, and is until the task is over. */
+/** Webhooks for a single task: a client of the agent-to-agent protocol is notified until the task is over. */
 import { schema, type Tx } from '@acp/db';
 import { conflict, newId, type Vault } from '@acp/kernel';
 import { and, asc, eq, inArray, sql } from 'drizzle-orm';
@@ -8,7 +8,7 @@ import { listenFromNow, place, type WebhookRules } from './webhooks.ts';
 
 const { webhooks } = schema;
 
-/** What may be read of one: never its credentials. */
+/** The readable part, without credentials. */
 export type TaskWebhook = Pick<WebhookRow, 'url'> & { config_id: string };
 
 export interface TaskWebhookInput {
@@ -22,8 +22,8 @@ export interface TaskWebhookInput {
 const MAX_PER_TASK = 10;
 
 /**
- * Makes it, or replaces the one of that name. It is told what changes from now on.
- * @throws invalid for a URL that may not be reached, unavailable without an encryption key, conflict at 10
+ * Creates it, or replaces the one with that name. Changes are sent from now on.
+ * @throws invalid for a forbidden URL, unavailable without an encryption key, conflict above 10
  */
 export async function putTaskWebhook(
   tx: Tx,
@@ -58,7 +58,7 @@ export async function putTaskWebhook(
     });
 }
 
-/** By their names. */
+/** By name. */
 export async function listTaskWebhooks(tx: Tx, issue_id: string): Promise<TaskWebhook[]> {
   return tx
     .select({ config_id: sql<string>`${webhooks.config_id}`, url: webhooks.url })
@@ -67,12 +67,12 @@ export async function listTaskWebhooks(tx: Tx, issue_id: string): Promise<TaskWe
     .orderBy(asc(webhooks.config_id));
 }
 
-/** One that is gone already stays so. */
+/** Succeeds if it is already gone. */
 export async function deleteTaskWebhook(tx: Tx, issue_id: string, config_id: string): Promise<void> {
   await tx.delete(webhooks).where(and(eq(webhooks.issue_id, issue_id), eq(webhooks.config_id, config_id)));
 }
 
-/** Those of tasks that ended more than `days` ago. @returns how many, at most `limit` */
+/** Deletes those of tasks that ended more than `days` ago. @returns how many, at most `limit` */
 export async function deleteTaskWebhooksOfEnded(tx: Tx, days: number, limit: number): Promise<number> {
   const over = sql`(
     select w.id from webhooks w join issues i on i.id = w.issue_id

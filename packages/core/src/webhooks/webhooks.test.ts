@@ -23,7 +23,7 @@ const { companies, event_cursors, events, event_sequence, webhook_deliveries, we
 const vault = new Vault(randomBytes(32));
 const rules = { allowed_hosts: [] };
 
-// A database of its own: the cursor is the whole instance's.
+// A separate database: the cursor applies to the whole instance.
 let database: Database;
 let company: Awaited<ReturnType<typeof createCompany>>;
 beforeEach(async () => {

@@ -11,7 +11,7 @@ import { failPending } from './switch-off.ts';
 
 const { companies, webhooks } = schema;
 
-/** What the operator lets webhooks reach beside the public internet. */
+/** What the operator lets webhooks reach besides the public internet. */
 export interface WebhookRules {
   /** SERVICE_WEBHOOK_ALLOWED_HOSTS: `name` or `name:port`. */
   allowed_hosts: readonly string[];
@@ -21,7 +21,7 @@ const MAX_WEBHOOKS = 50;
 
 export const place = (id: string) => `webhooks/${id}`;
 
-/** The scope loader's way to a webhook. */
+/** Loads a webhook for its scope. */
 export async function findWebhook(tx: Tx, id: string): Promise<WebhookRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -43,15 +43,15 @@ export async function listWebhooks(tx: Tx, company_id: string, query: PageReques
   return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentWebhook);
 }
 
-/** What its deliveries are signed with. @throws unavailable where the key that sealed it is not configured */
+/** The secret for signing deliveries. @throws unavailable if the key that sealed it is not configured */
 export const webhookSecret = (
   vault: Vault,
   { id, secret_sealed }: Pick<WebhookRow, 'id' | 'secret_sealed'>,
 ) => vault.unseal(secret_sealed, place(id));
 
 /**
- * The secret is in this answer and in no other.
- * @throws invalid for a URL that may not be reached, unavailable without an encryption key, conflict at 50 webhooks
+ * The secret is only in this response.
+ * @throws invalid for a forbidden URL, unavailable without an encryption key, conflict above 50 webhooks
  */
 export async function createWebhook(
   tx: Tx,
@@ -79,7 +79,7 @@ export async function createWebhook(
   return { ...presentWebhook(row!), secret };
 }
 
-/** Changes a webhook; an absent field is left alone. @throws as `createWebhook` */
+/** Changes a webhook; absent fields stay. @throws like `createWebhook` */
 export async function updateWebhook(
   tx: Tx,
   actor: Actor,
@@ -90,7 +90,7 @@ export async function updateWebhook(
 ): Promise<Webhook> {
   const { url, events, secret, enabled } = input;
   if (url !== undefined) assertAllowedUrl(url, rules.allowed_hosts);
-  // The cursor is locked before webhooks, here as where deliveries are made.
+  // The cursor is locked before webhooks, here and where deliveries are created.
   const from_seq = enabled === true ? await listenFromNow(tx) : undefined;
   const [before] = await tx.select().from(webhooks).where(eq(webhooks.id, subject.id)).for('no key update');
   if (!before) throw notFound();
@@ -114,14 +114,14 @@ export async function updateWebhook(
   return presentWebhook(row!);
 }
 
-/** For good, with its deliveries. */
+/** Deletes it for good, with its deliveries. */
 export async function deleteWebhook(tx: Tx, actor: Actor, webhook: WebhookRow): Promise<void> {
   const gone = await tx.delete(webhooks).where(eq(webhooks.id, webhook.id)).returning({ id: webhooks.id });
   if (gone.length === 0) throw notFound();
   await recordChanges(tx, actor, [changeOfWebhook(webhook, 'webhook.deleted')]);
 }
 
-/** Opens the instance's cursor with the first webhook. @returns the number behind which the webhook's events begin */
+/** Opens the instance's cursor with the first webhook. @returns the event number after which the webhook's events begin */
 export async function listenFromNow(tx: Tx): Promise<number> {
   await openCursor(tx, CURSOR);
   return lastSequence(tx);
