@@ -1,17 +1,18 @@
 /**
  * Telemetry: what it costs to tell a collector of a request, and what its hooks cost where none listens; both in processor time
  * of their own, of that of the whole answer. Two processes are no measure for it: each start of one and the same program is compiled
- * as it happens to be, and differs from the next by more.
+ * as it happens to be, and differs from the next by more. So the whole is measured in one process that traces and does not, in turns.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadConfig, measure, openSpan, startTelemetry, traced } from '@acp/kernel';
 import { cloneDatabase } from '@acp/testkit';
+import { forkModule } from './forked.ts';
 import { CONNECTIONS, load as fire, type LoadRequest } from './load.ts';
 import type { BenchOptions, Report } from './report.ts';
 import { createScene } from './scene.ts';
-import { processorMs, startService, temporaryFolder } from './service.ts';
+import { environment, processorMs, startService, temporaryFolder } from './service.ts';
 import { median } from './statistics.ts';
 
 /** Of a request at most: itself, its transaction, the job that it makes. */
@@ -77,6 +78,20 @@ export async function benchTelemetry(report: Report, { smoke }: BenchOptions): P
         aim: { at_most: 10 },
         conditions: `${spans} spans, every one recorded and exported, and a measure, of the processor time of an answer (${median(answers).toFixed(2)} ms); medians of ${rounds} rounds of ${seconds} s, ${CONNECTIONS} connections`,
       });
+      const turns = await inTurns(request, endpoint, {
+        url: database.url,
+        home,
+        key: scene.agent_key,
+        rounds,
+        seconds,
+      });
+      report.add({
+        name: `${name}: by a process that traces, beside itself when it does not`,
+        value: 100 * (median(turns) - 1),
+        unit: '%',
+        aim: { at_most: 10 },
+        conditions: `processor time of an answer, median of ${rounds} pairs of ${seconds} s each: ${turns.map((turn) => (100 * (turn - 1)).toFixed(1)).join(', ')} %`,
+      });
       report.add({
         name: `${name}: hooks while nobody traces`,
         value: (100 * HOOKS * (await hookMs())) / median(answers),
@@ -90,6 +105,44 @@ export async function benchTelemetry(report: Report, { smoke }: BenchOptions): P
     collector.closeAllConnections();
     collector.close();
     await database.close();
+  }
+}
+
+/** Of each pair of rounds how much more processor time an answer takes while the process traces. */
+async function inTurns(
+  request: LoadRequest,
+  endpoint: string,
+  {
+    url,
+    home,
+    key,
+    rounds,
+    seconds,
+  }: { url: string; home: string; key: string; rounds: number; seconds: number },
+): Promise<number[]> {
+  const settings = environment({ SERVICE_ROLE: 'web', DATABASE_URL: url, SERVICE_HOME: home });
+  const web = await forkModule('switched-web.ts', [JSON.stringify(settings)]);
+  try {
+    const cost = async (collector: string): Promise<number> => {
+      const switched = once(web.child, 'message');
+      web.child.send(collector);
+      await switched;
+      const before = await processorMs(web.child.pid!);
+      const rate = await fire(web.greeting, key, [request], seconds);
+      return ((await processorMs(web.child.pid!)) - before) / (rate * seconds);
+    };
+    for (const collector of [endpoint, '']) await cost(collector);
+    const turns: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      // Whichever is first has the younger heap.
+      const order = round % 2 === 0 ? ['', endpoint] : [endpoint, ''];
+      const costs = new Map<string, number>();
+      for (const collector of order) costs.set(collector, await cost(collector));
+      turns.push(costs.get(endpoint)! / costs.get('')!);
+    }
+    return turns;
+  } finally {
+    await web.stop();
   }
 }
 
