@@ -24,7 +24,7 @@ interface FirstLine {
  * The bytes of a buffer are not V8's: what streamed through is small in its eyes, and would lie about by the hundred megabytes until it
  * looks. After so many frames it is told.
  */
-const FRAMES_OF_GARBAGE = 8;
+const FRAMES_OF_GARBAGE = 4;
 
 function discard(frame: number): void {
   if (frame % FRAMES_OF_GARBAGE === 0) collector()({ type: 'minor', execution: 'sync' });
