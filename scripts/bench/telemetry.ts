@@ -78,20 +78,9 @@ export async function benchTelemetry(report: Report, { smoke }: BenchOptions): P
         aim: { at_most: 10 },
         conditions: `${spans} spans, every one recorded and exported, and a measure, of the processor time of an answer (${median(answers).toFixed(2)} ms); medians of ${rounds} rounds of ${seconds} s, ${CONNECTIONS} connections`,
       });
-      const turns = await inTurns(request, endpoint, {
-        url: database.url,
-        home,
-        key: scene.agent_key,
-        rounds,
-        seconds,
-      });
-      report.add({
-        name: `${name}: by a process that traces, beside itself when it does not`,
-        value: 100 * (median(turns) - 1),
-        unit: '%',
-        aim: { at_most: 10 },
-        conditions: `processor time of an answer, median of ${rounds} pairs of ${seconds} s each: ${turns.map((turn) => (100 * (turn - 1)).toFixed(1)).join(', ')} %`,
-      });
+      const of = { url: database.url, home, key: scene.agent_key, rounds, seconds };
+      const turns = await inTurns(request, endpoint, of);
+      report.add(inReport(name, turns, seconds));
       report.add({
         name: `${name}: hooks while nobody traces`,
         value: (100 * HOOKS * (await hookMs())) / median(answers),
@@ -107,6 +96,14 @@ export async function benchTelemetry(report: Report, { smoke }: BenchOptions): P
     await database.close();
   }
 }
+
+const inReport = (name: string, turns: number[], seconds: number): Parameters<Report['add']>[0] => ({
+  name: `${name}: by a process that traces, beside itself when it does not`,
+  value: 100 * (median(turns) - 1),
+  unit: '%',
+  aim: { at_most: 10 },
+  conditions: `processor time of an answer, median of ${turns.length} pairs of ${seconds} s each: ${turns.map((turn) => (100 * (turn - 1)).toFixed(1)).join(', ')} %`,
+});
 
 /** Of each pair of rounds how much more processor time an answer takes while the process traces. */
 async function inTurns(
