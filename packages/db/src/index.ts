@@ -3,6 +3,7 @@ export { openDatabase } from './pool.ts';
 export type { Database, DatabaseOptions, PoolStats } from './pool.ts';
 export type { Tx } from './tx.ts';
 export { lastly } from './last-statements.ts';
+export type { Statement } from './batch.ts';
 export type { LastStatement } from './transaction-state.ts';
 export { asideOf } from './aside.ts';
 export { together } from './together.ts';

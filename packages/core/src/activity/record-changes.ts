@@ -1,6 +1,5 @@
 import type { Actor, EventData, EventType } from '@acp/contract';
-import { lastly, signal, type Tx } from '@acp/db';
-import { type SQL, sql } from 'drizzle-orm';
+import { lastly, signal, type Statement, type Tx } from '@acp/db';
 import { actorId } from './actor-columns.ts';
 
 export type PublishedEvent = { [T in EventType]: { type: T; data: EventData<T> } }[EventType];
@@ -42,11 +41,10 @@ export async function recordChanges(tx: Tx, actor: Actor, changes: readonly Chan
     if (event?.type === 'notification') signal(tx, 'alerts', company_id ?? '');
 }
 
-function writeChanges(changes: readonly object[]): SQL {
-  const rows = changes.map((change, index) => ({ ...change, index }));
-  return sql`
+// Not built anew by each transaction that changes something.
+const WRITE_CHANGES = `
     with change as (
-      select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as c(
+      select * from jsonb_to_recordset($1::jsonb) as c(
         index int, actor_type text, actor_id uuid, actor_name text, company_id uuid, action text, entity_type text, entity_id uuid, details jsonb, event_type text, data jsonb)
     ), entry as (
       insert into activity (company_id, actor_type, actor_id, actor_name, action, entity_type, entity_id, details)
@@ -55,4 +53,8 @@ function writeChanges(changes: readonly object[]): SQL {
     )
     insert into outbox (company_id, type, data)
     select company_id, event_type, data from change where event_type is not null order by index`;
+
+async function writeChanges(changes: readonly object[]): Promise<Statement> {
+  const rows = changes.map((change, index) => ({ ...change, index }));
+  return Promise.resolve({ text: WRITE_CHANGES, values: [JSON.stringify(rows)] });
 }

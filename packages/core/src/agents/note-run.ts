@@ -1,4 +1,4 @@
-import { rowReader, type Tx, schema } from '@acp/db';
+import { fixedForms, fixedStatement, rowReader, type Tx, schema } from '@acp/db';
 import { eq, type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import type { StoredSession } from './agent-place.ts';
@@ -16,18 +16,23 @@ export async function noteRunsStarted(
   tx: Tx,
   runs: readonly { agent_id: string; run_id: string }[],
 ): Promise<Change[]> {
-  const { rows } = await tx.execute(sql`
+  const rows = await started(tx, { runs: JSON.stringify(runs) });
+  return rows.map(agentRow).map(statusChange);
+}
+
+const started = fixedStatement(
+  ['runs'],
+  ({ runs }) => sql`
     with begun as materialized (
-      select * from jsonb_to_recordset(${JSON.stringify(runs)}::jsonb) as b(agent_id uuid, run_id uuid)
+      select * from jsonb_to_recordset(${runs}::jsonb) as b(agent_id uuid, run_id uuid)
     ), state as (
       update agent_runtime_states s set current_run_id = begun.run_id, last_heartbeat_at = now(), updated_at = now()
       from begun where s.agent_id = begun.agent_id
     )
     update agents a set status = 'running', updated_at = now()
     from begun where a.id = begun.agent_id and a.status = any(${sql.param(startableStatuses)}::text[])
-    returning a.*`);
-  return rows.map(agentRow).map(statusChange);
-}
+    returning a.*`,
+);
 
 /**
  * Marks the agent as `idle` or `error` at the end of a run, unless another of its runs is in progress or a person holds it back.
@@ -52,21 +57,41 @@ export async function noteRunEnded(
 ): Promise<Change[]> {
   if (!outcome.agent_locked)
     await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent_id)).for('no key update');
-  const { ok, error, run_id, session } = outcome;
-  const { rows } = await tx.execute(sql`
+  const { ok, error, run_id, session: change } = outcome;
+  const session = change?.session;
+  const rows = await ended(
+    tx,
+    change === undefined ? 'as it is' : 'with session',
+    {
+      agent_id,
+      run_id,
+      status: ok ? 'idle' : 'error',
+      last_error: ok ? null : (error ?? 'unknown error'),
+      version: change?.version,
+      session_id: session?.id,
+      session_cwd: session?.cwd,
+      session_totals: session && JSON.stringify(session.totals ?? null),
+    },
+    (values) => endStatement(values, change === undefined ? sql`` : sessionColumns(values)),
+  );
+  return rows.map(agentRow).map(statusChange);
+}
+
+const sessionNames = ['version', 'session_id', 'session_cwd', 'session_totals'] as const;
+const ended = fixedForms(['agent_id', 'run_id', 'status', 'last_error', ...sessionNames]);
+type EndValues = Parameters<Parameters<typeof ended>[3]>[0];
+
+const endStatement = ({ agent_id, run_id, status, last_error }: EndValues, session: SQL): SQL => sql`
     with other as materialized (
       select r.id from heartbeat_runs r
       where r.agent_id = ${agent_id} and r.status = 'running' and r.id <> ${run_id} order by r.started_at desc limit 1
     ), state as (
-      update agent_runtime_states s set current_run_id = (select id from other), updated_at = now(),
-        last_error = ${ok ? null : (error ?? 'unknown error')}${session === undefined ? sql`` : sessionColumns(session)}
+      update agent_runtime_states s set current_run_id = (select id from other), updated_at = now(), last_error = ${last_error}${session}
       where s.agent_id = ${agent_id}
     )
-    update agents a set status = ${ok ? 'idle' : 'error'}, updated_at = now()
+    update agents a set status = ${status}, updated_at = now()
     where a.id = ${agent_id} and a.status = 'running' and not exists (select from other)
-    returning a.*`);
-  return rows.map(agentRow).map(statusChange);
-}
+    returning a.*`;
 
 export interface SessionChange {
   session: StoredSession | null;
@@ -75,13 +100,12 @@ export interface SessionChange {
 }
 
 /** If it was cleared in the meantime, or another run has stored its own, that decision stands. */
-function sessionColumns({ session, version }: SessionChange): SQL {
+function sessionColumns({ version, session_id, session_cwd, session_totals }: EndValues): SQL {
   const same = sql`s.session_updated_at::text is not distinct from ${version}::text`;
-  const totals = session === null ? null : JSON.stringify(session.totals ?? null);
   const columns = [
-    sql`session_id = case when ${same} then ${session?.id ?? null}::text else s.session_id end`,
-    sql`session_cwd = case when ${same} then ${session?.cwd ?? null}::text else s.session_cwd end`,
-    sql`session_totals = case when ${same} then ${totals}::jsonb else s.session_totals end`,
+    sql`session_id = case when ${same} then ${session_id}::text else s.session_id end`,
+    sql`session_cwd = case when ${same} then ${session_cwd}::text else s.session_cwd end`,
+    sql`session_totals = case when ${same} then ${session_totals}::jsonb else s.session_totals end`,
     sql`session_updated_at = case when ${same} then clock_timestamp() else s.session_updated_at end`,
   ];
   return sql`, ${sql.join(columns, sql`, `)}`;

@@ -1,5 +1,5 @@
 import type { Actor, Comment, CreateComment } from '@acp/contract';
-import { rowReader, type Tx, schema } from '@acp/db';
+import { fixedStatement, rowReader, type Tx, schema } from '@acp/db';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { actorColumns, type Change, recordChanges } from '../activity/index.ts';
 import { applyHumanReply, type IssueRow } from '../issues/index.ts';
@@ -84,10 +84,21 @@ async function mentionedAgents(tx: Tx, companyId: string, markdown: string): Pro
 async function insertComment(tx: Tx, actor: Actor, issue: IssueRow, markdown: string): Promise<Comment> {
   const author = actorColumns(actor);
   const nameless = author.agent_id === null && author.user_id === null;
-  const { rows } = await tx.execute(sql`
-    insert into comments (company_id, issue_id, author_agent_id, author_user_id, author_label, body_markdown, run_id)
-    values (${issue.company_id}, ${issue.id}, ${author.agent_id}, ${author.user_id}, ${nameless ? actor.name : null},
-      ${markdown}, ${actor.kind === 'agent' ? actor.run_id : null})
-    returning *`);
-  return presentComment(commentRow(rows[0]!), actor.kind === 'user' ? actor.name : null);
+  const [row] = await inserted(tx, {
+    company_id: issue.company_id,
+    issue_id: issue.id,
+    ...author,
+    label: nameless ? actor.name : null,
+    markdown,
+    run_id: actor.kind === 'agent' ? actor.run_id : null,
+  });
+  return presentComment(commentRow(row!), actor.kind === 'user' ? actor.name : null);
 }
+
+const inserted = fixedStatement(
+  ['company_id', 'issue_id', 'agent_id', 'user_id', 'label', 'markdown', 'run_id'],
+  ({ company_id, issue_id, agent_id, user_id, label, markdown, run_id }) => sql`
+    insert into comments (company_id, issue_id, author_agent_id, author_user_id, author_label, body_markdown, run_id)
+    values (${company_id}, ${issue_id}, ${agent_id}, ${user_id}, ${label}, ${markdown}, ${run_id})
+    returning *`,
+);

@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { fixedForms, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { filesOfIssue, promptAttachments, textsAwaited } from '../attachments/index.ts';
 import { goalChain } from '../goals/index.ts';
@@ -92,11 +92,22 @@ const spawnedBy = sql`(select jsonb_build_object('name', p.name, 'depth', a.suba
  * Everything for the prompt of a run, in one statement of one snapshot. Undefined when its agent is gone meanwhile.
  */
 export async function promptFacts(tx: Tx, run: ClaimedRun): Promise<PromptFacts | undefined> {
-  const before =
-    run.issue_id === null
-      ? sql`r.id = ${run.retry_of_run_id}::uuid`
-      : sql`r.issue_id = i.id and r.agent_id = a.id and r.kind = 'heartbeat' and r.id <> ${run.run_id}`;
-  const { rows } = await tx.execute<StoredFacts>(sql`
+  const { run_id, issue_id, agent_id, retry_of_run_id } = run;
+  const form = issue_id === null ? 'without issue' : 'issue';
+  const values = { run_id, issue_id, agent_id, retry_of_run_id };
+  const rows = (await facts(tx, form, values, factsStatement(issue_id !== null))) as unknown as StoredFacts[];
+  const [found] = rows;
+  return found && { ...found, skills: outlinedSkills(found.skills) };
+}
+
+const facts = fixedForms(['run_id', 'issue_id', 'agent_id', 'retry_of_run_id']);
+
+function factsStatement(onIssue: boolean): Parameters<typeof facts>[3] {
+  return ({ run_id, issue_id, agent_id, retry_of_run_id }) => {
+    const before = onIssue
+      ? sql`r.issue_id = i.id and r.agent_id = a.id and r.kind = 'heartbeat' and r.id <> ${run_id}`
+      : sql`r.id = ${retry_of_run_id}::uuid`;
+    return sql`
     select
       jsonb_build_object('id', a.id, 'name', a.name, 'role', a.role, 'title', a.title, 'description', a.description,
         'system_prompt', a.system_prompt, 'adapter_type', a.adapter_type, 'adapter_config', a.adapter_config,
@@ -110,7 +121,7 @@ export async function promptFacts(tx: Tx, run: ClaimedRun): Promise<PromptFacts 
         end as project,
       ${issue} as issue,
       coalesce((select jsonb_agg(jsonb_build_object('reason', w.reason, 'payload', w.payload, 'created_at', w.created_at)
-        order by w.created_at, w.id) from wakeup_requests w where w.run_id = ${run.run_id}), '[]') as wakeups,
+        order by w.created_at, w.id) from wakeup_requests w where w.run_id = ${run_id}), '[]') as wakeups,
       ${appliedByInterrupted(before)} as applied_by_interrupted, ${failedInPrevious(before)} as failed_in_previous_run,
       ${skillOutlines(sql`a.id`, SKILLS)} as skills,
       ${requesterOf(sql`i.id`, sql`a.company_id`)} as requester,
@@ -121,11 +132,10 @@ export async function promptFacts(tx: Tx, run: ClaimedRun): Promise<PromptFacts 
         from (select * from agents o where o.company_id = a.company_id and o.deleted_at is null and o.id <> a.id
           and o.status <> 'terminated' and o.parent_agent_id is null order by o.created_at limit ${ROSTER}) colleague), '[]') else '[]' end as roster
     from agents a join companies c on c.id = a.company_id
-    left join issues i on i.id = ${run.issue_id}::uuid and i.deleted_at is null
+    left join issues i on i.id = ${issue_id}::uuid and i.deleted_at is null
     left join projects p on p.id = i.project_id and p.deleted_at is null
-    where a.id = ${run.agent_id}`);
-  const [facts] = rows;
-  return facts && { ...facts, skills: outlinedSkills(facts.skills) };
+    where a.id = ${agent_id}`;
+  };
 }
 
 type StoredFacts = { [K in keyof Omit<PromptFacts, 'skills'>]: PromptFacts[K] } & { skills: StoredOutline[] };

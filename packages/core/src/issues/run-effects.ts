@@ -1,6 +1,6 @@
 /** What a run does to its issue (decisions 7.13, 8.2). These answer changes instead of recording them, so that the
  * claim and the end of a run write all their activity in one statement. */
-import type { Tx } from '@acp/db';
+import { fixedStatement, type Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { MAX_STALLED_RUNS, wakeupsConsumed } from '../wakeups/index.ts';
@@ -30,11 +30,24 @@ export async function checkoutForRuns(
   tx: Tx,
   runs: readonly { run_id: string; agent_id: string; issue_id: string | null }[],
 ): Promise<Map<string, RunCheckout>> {
-  // A checkout that an earlier run of the agent left behind is taken over as this run's: only one taken by the agent
-  // itself counts as held before.
-  const { rows } = await tx.execute(sql`
+  const rows = await checkouts(tx, { runs: JSON.stringify(runs) });
+  return new Map(
+    rows.map((raw) => {
+      const issue = toIssueRow(raw);
+      const run_id = String(raw.taken_by_run_id);
+      const changes = raw.held_before === true ? [] : [issueUpdated(issue, 'issue.checked_out', { run_id })];
+      return [run_id, { issue, changes }];
+    }),
+  );
+}
+
+// A checkout that an earlier run of the agent left behind is taken over as this run's: only one taken by the agent itself
+// counts as held before.
+const checkouts = fixedStatement(
+  ['runs'],
+  ({ runs }) => sql`
     with begun as materialized (
-      select * from jsonb_to_recordset(${JSON.stringify(runs)}::jsonb) as b(run_id uuid, agent_id uuid, issue_id uuid)
+      select * from jsonb_to_recordset(${runs}::jsonb) as b(run_id uuid, agent_id uuid, issue_id uuid)
     ), held as (
       select i.id, begun.run_id, begun.agent_id,
         coalesce(i.checked_out_by_agent_id = begun.agent_id and i.checkout_run_id is null, false) as before
@@ -53,16 +66,8 @@ export async function checkoutForRuns(
     ), answered as (
       ${wakeupsConsumed(sql`select taken_by_run_id from taken union all select run_id from begun where issue_id is null`)}
     )
-    select * from taken`);
-  return new Map(
-    rows.map((raw) => {
-      const issue = toIssueRow(raw);
-      const run_id = String(raw.taken_by_run_id);
-      const changes = raw.held_before === true ? [] : [issueUpdated(issue, 'issue.checked_out', { run_id })];
-      return [run_id, { issue, changes }];
-    }),
-  );
-}
+    select * from taken`,
+);
 
 /**
  * At the end of a run, however it ends: gives the checkout back, unless it is the agent's own and from before the run;

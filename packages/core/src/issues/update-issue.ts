@@ -1,7 +1,7 @@
 import type { Actor, Issue, UpdateIssue } from '@acp/contract';
-import { type Tx, schema } from '@acp/db';
+import { fixedForms, type Tx, schema } from '@acp/db';
 import { notFound } from '@acp/kernel';
-import { eq, sql } from 'drizzle-orm';
+import { getTableColumns, is, SQL, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { assertReferences, withoutUnchanged } from '../trash/index.ts';
 import { requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
@@ -10,7 +10,7 @@ import { assertMayAssign, isTerminal, type IssuePlan, planUpdate } from './polic
 import { issueUpdated, presentIssue } from './present.ts';
 import { findIssue } from './find-issue.ts';
 import { tellLaterSlices } from './parking.ts';
-import { issueFields, type IssueRow } from './rows.ts';
+import { type IssueRow, shownIssue, toIssueRow } from './rows.ts';
 import { lockIssue, unblockDependents } from './unblock.ts';
 
 const { issues } = schema;
@@ -59,12 +59,26 @@ export async function updateIssue(
   return presentIssue(after);
 }
 
+const columns = getTableColumns(issues);
+const names = Object.keys(columns) as (keyof typeof columns)[];
+const updates = fixedForms([...names, 'of_id']);
+
+const valuesOf = (set: IssuePlan['set']) =>
+  Object.fromEntries(names.map((name) => [name, set[name]])) as Record<(typeof names)[number], unknown>;
+
 async function setColumns(tx: Tx, id: string, set: IssuePlan['set']): Promise<IssueRow> {
-  const [row] = await tx
-    .update(issues)
-    .set({ ...set, updated_at: sql`now()` })
-    .where(eq(issues.id, id))
-    .returning(issueFields);
+  const given = names.filter((name) => set[name] !== undefined);
+  // `blocked_at` is the statement's own clock, or nothing.
+  const clock = given.filter((name) => is(set[name], SQL));
+  const form = given.map((name) => (clock.includes(name) ? `${name} now` : name)).join();
+  const [row] = await updates(tx, form, { ...valuesOf(set), of_id: id }, (values) => {
+    const parts = given.map((name) => {
+      const value = set[name];
+      return sql`${sql.identifier(name)} = ${is(value, SQL) ? value : values[name]}`;
+    });
+    return sql`update issues i set ${sql.join([...parts, sql`updated_at = now()`], sql`, `)}
+      where i.id = ${values.of_id} returning ${shownIssue}`;
+  });
   if (!row) throw notFound();
-  return row;
+  return toIssueRow(row);
 }

@@ -1,5 +1,5 @@
 import { adapterTraits, type Pricing } from '@acp/contract';
-import { together, type Tx, signal, wakeableAgentStatuses } from '@acp/db';
+import { fixedForms, together, type Tx, signal, wakeableAgentStatuses } from '@acp/db';
 import { enqueue } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
@@ -102,15 +102,24 @@ async function startRuns(
   agent_ids: readonly string[],
   { claimed_by, lease_sec, company_limit }: ClaimOptions & { company_limit: number | null },
 ): Promise<RunRowWithAgent[]> {
-  const subjects = lockedSubjects();
-  const withinLimit =
-    company_limit === null
-      ? sql``
-      : sql`and (select count(*) from heartbeat_runs x
-          where x.company_id = r.company_id and x.status = 'running') < ${company_limit}::int`;
-  const { rows } = await tx.execute(sql`
+  const form = company_limit === null ? 'no limit' : 'limit';
+  const values = { agent_ids, claimed_by, lease_sec, company_limit };
+  const rows = await starts(tx, form, values, startStatement(company_limit !== null));
+  return rows.map(withAgent);
+}
+
+const starts = fixedForms(['agent_ids', 'claimed_by', 'lease_sec', 'company_limit']);
+
+function startStatement(limited: boolean): Parameters<typeof starts>[3] {
+  return ({ agent_ids, claimed_by, lease_sec, company_limit }) => {
+    const subjects = lockedSubjects();
+    const withinLimit = limited
+      ? sql`and (select count(*) from heartbeat_runs x
+          where x.company_id = r.company_id and x.status = 'running') < ${company_limit}::int`
+      : sql``;
+    return sql`
     with oldest as materialized (
-      select q.* from unnest(${sql.param(agent_ids)}::uuid[]) as picked(agent_id) cross join lateral (
+      select q.* from unnest(${agent_ids}::uuid[]) as picked(agent_id) cross join lateral (
         select r.id, r.kind, r.subject_id from heartbeat_runs r
         where r.agent_id = picked.agent_id and r.status = 'queued' and r.kind in (${knownKinds()})
           and not ${budgetHeld(scopesOfRun('r'))}
@@ -124,8 +133,8 @@ async function startRuns(
       and a.deleted_at is null and a.status in ${wakeableAgentStatuses}
       and (select count(*) from heartbeat_runs x where x.agent_id = a.id and x.status = 'running') < a.max_concurrent_runs
       ${withinLimit}
-    returning r.*, ${holderColumns}`);
-  return rows.map(withAgent);
+    returning r.*, ${holderColumns}`;
+  };
 }
 
 /**

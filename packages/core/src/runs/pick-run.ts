@@ -1,4 +1,4 @@
-import { type Tx, wakeableAgentStatuses } from '@acp/db';
+import { fixedForms, type Tx, wakeableAgentStatuses } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { budgetHeld } from '../agents/index.ts';
 import { readOnlyInstance } from '../settings/index.ts';
@@ -34,15 +34,18 @@ const SPARE = 3;
  * The answer is a proposal: its snapshot may be older than the locks. The claim looks again under them.
  */
 export async function pickRuns(tx: Tx, options: PickOptions): Promise<Picked> {
-  const { rows } = await tx.execute<{
+  const form = `${options.most}${options.wait ? ' waiting' : ''}`;
+  const rows = (await picks(tx, form, {}, () => pickStatement(options))) as unknown as {
     agent_id: string | null;
     waiting_run_id: string | null;
     company_limit: number | null;
-  }>(pickStatement(options));
+  }[];
   const agent_ids = rows.flatMap(({ agent_id }) => agent_id ?? []);
   const { waiting_run_id, company_limit } = rows[0] ?? { waiting_run_id: null, company_limit: null };
   return { agent_ids, waiting_run_id, company_limit };
 }
+
+const picks = fixedForms([]);
 
 export function pickStatement({ wait, most }: PickOptions): SQL {
   // Not as parameters: the plan depends on them, and there are two.

@@ -1,4 +1,4 @@
-import { type Tx, signal } from '@acp/db';
+import { fixedForms, type Tx, signal } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { audienceOf } from './run-kinds.ts';
 import { storableJson } from './storable.ts';
@@ -44,13 +44,13 @@ export async function storeManyRunEvents(
   db: Tx,
   batches: readonly RunEventBatch[],
 ): Promise<(string | undefined)[]> {
-  const held = await insertHeld(db, batches, sql`skip locked`);
+  const held = await insertHeld(db, batches, 'skip locked');
   return batches.map((batch) => (held.has(batch.lease.run_id) ? itemOf(batch) : undefined));
 }
 
 /** The same of one run; waits for who has its row. Undefined: the fence is lost. */
 export async function storeRunEvents(db: Tx, batch: RunEventBatch): Promise<string | undefined> {
-  const held = await insertHeld(db, [batch], sql``);
+  const held = await insertHeld(db, [batch], '');
   return held.has(batch.lease.run_id) ? itemOf(batch) : undefined;
 }
 
@@ -61,29 +61,37 @@ const itemOf = ({ lease, first_seq, events }: RunEventBatch): string =>
 async function insertHeld(
   db: Tx,
   batches: readonly RunEventBatch[],
-  whenLocked: SQL,
+  whenLocked: '' | 'skip locked',
 ): Promise<ReadonlySet<string>> {
   const leases = batches.map(({ lease: { run_id, fence } }) => ({ run_id, fence }));
   const entries = batches.flatMap(({ lease: { run_id }, first_seq, events }) =>
     events.map(({ kind, payload }, place) => ({ run_id, seq: first_seq + place, kind, payload })),
   );
-  // The lock makes the check hold: without it a sweep could end a run between our snapshot and our insert.
-  const { rows } = await db.execute<{ id: string }>(sql`
+  const values = { leases: JSON.stringify(leases), entries: storableJson(entries) };
+  const rows = await additions(db, whenLocked, values, (named) => additionStatement(named, whenLocked));
+  return new Set(rows.map(({ id }) => String(id)));
+}
+
+const additions = fixedForms(['leases', 'entries']);
+
+/** The lock makes the check hold: without it a sweep could end a run between our snapshot and our insert. */
+const additionStatement = (
+  { leases, entries }: Parameters<Parameters<typeof additions>[3]>[0],
+  whenLocked: string,
+): SQL => sql`
     with lease as materialized (
-      select * from jsonb_to_recordset(${JSON.stringify(leases)}::jsonb) as l(run_id uuid, fence bigint)
+      select * from jsonb_to_recordset(${leases}::jsonb) as l(run_id uuid, fence bigint)
     ), held as materialized (
       select r.id, r.transcript_part from lease join heartbeat_runs r on r.id = lease.run_id
-      where r.fence = lease.fence and r.status = 'running' for no key update of r ${whenLocked}
+      where r.fence = lease.fence and r.status = 'running' for no key update of r ${sql.raw(whenLocked)}
     ), entry as (
       insert into run_events (run_id, seq, kind, payload, part)
       select held.id, e.seq, e.kind, e.payload, held.transcript_part
-      from jsonb_to_recordset(${storableJson(entries)}::jsonb) as e(run_id uuid, seq int, kind text, payload jsonb)
+      from jsonb_to_recordset(${entries}::jsonb) as e(run_id uuid, seq int, kind text, payload jsonb)
       join held on held.id = e.run_id
       on conflict do nothing
     )
-    select id from held`);
-  return new Set(rows.map(({ id }) => id));
-}
+    select id from held`;
 
 /** The same in a transaction, which tells it after its commit. False: the fence is lost, nothing was written. */
 export async function appendRunEvents(

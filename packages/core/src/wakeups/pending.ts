@@ -1,4 +1,4 @@
-import { rowReader, type Tx, schema } from '@acp/db';
+import { fixedStatement, rowReader, type Tx, schema } from '@acp/db';
 import { and, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import { inNoTrash } from '../trash/index.ts';
 import type { WakeupRow } from './present.ts';
@@ -121,11 +121,14 @@ export async function agentsWaiting(
   tx: Tx,
   after: { agent_id: string; issue_id: string | null },
 ): Promise<string[]> {
-  const { rows } = await tx.execute<{ agent_id: string }>(sql`
-    select agent_id from wakeup_requests
-    where status = 'pending' and run_id is null and agent_id = ${after.agent_id}
-    union
-    select agent_id from wakeup_requests
-    where status = 'pending' and run_id is null and issue_id = ${after.issue_id}::uuid`);
-  return rows.map((row) => row.agent_id);
+  const rows = await waitingAfter(tx, { agent_id: after.agent_id, issue_id: after.issue_id });
+  return rows.map((row) => String(row.agent_id));
 }
+
+const waitingAfter = fixedStatement(
+  ['agent_id', 'issue_id'],
+  ({ agent_id, issue_id }) => sql`
+    select agent_id from wakeup_requests where status = 'pending' and run_id is null and agent_id = ${agent_id}
+    union
+    select agent_id from wakeup_requests where status = 'pending' and run_id is null and issue_id = ${issue_id}::uuid`,
+);
