@@ -52,6 +52,29 @@ export async function cutWords(page: Page): Promise<string[]> {
   })()`);
 }
 
+/**
+ * Texts in which English stands on a page of another language: with one of the words that nearly every English sentence
+ * has. What is no text of the service is left out: code, and what people have written.
+ * @param written all that is stored, which a page may show as it is
+ */
+export async function englishTexts(page: Page, written: string): Promise<string[]> {
+  const found = await page.evaluate<string[]>(`(() => {
+    const found = [];
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+      if (node.parentElement.closest('code, pre, kbd, textarea, script, [lang=en]')) continue;
+      const text = node.data.replaceAll(/\\s+/g, ' ').trim();
+      if (/\\b(the|and|with|is|are|has|have|not|of|for|this|that|from|by|to|no|your|you|it)\\b/i.test(text)) found.push(text);
+    }
+    return found;
+  })()`);
+  // An excerpt has no marks of Markdown, stands behind the name of its author, and ends early.
+  const plain = (text: string) => text.replaceAll(/[^\p{L}\p{N} ]/gu, '').replaceAll(/ +/g, ' ');
+  const all = plain(written);
+  const isWritten = (text: string) => all.includes(plain(text).slice(0, 40));
+  return found.filter((text) => !isWritten(text) && !isWritten(text.replace(/^[^:]{1,40}: /, '')));
+}
+
 interface AxeResult {
   violations: { id: string; impact: string; nodes: { html: string }[] }[];
 }

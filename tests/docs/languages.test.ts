@@ -1,8 +1,14 @@
 /** The files of languages fit what the code says. */
+import { globSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { agentPermissionDefaults, securityEventKinds } from '@acp/contract';
 import { findMessages } from '../../scripts/messages/find-messages.ts';
 import { compare, languageFiles, readLanguage } from '../../scripts/messages/language-files.ts';
+import { phrases } from '../../apps/web/src/ui/issues/timeline.ts';
+import { terms } from '../../apps/web/src/ui/kit/terms.ts';
 
+const root = resolve(import.meta.dirname, '../..');
 const found = findMessages();
 
 describe.each(languageFiles())('%s', (file) => {
@@ -16,4 +22,25 @@ describe.each(languageFiles())('%s', (file) => {
     expect({ missing, unused }).toEqual({ missing: [], unused: [] });
     expect(found.size).toBeGreaterThan(1000);
   });
+});
+
+it('what is done has words: both parts of the names of entries of the activity are terms, or they have a phrase', () => {
+  const known = new Set(terms);
+  const others = new Set<string>([...Object.keys(agentPermissionDefaults), ...securityEventKinds]);
+  const sources = globSync('packages/core/src/**/*.ts', { cwd: root }).filter(
+    (file) => !file.endsWith('.test.ts'),
+  );
+  const said = sources.flatMap((file) =>
+    [...readFileSync(resolve(root, file), 'utf8').matchAll(/(action: )?'([a-z_]+)\.([a-z_]+)'/g)]
+      // Permissions and names of files have points as well.
+      .filter(([, isAction, entity]) => isAction !== undefined || known.has(entity!))
+      .filter(([, , entity, act]) => !others.has(`${entity}.${act}`))
+      .map(([, , entity, act]) => ({ entity: entity!, act: act! })),
+  );
+  expect(said.length).toBeGreaterThan(100);
+  const unsaid = said.filter(
+    ({ entity, act }) =>
+      !Object.hasOwn(phrases, `${entity}.${act}`) && !(known.has(entity) && known.has(act)),
+  );
+  expect(unsaid).toEqual([]);
 });

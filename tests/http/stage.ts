@@ -345,7 +345,7 @@ async function stageThings(tx: Tx, { company_id }: Cast, { id: unique }: IssueRo
       sealed: 'never opened',
     })
     .returning();
-  const key = { name: `Provider of ${unique}`, adapter_type: 'family_chat_a' } as const;
+  const key = { name: `Provider ${unique}`, adapter_type: 'family_chat_a' } as const;
   const rules = { egress: 'any' } as const;
   const provider = await createProvider(tx, director, company_id, key, new Vault(null), rules);
   const hookId = newId();

@@ -2,6 +2,7 @@ import { licenseEndpoints as rows } from '@acp/contract';
 import { licenseState } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
+import { writtenDay } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { formError, input, notice, status } from '../kit/parts.ts';
@@ -17,8 +18,7 @@ async function licensePage(
 ): Promise<Html> {
   const state = await licenseState(tx);
   const errors = new FieldErrors(error, ['license_key'], { license: 'license_key' });
-  const until =
-    state.expires_at === null ? t`without an end` : t`until ${new Date(state.expires_at).toUTCString()}`;
+  const until = state.expires_at === null ? t`without an end` : t`until ${writtenDay(state.expires_at)}`;
   const body = html`!${notice(query.done === 'installed' ? 'The license is installed.' : undefined)}
     <section class="card">
       <h2>This instance</h2>

@@ -89,7 +89,7 @@ function passwordForm(user: User, refused: Refused | null): Html {
     !${formError(errors.general)}
     <div class="row">
       !${input({ name: 'new_password', label: 'New password', type: 'password', required: true, minlength: 8, autocomplete: 'new-password', hint: '8 characters or more; the user’s sessions end', error: errors.of('new_password') })}
-      <button>Set</button>
+      <button>Set it</button>
     </div>
   </form>`;
 }

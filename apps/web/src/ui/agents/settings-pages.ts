@@ -101,7 +101,7 @@ function revisionList({ revisions, names }: SettingsView): Html {
           !${timeAgo(revision.created_at)}
           <span class="soft">
             by
-            ${revision.created_by === null ? t`the service` : (names.get(revision.created_by) ?? t`somebody who is gone`)}!${when(revision.reason, (reason) => html` · ${reason}`)}
+            ${revision.created_by === null ? t`the service` : (names.get(revision.created_by) ?? t`somebody who is gone`)}!${when(revision.reason, (reason) => html` · ${words(reason)}`)}
           </span>
         </summary>
         !${configurationOf(revision, revisions[at + 1])}

@@ -135,7 +135,7 @@ function teams(company_id: string, templates: readonly CompanyTemplate[]): Html 
         ({ slug, name, description }) =>
           html`<form class="card" method="post" action="/companies/${company_id}/first-team">
             <h3>${name}</h3>
-            <p class="soft">${description}</p>
+            <p class="soft" lang="en">${description}</p>
             <input type="hidden" name="template" value="${slug}" />
             <button>Hire the team</button>
           </form>`,

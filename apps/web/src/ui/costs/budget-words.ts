@@ -74,7 +74,7 @@ export function incidentTitle({ kind }: Pick<BudgetIncident, 'kind'>, usage: Bud
 /** What stands of an incident once it is over. */
 export function outcomePart(incident: BudgetIncident, by: string | null): Html {
   const { waived, note, resolved_by_user_id } = incident;
-  const how = waived ? 'waived' : 'ended';
+  const how = waived ? t`waived` : t`ended`;
   const who = resolved_by_user_id === null ? '' : t` by ${by ?? t`somebody`}`;
   return html`<span class="prose">${how}${who}${note === null ? '' : `: ${note}`}</span>`;
 }

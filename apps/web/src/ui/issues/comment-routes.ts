@@ -33,7 +33,7 @@ async function editPage(context: IssueContext, error: string | null = null): Pro
     );
   const form = html`<form method="post" action="${pathOf(context)}/edit">
     !${formError(error)}
-    !${textarea({ name: 'body_markdown', id: `edit-${comment.id}`, label: 'Comment', value: comment.body_markdown, rows: 6, required: true })}
+    !${textarea({ name: 'body_markdown', id: `edit-${comment.id}`, label: 'Your comment', value: comment.body_markdown, rows: 6, required: true })}
     <button>Save</button>
   </form>`;
   if (fragment) return form;

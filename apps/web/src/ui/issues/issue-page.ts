@@ -192,7 +192,7 @@ function commentForm({ issue, draft }: IssueView): Html {
       !${textarea({
         name: 'body_markdown',
         id: 'comment',
-        label: 'Comment',
+        label: 'Your comment',
         value: draft,
         rows: 2,
         required: true,

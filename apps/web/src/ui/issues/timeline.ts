@@ -107,11 +107,19 @@ function activityEntry(entry: ActivityEntry): Html {
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Happenings that are said often, as a person would say them. */
-const phrases: Record<string, string> = texts({
+export const phrases: Record<string, string> = texts({
   'comment.created': 'commented',
   'issue.created': 'created the issue',
   'issue.checked_out': 'checked the issue out',
   'issue.released': 'released the issue',
+  'issue.awaiting_input': 'asked for input',
+  'issue.force_released': 'released the issue by force',
+  'issue.label_added': 'added a label',
+  'issue.label_removed': 'removed a label',
+  'issue.needs_routing': 'asked who is to do it',
+  'issue.parked': 'put the issue aside',
+  'issue.relation_added': 'linked the issue with another',
+  'issue.relation_removed': 'took a link to another issue away',
   'run.queued': 'queued a run',
   'run.started': 'began a run',
   'run.succeeded': 'finished a run',

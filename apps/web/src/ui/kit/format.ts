@@ -29,6 +29,10 @@ export function ago(seconds: number): string {
   return seconds < NOW ? t`just now` : t`${span(seconds)} ago`;
 }
 
+/** `23 December 2026`, in UTC. */
+export const writtenDay = (instant: Date | string): string =>
+  new Date(instant).toLocaleDateString(currentLocale(), { dateStyle: 'long', timeZone: 'UTC' });
+
 /** `2 d left`, of an instant to come; exact on hover. No `datetime`: the script counts up from those that are past. */
 export function timeLeft(instant: Date | string, now = Date.now()): Html {
   const seconds = secondsUntil(instant, now);

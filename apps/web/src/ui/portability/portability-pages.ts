@@ -75,6 +75,7 @@ function teamForm(path: string, slug: string): Html {
   </form>`;
 }
 
+/** What is in them is written in English. */
 export function teamCards(templates: readonly CompanyTemplate[], acts: (slug: string) => Html): Html {
   return html`<section class="apart" aria-label="Ready-made teams">
     <h2>Ready-made teams</h2>
@@ -84,10 +85,11 @@ export function teamCards(templates: readonly CompanyTemplate[], acts: (slug: st
         ({ slug, name, description, agents, skills, routines }) =>
           html`<article class="card">
             <h3>${name}</h3>
-            <p>${description}</p>
+            <p lang="en">${description}</p>
             <p class="soft small">
-              ${agents.map((agent) => `${agent.name}, ${agent.title ?? agent.role}`).join(' · ')}; ${skills}
-              skills, ${routines} routines
+              <span lang="en"
+                >${agents.map(({ name: who, title, role }) => `${who}, ${title ?? role}`).join(' · ')}</span
+              >; ${skills} skills, ${routines} routines
             </p>
             !${acts(slug)}
           </article>`,

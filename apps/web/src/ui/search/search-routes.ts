@@ -86,12 +86,12 @@ const keyLine = ([names, does]: readonly [string, string]): Html =>
 
 const keysPage = (context: UiContext<'company'>): Promise<Html> =>
   companyPage(context, {
-    title: t`Keys`,
+    title: t`Keyboard`,
     body: html`<div class="card">
-      <table aria-label="Keys" class="keys">
+      <table aria-label="Keyboard" class="keys">
         <thead>
           <tr>
-            <th>Key</th>
+            <th>Press</th>
             <th>What it does</th>
           </tr>
         </thead>

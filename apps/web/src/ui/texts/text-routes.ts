@@ -41,6 +41,6 @@ export const textRoutes: UiRoute[] = [
   }),
   page('/approvals/{approvalId}/comments/{approvalCommentId}', byApproval, async (c) => {
     const { body_markdown: text } = await findApprovalComment(c.tx, c.subject, c.params.approvalCommentId!);
-    return textPage(c, { title: t`Comment`, text, path: `/approvals/${c.subject.id}` });
+    return textPage(c, { title: t`A comment`, text, path: `/approvals/${c.subject.id}` });
   }),
 ];

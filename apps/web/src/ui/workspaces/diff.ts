@@ -233,7 +233,7 @@ function remarkForm(file: WorkspaceDiff, { issue_id, query }: DiffView): Html {
           ],
         })}
       </div>
-      !${textarea({ ...field('body_markdown'), label: 'Comment', rows: 3, required: true, hint: 'The next run on the issue is told it.' })}
+      !${textarea({ ...field('body_markdown'), label: 'Your comment', rows: 3, required: true, hint: 'The next run on the issue is told it.' })}
       <button>Comment</button>
     </form>
   </details>`;
