@@ -158,6 +158,35 @@ inBrowser(`a page that stays open${without}`, () => {
     await page.close();
   });
 
+  it('has the browser tell who asked for it that something waits, and brings them to it', async () => {
+    await context.grantPermissions(['notifications'], { origin: service.url });
+    const page = await context.newPage();
+    // Every page of a browser without windows counts as seen; the notifications are shown to nobody else.
+    await page.addInitScript(`
+      Object.defineProperty(Document.prototype, 'visibilityState', { get: () => 'hidden' });
+      globalThis.Notification = class extends Notification {
+        constructor(...given) {
+          super(...given);
+          this.addEventListener('show', () => (globalThis.shown = this));
+        }
+      };`);
+    await page.goto(`/companies/${company}/inbox`);
+    await page.click('[data-ask-notices]:has-text("Let this browser tell you")');
+    await page.waitForSelector('[data-ask-notices]:has-text("stop that")');
+    const plan = { type: 'plan', title: 'Paint the harbour' };
+    await call('post', `/api/companies/${company}/approvals`, plan);
+    const shown = await waitFor(async () =>
+      page.evaluate<string | undefined>('globalThis.shown && `${shown.title}: ${shown.body}`'),
+    );
+    expect(shown).toBe('Harbour: 1 thing waits for you');
+    await page.goto(`/companies/${company}/board`);
+    await call('post', `/api/companies/${company}/approvals`, plan);
+    await waitFor(async () => page.evaluate<boolean>('globalThis.shown !== undefined'));
+    await page.evaluate("shown.dispatchEvent(new Event('click'))");
+    await page.waitForURL(/\/inbox$/);
+    await page.close();
+  });
+
   it('has one connection for eight tabs, and all of them hear what happens', async () => {
     const issue = await newIssue();
     const tabs: Page[] = [];

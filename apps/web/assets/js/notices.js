@@ -42,5 +42,9 @@ export function startNotices() {
 
 async function choose() {
   if (wanted()) localStorage.removeItem(KEY);
-  else if ((await Notification.requestPermission()) === 'granted') localStorage.setItem(KEY, 'on');
+  else if ((await Notification.requestPermission()) === 'granted') {
+    localStorage.setItem(KEY, 'on');
+    // What waits now is in sight: the next one is told of already.
+    before = Number(document.querySelector('.account .count')?.textContent ?? 0);
+  }
 }
