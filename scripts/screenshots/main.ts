@@ -2,7 +2,7 @@
  * `npm run screenshots`: every page of a busy company in chromium, by day, by night and on a phone, into a folder
  * (`--out`, by default `.build/screenshots`), with what each costs: milliseconds of the server and compressed bytes.
  * `--only=board,runs` takes the pages whose path has one of the words; `--screens=phone` one of the
- * three, `--language=de` another language than English, `--figures` takes no pictures, `--whole` those of whole pages, not of what is in sight first.
+ * three, `--interactions` measures instead how long everyday acts take, on a processor made four times slower, `--language=de` another language than English, `--figures` takes no pictures, `--whole` those of whole pages, not of what is in sight first.
  */
 import { mkdirSync } from 'node:fs';
 import { request } from 'node:http';
@@ -23,6 +23,7 @@ import { launchBrowser } from '../../tests/browser/launch-browser.ts';
 import { type Cast, createCast, sessionOf } from '../../tests/http/cast.ts';
 import { createStage, isPart, pathOn } from '../../tests/http/stage.ts';
 import { findBusiest, fillCompany } from './busy-company.ts';
+import { measureInteractions } from './interactions.ts';
 
 /** Issue 16: what a page may cost. */
 const MAX_MS = 60;
@@ -47,6 +48,7 @@ const { values } = parseArgs({
     screens: { type: 'string', default: Object.keys(screens).join(',') },
     language: { type: 'string', default: 'en' },
     figures: { type: 'boolean', default: false },
+    interactions: { type: 'boolean', default: false },
     whole: { type: 'boolean', default: false },
   },
 });
@@ -73,6 +75,16 @@ async function takeAll(): Promise<void> {
     RATE_LIMIT_RPM: '0',
   });
   try {
+    if (values.interactions) {
+      const browser = await launchBrowser();
+      await measureInteractions(browser, {
+        origin: service.url,
+        company: `/companies/${cast.company_id}`,
+        issue: `/issues/${busiest.issueId!}`,
+        session: sessionOf(cast.instance_admin),
+      });
+      return await browser.close();
+    }
     // No scheduler runs here that could ask a provider for its models.
     const left_out = '/providers/{providerId}/connect';
     const pages = uiPages.filter(({ kind, path: at }) => kind === 'page' && !isPart(at) && at !== left_out);
