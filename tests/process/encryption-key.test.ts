@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { emptyDatabase, spawnService, startService } from '@acp/testkit';
 import { baseEnv } from './api.ts';
@@ -29,5 +32,15 @@ describe('a database whose secrets are under a key', () => {
     const service = await startService({ ...env, ...rotation });
     expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
     await service.stop();
+  });
+
+  it('a process whose environment names none takes that of its home', async () => {
+    const home = await mkdtemp(path.join(tmpdir(), 'key-of-home-'));
+    await writeFile(path.join(home, 'encryption-key'), `${other}\n`);
+    const strange = spawnService({ ...env, SERVICE_HOME: home });
+    expect((await strange.ended).code).toBe(1);
+    expect(strange.output()).toContain('is not the key of this database');
+    expect(strange.output()).not.toContain(other);
+    await rm(home, { recursive: true });
   });
 });

@@ -37,7 +37,14 @@ export type { TimedTable } from './time-partitions.ts';
 export { fixedForms, fixedStatement } from './fixed-statement.ts';
 export { rowsOf } from './insert-rows.ts';
 export { withAdvisoryLock } from './advisory-lock.ts';
-export { asServiceError, isConnectionError, isLockTimeout, isRefusal, isUniqueViolation } from './errors.ts';
+export {
+  asServiceError,
+  isConnectionError,
+  isLockTimeout,
+  isMissingTable,
+  isRefusal,
+  isUniqueViolation,
+} from './errors.ts';
 export { MOST_ROWS, newestFirst, oldestFirst } from './newest-first.ts';
 export type { Page, PageRequest } from './newest-first.ts';
 export { instantText, jsonRowReader, rowReader } from './row-reader.ts';

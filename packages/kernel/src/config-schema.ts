@@ -88,7 +88,8 @@ export const configSchema = Type.Object({
     Type.Unsafe<Buffer>({
       ...secret,
       format: 'encryption-key',
-      description: 'Key of the secrets at rest; without it nothing secret can be stored.',
+      description:
+        'Key of the secrets at rest; unset, the one that `ctl secrets make-key` has laid into SERVICE_HOME; without either nothing secret can be stored.',
     }),
   ),
   SERVICE_ENCRYPTION_KEY_PREVIOUS: Type.Unsafe<Buffer[]>({

@@ -2,6 +2,8 @@
  * The environment, read once at boot: the only place that looks at `process.env`. Each property is named after its variable,
  * in lower case and without `SERVICE_`; an unset variable without a default is null.
  */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import querystring from 'node:querystring';
 import type { Static } from 'typebox';
 import { accepts, keywords, readVariable, type VariableSchema } from './config-read.ts';
@@ -43,7 +45,7 @@ const schemas: ReadonlyMap<string, VariableSchema> = new Map(
 );
 
 /** Loads the configuration from an environment, by default this process's. Throws ConfigError. */
-export function loadConfig(env: Environment = process.env): Config {
+export function loadConfig(env: Environment = ownEnvironment()): Config {
   const problems = new Map<string, string>();
   const values: Record<string, unknown> = {};
   for (const [name, schema] of schemas) {
@@ -122,7 +124,7 @@ export function configReference(): { name: string; type: string; default: string
 }
 
 /** The secret values in an environment, by default this process's, so that logs can be scrubbed of them. */
-export function configSecrets(env: Environment = process.env): string[] {
+export function configSecrets(env: Environment = ownEnvironment()): string[] {
   return [...schemas].flatMap(([name, schema]) => {
     const text = schema.secret ? textOf(env, name) : undefined;
     if (text === undefined) return [];
@@ -131,6 +133,23 @@ export function configSecrets(env: Environment = process.env): string[] {
     const password = URL.canParse(text) ? new URL(text).password : '';
     return password === '' ? [text] : [text, password, querystring.unescape(password)];
   });
+}
+
+/** Where the key lies that an operator had made (`ctl secrets make-key`), for processes whose environment names none. */
+export const encryptionKeyFile = (home: string): string => path.join(home, 'encryption-key');
+
+/** This process's environment, with the key of its home where it names none itself. */
+function ownEnvironment(): Environment {
+  const name = 'SERVICE_ENCRYPTION_KEY';
+  const home = schemas.get('SERVICE_HOME');
+  if (home === undefined || textOf(process.env, name) !== undefined) return process.env;
+  const file = encryptionKeyFile(String(readOne(home, textOf(process.env, 'SERVICE_HOME'))));
+  try {
+    return { ...process.env, [name]: readFileSync(file, 'utf8') };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return process.env;
+    throw error;
+  }
 }
 
 /** An empty or blank value counts as unset: that is how compose files and unit files pass "nothing". */

@@ -39,6 +39,7 @@ export {
   ConfigError,
   configReference,
   configSecrets,
+  encryptionKeyFile,
   loadConfig,
   loadWorkerConfig,
   pickEnvironment,

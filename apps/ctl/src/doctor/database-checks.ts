@@ -106,7 +106,7 @@ export const databaseChecks: Record<string, Check> = {
         ? well('set')
         : wrong(
             'no secret can be stored',
-            'set SERVICE_ENCRYPTION_KEY to the output of `openssl rand -hex 32`, and keep it',
+            'run `npm run ctl -- secrets make-key`, or set SERVICE_ENCRYPTION_KEY to the output of `openssl rand -hex 32`, and keep it',
           );
     },
   },

@@ -81,7 +81,9 @@ describe('doctor', () => {
     expect(text).toContain(
       'plugin sandbox: plugins are bare processes with the scheduler’s rights: SERVICE_PLUGIN_SANDBOX=disabled',
     );
-    expect(text).toMatch(/encryption key: no secret can be stored\n {6}mend: set SERVICE_ENCRYPTION_KEY/);
+    expect(text).toMatch(
+      /encryption key: no secret can be stored\n {6}mend: run `npm run ctl -- secrets make-key`, or set SERVICE_ENCRYPTION_KEY/,
+    );
   });
 
   it('says what shuts local CLIs in, or what to install for it', async () => {

@@ -1,7 +1,10 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { getSetting, resolveSecrets } from '@acp/core';
 import { type Database, schema } from '@acp/db';
-import { createLogger, loadConfig, newId, Vault } from '@acp/kernel';
+import { createLogger, encryptionKeyFile, loadConfig, newId, Vault } from '@acp/kernel';
 import { openQueue, type Queue } from '@acp/queue';
 import { cloneDatabase, createCompany } from '@acp/testkit';
 import type { Command } from '../command.ts';
@@ -56,5 +59,36 @@ describe('runs pause and resume', () => {
     expect(await paused()).toBe(true);
     await run(runs.resume);
     expect(await paused()).toBe(false);
+  });
+});
+
+const keysInUse = async () =>
+  (
+    await database.pool.query<{ value: string[] }>(
+      "select value from instance_settings where key = 'encryption_keys'",
+    )
+  ).rows[0]?.value;
+
+describe('secrets make-key', () => {
+  it('lays a key into the home, for its user alone, once, and none beside another that is in use', async () => {
+    const home = await mkdtemp(path.join(tmpdir(), 'make-key-'));
+    const env = { SERVICE_HOME: home };
+    await expect(run(secrets['make-key'], { ...env, SERVICE_ENCRYPTION_KEY: current })).rejects.toThrow(
+      'there is a key already',
+    );
+    // What stands in this database is under another.
+    await expect(run(secrets['make-key'], env)).rejects.toThrow('is not the key of this database');
+    expect(await readdir(home)).toEqual([]);
+    await database.pool.query("delete from instance_settings where key = 'encryption_keys'");
+    const file = encryptionKeyFile(home);
+    const made = await run(secrets['make-key'], env);
+    expect(made.value).toMatchObject({ file });
+    const key = (await readFile(file, 'utf8')).trim();
+    expect([key.length, (await stat(file)).mode & 0o777]).toEqual([64, 0o600]);
+    expect(made.text).not.toContain(key);
+    expect(await keysInUse()).toEqual([vaultOf(key).fingerprint]);
+    await expect(run(secrets['make-key'], env)).rejects.toThrow('EEXIST');
+    expect((await readFile(file, 'utf8')).trim()).toBe(key);
+    await rm(home, { recursive: true });
   });
 });

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { admitEncryptionKey, noteOnlyEncryptionKey, rewrapBatch, sealedColumns } from '@acp/core';
-import { transaction } from '@acp/db';
-import { Vault } from '@acp/kernel';
+import { isMissingTable, transaction } from '@acp/db';
+import { encryptionKeyFile, Vault } from '@acp/kernel';
 import { type Answer, type Command, type CommandContext, table, UsageError } from '../command.ts';
 
 /** Rows per transaction: small enough that running processes hardly wait for them. */
@@ -39,7 +41,37 @@ async function rewrap({ config, database }: CommandContext): Promise<Answer> {
   };
 }
 
+/**
+ * A key for who sets none: in a file of this home, which its processes read when they start. The file comes first: a
+ * fingerprint in the database without its key would let no process start.
+ */
+async function makeKey({ config, database }: CommandContext): Promise<Answer> {
+  if (config.encryption_key !== null) throw new UsageError('there is a key already');
+  const key = randomBytes(32);
+  const file = encryptionKeyFile(config.home);
+  const vault = new Vault(key, []);
+  await mkdir(config.home, { recursive: true });
+  await writeFile(file, `${key.toString('hex')}\n`, { flag: 'wx', mode: 0o600 });
+  try {
+    await transaction(database, (tx) => admitEncryptionKey(tx, vault));
+  } catch (error) {
+    // Before the first start there is nothing that another key could have sealed; that start writes this one down.
+    if (!isMissingTable(error)) {
+      await rm(file);
+      throw error;
+    }
+  }
+  const text = `made ${file}: every process of this home uses it from its next start on. Keep a copy: no backup holds it, and what it seals opens with nothing else.`;
+  return { value: { fingerprint: vault.fingerprint, file }, text };
+}
+
 export const secrets: Record<string, Command> = {
+  'make-key': {
+    usage: 'secrets make-key',
+    doc: 'Makes the key that secrets are stored under, into SERVICE_HOME, where SERVICE_ENCRYPTION_KEY is not set.',
+    any_schema: true,
+    run: makeKey,
+  },
   rewrap: {
     usage: 'secrets rewrap',
     doc: 'After a rotation: brings all that is stored encrypted under the current key.',

@@ -47,7 +47,7 @@ export function connectForm({ path, stores_keys, error, form }: ConnectForm): Ht
   const choices = Object.entries(vendors).map(([value, { label }]) => ({ value, label: say(label) }));
   const key_hint = stores_keys
     ? t`Stored encrypted. Of Bedrock the credentials as JSON`
-    : t`Can’t be stored until the operator sets SERVICE_ENCRYPTION_KEY; endpoints without a key work`;
+    : t`Can’t be stored until the operator sets SERVICE_ENCRYPTION_KEY, or runs ctl secrets make-key and starts the service again; endpoints without a key work`;
   return html`<form method="post" action="${path}">
     !${formError(errors.general)}
     <div class="row">

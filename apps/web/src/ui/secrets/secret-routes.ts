@@ -58,7 +58,8 @@ async function secretsPage(
 
 const noKey = (): Html =>
   html`<p class="notice">
-    This instance has no SERVICE_ENCRYPTION_KEY, so nothing can be stored. Its operator sets one.
+    This instance has no SERVICE_ENCRYPTION_KEY, so nothing can be stored. Its operator sets one, or runs
+    <code>npm run ctl -- secrets make-key</code> and starts the service again.
   </p>`;
 
 /** What was typed comes back but for the value: no page ever holds one. */
