@@ -15,7 +15,9 @@ beforeAll(async () => {
 });
 
 async function invite(company_id: string, more: Partial<typeof mailing> = {}) {
-  const admin = actors.user(await createUser(database.db), { [company_id]: 'admin' });
+  const admin = actors.user(await createUser(database.db, { instance_role: 'admin' }), {
+    [company_id]: 'admin',
+  });
   const input = { role: 'member', email: 'you@example.com' } as const;
   return transaction(database, async (tx) =>
     inviteByMail(tx, admin, company_id, input, { ...mailing, ...more }),

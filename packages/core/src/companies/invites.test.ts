@@ -19,7 +19,7 @@ import {
   previewInvite,
   revokeInvite,
 } from './invites.ts';
-import { listMembers } from './members.ts';
+import { changeMember, listMembers, removeMember } from './members.ts';
 
 const { activity, invites, users } = schema;
 
@@ -32,7 +32,7 @@ const inTx = <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(data
 
 async function setUp(input: { role?: 'admin' | 'member' | 'viewer'; expires_in_hours?: number } = {}) {
   const company = await createCompany(database.db, { name: 'Inviting' });
-  const admin = await createUser(database.db);
+  const admin = await createUser(database.db, { instance_role: 'admin' });
   const invite = await inTx((tx) =>
     createInvite(tx, actors.user(admin, { [company.id]: 'admin' }), company.id, { role: 'member', ...input }),
   );
@@ -137,6 +137,37 @@ describe('an invite', () => {
     await expect(accept(await someone(), token)).rejects.toMatchObject({ kind: 'not_found' });
     await expect(join(token, account)).rejects.toMatchObject({ kind: 'not_found' });
     expect(await database.db.$count(users, eq(users.email, account.email))).toBe(0);
+  });
+
+  it.each([
+    [
+      'removed',
+      (company_id: string, user_id: string) =>
+        inTx((tx) => removeMember(tx, actors.system, company_id, user_id)),
+    ],
+    [
+      'made a member',
+      (company_id: string, user_id: string) =>
+        inTx((tx) => changeMember(tx, actors.system, company_id, user_id, { role: 'member' })),
+    ],
+    [
+      'deactivated',
+      (_company_id: string, user_id: string) =>
+        database.db.update(users).set({ is_active: false }).where(eq(users.id, user_id)),
+    ],
+  ])('opens nothing once the admin who created it is %s', async (_what, end) => {
+    const company = await createCompany(database.db);
+    const admin = await createUser(database.db);
+    await createMembership(database.db, company, admin, 'admin');
+    const creator = actors.user(admin, { [company.id]: 'admin' });
+    const make = async () =>
+      (await inTx((tx) => createInvite(tx, creator, company.id, { role: 'admin' }))).token!;
+    const [used, kept] = [await make(), await make()];
+    await accept(await someone(), used);
+    await end(company.id, admin.id);
+    expect(await previewInvite(database.db, kept)).toBeUndefined();
+    await expect(accept(creator, kept)).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(join(kept)).rejects.toMatchObject({ kind: 'not_found' });
   });
 
   it('is accepted by a member: conflict, and it stays for somebody else', async () => {

@@ -145,12 +145,22 @@ export async function joinByInvite(
   return user;
 }
 
+/**
+ * Whoever created it could still do so. Otherwise an admin who has been removed could come back with an invite of their own.
+ * Invites created with a key or by the service have no such person.
+ */
+const creatorMayInvite = sql`(${invites.created_by} is null or exists (
+  select from users creator where creator.id = ${invites.created_by} and creator.is_active
+    and (creator.instance_role = 'admin' or exists (select from memberships m
+      where m.company_id = ${invites.company_id} and m.user_id = creator.id and m.role = 'admin'))))`;
+
 /** @param token as given to its holder, or its hash, as stored by a sign-in in progress */
 const open = (token: string | TokenHash) =>
   and(
     eq(invites.token_hash, typeof token === 'string' ? sha256Hex(token) : token.hash),
     isNull(invites.accepted_at),
     gt(invites.expires_at, sql`now()`),
+    creatorMayInvite,
   );
 
 /**
