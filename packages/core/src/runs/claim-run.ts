@@ -131,7 +131,8 @@ function startStatement(limited: boolean): Parameters<typeof starts>[3] {
     from agents a, oldest
     where r.id = oldest.id and a.id = r.agent_id and r.status = 'queued' and ${subjects.locked}
       and a.deleted_at is null and a.status in ${wakeableAgentStatuses}
-      and (select count(*) from heartbeat_runs x where x.agent_id = a.id and x.status = 'running') < a.max_concurrent_runs
+      and (select count(*) from heartbeat_runs x
+        where x.company_id = a.company_id and x.agent_id = a.id and x.status = 'running') < a.max_concurrent_runs
       ${withinLimit}
     returning r.*, ${holderColumns}`;
   };

@@ -21,15 +21,24 @@ interface PickOptions {
   most: number;
 }
 
-// Oldest runs looked at per company: where the agent of the first is being claimed by another scheduler at this
-// moment, the next ones give this one something to do.
+// Agents to choose from beyond those that are wanted: those of the first may be being claimed by other schedulers at this moment.
 const SPARE = 3;
+// How much is looked at stands in the statement's text: of a limit among the values PostgreSQL expects a tenth of the table, and
+// plans anew at each pick.
+/** Companies looked at where the front of the queue has too little, in either direction from a place among them. */
+const COMPANIES = sql.raw('32');
+/** Of a company's runs so many are looked at one after the other; then its agents, each with its oldest. */
+const ONE_BY_ONE = sql.raw('16');
+/** Candidates whose agents are tried for a lock. */
+const TRIED = sql.raw('32');
 
 /**
  * The agents of the fairest runs that may start, their rows locked: of the companies with the fewest running runs, oldest
  * first, those that are picked along counted; agents at their limit, held back (by people or a budget) or in the trash, companies in the trash or
  * at their limit, and the emergency stop are passed over. Where companies have a limit, one agent at a time. What is running fits into the
- * schedulers' pools, so the sums over it are small; companies with something queued are found by skipping through the index, not by reading the queue.
+ * schedulers' pools, so the sums over it are small; of what is queued only so much is read, however long the queue is and however
+ * many companies have a part in it: the front of the whole queue, where the fairest are nearly always, else a sample of the companies
+ * too, of which everybody is a part in turn (docs/adr/0050-front-of-the-queue.md).
  *
  * The answer is a proposal: its snapshot may be older than the locks. The claim looks again under them.
  */
@@ -48,52 +57,96 @@ export async function pickRuns(tx: Tx, options: PickOptions): Promise<Picked> {
 const picks = fixedForms([]);
 
 export function pickStatement({ wait, most }: PickOptions): SQL {
-  // Not as parameters: the plan depends on them, and there are two.
-  const [spare, places] = [sql.raw(String(SPARE + most)), sql.raw(String(most))];
+  const wanted = most + SPARE;
+  const [spare, front, places] = [wanted, 8 * wanted, most].map((number) => sql.raw(String(number)));
+  // One at a time: another agent of the same company is an alternative.
+  const different = sql.raw(most === 1 ? 'agent_id' : 'company_id');
   return sql`
-    with recursive tenant as (
-      (select r.company_id from heartbeat_runs r where r.status = 'queued' order by r.company_id limit 1)
-      union all
-      select (select r.company_id from heartbeat_runs r
-        where r.status = 'queued' and r.company_id > tenant.company_id order by r.company_id limit 1)
-      from tenant where tenant.company_id is not null
-    ), running as materialized (
+    with recursive running as materialized (
       select company_id, agent_id from heartbeat_runs where status = 'running'
+    ), busy as materialized (
+      select company_id, count(*) as runs from running group by company_id
     ), full_agent as materialized (
-      select a.id from (select agent_id, count(*) as runs from running group by agent_id) busy
-      join agents a on a.id = busy.agent_id where busy.runs >= a.max_concurrent_runs
+      select a.id from (select agent_id, count(*) as runs from running group by agent_id) held
+      join agents a on a.id = held.agent_id where held.runs >= a.max_concurrent_runs
     ), setting as materialized (
       select coalesce(bool_or(key = 'runs_paused' and value = 'true'), false) or ${readOnlyInstance} as paused,
         min(case when key = 'company_max_concurrent_runs' then (value #>> '{}')::int end) as company_limit
       from instance_settings where key in ('runs_paused', 'company_max_concurrent_runs')
+    ), queue_front as materialized (
+      select r.* from heartbeat_runs r where r.status = 'queued' order by r.created_at, r.id limit ${front}
+    ), fairest as materialized (
+      select r.id, r.agent_id, r.company_id, 0 as runs, r.created_at
+      from queue_front r join agents a on a.id = r.agent_id join companies c on c.id = r.company_id, setting
+      where ${mayTakeMore(sql`r.company_id`, sql`0`)} and r.company_id not in (select company_id from busy) and ${mayStart()}
+    ), start as materialized (
+      select gen_random_uuid() as id where (select count(distinct ${different}) from fairest) < ${spare}
+    ), ahead as (${companiesFrom('ahead', sql`>=`, sql`>`, sql`asc`)}
+    ), behind as (${companiesFrom('behind', sql`<`, sql`<`, sql`desc`)}
     ), load as (
-      select tenant.company_id, coalesce(busy.runs, 0) as runs
-      from tenant
-      join companies c on c.id = tenant.company_id and c.deleted_at is null
-      left join (select company_id, count(*) as runs from running group by company_id) busy
-        on busy.company_id = tenant.company_id
+      select c.id as company_id, coalesce(busy.runs, 0) as runs
+      from (select company_id from ahead union all select company_id from behind) tenant
+      join companies c on c.id = tenant.company_id
+      left join busy on busy.company_id = tenant.company_id
       cross join setting
-      where not setting.paused and (setting.company_limit is null or coalesce(busy.runs, 0) < setting.company_limit)
-        and not ${budgetHeld(sql`tenant.company_id`)}
+      where ${mayTakeMore(sql`tenant.company_id`, sql`coalesce(busy.runs, 0)`)}
     ), candidate as materialized (
-      select q.id, q.agent_id, q.company_id, load.runs, q.created_at
-      from load cross join lateral (
-        select r.id, r.agent_id, r.company_id, r.created_at
-        from heartbeat_runs r join agents a on a.id = r.agent_id
-        where r.company_id = load.company_id and r.status = 'queued' and r.kind in (${knownKinds()}) and a.deleted_at is null
-          and a.status in ${wakeableAgentStatuses} and r.agent_id not in (select id from full_agent)
-          and not ${budgetHeld(scopesOfRun('r'))}
-        order by r.created_at, r.id limit ${spare}
-      ) q
+      select * from fairest
+      union all
+      select q.id, q.agent_id, load.company_id, load.runs, q.created_at
+      from load cross join lateral (${oldestOf(sql`load.company_id`, spare!)}) q
     )${most === 1 ? sql`` : inTurn}
     select picked.agent_id, (select id from candidate limit 1) as waiting_run_id, (select company_limit from setting) as company_limit
     from (select) as one left join (
-      select c.agent_id from ${most === 1 ? sql`candidate` : sql`turn`} c join agents a on a.id = c.agent_id
-      order by c.runs, c.created_at, c.id
+      select c.agent_id
+      from (select * from ${most === 1 ? sql`candidate` : sql`turn`} order by runs, created_at, id limit ${TRIED}) c
+      join agents a on a.id = c.agent_id order by c.runs, c.created_at, c.id
       limit case when (select company_limit from setting) is null then ${places} else 1 end
       for no key update of a ${wait ? sql`` : sql`skip locked`}
     ) picked on true`;
 }
+
+/** The company `c`, with so many runs that are running. */
+const mayTakeMore = (company_id: SQL, runs: SQL): SQL => sql`
+  not setting.paused and c.deleted_at is null
+    and (setting.company_limit is null or ${runs} < setting.company_limit) and not ${budgetHeld(company_id)}`;
+
+const mayWork = (): SQL => sql`
+  a.deleted_at is null and a.status in ${wakeableAgentStatuses} and not exists (select from full_agent f where f.id = a.id)`;
+
+/** The run `r` of the agent `a`. */
+const mayStart = (): SQL =>
+  sql`${mayWork()} and r.kind in (${knownKinds()}) and not ${budgetHeld(scopesOfRun('r'))}`;
+
+/** Companies with something queued, found by skipping through the index. */
+function companiesFrom(name: string, first: SQL, next: SQL, way: SQL): SQL {
+  const found = sql.identifier(name);
+  return sql`
+      select (select r.company_id from heartbeat_runs r
+        where r.status = 'queued' and r.company_id ${first} start.id order by r.company_id ${way} limit 1), 1 as place
+      from start
+      union all
+      select (select r.company_id from heartbeat_runs r
+        where r.status = 'queued' and r.company_id ${next} ${found}.company_id order by r.company_id ${way} limit 1), place + 1
+      from ${found} where ${found}.company_id is not null and place < ${COMPANIES}`;
+}
+
+/** A company's oldest runs that may start, as far as there are any, without reading all that wait behind one agent. */
+const oldestOf = (company_id: SQL, most: SQL): SQL => sql`
+  with early as materialized (
+    select r.id, r.agent_id, r.created_at
+    from (select * from heartbeat_runs where company_id = ${company_id} and status = 'queued'
+      order by created_at, id limit ${ONE_BY_ONE}) r
+    join agents a on a.id = r.agent_id where ${mayStart()} order by r.created_at, r.id limit ${most}
+  ), of_agents as (
+    select r.id, r.agent_id, r.created_at from agents a cross join lateral (
+      select r.id, r.agent_id, r.created_at from heartbeat_runs r
+      where r.agent_id = a.id and r.status = 'queued' and r.kind in (${knownKinds()}) and not ${budgetHeld(scopesOfRun('r'))}
+      order by r.created_at, r.id limit 1) r
+    where a.company_id = ${company_id} and ${mayWork()} and not exists (select from early)
+    order by r.created_at, r.id limit ${most}
+  )
+  select * from early union all select * from of_agents`;
 
 /** Each agent once, and a company's second as if its first were running already. */
 const inTurn = sql`, turn as materialized (

@@ -78,11 +78,16 @@ export const heartbeat_runs = pgTable(
     index('heartbeat_runs_queued')
       .on(t.company_id, t.created_at, t.id)
       .where(sql`${t.status} = 'queued'`),
-    index('heartbeat_runs_running')
-      .on(t.company_id)
+    // The whole queue, from its front.
+    index('heartbeat_runs_front')
+      .on(t.created_at, t.id)
+      .where(sql`${t.status} = 'queued'`),
+    index('heartbeat_runs_running_agent')
+      .on(t.company_id, t.agent_id)
       .where(sql`${t.status} = 'running'`),
-    index('heartbeat_runs_live_agent')
-      .on(t.agent_id)
+    // An agent's part of the queue is read from its front, too.
+    index('heartbeat_runs_live_of_agent')
+      .on(t.agent_id, t.created_at, t.id)
       .where(sql`${t.status} in ${liveRunStatuses}`),
     index('heartbeat_runs_lease')
       .on(t.lease_expires_at)
