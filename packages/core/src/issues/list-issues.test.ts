@@ -10,7 +10,7 @@ import {
   nextInstant,
   testDatabase,
 } from '@acp/testkit';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { countIssues, listIssues } from './index.ts';
 import { searchIssues } from './search-issues.ts';
 
@@ -170,6 +170,36 @@ describe('with 50,000 issues in 20 companies', () => {
       expect(plan).not.toContain('Seq Scan on issues');
       expect(Number(/Execution Time: ([\d.]+)/.exec(plan)?.[1])).toBeLessThan(100);
     }
+  });
+
+  it.each(['in', '%%%', 'o o o', '__a'])('nobody reads the whole trigram index for %s', async (q) => {
+    let plan = '';
+    const explaining = {
+      execute: async (statement: SQL) => {
+        const { rows } = await large.db.execute(sql`explain ${statement}`);
+        plan = rows.map((row) => Object.values(row).join()).join('\n');
+        return { rows: [] };
+      },
+    };
+    await listIssues(explaining as never, company.id, { q });
+    expect(plan).toContain('~~*');
+    expect(plan).not.toContain('issues_search');
+  });
+
+  it('of a word that all titles have the newest are rated, and paged through', async () => {
+    const found: { title: string }[] = [];
+    let cursor: string | null | undefined;
+    while (cursor !== null) {
+      const page = await listIssues(large.db, company.id, {
+        q: 'the',
+        limit: 200,
+        ...(cursor ? { cursor } : {}),
+      });
+      found.push(...page.items);
+      cursor = page.next_cursor;
+    }
+    const numbers = found.map(({ title }) => Number(title.split(' ').at(-1))).toSorted((a, b) => a - b);
+    expect(numbers).toEqual(Array.from({ length: 500 }, (_, index) => index + 1));
   });
 
   it('a page reads no more rows than it shows, filtered or not, however deep', async () => {

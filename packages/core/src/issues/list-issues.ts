@@ -4,7 +4,7 @@ import { type CursorField, type CursorValue, decodeCursor, encodeCursor, invalid
 import { type SQL, sql } from 'drizzle-orm';
 import { presentedColumns, presentIssue } from './present.ts';
 import { type IssueRow, notTrashed, toJsonRow } from './rows.ts';
-import { searchIssues, SHORTEST_FUZZY, titleOrIdentifier } from './search-issues.ts';
+import { hasTrigram, searchIssues, titleOrIdentifier } from './search-issues.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
@@ -23,7 +23,7 @@ export async function listIssues(tx: Tx, companyId: string, query: ListIssues): 
   const limit = Math.min(query.limit ?? DEFAULT_LIMIT, MAX_LIMIT);
   const q = query.q?.trim() ?? '';
   const asked = askedFor(companyId, query);
-  if (q.length >= SHORTEST_FUZZY && query.sort === undefined)
+  if (hasTrigram(q) && query.sort === undefined)
     return bestFirst(tx, filtersOf(query, asked), q, limit, query.cursor);
   return inOrder(tx, asked, q, limit, query);
 }
