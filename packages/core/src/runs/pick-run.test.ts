@@ -3,7 +3,7 @@ import { type Database, transaction } from '@acp/db';
 import { cloneDatabase } from '@acp/testkit';
 import { type SQL, sql } from 'drizzle-orm';
 import { kindTable } from '../run-kinds.ts';
-import { pickRuns, pickStatement } from './pick-run.ts';
+import { pickRuns, pickStatement, someQueued } from './pick-run.ts';
 import { registerRunKind } from './run-kinds.ts';
 
 interface Plan {
@@ -42,9 +42,13 @@ async function addRuns(status: string, each: number) {
 }
 
 /** The nodes of the executed plan that read the runs, with what they really read. */
-async function readsOfRuns(most = 1, of = database): Promise<Plan[]> {
+async function readsOfRuns(
+  most = 1,
+  of = database,
+  statement = pickStatement({ wait: false, most }),
+): Promise<Plan[]> {
   const { rows } = await of.db.execute<{ 'QUERY PLAN': { Plan: Plan }[] }>(
-    sql`explain (analyze, timing off, format json) ${pickStatement({ wait: false, most })}`,
+    sql`explain (analyze, timing off, format json) ${statement}`,
   );
   return nodesOf(rows[0]!['QUERY PLAN'][0]!.Plan).filter(readsRuns);
 }
@@ -146,6 +150,20 @@ describe('the pick while runs of one company stand before those of 500 others', 
     expect(companies.has(rows[0]!.company_id)).toBe(false);
     expect(companies.size).toBeGreaterThan(3);
     const reads = await readsOfRuns(1, small);
+    expect(scans(reads)).toEqual([]);
+    expect(rowsRead(reads)).toBeLessThan(1000);
+  });
+
+  it('whoever looks for runs that lost their jobs looks at the front, and at other companies each time', async () => {
+    const seen = new Set<unknown>();
+    for (let n = 0; n < 5; n += 1) {
+      const { rows } = await small.db.execute(
+        sql`select distinct company_id from heartbeat_runs where id in (${someQueued(50)})`,
+      );
+      for (const { company_id } of rows) seen.add(company_id);
+    }
+    expect(seen.size).toBeGreaterThan(70);
+    const reads = await readsOfRuns(1, small, someQueued(50));
     expect(scans(reads)).toEqual([]);
     expect(rowsRead(reads)).toBeLessThan(1000);
   });

@@ -62,13 +62,8 @@ export function pickStatement({ wait, most }: PickOptions): SQL {
   // One at a time: another agent of the same company is an alternative.
   const different = sql.raw(most === 1 ? 'agent_id' : 'company_id');
   return sql`
-    with recursive running as materialized (
-      select company_id, agent_id from heartbeat_runs where status = 'running'
-    ), busy as materialized (
+    with recursive ${whatRuns}, busy as materialized (
       select company_id, count(*) as runs from running group by company_id
-    ), full_agent as materialized (
-      select a.id from (select agent_id, count(*) as runs from running group by agent_id) held
-      join agents a on a.id = held.agent_id where held.runs >= a.max_concurrent_runs
     ), setting as materialized (
       select coalesce(bool_or(key = 'runs_paused' and value = 'true'), false) or ${readOnlyInstance} as paused,
         min(case when key = 'company_max_concurrent_runs' then (value #>> '{}')::int end) as company_limit
@@ -105,6 +100,29 @@ export function pickStatement({ wait, most }: PickOptions): SQL {
       for no key update of a ${wait ? sql`` : sql`skip locked`}
     ) picked on true`;
 }
+
+const whatRuns = sql`running as materialized (
+      select company_id, agent_id from heartbeat_runs where status = 'running'
+    ), full_agent as materialized (
+      select a.id from (select agent_id, count(*) as runs from running group by agent_id) held
+      join agents a on a.id = held.agent_id where held.runs >= a.max_concurrent_runs
+    )`;
+
+/**
+ * Queued runs for whoever looks whether some of them may start: the oldest of all, and the oldest that may start of a sample of the
+ * companies, of which everybody is a part in turn.
+ * @returns a select of ids
+ */
+export const someQueued = (front: number): SQL => sql`
+  with recursive ${whatRuns}, start as materialized (
+    select gen_random_uuid() as id
+  ), ahead as (${companiesFrom('ahead', sql`>=`, sql`>`, sql`asc`)}
+  ), behind as (${companiesFrom('behind', sql`<`, sql`<`, sql`desc`)}
+  )
+  (select r.id from heartbeat_runs r where r.status = 'queued' order by r.created_at, r.id limit ${sql.raw(String(front))})
+  union
+  select q.id from (select company_id from ahead union all select company_id from behind) tenant
+  cross join lateral (${oldestOf(sql`tenant.company_id`, ONE_BY_ONE)}) q`;
 
 /** The company `c`, with so many runs that are running. */
 const mayTakeMore = (company_id: SQL, runs: SQL): SQL => sql`

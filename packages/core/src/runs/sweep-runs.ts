@@ -4,6 +4,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
 import { agentPresent } from './agent-facts.ts';
 import { endRun } from './end-run.ts';
+import { someQueued } from './pick-run.ts';
 import { LOST_CATEGORY } from './retry-run.ts';
 import { runRow } from './rows.ts';
 import { knownKinds } from './run-kinds.ts';
@@ -77,9 +78,12 @@ export async function postponeLostRun(tx: Tx, run_id: string): Promise<void> {
 const OFFER_AGAIN_SEC = 30;
 // A backlog has its jobs already: each sweep adds few, and a claim for nothing costs little.
 const MOST_OFFERS = 200;
+// Of a queue of any length so many are looked at.
+const FRONT = 1000;
 
 /**
- * Offers queued runs again whose job was lost or spent: as many per agent as it has room for, oldest first.
+ * Offers queued runs again whose job was lost or spent: as many per agent as it has room for, oldest first. Of a long queue each
+ * sweep looks at its front, and at other companies than the one before.
  * @param waited_sec 0 where jobs are known to have been lost: after the death of a scheduler or a connection.
  * @returns how many.
  */
@@ -88,8 +92,10 @@ export async function sweepQueuedRuns(tx: Tx, waited_sec = OFFER_AGAIN_SEC): Pro
     select id as run_id from (
       select r.id, r.created_at, a.max_concurrent_runs,
         row_number() over (partition by r.agent_id order by r.created_at, r.id) as place,
-        (select count(*) from heartbeat_runs x where x.agent_id = a.id and x.status = 'running') as running
-      from heartbeat_runs r join agents a on a.id = r.agent_id
+        (select count(*) from heartbeat_runs x
+          where x.company_id = a.company_id and x.agent_id = a.id and x.status = 'running') as running
+      from (${someQueued(FRONT)}) looked_at
+      join heartbeat_runs r on r.id = looked_at.id join agents a on a.id = r.agent_id
       where r.status = 'queued' and r.created_at < now() - make_interval(secs => ${waited_sec})
         and ${agentPresent} and a.status in ${wakeableAgentStatuses}
     ) waiting
