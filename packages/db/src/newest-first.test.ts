@@ -81,3 +81,25 @@ describe('a list without a limit', () => {
     expect(rows.map(({ number, more }) => [number, more])).toEqual(numbers(1, 5).map((n) => [n, true]));
   });
 });
+
+describe('a page of a list', () => {
+  it.each([
+    ['newest first', sql`created_at desc nulls last, id desc nulls last`],
+    ['oldest first', sql`created_at, id`],
+  ] as const)(
+    'is read in the order of its index and not sorted, where that goes %s',
+    async (index, columns) => {
+      await write(3000, 1);
+      await database.db.execute(sql`create index letters_order on letters (${columns})`);
+      await database.db.execute(sql`analyze letters`);
+      const plan = newestFirst(letters.created_at, letters.id, {}, 50, index);
+      const { rows } = await database.db.execute(
+        sql`explain select * from letters order by ${sql.join(plan.order, sql`, `)} limit ${plan.limit}`,
+      );
+      await database.db.execute(sql`drop index letters_order`);
+      const steps = rows.map((row) => Object.values(row).join()).join(' ');
+      expect(steps).toContain('letters_order');
+      expect(steps).not.toContain('Sort');
+    },
+  );
+});

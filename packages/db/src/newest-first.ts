@@ -1,6 +1,6 @@
 /** List pages keyed by (instant, id): a position stays valid whatever was added in the meantime. */
 import { decodeCursor, encodeCursor } from '@acp/kernel';
-import { asc, desc, type SQL, sql } from 'drizzle-orm';
+import { asc, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Listing, readWithinBytes } from './page-bytes.ts';
 import type { Tx } from './tx.ts';
@@ -44,6 +44,7 @@ export const MOST_ROWS = 1000;
 /**
  * What a statement needs for one page. A limit above 200 is clamped.
  * @param unasked page size when no limit is given; null: as many as a response may carry (decisions 10.7)
+ * @param index how the list's index goes: a `.desc()` of drizzle is newest first, a plain one is read backwards
  * @throws invalid for an invalid cursor
  */
 export function newestFirst(
@@ -51,8 +52,15 @@ export function newestFirst(
   id: PgColumn,
   request: PageRequest,
   unasked: number | null,
+  index: 'newest first' | 'oldest first' = 'newest first',
 ): PagePlan {
-  return planOf({ order: [desc(at), desc(id)], beyond: sql`(${at}, ${id}) <` }, request, unasked);
+  // As the index has it: in any other order PostgreSQL would read and sort the whole list for a page of it.
+  const first = index === 'newest first' ? sql`desc nulls last` : sql`desc`;
+  return planOf(
+    { order: [sql`${at} ${first}`, sql`${id} ${first}`], beyond: sql`(${at}, ${id}) <` },
+    request,
+    unasked,
+  );
 }
 
 /** The same for conversations, which are read from the start. */

@@ -30,7 +30,7 @@ export async function listAttachments(
   issue: IssueRow,
   query: PageRequest,
 ): Promise<Page<Attachment>> {
-  const page = newestFirst(attachments.created_at, attachments.id, query, null);
+  const page = newestFirst(attachments.created_at, attachments.id, query, null, 'oldest first');
   const rows = tx
     .select()
     .from(attachments)

@@ -63,7 +63,7 @@ const policiesOfRun = (run_id: string) => sql`exists (select from heartbeat_runs
   where r.id = ${run_id} and p.company_id = r.company_id and p.enabled and p.scope_id in (${scopesOfRun('r')}))`;
 
 const lastRuns = sql`(select cost_usd from heartbeat_runs x
-  where x.agent_id = run.agent_id and x.status = 'succeeded' order by x.created_at desc, x.id desc limit 20)`;
+  where x.agent_id = run.agent_id and x.status = 'succeeded' order by x.created_at desc nulls last, x.id desc nulls last limit 20)`;
 
 async function reserve(tx: Tx, call: CallAhead): Promise<Verdict> {
   const { rows } = await tx.execute<Verdict>(sql`

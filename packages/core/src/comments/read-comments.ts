@@ -50,7 +50,7 @@ export async function outlineComments(
   query: PageRequest,
   longest: number,
 ): Promise<Page<OutlinedComment>> {
-  const page = newestFirst(comments.created_at, comments.id, query, OUTLINES);
+  const page = newestFirst(comments.created_at, comments.id, query, OUTLINES, 'oldest first');
   const rows = await tx
     .select({
       ...getTableColumns(comments),

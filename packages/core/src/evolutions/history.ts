@@ -32,7 +32,7 @@ export async function selectInstances(
         select issue_id, started_at, created_at from heartbeat_runs
         where agent_id = ${of.agent_id} and kind = 'heartbeat' and issue_id is not null and started_at is not null
           and private_to_user_id is null
-        order by created_at desc, id desc limit ${RUNS}) r
+        order by created_at desc nulls last, id desc nulls last limit ${RUNS}) r
       group by r.issue_id
     ) work join issues i on i.id = work.issue_id
     where i.deleted_at is null and i.status in ('done', 'cancelled')

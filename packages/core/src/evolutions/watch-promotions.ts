@@ -44,7 +44,7 @@ export async function watchPromotions(tx: Tx): Promise<number> {
   const { rows } = await tx.execute<Watched>(sql`
     select e.id, e.agent_id, a.current_prompt_version_number <> e.version_number as superseded,
       array(select ${quality}::float8 from heartbeat_runs r where ${counted} and r.started_at < e.promoted_at
-        order by r.created_at desc, r.id desc limit ${WATCHED_RUNS}) as before,
+        order by r.created_at desc nulls last, r.id desc nulls last limit ${WATCHED_RUNS}) as before,
       array(select ${quality}::float8 from heartbeat_runs r where ${counted} and r.started_at >= e.promoted_at
         order by r.created_at, r.id limit ${WATCHED_RUNS}) as after
     from prompt_evolutions e join agents a on a.id = e.agent_id and a.deleted_at is null

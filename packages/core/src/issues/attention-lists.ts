@@ -19,7 +19,7 @@ export async function issuesAskingFor(
     sql`select ${shownIssue} from issues i
         where i.company_id = ${company_id} and (i.awaiting_input or i.needs_human_attention) and ${asks} and ${notTrashed('i')}
           and not ${isSnoozed(readerOf(actor))}
-        order by i.updated_at desc, i.id desc limit ${limit}`,
+        order by i.updated_at desc nulls last, i.id desc nulls last limit ${limit}`,
   );
   return rows.map(summarizeIssue);
 }

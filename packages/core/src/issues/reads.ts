@@ -99,7 +99,7 @@ export async function unreadBy(
   const rows = await selectIssues(
     tx,
     sql`select ${shownIssue} from issues i where i.company_id = ${company_id} and ${notTrashed('i')}
-        and ${isUnread(readerOf(actor))} order by i.updated_at desc, i.id desc limit ${limit}`,
+        and ${isUnread(readerOf(actor))} order by i.updated_at desc nulls last, i.id desc nulls last limit ${limit}`,
   );
   return rows.map(summarizeIssue);
 }

@@ -17,7 +17,7 @@ export const appliedByInterrupted = (runs: SQL): SQL => sql`coalesce((
     select d.* from (
       select n.id, bool_and(n.status <> 'succeeded') over (order by n.created_at desc, n.id desc) as interrupted from (
         select r.id, r.status, r.created_at from heartbeat_runs r
-        where ${runs} and r.finished_at is not null order by r.created_at desc, r.id desc limit ${ATTEMPTS}) n) attempt
+        where ${runs} and r.finished_at is not null order by r.created_at desc nulls last, r.id desc nulls last limit ${ATTEMPTS}) n) attempt
     join run_actions d on d.run_id = attempt.id and d.mutating and d.ok
     where attempt.interrupted order by d.created_at desc, d.run_id, d.ordinal desc limit ${ACTIONS}) d), '[]')`;
 
@@ -25,4 +25,4 @@ export const appliedByInterrupted = (runs: SQL): SQL => sql`coalesce((
 export const failedInPrevious = (runs: SQL): SQL => sql`coalesce((
   select jsonb_agg(${promptAction} order by d.ordinal) from run_actions d where not d.ok and d.run_id = (
     select r.id from heartbeat_runs r where ${runs} and r.finished_at is not null
-    order by r.created_at desc, r.id desc limit 1)), '[]')`;
+    order by r.created_at desc nulls last, r.id desc nulls last limit 1)), '[]')`;

@@ -42,7 +42,7 @@ export async function listWorkProducts(
   issue: IssueRow,
   query: PageRequest,
 ): Promise<Page<WorkProduct>> {
-  const page = newestFirst(work_products.created_at, work_products.id, query, null);
+  const page = newestFirst(work_products.created_at, work_products.id, query, null, 'oldest first');
   const rows = tx
     .select(workProductColumns)
     .from(work_products)
