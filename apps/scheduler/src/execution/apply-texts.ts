@@ -11,25 +11,25 @@ interface ApplyTextsSettings {
   apply: (action: ParsedAction) => Promise<AppliedAction>;
 }
 
-/** What became of the messages of one turn, as far as it went. */
+/** The outcome of one turn's messages, as far as processing got. */
 interface AppliedTexts {
-  /** The last message that says something is the answer; what came before was said on the way. */
+  /** The last message with text is the answer; earlier ones are interim remarks. */
   prose: string;
   actions: AppliedAction[];
-  /** A verb made something different. */
+  /** A verb changed something. */
   changed: boolean;
-  /** Of the next turn. */
+  /** First ordinal of the next turn. */
   next_ordinal: number;
-  /** What was thrown on the way (RunStopped, or a verb that could not be recorded); null: all is done. */
+  /** What was thrown on the way (RunStopped, or a verb that could not be recorded); null if everything was applied. */
   stopped: unknown;
 }
 
-/** More verbs than any sane run has; what a model repeats forever ends here. */
+/** More verbs than any sane run has; stops a model that repeats itself forever. */
 const MAX_ACTIONS = 200;
 
 /**
- * Applies the verbs of the messages in their order, counted on from `first`. Never rejects.
- * @param ordinals `from`: verbs below it have taken effect already and are passed over
+ * Applies the verbs of the messages in order, numbered from `first`. Never rejects.
+ * @param ordinals `from`: verbs below it have already taken effect and are skipped
  */
 export async function applyTexts(
   settings: ApplyTextsSettings,
@@ -52,12 +52,12 @@ export async function applyTexts(
   return done;
 }
 
-/** What the messages say beside their verbs, none of which is applied. */
+/** The text of the messages without their verbs, none of which is applied. */
 export function proseOf(texts: readonly string[]): string | null {
   return parseAll(texts, 1).findLast(({ prose }) => prose !== '')?.prose ?? null;
 }
 
-/** The verbs of all messages are counted on. */
+/** Numbers the verbs consecutively across all messages. */
 function parseAll(texts: readonly string[], first: number): ParsedOutput[] {
   let ordinal = first;
   return texts.map((text) => {

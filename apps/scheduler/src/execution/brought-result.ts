@@ -9,23 +9,23 @@ import { failureOf, faultOf } from './run-failure.ts';
 import type { RunParts } from './run-parts.ts';
 import { totalUsage, type TurnUsage } from './usage.ts';
 
-/** What somebody outside of the schedulers made of a run. */
+/** The result of a run, delivered from outside the schedulers. */
 export interface BroughtResult {
-  /** Null: it ended well. */
+  /** Null: the run succeeded. */
   failure: RunFault | null;
-  /** What the agent said, message by message: verbs at the beginning of its lines are obeyed. */
+  /** The agent's output, message by message; verbs at the start of a line are obeyed. */
   texts: readonly string[];
-  /** Cleaned: sane counts only. Empty where nothing was reported. */
+  /** Sanitised: plausible counts only. Empty if nothing was reported. */
   usage: readonly TurnUsage[];
-  /** For the cost event: who computed it. */
+  /** Who computed it, for the cost event. */
   provider: string;
   session?: RunResult['session'];
 }
 
 /**
- * Applies what was brought for a run: of its verbs those that the table marks for remote results and its kind obeys, from
- * the first ordinal on that is not recorded, so that a repeat after a crash does nothing twice. Throws RunStopped where
- * the run is not ours any more.
+ * Applies a delivered result to a run. Only verbs that the table allows for remote results and the run's kind obeys are
+ * applied, from the first unrecorded ordinal on, so a repeat after a crash does nothing twice. Throws RunStopped if the
+ * run is no longer ours.
  */
 export async function applyBroughtResult(
   settings: ExecutionSettings,

@@ -12,8 +12,8 @@ import { workOnRun } from './work-on-run.ts';
 import { writeEnd } from './write-end.ts';
 
 /**
- * A claimed run from its prompt to its end. Never rejects: what goes wrong becomes the run's error, and a run that is
- * not ours any more is left to its new holder.
+ * Executes a claimed run from its prompt to its end. Never rejects: a failure becomes the run's error, and a run that is
+ * no longer ours is left to its new owner.
  */
 export async function executeRun(settings: ExecutionSettings, run: ClaimedRun, held: HeldRun): Promise<void> {
   const parts = partsOf(settings, held, { awaited: kindOfRun(run.kind).awaited });
@@ -30,8 +30,8 @@ export async function executeRun(settings: ExecutionSettings, run: ClaimedRun, h
 }
 
 /**
- * Ends a run that was taken back, with what somebody brought: its verbs from the first one on that is not recorded.
- * Never rejects; a run that is given up on the way can be taken back again.
+ * Finishes a run that was taken back with a delivered result, starting at the first unrecorded verb.
+ * Never rejects; a run abandoned on the way can be taken back again.
  */
 export async function endWithResult(
   settings: ExecutionSettings,
@@ -47,7 +47,7 @@ export async function endWithResult(
   });
 }
 
-/** Below what caused the run, whichever process that was in. */
+/** The span is a child of whatever caused the run, in whichever process that was. */
 function spanOf({ traceparent, kind, agent_id, issue_id, run_id, company_id }: ClaimedRun): SpanOptions {
   return {
     kind: 'consumer',
@@ -80,7 +80,7 @@ async function logUnlessWritten(
   try {
     await work();
   } catch (err) {
-    // Lost, or the end could not be written: the lease lapses, and the sweep finishes the run.
+    // The run was lost, or its end could not be written: the lease expires, and the sweep finishes the run.
     if (err instanceof RunStopped) logger.warn('a run was given up', { run_id, why: err.why });
     else logger.error('the end of a run was not written', { run_id, error: err });
   }

@@ -8,30 +8,30 @@ import type { Recall } from './kinds/execution-kind.ts';
 import type { WorkspaceSources } from '../workspaces/sources.ts';
 import type { TranscriptWriter } from './transcript-writer.ts';
 
-/** What a scheduler executes all its runs with. */
+/** What a scheduler needs to execute its runs. */
 export interface ExecutionSettings {
   database: Database;
   config: Config;
   logger: Logger;
-  /** The instance's own provider; null where none is configured. */
+  /** The instance's own provider; null if none is configured. */
   provider: ProviderSpec | null;
-  /** Of the operator's file. */
+  /** From the operator's file. */
   pricing: Pricing;
-  /** Opens the secrets that configurations refer to. */
+  /** Decrypts the secrets that configurations refer to. */
   vault: Vault;
-  /** Where agents' files lie. */
+  /** Stores agents' files. */
   storage: Storage;
-  /** What `/mcp:` lines call. */
+  /** The tools that `/mcp:` lines call. */
   tools: ToolRegistry;
-  /** Where all its runs' transcripts go. */
+  /** Receives the transcripts of all its runs. */
   transcripts: TranscriptWriter;
-  /** Folders of issues, in which agents' programs work. */
+  /** Folders of issues in which agents' programs work. */
   workspaces: WorkspaceSources;
-  /** What prompts are told of the company's knowledge. */
+  /** Looks up the company's knowledge for prompts. */
   recall: Recall;
 }
 
-/** What the calls of a run cost. */
+/** The prices of a run's calls. */
 export const pricesOf = ({ pricing }: ExecutionSettings, run: ClaimedRun): Prices => ({
   file: pricing,
   company: run.prices,

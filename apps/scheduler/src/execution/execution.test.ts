@@ -1,4 +1,4 @@
-/** What the pool does with runs that a database breaks off, and with results that are brought from outside. */
+/** How the pool handles runs interrupted by database errors, and results delivered from outside. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -108,7 +108,7 @@ describe('claims at once', () => {
 });
 
 describe('a run whose database is away while its files are placed', () => {
-  /** The first reads of the agent's files fail with the code; those that follow get through. */
+  /** Makes the first reads of the agent's files fail with the code; later ones succeed. */
   async function fail(times: number, code: string, work: () => Promise<void>): Promise<void> {
     const { pool: client } = db.database;
     await client.query(`
@@ -239,7 +239,7 @@ describe('a run that is taken back', () => {
     await act(async (tx) => sweepLostRun(tx));
     expect(await pool.takeBack(id, brought)).toBe(true);
     expect(await actionsOf(id)).toHaveLength(3);
-    // The first verb was the other's: it is not done once more.
+    // The first verb was applied by the other scheduler: it is not repeated.
     expect(await readIssue()).toMatchObject({ status: 'done', priority: 'medium' });
     expect((await read(id)).status).toBe('succeeded');
   });

@@ -20,12 +20,12 @@ interface RemoteSettings {
   work: Pick<Work, 'knowledge' | 'index'>;
 }
 
-/** Thrown to roll back a hand-over that the fence refused. */
+/** Thrown to roll back a handover that the fence refused. */
 class NotOurs extends Error {}
 
 /**
- * Hands the run to the fleet of workers: its task is queued and its lease given up in one transaction; what follows is
- * the task's. Throws RunFailure for a configuration that makes no task, RunStopped where the run is not ours any more.
+ * Hands the run to the worker fleet: queues its task and releases its lease in one transaction; the task takes it from
+ * there. Throws RunFailure for a configuration that makes no valid task, RunStopped if the run is no longer ours.
  */
 export async function handOver(
   { database, logger, held, transcript, kind, work }: RemoteSettings,
@@ -45,7 +45,7 @@ export async function handOver(
   } catch (err) {
     if (err instanceof ServiceError && err.kind === 'invalid') throw new RunFailure('config', err.message);
     if (!(err instanceof NotOurs)) throw err;
-    // Its commit had taken effect, only the answer was lost.
+    // The earlier commit had taken effect; only its answer was lost.
     if (attempts > 1) return;
     held.stop('lost');
     throw new RunStopped('lost');

@@ -1,9 +1,9 @@
 import type { RunAudience, RunLease } from '@acp/core';
 
-/** Why a run ends before its time. After `lost` and `stopping` the run is someone else's: nothing more is written. */
+/** Why a run stops early. After `lost` and `stopping` it belongs to someone else: nothing more is written. */
 type StopCause = 'cancelled' | 'lost' | 'stopping';
 
-/** Reason of the abort signal, and what the assertions throw. */
+/** The reason of the abort signal, and what the assertions throw. */
 export class RunStopped extends Error {
   readonly why: StopCause;
 
@@ -14,7 +14,7 @@ export class RunStopped extends Error {
   }
 }
 
-/** A run in the hands of this process, for as long as its lease lasts. */
+/** A run owned by this process for as long as its lease lasts. */
 export class HeldRun {
   readonly run_id: string;
   readonly company_id: string;
@@ -22,11 +22,11 @@ export class HeldRun {
   readonly audience: RunAudience;
   readonly #leaseMs: number;
   readonly #abort = new AbortController();
-  /** By the monotonic clock, when the statement that last took or renewed the lease was sent. */
+  /** Monotonic time at which the statement that last acquired or renewed the lease was sent. */
   #renewedAt: number;
   #why: StopCause | null = null;
 
-  /** @param claimedAt `performance.now()` before the claim was sent: the lease began later than that. */
+  /** @param claimedAt `performance.now()` before the claim was sent, so that the lease cannot have begun earlier */
   constructor(lease: RunLease, leaseSec: number, claimedAt: number) {
     this.run_id = lease.run_id;
     this.company_id = lease.company_id;
@@ -36,7 +36,7 @@ export class HeldRun {
     this.#renewedAt = claimedAt;
   }
 
-  /** Aborts when the execution has to end; its reason is a RunStopped. */
+  /** Aborts when the execution must stop; its reason is a RunStopped. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -45,7 +45,7 @@ export class HeldRun {
     return this.#why;
   }
 
-  /** Whether its end is still ours to write: a cancelled run is, until it is finished. */
+  /** Whether we may still write its end. True for a cancelled run until it is finished. */
   get ours(): boolean {
     return (this.#why === null || this.#why === 'cancelled') && !this.lapsed();
   }
@@ -64,15 +64,15 @@ export class HeldRun {
   }
 
   /**
-   * Before whatever acts outside, and each step: throws RunStopped where the run was stopped, or where its lease may
-   * have lapsed by the monotonic clock (a process that was frozen learns it here; writes are guarded by the fence).
+   * Called before each step and anything that acts outside. Throws RunStopped if the run was stopped or its lease may have
+   * expired by the monotonic clock (this is how a frozen process notices; writes are guarded by the fence).
    */
   assertHeld(): void {
     this.assertOurs();
     if (this.#why !== null) throw new RunStopped(this.#why);
   }
 
-  /** Before what a cancelled run still writes. */
+  /** Called before whatever a cancelled run still writes. */
   assertOurs(): void {
     if (this.lapsed()) this.stop('lost');
     if (this.#why === 'lost' || this.#why === 'stopping') throw new RunStopped(this.#why);

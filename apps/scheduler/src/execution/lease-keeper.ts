@@ -12,7 +12,7 @@ interface LeaseKeeperSettings {
   lease_sec: number;
 }
 
-/** Renews the leases of all runs of the process by one statement, every third of the lease. */
+/** Renews the leases of all runs of the process in one statement, three times per lease duration. */
 export class LeaseKeeper {
   readonly #set: LeaseKeeperSettings;
   readonly #held = new Map<string, HeldRun>();
@@ -22,7 +22,7 @@ export class LeaseKeeper {
 
   constructor(settings: LeaseKeeperSettings) {
     this.#set = settings;
-    // A request to cancel is heard at once; the flag that a renewal reads is the backstop.
+    // A cancel request is noticed immediately; the flag read by each renewal is the fallback.
     this.#unsubscribe = [
       settings.listener.on('control', (ids) => {
         for (const id of ids) this.#held.get(id)?.stop('cancelled');
@@ -50,7 +50,7 @@ export class LeaseKeeper {
     await this.#renewing;
   }
 
-  /** Lets all runs go at once: their leases lapse in the database, so that the sweep of any scheduler takes them over. */
+  /** Releases all runs: their leases expire in the database, so that any scheduler's sweep takes them over. */
   async release(): Promise<void> {
     const left = [...this.#held.values()];
     if (left.length === 0) return;
@@ -69,7 +69,7 @@ export class LeaseKeeper {
     this.#timer = undefined;
   }
 
-  // A renewal may hang as long as the database does: what lapses meanwhile does not wait for it.
+  // A renewal may hang as long as the database does; leases that expire in the meantime do not wait for it.
   #beat(): void {
     for (const run of this.#held.values()) if (run.lapsed()) run.stop('lost');
     void this.renew();
@@ -88,7 +88,7 @@ export class LeaseKeeper {
       }
       for (const id of lost) this.#held.get(id)?.stop('lost');
     } catch (err) {
-      // Unreachable past the lease, the runs abort themselves: others may take them over by then.
+      // If the database stays unreachable past the lease, the runs abort themselves: others may take them over by then.
       logger.warn('leases could not be renewed', { runs: asked.length, error: err });
     }
   }

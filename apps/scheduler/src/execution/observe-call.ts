@@ -6,11 +6,11 @@ import { countCall } from './run-metrics.ts';
 
 interface Called {
   run: Pick<ClaimedRun, 'agent_id' | 'issue_id' | 'run_id'>;
-  /** A family of models, or the adapter. */
+  /** A model family, or the adapter. */
   provider: string;
 }
 
-/** By the conventions for generative AI, where they have a name for it. */
+/** Follows the semantic conventions for generative AI where they define a name. */
 const vendors: Readonly<Record<ProviderFamily, string>> = {
   family_chat_a: 'openai',
   family_chat_b: 'anthropic',
@@ -21,8 +21,7 @@ const vendors: Readonly<Record<ProviderFamily, string>> = {
 const vendorOf = (provider: string): string => vendors[provider as ProviderFamily] ?? provider;
 
 /**
- * Calls a model or program, and counts and traces the call by what its events say: models, tokens and how it ended, never
- * what was said.
+ * Calls a model or program. Counts and traces the call from its events: models, tokens and outcome, never content.
  */
 export async function* executeObserved(
   { run, provider }: Called,
@@ -45,7 +44,7 @@ export async function* executeObserved(
       'gen_ai.conversation.id': run.issue_id ?? run.run_id,
     },
   });
-  // Left early: its reader has stopped the run.
+  // Still set if the reader leaves early, having stopped the run.
   let outcome = 'cancelled';
   let answered: string | undefined;
   try {

@@ -8,9 +8,9 @@ const LONGEST_PAUSE_MS = 1000;
 const BUSY_ATTEMPTS = 10;
 
 /**
- * Repeats a write of a run while the database is away (as long as the lease lasts) or busy (a few times). The work may
- * meet its own traces: a commit whose answer got lost may have taken effect. Throws RunStopped when the run is not ours
- * any more.
+ * Retries a write of a run while the database is away (as long as the lease lasts) or busy (a few times). The work may
+ * encounter its own effects: a commit whose answer was lost may have taken effect. Throws RunStopped when the run is no
+ * longer ours.
  */
 export async function persist<T>(held: HeldRun, logger: Logger, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -26,7 +26,7 @@ export async function persist<T>(held: HeldRun, logger: Logger, work: () => Prom
   }
 }
 
-/** The database's troubles, which carry their cause; a command that answers `unavailable` by itself means it. */
+/** Matches database trouble, which carries its cause; a command's own `unavailable` is final. */
 export function isTransient(err: unknown): boolean {
   const known = asServiceError(err);
   return known?.kind === 'unavailable' && (known !== err || known.cause !== undefined);

@@ -30,14 +30,14 @@ interface PlanSettings {
   vault: Vault;
 }
 
-/** For whom it is planned: a run, or a test of the adapter. */
+/** What the plan is for: a run, or a test of the adapter. */
 type Planned = Pick<
   ClaimedRun,
   'run_id' | 'company_id' | 'agent_id' | 'issue_id' | 'api_key' | 'adapter_type'
 > & {
-  /** It goes on from no session, whatever is stored. */
+  /** Starts without a session, even if one is stored. */
   fresh?: boolean;
-  /** It works in the workspace of its issue, and goes on from the session there. */
+  /** Works in the issue's workspace, and continues the session there. */
   in_workspace?: boolean;
 };
 
@@ -46,18 +46,18 @@ export type PlannedTask = Omit<AdapterTask, 'system_prompt' | 'messages'>;
 /** How the turns of a run are executed. */
 export interface AdapterPlan {
   task: PlannedTask;
-  /** For the cost event: the provider's family, or the adapter. */
+  /** The provider's family or the adapter, for the cost event. */
   provider: string;
-  /** The company's, which a used-up quota pauses. */
+  /** The company's provider, which an exhausted quota pauses. */
   provider_id: string | null;
   max_turns: number;
-  /** Whether its calls can be priced ahead (decisions 8.4). */
+  /** Whether its calls can be priced in advance (decisions 8.4). */
   metered: boolean;
-  /** The model takes images. */
+  /** The model accepts images. */
   sees: boolean;
   /** For the Scrubber. */
   secrets: string[];
-  /** Of adapters that run a program. */
+  /** For adapters that run a program. */
   folders: AgentFolders | null;
   session_version: string | null;
 }
@@ -70,8 +70,8 @@ export function isHandedOver({ adapter_type }: Pick<Planned, 'adapter_type'>): b
 }
 
 /**
- * Chooses the adapter of a run (specification, behaviour rule 2; the claim has settled which) and lays out what it needs.
- * Throws RunFailure or AdapterError `config`, in words for the agent's owner.
+ * Chooses the adapter of a run (specification, behaviour rule 2; the claim has settled which) and prepares what it needs.
+ * Throws RunFailure or AdapterError `config`, worded for the agent's owner.
  */
 export async function planAdapter(
   settings: PlanSettings,
@@ -106,7 +106,7 @@ async function planLlm(settings: PlanSettings, run: Planned, agent: PromptAgent)
   };
 }
 
-/** As the agent's owner says, else by the model's name. */
+/** Follows the setting of the agent's owner, else the model's name. */
 function seesImages({ images }: Record<string, unknown>, { provider, model }: ModelChoice): boolean {
   return typeof images === 'boolean' ? images : takesImages(provider.family, model);
 }
@@ -118,7 +118,7 @@ function baseTask(run: Planned, model: string, adapter_config: unknown) {
 
 type AdapterConfig = Record<string, unknown>;
 
-/** Held once more to its schema and the operator's lists, its secrets filled in. */
+/** Validates the configuration again against its schema and the operator's lists, then fills in its secrets. */
 async function usableConfig({ database, config, vault }: PlanSettings, run: Planned, agent: PromptAgent) {
   const written = agent.adapter_config;
   const foreign = namesOutside(written, config);
@@ -129,7 +129,7 @@ async function usableConfig({ database, config, vault }: PlanSettings, run: Plan
     assertAdapterConfig(run.adapter_type, resolved.value);
     return resolved;
   } catch (err) {
-    // What a refusal says may quote a value, but never one of a secret: the schemas' messages name places.
+    // A refusal may quote a value, but never a secret: the schemas' messages name locations.
     if (err instanceof ServiceError) throw new RunFailure('config', err.message);
     throw err;
   }
@@ -158,7 +158,7 @@ async function planProgram(
     },
     provider: run.adapter_type,
     provider_id: null,
-    // A CLI goes on in its session; other programs keep nothing to answer to.
+    // A CLI continues its session; other programs keep no state to answer to.
     max_turns: isCli(run.adapter_type) ? MAX_TURNS : 1,
     metered: false,
     sees: false,
@@ -220,7 +220,7 @@ async function planCloud(
       ...baseTask(run, modelOf(agent, adapter_config), adapter_config),
       provider: null,
       timeouts: { idle_sec: timeout_sec, total_sec: timeout_sec },
-      // The endpoint is the operator's, or made of a region's name.
+      // The endpoint is the operator's, or derived from a region's name.
       cloud: {
         region: config.lambda_region,
         endpoint: config.lambda_endpoint,
@@ -238,7 +238,7 @@ async function planCloud(
   };
 }
 
-/** The agent's own goes first; empty leaves it to the program. */
+/** Prefers the agent's own model; empty leaves the choice to the program. */
 function modelOf(agent: PromptAgent, { model }: AdapterConfig): string {
   return agent.model ?? (typeof model === 'string' ? model : '');
 }

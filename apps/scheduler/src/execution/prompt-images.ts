@@ -6,12 +6,12 @@ import type { Prompt, PromptImage } from './kinds/execution-kind.ts';
 
 type Messages = AdapterTask['messages'];
 
-/** In pixels: vendors refuse the whole call for one that is larger. */
+/** In pixels: vendors refuse the whole call for a larger image. */
 const WIDEST = 8000;
 
 /**
- * What a run's first turn is asked, with the bytes of its images. What is none, whatever it is called, is left out and the
- * message says so. Throws `unavailable` where the store can't be reached.
+ * Builds the messages of a run's first turn, with the bytes of their images. A file that is not really an image, whatever
+ * its name, is left out and the message says so. Throws `unavailable` if the store can't be reached.
  */
 export async function openMessages(
   storage: Storage,
@@ -30,7 +30,7 @@ export async function openMessages(
   );
 }
 
-/** In words where it can't be shown. */
+/** Returns a note instead if the image can't be shown. */
 async function openImage(
   storage: Storage,
   { filename, storage_key }: PromptImage,

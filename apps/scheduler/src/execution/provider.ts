@@ -8,17 +8,17 @@ import type { Config, Vault } from '@acp/kernel';
 import { heldFetch, type Sender } from '../egress/held-fetch.ts';
 import { RunFailure } from './run-failure.ts';
 
-/** Always sent: what a turn may cost at most is known before it begins (decisions 8.4). */
+/** Always sent, so that the maximum cost of a turn is known before it begins (decisions 8.4). */
 export const MAX_OUTPUT_TOKENS = 8192;
 
-/** The instance's own provider (SERVICE_DEFAULT_LLM_*); null where none is configured. */
+/** The instance's own provider (SERVICE_DEFAULT_LLM_*); null if none is configured. */
 export function defaultProvider(config: Config): ProviderSpec | null {
   const { default_llm_provider: family, default_llm_base_url: base_url } = config;
   if (family === null) return null;
   return { family, api_key: config.default_llm_api_key, base_url, fetch: fetchFor(config, base_url) };
 }
 
-/** A company's provider as the adapters take it, held to the list of the company. */
+/** Converts a company's provider for the adapters, restricted to the company's list. */
 export function specOf(
   provider: UsableProvider,
   config: ReachConfig,
@@ -29,7 +29,7 @@ export function specOf(
   return { family, api_key, base_url, custom_headers, fetch: held };
 }
 
-/** For which company a model is called, and by which run. */
+/** The company and the run that a model is called for. */
 export interface Asking extends Omit<Sender, 'door'> {
   database: Database;
 }
@@ -37,7 +37,7 @@ export interface Asking extends Omit<Sender, 'door'> {
 export interface ModelChoice {
   provider: ProviderSpec;
   model: string;
-  /** Of the company; null for the instance's own. */
+  /** The company's provider; null for the instance's own. */
   provider_id: string | null;
 }
 
@@ -50,9 +50,9 @@ interface ModelSources {
 }
 
 /**
- * Where the run's turns are computed (specification, behaviour rule 2): by the provider that the agent names and no
- * other, else by its company's default, else by the instance's own. Throws RunFailure `config`, or `quota` while a provider is paused, in words for
- * the agent's owner.
+ * Chooses where the run's turns are computed (specification, behaviour rule 2): by the provider that the agent names and
+ * no other, else by its company's default, else by the instance's own. Throws RunFailure `config`, or `quota` while a
+ * provider is paused, worded for the agent's owner.
  */
 export async function chooseModel(
   { database, config, vault, provider }: ModelSources,
@@ -73,7 +73,7 @@ export async function chooseModel(
   return { provider: { ...provider, fetch: held }, model, provider_id: null };
 }
 
-/** The company's provider for the agent; undefined where it is the instance's. */
+/** The company's provider for the agent; undefined if it uses the instance's. */
 async function openOwn(
   tx: Tx,
   company_id: string,
@@ -88,7 +88,7 @@ async function openOwn(
     throw err instanceof ServiceError ? new RunFailure('config', err.message) : err;
   }
   if (own === undefined) {
-    // A default may have ceased to be one meanwhile.
+    // The default may have been removed since.
     if (provider_id === null) return undefined;
     throw new RunFailure('config', 'the agent’s provider does not exist');
   }

@@ -21,17 +21,17 @@ interface RunBudgetSettings {
   held: HeldRun;
   prices: Prices;
   model: string;
-  /** Whether the adapter's calls can be priced ahead; else the agent's usual run is reserved. */
+  /** Whether the adapter's calls can be priced in advance; otherwise the cost of the agent's usual run is reserved. */
   metered: boolean;
 }
 
-/** Other calls hold what is left: one of them may give something back. Longer the slot is needed elsewhere. */
+/** Other calls have reserved what is left, and one may release some. Any longer, and the slot is needed elsewhere. */
 const PATIENCE_MS = 60_000;
 const PAUSE_MS = 500;
 
 /**
- * Reserves the run's next model call with its budgets (decisions 8.4). A run's first call where the company had no
- * budget at the claim costs no statement. Throws RunFailure `budget` where there is no money left, and RunStopped.
+ * Reserves budget for the run's next model call (decisions 8.4). The first call of a run whose company had no budget at
+ * the claim takes no statement. Throws RunFailure `budget` if there is no money left, and RunStopped.
  */
 export async function reserveTurn(
   settings: RunBudgetSettings,
@@ -50,7 +50,7 @@ export async function reserveTurn(
   const until = performance.now() + PATIENCE_MS;
   for (;;) {
     held.assertHeld();
-    // Repeated it reserves no more than once: what the run holds already is given back first.
+    // A retry does not reserve twice: the run's earlier reservation is released first.
     const { outcome, due } = await persist(held, logger, async () => reserveCall(database.db, call));
     if (due) {
       await persist(held, logger, async () =>
@@ -69,7 +69,7 @@ export async function reserveTurn(
   }
 }
 
-/** What the turn costs when the model reads and says as much as it may; the adapter reports no more than that. */
+/** The cost of the turn if the model reads and writes the maximum; the adapter reports no more than that. */
 function maxCost(
   { prices, model }: RunBudgetSettings,
   turn: Pick<AdapterTask, 'system_prompt' | 'messages'>,

@@ -5,10 +5,10 @@ import type { Logger, Scrubber } from '@acp/kernel';
 import { RunStopped } from './held-run.ts';
 import { isTransient } from './persist.ts';
 
-/** A run that fails for a reason its owner is told; everything else is `internal` and told to the log only. */
+/** A failure whose reason is shown to the run's owner; any other is `internal` and goes to the log only. */
 export class RunFailure extends Error {
   readonly category: string;
-  /** Of a used-up quota: when it is there again, where known. */
+  /** When an exhausted quota is available again, if known. */
   readonly reset_at: Date | undefined;
 
   constructor(category: string, message: string, details: { reset_at?: Date | undefined } = {}) {
@@ -20,8 +20,8 @@ export class RunFailure extends Error {
 }
 
 /**
- * The failure behind whatever was thrown on the way. Trouble of the database that will pass breaks the run off as lost, so
- * that it is tried once more where nothing was done yet.
+ * Maps anything thrown on the way to its failure. Transient database trouble marks the run as lost, so that it is retried
+ * if nothing was done yet.
  */
 export function failureOf(err: unknown): RunFailure {
   if (err instanceof RunFailure) return err;
@@ -34,7 +34,7 @@ export function failureOf(err: unknown): RunFailure {
   return failure;
 }
 
-/** As it is kept: storable, without secrets; what is behind it goes to the log. */
+/** The failure in stored form: storable and without secrets; the underlying error goes to the log. */
 export function faultOf(
   failure: RunFailure | null,
   { scrubber, logger, run_id }: { scrubber: Scrubber; logger: Logger; run_id: string },

@@ -8,13 +8,13 @@ import type { Transcript } from './transcript.ts';
 
 export { releaseFolders } from '../programs/agent-folders.ts';
 
-/** The agent's own files, in its home for the time of the run. */
+/** The agent's own files, placed in its home for the duration of the run. */
 interface FilesAtHand {
-  /** Stores what has changed and says in the transcript what could not be kept. Throws RunStopped. */
+  /** Stores what has changed and notes in the transcript what could not be kept. Throws RunStopped. */
   collect(transcript: Transcript): Promise<void>;
 }
 
-/** What a program leaves may take this long to be stored; less once its run is called off. */
+/** Time limit for storing the files a program leaves; shorter once its run is cancelled. */
 const KEEP_MS = 120_000;
 const KEEP_CANCELLED_MS = 5000;
 
@@ -54,7 +54,7 @@ export async function placeFiles(
   };
 }
 
-/** Aborts when the time for the files is up, at once where another process holds the run. */
+/** Aborts when the time for the files is up, or immediately if another process owns the run. */
 function keepTimeLimit(held: HeldRun): { signal: AbortSignal; close: () => void } {
   const abort = new AbortController();
   const end = () => abort.abort(new Error('the time for the files of the run is over'));

@@ -45,7 +45,7 @@ const slots = metric(
     new Gauge({ name, help: 'Runs that this process may execute at once, and does', labelNames: ['state'] }),
 );
 
-/** `succeeded`, or the category of what it failed by. */
+/** Counted as `succeeded`, or by the category of its failure. */
 export function countRun(kind: string, { failure }: Pick<RunResult, 'failure'>, seconds: number): void {
   runs.inc({ kind, outcome: failure === null ? 'succeeded' : failure.category });
   runSeconds.observe({ kind }, seconds);
@@ -69,7 +69,7 @@ export function showSlots(size: number, busy: number): void {
   slots.set({ state: 'busy' }, busy);
 }
 
-/** Several schedulers of one process (tests) share the process's registry. */
+/** Several schedulers in one process (tests) share the process's registry. */
 function metric<T extends Metric>(name: string, make: (name: string) => T): T {
   return (register.getSingleMetric(name) as T | undefined) ?? make(name);
 }

@@ -14,17 +14,17 @@ import { TranscriptWriter } from './transcript-writer.ts';
 interface RunPoolSettings extends Omit<ExecutionSettings, 'transcripts'> {
   leases: LeaseKeeper;
   claimed_by: string;
-  /** Looks for jobs: called when a slot of a full pool got free. */
+  /** Looks for jobs; called when a slot of a full pool becomes free. */
   onFree: () => void;
 }
 
-/** What is claimed by one transaction: its locks are held until all of them have begun. */
+/** Maximum number of runs claimed in one transaction: its locks are kept until all of them have begun. */
 const MOST_CLAIMS = 8;
 
-/** Whether there was a run, or why nobody knows. */
+/** Whether there was a run, or why that is unknown. */
 type Claimed = boolean | { failed: unknown };
 
-/** The runs that this process executes, at most WORKER_POOL_SIZE at once. */
+/** The runs that this process executes, at most WORKER_POOL_SIZE at the same time. */
 export class RunPool {
   readonly #set: RunPoolSettings & ExecutionSettings;
   readonly #size: number;
@@ -32,11 +32,11 @@ export class RunPool {
   /** One transaction at a time: claims of one process would only wait for each other. */
   readonly #claiming: Batches<null, Claimed>;
   readonly #claims = new Set<Promise<Claimed>>();
-  /** How many of the claims may yet become a run. */
+  /** Number of claims that may yet become a run. */
   #wanted = 0;
-  /** A claim found nothing that may start; what the end of a run sets free may then have no job any more. */
+  /** A claim found nothing that may start, so what the end of a run makes eligible may no longer have a job. */
   #starved = false;
-  /** A job found no slot, and is spent. */
+  /** A job found no free slot, and is used up. */
   #isTurnedAway = false;
   #closed = false;
 
@@ -54,7 +54,7 @@ export class RunPool {
     return this.#size;
   }
 
-  /** Runs in execution. */
+  /** Number of runs being executed. */
   get running(): number {
     return this.#runs.size;
   }
@@ -64,8 +64,8 @@ export class RunPool {
   }
 
   /**
-   * Claims the fairest queued run and begins it; false when there is none to be had, or no slot. Resolves at the claim,
-   * not at the run's end. Throws `unavailable` once the pool drains: the job then goes to another scheduler.
+   * Claims the fairest queued run and starts it; false if none is available or no slot is free. Resolves at the claim, not
+   * at the run's end. Throws `unavailable` once the pool drains: the job then goes to another scheduler.
    */
   async claimOne(): Promise<boolean> {
     if (this.#closed) throw unavailable('the scheduler stops');
@@ -85,7 +85,7 @@ export class RunPool {
     }
   }
 
-  /** Claims until it has so many runs or finds none: a transaction has one of each agent. */
+  /** Claims until it has that many runs or finds none: each transaction claims one run per agent. */
   async #claimSome(wanted: number): Promise<Claimed[]> {
     const { database, claimed_by, config } = this.#set;
     const options = { claimed_by, lease_sec: config.run_lease_sec };
@@ -113,8 +113,9 @@ export class RunPool {
   }
 
   /**
-   * Takes back a run that was handed over, and ends it with what was brought; resolves when it has ended or was given up
-   * (then it can be taken back again). Needs no slot: no model is called. False where it has ended or another has it.
+   * Takes back a run that was handed over, and finishes it with the delivered result. Resolves once it is finished or
+   * abandoned (then it can be taken back again). Needs no slot: no model is called. False if it is finished or has another
+   * owner.
    */
   async takeBack(run_id: string, brought: BroughtResult): Promise<boolean> {
     if (this.#closed) throw unavailable('the scheduler stops');
@@ -127,7 +128,7 @@ export class RunPool {
     return true;
   }
 
-  /** Claims no more; true when all runs ended within the time, which `hurry` may cut short. */
+  /** Stops claiming; true if all runs finish within the time, which `hurry` may cut short. */
   async drain(timeoutMs: number, hurry?: AbortSignal): Promise<boolean> {
     this.#closed = true;
     const over = new AbortController();
@@ -138,7 +139,7 @@ export class RunPool {
     return drained;
   }
 
-  /** A claim that was under way when the pool closed may still begin a run: that one is waited for, too. */
+  /** Also waits for a claim that was under way when the pool closed, since it may still start a run. */
   async #emptied(): Promise<void> {
     while (this.#claims.size > 0 || this.#runs.size > 0) {
       await Promise.allSettled([...this.#claims, ...this.#runs]);
@@ -150,7 +151,7 @@ export class RunPool {
     this.#set.logger.debug('a run began', { run_id: run.run_id, agent_id: run.agent_id });
   }
 
-  /** Keeps the lease for the time of the work, which never rejects. */
+  /** Keeps the lease for the duration of the work, which never rejects. */
   async #hold(run: ClaimedRun, claimedAt: number, work: (held: HeldRun) => Promise<void>): Promise<void> {
     const { leases, config } = this.#set;
     const held = new HeldRun(run, config.run_lease_sec, claimedAt);
@@ -167,8 +168,8 @@ export class RunPool {
     await execution;
   }
 
-  // The jobs of waiting runs are still in the queue where the pool was full; where a limit held a run back, its job
-  // is spent, so the claim is tried again.
+  // If the pool was full, the jobs of waiting runs are still in the queue. If a limit blocked a run, its job is used up, so
+  // the claim is retried.
   #refill(wasFull: boolean): void {
     if (this.#closed) return;
     if (wasFull) this.#set.onFree();

@@ -12,7 +12,7 @@ import type { TurnInput } from './turn-input.ts';
 import { runTurns, type Turns } from './turn-loop.ts';
 import { totalUsage } from './usage.ts';
 
-/** A run whose kind has been asked and whose adapter is chosen. */
+/** A run whose kind has built its work and whose adapter is chosen. */
 export interface PlannedRun {
   run: ClaimedRun;
   kind: ExecutionKind;
@@ -20,7 +20,7 @@ export interface PlannedRun {
   plan: AdapterPlan;
 }
 
-/** The turns of a planned run: model calls or a program, and what becomes of the verbs. Never rejects. */
+/** Takes the turns of a planned run: calls the model or program and applies the verbs. Never rejects. */
 export async function takeTurns(
   settings: ExecutionSettings,
   { run, kind, plan }: PlannedRun,
@@ -55,7 +55,7 @@ export async function takeTurns(
   );
 }
 
-/** A CLI's later turns go on in the session of the one before, within the time that the run has left. */
+/** A CLI's later turns continue the session of the previous one, within the time left for the run. */
 function continueSession(task: PlannedTask, session: Turns['session'], began: number): PlannedTask {
   const { program } = task;
   if (program === undefined) return task;

@@ -2,16 +2,16 @@ import { type RunEventBatch, storeManyRunEvents, storeRunEvents } from '@acp/cor
 import { type Database, isRefusal } from '@acp/db';
 import { Batches } from '@acp/kernel';
 
-/** Runs of one statement: some megabytes, where all of them say as much as they may between two. */
+/** Maximum number of runs per statement: some megabytes if all of them write as much as they may between two. */
 const MOST_RUNS = 100;
-/** What the eye takes for at once, and few statements a second however many runs speak. */
+/** Imperceptible to the eye, yet only a few statements a second however many runs write. */
 const REST_MS = 10;
 
-/** Stores what the runs of this process say: together, and told to the readers by one message. */
+/** Stores the output of this process's runs in batches, and notifies readers with one message per batch. */
 export class TranscriptWriter {
   readonly #database: Database;
   readonly #batches: Batches<RunEventBatch, boolean>;
-  /** First words: they do not wait for what many others are saying. */
+  /** First words, which do not wait for the output of many others. */
   readonly #awaited: Batches<RunEventBatch, boolean>;
 
   constructor(database: Database) {
@@ -30,9 +30,9 @@ export class TranscriptWriter {
   }
 
   /**
-   * One after the other of each run.
-   * @param awaited somebody waits for it
-   * @returns false: the run is not ours any more, and nothing was written
+   * Must be called sequentially for each run.
+   * @param awaited someone is waiting for it
+   * @returns false: the run is no longer ours, and nothing was written
    */
   async store(batch: RunEventBatch, awaited: boolean): Promise<boolean> {
     if (await (awaited ? this.#awaited : this.#batches).add(batch)) return true;

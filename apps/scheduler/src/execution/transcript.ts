@@ -12,35 +12,35 @@ interface TranscriptSettings {
   held: HeldRun;
   scrubber: Scrubber;
   logger: Logger;
-  /** Where it goes on, of a run that was taken back; else 1. */
+  /** Where the transcript of a run that was taken back continues; otherwise 1. */
   first_seq?: number;
-  /** Somebody waits for the first words: they are stored at once. */
+  /** Someone is waiting for the first words: they are stored immediately. */
   awaited?: boolean;
 }
 
 const FLUSH_MS = 100;
 const FLUSH_CHARACTERS = 16_384;
-/** Of the first words that somebody waits for: what comes in one piece with them goes along. */
+/** Delay for awaited first words, so that text arriving along with them is included. */
 const FIRST_FLUSH_MS = 5;
 
 /**
- * The run's transcript on its way to the database: numbered here, because there is one lease holder, scrubbed, and
- * batched: about every 100 ms or 16 KB, never per token. What comes within one batch travels as one statement, with that of
- * the other runs of the process.
+ * The run's transcript on its way to the database. Events are numbered here, since there is only one lease owner,
+ * scrubbed, and batched: about every 100 ms or 16 KB, never per token. Each batch is written in one statement together
+ * with those of the process's other runs.
  */
 export class Transcript {
   readonly #set: TranscriptSettings;
-  /** The number of the first pending event. */
+  /** Sequence number of the first pending event. */
   #nextSeq: number;
   #pending: NewRunEvent[] = [];
   #text = '';
-  /** Nothing of the text has been stored yet. */
+  /** No text has been stored yet. */
   #first = true;
-  /** Such text is in what is stored next. */
+  /** The next write contains such text. */
   #hurry = false;
   #stream: ScrubberStream;
   #timer: NodeJS.Timeout | undefined;
-  /** When the timer is due, as `performance.now()` has it. */
+  /** When the timer is due, in `performance.now()` time. */
   #due = 0;
   #writing: Promise<void> = Promise.resolve();
 
@@ -50,7 +50,7 @@ export class Transcript {
     this.#stream = settings.scrubber.stream();
   }
 
-  /** Streamed text. Waits only where the database lags behind the model. */
+  /** Adds streamed text. Waits only if the database lags behind the model. */
   async output(text: string): Promise<void> {
     this.#text += this.#stream.push(text);
     if (this.#set.awaited === true && this.#first && this.#text !== '') {
@@ -61,7 +61,7 @@ export class Transcript {
     if (this.#text.length >= FLUSH_CHARACTERS) await this.flush();
   }
 
-  /** The streamed text ends here: what the scrubber held back comes out. */
+  /** Ends the streamed text: releases what the scrubber held back. */
   endOutput(): void {
     this.#text += this.#stream.end();
     this.#stream = this.#set.scrubber.stream();
@@ -75,7 +75,7 @@ export class Transcript {
     this.#schedule(FLUSH_MS);
   }
 
-  /** Resolves when everything so far is stored. Nothing is stored, and nothing thrown, once the run is not ours. */
+  /** Resolves when everything so far is stored. Stores nothing, and does not throw, once the run is no longer ours. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -83,7 +83,7 @@ export class Transcript {
     await this.#writing;
   }
 
-  /** What is not stored yet, once everything before it is: for a caller that stores it together with something else. */
+  /** Returns what is not stored yet, once everything before it is, for a caller that stores it along with something else. */
   async takeRest(): Promise<TranscriptBatch> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -92,7 +92,7 @@ export class Transcript {
     return this.#take();
   }
 
-  /** @param ms no later than that; what is due sooner stays so */
+  /** @param ms upper limit; an earlier timer is kept */
   #schedule(ms: number): void {
     const due = performance.now() + ms;
     if (this.#timer !== undefined && this.#due <= due) return;
@@ -113,7 +113,7 @@ export class Transcript {
       if (!(await persist(held, logger, async () => writer.store(batch, awaited)))) held.stop('lost');
     } catch (err) {
       if (err instanceof RunStopped) return;
-      // A transcript with a gap is better than a run that fails for its transcript.
+      // A transcript with a gap is better than a run that fails because of its transcript.
       logger.error('transcript entries were not stored', { run_id: held.run_id, error: err });
     }
   }
@@ -125,7 +125,7 @@ export class Transcript {
     return batch;
   }
 
-  /** @param all also a last half of a surrogate pair, whose other half would come with the next piece. */
+  /** @param all includes a trailing half of a surrogate pair, whose other half may follow with the next piece */
   #takeText(all: boolean): void {
     const half = !all && /[\ud800-\udbff]$/.test(this.#text);
     const text = half ? this.#text.slice(0, -1) : this.#text;

@@ -9,7 +9,7 @@ import { type ExecutionKind, type Prompt, readPayload, type Work } from './kinds
 import type { AdapterPlan, PlannedTask } from './plan-adapter.ts';
 import { openMessages } from './prompt-images.ts';
 
-/** What the turns of a run begin with. */
+/** The starting point of a run's turns. */
 export interface TurnInput {
   first: Pick<AdapterTask, 'system_prompt' | 'messages'>;
   task: PlannedTask;
@@ -22,7 +22,7 @@ interface Sources {
   storage: Storage;
 }
 
-/** Models and CLIs are told in words, other programs by the task payload (specification, Task payload fields). */
+/** Models and CLIs get a prompt, other programs the task payload (specification, Task payload fields). */
 export async function turnInput(
   { database, config, tools, storage }: Sources,
   { run, kind, work, plan }: { run: ClaimedRun; kind: ExecutionKind; work: Work; plan: AdapterPlan },
@@ -39,7 +39,7 @@ export async function turnInput(
   const payload = await readPayload(kind, database.db, run, work);
   const content = JSON.stringify(payload, null, 2);
   const first = { system_prompt: payload.system_prompt, messages: [{ role: 'user' as const, content }] };
-  // Only what runs here gets the key: what is told to the transcript has none.
+  // Only a local program gets the key: the copy for the transcript has none.
   const access =
     run.api_key === null ? {} : { service_api_key: run.api_key, service_base_url: config.public_url };
   return { first, task: { ...task, payload: { ...payload, ...access } } };

@@ -16,39 +16,39 @@ type Turn = Pick<AdapterTask, 'system_prompt' | 'messages'>;
 interface TurnLoopSettings extends RunParts {
   model: string;
   max_turns: number;
-  /** `session`: what the turn before has left, undefined where nothing was said of one. */
+  /** `session`: what the previous turn left behind; undefined if it reported none. */
   execute: (turn: Turn, signal: AbortSignal, session: Turns['session']) => AsyncIterable<AdapterEvent>;
   apply: (action: ParsedAction) => Promise<AppliedAction>;
-  /** Instead of `apply`: of a text, what its verbs would have met. */
+  /** Replaces `apply` in a rehearsal: returns what the verbs of a text would have met. */
   rehearse: ((text: string) => RehearsedVerb[]) | undefined;
-  /** Before each call, with what the run has used so far. Throws where its budgets have no money for it. */
+  /** Called before each call with the run's usage so far. Throws if its budgets have no money for it. */
   reserve: (turn: Turn, usage: readonly TurnUsage[]) => Promise<void>;
-  /** What a turn has used, at its price; null where it called no model. */
+  /** The usage of a turn at its price; null if it called no model. */
   priced: (usage: readonly TurnUsage[]) => RunUsage | null;
 }
 
-/** What the turns came to; also of a run that was stopped or failed on its way, as far as it went. */
+/** The result of the turns; for a run that was stopped or failed, as far as it got. */
 export interface Turns {
-  /** Of each complete turn, without verb lines. */
+  /** Text of each complete turn, without verb lines. */
   prose: string[];
-  /** Of a turn that broke off, what it had said by then. */
+  /** What an interrupted turn had said by then. */
   partial: string | null;
   usage: TurnUsage[];
-  /** A verb made something different. */
+  /** A verb changed something. */
   changed: boolean;
   failure: RunFailure | null;
-  /** Of a rehearsal. */
+  /** Only set by a rehearsal. */
   rehearsed?: RehearsedVerb[];
-  /** What the agent's next run goes on from; undefined: the adapter has said nothing of one. */
+  /** The session the agent's next run continues; undefined: the adapter reported none. */
   session?: CliSession | null;
 }
 
 export const noTurns: Turns = { prose: [], partial: null, usage: [], changed: false, failure: null };
 
-/** In characters, of all answers of read verbs in one turn. */
+/** In characters, for all answers of read verbs in one turn. */
 const ANSWERS_LIMIT = 60_000;
 
-/** Model calls and verbs in turn, until a turn asks nothing. Never rejects: what ends it early is its `failure`. */
+/** Alternates model calls and verbs until a turn asks nothing. Never rejects: an early end is reported as its `failure`. */
 export async function runTurns(settings: TurnLoopSettings, first: Turn): Promise<Turns> {
   const turns: Turns = { prose: [], partial: null, usage: [], changed: false, failure: null };
   try {
@@ -93,7 +93,7 @@ async function runUntilDone(
   }
 }
 
-/** Of each turn of several: what a run's only one has used is what the run has. `listRunSteps` reads it. */
+/** Logs the usage of each turn if there are several; a single turn's usage is the run's. `listRunSteps` reads it. */
 function tellUsage(
   { transcript, priced }: TurnLoopSettings,
   turn: number,
@@ -108,7 +108,7 @@ function tellUsage(
   });
 }
 
-/** Text and verbs stay together: they are the result. There is no answer to a verb, so no other turn. */
+/** Text and verbs stay together as the result. Verbs get no answers, so there is no other turn. */
 function rehearseTexts(
   { transcript }: TurnLoopSettings,
   rehearse: (text: string) => RehearsedVerb[],
@@ -124,7 +124,7 @@ function rehearseTexts(
     });
 }
 
-/** One call, streamed into the transcript. Gives the text of each of its messages, storable and scrubbed. */
+/** Makes one call, streamed into the transcript. Returns the text of each message, storable and scrubbed. */
 async function callModel(
   { held, transcript, scrubber, execute, reserve }: TurnLoopSettings,
   turn: Turn,
@@ -146,7 +146,7 @@ async function callModel(
           transcript.endOutput();
           break;
         case 'usage':
-          // Also of a call that broke off: it had its price.
+          // Includes an interrupted call, which has its price, too.
           turns.usage.push({ ...event, usage_missing: event.usage_missing ?? false });
           break;
         case 'session':
@@ -169,7 +169,7 @@ async function callModel(
   return texts.map(clean);
 }
 
-/** The next message to the agent: what it asked, and in a line each what was refused. */
+/** Builds the next message to the agent: its answers, and one line for each refusal. */
 function renderOutcomes(applied: readonly AppliedAction[]): string {
   const parts = applied.flatMap(({ verb, args, ok, result, error }) => {
     const line = verbLine({ verb, args });

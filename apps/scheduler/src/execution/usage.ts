@@ -1,22 +1,22 @@
 import { isPriced, priceOf } from '@acp/core';
 import type { Prices, RunUsage } from '@acp/core';
 
-/** One turn's figures, as the adapter reports them. */
+/** One turn's figures, as reported by the adapter. */
 export interface TurnUsage {
   model: string;
   input_tokens: number;
   output_tokens: number;
   cached_tokens: number;
-  /** The provider counted nothing: the adapter's estimate. */
+  /** The provider counted nothing: these are the adapter's estimate. */
   usage_missing: boolean;
-  /** As the adapter itself reports it, in USD; else the model's price counts. */
+  /** In USD, if the adapter reports it; otherwise the model's price applies. */
   cost_usd?: number | undefined;
 }
 
-/** What a column of the database holds. */
+/** Maximum value of the database column. */
 const MOST_TOKENS = 2 ** 31 - 1;
 
-/** The run's usage: the sum of its turns, each at its own model's price; null where no model was called. */
+/** Sums up the run's turns, each at its own model's price; null if no model was called. */
 export function totalUsage(provider: string, turns: readonly TurnUsage[], prices: Prices): RunUsage | null {
   const last = turns.at(-1);
   if (last === undefined) return null;
@@ -37,7 +37,7 @@ export function totalUsage(provider: string, turns: readonly TurnUsage[], prices
   };
 }
 
-/** Decimal strings of eight places, added in whole units of 1e-8 USD. */
+/** Adds decimal strings of eight places, in whole units of 1e-8 USD. */
 function addMoney(amounts: readonly string[]): string {
   const units = amounts.reduce((total, amount) => total + BigInt(amount.replace('.', '')), 0n);
   const digits = units.toString().padStart(9, '0');

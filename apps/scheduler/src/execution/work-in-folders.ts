@@ -9,7 +9,7 @@ import { turnInput } from './turn-input.ts';
 import { noTurns, type Turns } from './turn-loop.ts';
 import { enterWorkspace, withWorkspace, type WorkspaceAtHand } from './workspace-at-hand.ts';
 
-/** The turns, with the agent's files and the workspace in their place meanwhile. Throws RunStopped alone. */
+/** Takes the turns with the agent's files and the workspace in place. Throws nothing but RunStopped. */
 export async function workInFolders(
   settings: ExecutionSettings,
   planned: PlannedRun,
@@ -43,7 +43,7 @@ export async function workInFolders(
   return turns;
 }
 
-/** Of the session that the next run may go on from. */
+/** Folder of the session that the next run may continue. */
 function sessionFolder({ task }: AdapterPlan, { session }: Turns): string | undefined {
   return (session === undefined ? task.program?.session : session)?.cwd;
 }

@@ -13,8 +13,8 @@ import { noTurns, type Turns } from './turn-loop.ts';
 import { totalUsage } from './usage.ts';
 
 /**
- * Prompt, adapter, turns and verbs of a run. What goes wrong on the way is in the result, together with what the run had
- * come to by then; a stopped run, too. Throws RunStopped where the run is not ours any more.
+ * Handles prompt, adapter, turns and verbs of a run. The result contains any failure along with what the run had produced
+ * by then, even for a stopped run. Throws RunStopped if the run is no longer ours.
  */
 export async function workOnRun(
   settings: ExecutionSettings,
@@ -77,7 +77,7 @@ function resultOf(
   };
 }
 
-/** One that a run could not go on from for good would fail the next one as well. */
+/** Drops a session that failed permanently on resume, since it would fail the next run as well. */
 function sessionAfter(plan: AdapterPlan | undefined, { failure, session }: Turns): Turns['session'] {
   const resumed = plan?.task.program?.session ?? null;
   return resumed !== null && isPermanent(failure) ? null : session;

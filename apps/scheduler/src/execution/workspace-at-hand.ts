@@ -14,20 +14,20 @@ import type { RunParts } from './run-parts.ts';
 import type { TurnInput } from './turn-input.ts';
 import type { Turns } from './turn-loop.ts';
 
-/** The workspace of the run's issue, for the time of its turns. */
+/** The workspace of the run's issue, for the duration of its turns. */
 export interface WorkspaceAtHand {
   program: ProgramSpec;
-  /** Null where the program may only read. */
+  /** Null if the program may only read. */
   files: ReturnType<typeof filesFor>;
-  /** The project's set-up command, where it is due. */
+  /** Runs the project's set-up command if it is due. */
   setUp(): Promise<void>;
-  /** For the end of the prompt. */
+  /** Appended to the prompt. */
   words(): string;
-  /** Stores what the run left, and lets go. Throws RunStopped. */
+  /** Stores what the run left and releases the workspace. Throws RunStopped. */
   leave(turns: Turns): Promise<void>;
 }
 
-/** Null for a run that has none: no program, no issue, or of a kind that works on none. */
+/** Null for a run without one: no program, no issue, or a kind that uses none. */
 export async function enterWorkspace(
   settings: ExecutionSettings,
   { run, kind, plan }: { run: ClaimedRun; kind: ExecutionKind; plan: AdapterPlan },
@@ -68,7 +68,7 @@ export async function enterWorkspace(
   };
 }
 
-/** Nobody's mailbox: who reads a commit sees which agent it was, and where. */
+/** Not a real mailbox: readers of a commit see which agent made it, and on which instance. */
 function authorOf(public_url: string, agent_id: string, name: string): { name: string; email: string } {
   const { hostname } = new URL(public_url);
   const plain = name.replaceAll(/[<>\p{Cc}]/gu, ' ').trim();

@@ -9,8 +9,8 @@ import type { RunParts } from './run-parts.ts';
 class NotOurs extends Error {}
 
 /**
- * Writes the end of the run in one transaction, with the rest of its transcript. Throws RunStopped, with nothing written,
- * when the run is not ours any more.
+ * Writes the end of the run in one transaction, along with the rest of its transcript. Throws RunStopped, with nothing
+ * written, if the run is no longer ours.
  */
 export async function writeEnd(
   settings: ExecutionSettings,
@@ -35,8 +35,8 @@ export async function writeEnd(
 }
 
 /**
- * What is tried in turn: an end with a gap is better than none, which would leave the run to be found lost and its model
- * to be called again.
+ * Lists what is tried in order: an end with a gap is better than none, after which the run would be found lost and its
+ * model called again.
  */
 function endings(result: RunResult, transcript: TranscriptBatch): { lost: string; told: RunResult }[] {
   const { failure, text, usage, changed } = result;
@@ -66,7 +66,7 @@ async function finish(
     });
   } catch (err) {
     if (!(err instanceof NotOurs)) throw err;
-    // Its commit had taken effect, only the answer was lost.
+    // The earlier commit had taken effect; only its answer was lost.
     if (attempts > 1) return;
     throw new RunStopped('lost');
   }

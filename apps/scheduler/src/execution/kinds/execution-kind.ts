@@ -10,7 +10,7 @@ import type { Tx } from '@acp/db';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RunFailure } from '../run-failure.ts';
 
-/** Of a message, with its bytes in the storage. */
+/** An image of a message; its bytes are in the storage. */
 export interface PromptImage {
   filename: string;
   storage_key: string;
@@ -18,52 +18,52 @@ export interface PromptImage {
 
 export interface Prompt {
   system_prompt: string;
-  /** What was said before, in turns; nothing unless said. */
+  /** Earlier turns; none if absent. */
   history?: readonly { role: 'user' | 'assistant'; content: string; images?: readonly PromptImage[] }[];
   user_message: string;
-  /** For `seeing_model` alone. */
+  /** Only for `seeing_model`. */
   images?: readonly PromptImage[];
 }
 
-/** What executes the agent: a model that is asked turn by turn, with or without images, or a program with tools of its own. */
+/** What executes the agent: a model called turn by turn, with or without images, or a program with its own tools. */
 export type PromptReader = 'model' | 'seeing_model' | 'program';
 
-/** Read verbs give the agent another turn; so many in all, unless a kind has fewer. */
+/** Maximum number of turns, since read verbs give the agent another turn; a kind may allow fewer. */
 export const MAX_TURNS = 5;
 
-/** The scheduler's half of a kind: how a run of it is told to its agent, and what the agent may do. */
+/** The scheduler's half of a kind: how its runs are prompted, and what the agent may do. */
 interface KindRow<F extends { agent: PromptAgent }> {
-  /** As the row of `core/src/run-kinds.ts`. */
+  /** Must match the row in `core/src/run-kinds.ts`. */
   name: string;
-  /** All that the prompt is made of, from one snapshot; undefined where the agent or the subject is gone. */
+  /** Everything the prompt is built from, in one snapshot; undefined if the agent or the subject is gone. */
   facts: (tx: Tx, run: ClaimedRun) => Promise<F | undefined>;
-  /** False: something that the facts should hold is on its way; the run waits some seconds and reads them again. */
+  /** False: something the facts should contain is on its way, so the run waits up to some seconds and reads them again. */
   ready?: (facts: F) => boolean;
-  /** What to look up in the company's knowledge; without it, or where it is null, nothing is. */
+  /** What to look up in the company's knowledge; if absent or null, nothing is looked up. */
   question?: (facts: F) => KnowledgeQuery | null;
-  /** Whether there is a promoted index of the company, to stand in the prompt and in the payload; without it, none does. */
+  /** Whether the company has a promoted index to include in prompt and payload; if absent, none is included. */
   index?: (facts: F) => boolean;
-  /** Pure: the same facts give the same text. */
+  /** Pure: the same facts yield the same text. */
   prompt: (
     facts: F,
     reader: PromptReader,
     knowledge: readonly KnowledgePassage[],
     index: string | null,
   ) => Prompt;
-  /** For programs and workers that take no prompt but the task; without it they can't run this kind. */
+  /** For programs and workers that take the task instead of a prompt; without it they can't run this kind. */
   payload?: (tx: Tx, run: ClaimedRun) => Promise<TaskPayload | undefined>;
-  /** Verbs that are obeyed; the prompt tells of no others. */
+  /** The verbs that are obeyed; the prompt mentions no others. */
   verbs: (verb: VerbRow) => boolean;
-  /** Verbs are read and none is applied: text and verbs are what the run comes to. For models alone. */
+  /** Verbs are parsed but not applied: text and verbs are the run's result. For models only. */
   rehearses?: true;
   max_turns: number;
-  /** CLIs go on in the session of the agent's run before; false: each run begins a session of its own, which is not kept. */
+  /** CLIs continue the session of the agent's previous run; false: each run starts its own, which is not kept. */
   sessions: boolean;
-  /** Somebody reads along: the first words of a turn are told at once, instead of with the next batch. */
+  /** Someone is reading along: the first words of a turn are sent immediately instead of with the next batch. */
   awaited: boolean;
 }
 
-/** The facts of a run, read. */
+/** The facts read for a run. */
 interface ReadFacts {
   agent: PromptAgent;
   ready: boolean;
@@ -72,17 +72,17 @@ interface ReadFacts {
   prompt: (reader: PromptReader, knowledge: readonly KnowledgePassage[], index: string | null) => Prompt;
 }
 
-/** For whom a run is, and what it is told. */
+/** Which agent a run is for, and what its prompt contains. */
 export interface Work {
   agent: PromptAgent;
-  /** What was found of the kind's question. */
+  /** What was found for the kind's question. */
   knowledge: readonly KnowledgePassage[];
-  /** Markdown; null where nothing was promoted, or the kind has no use for it. */
+  /** Markdown; null if nothing was promoted or the kind does not use it. */
   index: string | null;
   prompt: (reader: PromptReader) => Prompt;
 }
 
-/** A kind whose facts nobody else looks into. */
+/** A kind whose facts are opaque to everyone else. */
 export interface ExecutionKind extends Omit<
   KindRow<never>,
   'facts' | 'ready' | 'question' | 'index' | 'prompt'
@@ -109,18 +109,18 @@ export function executionKind<F extends { agent: PromptAgent }>(row: KindRow<F>)
   };
 }
 
-/** In milliseconds. Longer no run waits for what may come late: its prompt says what is missing. */
+/** In milliseconds. A run waits no longer for late facts: its prompt says what is missing. */
 const READY_WAIT = 5000;
 const LOOK_EVERY = 500;
 
-/** Finds what a company knows of a question, as much as a prompt takes. */
+/** Searches a company's knowledge; returns as much as fits a prompt. */
 export type Recall = (
   company_id: string,
   query: KnowledgeQuery,
   signal: AbortSignal,
 ) => Promise<KnowledgePassage[]>;
 
-/** Throws RunFailure where what the run is about is gone. @param signal ends the wait for what is on its way */
+/** Throws RunFailure if the run's subject is gone. @param signal ends the wait for facts on their way */
 export async function workOf(
   kind: ExecutionKind,
   { tx, recall }: { tx: Tx; recall: Recall },
@@ -144,12 +144,12 @@ export async function workOf(
   return { agent, knowledge, index, prompt: (reader) => prompt(reader, knowledge, index) };
 }
 
-/** What whoever asked for the heartbeat chose for it alone. */
+/** The model chosen for this one heartbeat by whoever requested it. */
 function chosenModel({ kind, payload: { model } }: ClaimedRun): string | null {
   return kind === HEARTBEAT && typeof model === 'string' ? model : null;
 }
 
-/** Throws RunFailure for a kind that has no task payload. */
+/** Throws RunFailure for a kind without a task payload. */
 export async function readPayload(
   kind: ExecutionKind,
   tx: Tx,

@@ -9,7 +9,7 @@ import { heartbeat } from './heartbeat/index.ts';
 
 const table = new Map<string, ExecutionKind>();
 
-/** Puts a kind into the table; a second one of the same name takes its place. */
+/** Adds a kind to the table, replacing one of the same name. */
 export function registerExecutionKind(kind: ExecutionKind): void {
   table.set(kind.name, kind);
 }

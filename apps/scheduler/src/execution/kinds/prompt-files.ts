@@ -1,11 +1,11 @@
-/** What a prompt is told and shown of files: of an issue, or of the messages of a chat. Pure. */
+/** Describes and shows files in a prompt: those of an issue, or of a chat's messages. Pure. */
 import type { PromptAttachment } from '@acp/core';
 import type { PromptImage, PromptReader } from './execution-kind.ts';
 import { attachedFile } from './prompt-parts.ts';
 
-/** Of all there are, the newest. More would crowd out what is said, and cost with every message. */
+/** The newest of all. More would crowd out the text, and cost with every message. */
 const MOST_IMAGES = 5;
-/** In bytes: what every vendor takes of one, and what a call carries of all. */
+/** In bytes: the limit every vendor accepts for one image, and the total of a call. */
 const LARGEST_IMAGE = 3_750_000;
 const ALL_IMAGES = 10_000_000;
 const SHOWN_TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
@@ -19,7 +19,7 @@ const toDownload = (id: string): string =>
 const LOOK_AGAIN = '[Its text is still being read: look again with /get-issue.]';
 const LEFT_OUT = '[Left out here: newer files take the room.]';
 
-/** As a message or an issue names it. */
+/** A file as a message or an issue refers to it. */
 type Named = Pick<PromptAttachment, 'id' | 'filename' | 'content_type' | 'size_bytes'>;
 
 export class PromptFiles {
@@ -30,7 +30,7 @@ export class PromptFiles {
 
   /**
    * @param files oldest first, their texts within bounds
-   * @param reader `answer`: what a verb is answered, which is text
+   * @param reader `answer`: the answer to a verb, which is text only
    * @param of_issue agents may download them
    */
   constructor(files: readonly PromptAttachment[], reader: PromptReader | 'answer', of_issue = false) {
@@ -40,7 +40,7 @@ export class PromptFiles {
     this.#of_issue = of_issue;
   }
 
-  /** A text for each. */
+  /** Returns a text for each attachment. */
   told(attachments: readonly Named[]): string[] {
     return attachments.map((named) => {
       const file = this.#files.get(named.id);

@@ -1,22 +1,22 @@
-// Parts of prompts that kinds have in common.
+// Parts shared by the prompts of several kinds.
 import { inline, quoted } from '@acp/adapters';
 import { type KnowledgePassage, verbLine } from '@acp/contract';
 import { defaultPrompt } from '@acp/core';
 import type { PromptAction, PromptAttachment, PromptFacts } from '@acp/core';
 
-// In entries and characters.
+// Limits in entries and characters.
 const ACTIONS = 50;
 export const PROSE_LIMIT = 2000;
 const LINE_LIMIT = 500;
 const USER_MODEL = 8000;
-/** More than the index has. */
+/** Above the size of any index. */
 const INDEX = 9000;
-/** More than a passage has. */
+/** Above the size of any passage. */
 const PASSAGE = 2500;
-/** More than the query reads of one text, in whatever letters. */
+/** Above what the query reads of one text, in any script. */
 const ATTACHMENT_LIMIT = 42_000;
 
-/** The agent's own prompt, or its role's, and who it is. */
+/** The agent's own prompt or its role's, and its identity. */
 export function identity({
   agent,
   company,
@@ -38,7 +38,7 @@ export function section(title: string, parts: readonly string[]): string {
   return parts.length === 0 ? '' : `# ${title}\n${parts.join('\n')}`;
 }
 
-/** By name and purpose only: the texts are read when they are needed. */
+/** Lists skills by name and purpose only: their texts are read when needed. */
 export function skills({ skills: outlines }: Pick<PromptFacts, 'skills'>): string[] {
   if (outlines.length === 0) return [];
   const lines = outlines.map(({ slug, description }) => `- ${slug}: ${inline(description, 300)}`);
@@ -53,7 +53,7 @@ export function requester({ requester: user }: Pick<PromptFacts, 'requester'>): 
     : [`${name}, a human. What agents have written down:`, quoted('user_model', user.user_model, USER_MODEL)];
 }
 
-/** The promoted page: compiled by a model of what others wrote, so it is data, too. */
+/** The promoted page. A model compiled it from what others wrote, so it is data, too. */
 export function indexed(index: string | null): string[] {
   if (index === null) return [];
   return [
@@ -62,7 +62,7 @@ export function indexed(index: string | null): string[] {
   ];
 }
 
-/** Found by the search; the texts are others'. */
+/** Passages found by the search; the texts are others'. */
 export function known(passages: readonly KnowledgePassage[]): string[] {
   if (passages.length === 0) return [];
   return [
@@ -80,7 +80,7 @@ const withoutText: Record<PromptAttachment['text_status'], string> = {
   done: '',
 };
 
-/** A file by name, with the beginning of its text. @param instead what there is to say where it has none */
+/** Shows a file by name, with the beginning of its text. @param instead the note for a file without text */
 export function attachedFile(
   { text, text_status: state, text_length, ...file }: PromptAttachment,
   instead = withoutText[state],
@@ -112,7 +112,7 @@ function describeAction(action: Pick<PromptAction, 'verb' | 'args'>): string {
   return inline(verbLine(action), LINE_LIMIT);
 }
 
-/** Verbs that took effect, a line each. */
+/** Renders the verbs that took effect, one line each. */
 export function doneLines(actions: readonly Pick<PromptAction, 'verb' | 'args' | 'result'>[]): string[] {
   return actions.map((action) => `${describeAction(action)}${outcome(action.result)}`);
 }

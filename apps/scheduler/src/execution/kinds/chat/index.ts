@@ -9,20 +9,20 @@ import {
 import { executionKind, MAX_TURNS } from '../execution-kind.ts';
 import { chatPrompt, summaryPrompt } from './prompt.ts';
 
-// In characters.
+// Limits in characters.
 const QUESTION = 2000;
 const BEFORE = 500;
 
-/** What is asked; and what the person had said before, for "and why?" alone tells nothing. */
+/** Includes what the person said before, since "and why?" alone is no query. */
 function questionOf({ question, said, has_knowledge, knowledge }: ChatFacts): KnowledgeQuery | null {
   if (!has_knowledge || knowledge?.length === 0) return null;
   const before = said.findLast(({ role }) => role === 'user')?.body_markdown ?? '';
   const asked = `${question.body_markdown.slice(0, QUESTION)}\n${before.slice(0, BEFORE)}`;
-  // A file without a word asks nothing of what is known.
+  // A file without any text is no question.
   return asked.trim() === '' ? null : { question: asked, only_types: knowledge };
 }
 
-/** The agent answers a message of a chat. A session would carry one person's chat into another's: there is none. */
+/** The agent answers a chat message. No sessions: one would carry one person's chat into another's. */
 export const chatReply = executionKind({
   name: CHAT_REPLY,
   facts: chatFacts,
@@ -36,7 +36,7 @@ export const chatReply = executionKind({
   awaited: true,
 });
 
-/** What was said in a chat is put in short. */
+/** Summarises what was said in a chat. */
 export const chatSummary = executionKind({
   name: CHAT_SUMMARY,
   facts: summaryFacts,

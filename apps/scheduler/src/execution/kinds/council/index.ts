@@ -2,7 +2,7 @@ import { COUNCIL_TURN, councilFacts } from '@acp/core';
 import { executionKind } from '../execution-kind.ts';
 import { councilPrompt } from './prompt.ts';
 
-/** A participant of a council speaks. Nothing is done in a council but to speak: no verb is obeyed. */
+/** A council participant speaks. Speaking is all it can do: no verb is obeyed. */
 export const councilTurn = executionKind({
   name: COUNCIL_TURN,
   facts: councilFacts,

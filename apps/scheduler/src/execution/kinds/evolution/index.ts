@@ -2,7 +2,7 @@ import { EVOLUTION_STEP, evolutionFacts } from '@acp/core';
 import { executionKind } from '../execution-kind.ts';
 import { evolutionPrompt } from './prompt.ts';
 
-/** A step of the evolution of a prompt. Whatever is said in it has no effect but on the evolution. */
+/** One step of the evolution of a prompt. Its output affects nothing but the evolution. */
 export const evolutionStep = executionKind({
   name: EVOLUTION_STEP,
   facts: evolutionFacts,

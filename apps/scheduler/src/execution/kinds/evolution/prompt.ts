@@ -4,7 +4,7 @@ import type { Prompt } from '../execution-kind.ts';
 import { buildPrompt } from '../heartbeat/prompt.ts';
 import { section } from '../prompt-parts.ts';
 
-// In characters: more than the queries read of any.
+// Limits in characters, above what the queries read of each.
 const BODY = 5000;
 const TEXT = 2500;
 const DELIVERED = 3500;
@@ -30,7 +30,7 @@ Find what the failures have in common, and write the prompt anew so that they wo
 ${material}
 Answer with JSON and nothing else: {"reason": "what you change, and why, in one to three sentences", "system_prompt": "the whole new prompt"}.`;
 
-/** The prompt of a step. Pure. A rollout is told as the agent's real runs are. */
+/** Builds the prompt of a step. Pure. A rollout is prompted like the agent's real runs. */
 export function evolutionPrompt(facts: EvolutionFacts): Prompt {
   switch (facts.step) {
     case 'rollout':

@@ -2,11 +2,11 @@ import { HEARTBEAT, type KnowledgeQuery, type PromptFacts, promptFacts, taskPayl
 import { executionKind, MAX_TURNS } from '../execution-kind.ts';
 import { buildPrompt } from './prompt.ts';
 
-// In characters: enough to tell what it is about.
+// Limit in characters: enough to show what the issue is about.
 const BODY = 1500;
 const COMMENT = 400;
 
-/** What the issue is about: its title, what was said last, its text. */
+/** Describes the issue by its title, latest comment and text. */
 function questionOf({ issue, has_knowledge }: PromptFacts): KnowledgeQuery | null {
   if (issue === null || !has_knowledge) return null;
   const said = issue.comments.at(-1)?.body_markdown.slice(0, COMMENT) ?? '';
@@ -14,7 +14,7 @@ function questionOf({ issue, has_knowledge }: PromptFacts): KnowledgeQuery | nul
   return { question, except_issue_id: issue.id };
 }
 
-/** An agent wakes and works on its issue, or on none in particular. */
+/** An agent wakes up and works on its issue, or on none in particular. */
 export const heartbeat = executionKind({
   name: HEARTBEAT,
   // A file and the wakeup of its comment are often seconds apart.

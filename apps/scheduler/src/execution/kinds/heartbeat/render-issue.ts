@@ -3,7 +3,7 @@ import { inline, quoted } from '@acp/adapters';
 import type { PromptReader } from '../execution-kind.ts';
 import { PromptFiles } from '../prompt-files.ts';
 
-/** In characters. Together with the limits of the query they bound the prompt, however large the issue is. */
+/** In characters. Together with the query's limits they bound the prompt, however large the issue is. */
 const BODY_LIMIT = 20_000;
 const COMMENT_LIMIT = 4000;
 const COMMENTS_LIMIT = 60_000;
@@ -11,17 +11,17 @@ const REFERENCES_LIMIT = 50;
 
 type Reference = PromptIssue['children'][number];
 
-/** Of texts of files that are not the issue's own. */
+/** Limit for the texts of inherited files. */
 const PARENT_FILES = 20_000;
 
-/** Of which `renderIssue` tells. The issue's own come last: they are shown first. */
+/** The files that `renderIssue` shows. The issue's own come last, since the end of the list takes precedence. */
 export function filesOf(issue: PromptIssue, reader: PromptReader | 'answer'): PromptFiles {
   const { attachments, parent_attachments: inherited } = issue;
   const files = [...withinBounds(inherited, PARENT_FILES), ...withinBounds(attachments)];
   return new PromptFiles(files, reader, true);
 }
 
-/** The issue as agents read it: in the prompt and as the answer of `/get-issue`. */
+/** The issue as agents read it: in the prompt and in the answer to `/get-issue`. */
 export function renderIssue(issue: PromptIssue, files = filesOf(issue, 'answer')): string {
   const facts = [
     `Status: ${issue.status}`,
@@ -80,7 +80,7 @@ function renderRelations(relations: PromptIssue['relations']): string {
   return `Relations:\n${lines.join('\n')}${leftOut(relations.length - lines.length)}`;
 }
 
-/** The newest that fit; the oldest are left out, which is said. */
+/** Shows the newest that fit, with a note of how many were left out. */
 function renderComments(issue: PromptIssue): string {
   if (issue.comments.length === 0) return '';
   const shown: string[] = [];
@@ -101,7 +101,7 @@ function renderInherited({ parent_attachments: inherited }: PromptIssue, files: 
   return `Files of the issue that it belongs to, oldest first:\n${files.told(inherited).join('\n')}`;
 }
 
-/** Each by name, with the beginning of its text where it has one. */
+/** Lists each by name, with the beginning of its text if it has one. */
 function renderAttachments({ attachments, attachment_count }: PromptIssue, files: PromptFiles): string {
   if (attachments.length === 0) return '';
   const earlier = Math.max(attachment_count - attachments.length, 0);

@@ -3,11 +3,11 @@ import { inline, quoted } from '@acp/adapters';
 
 type Told = PromptFacts['subagents'][number];
 
-// In characters, of all results together: each one is there, cut to its share.
+// Total for all results, in characters: each one is included, cut to its share.
 const RESULTS = 60_000;
 const LEAST = 800;
 
-/** Those that the agent has spawned for its issue, with what came of them. */
+/** Lists the sub-agents that the agent has spawned for its issue, with their results. */
 export function renderSubagents({ subagents }: Pick<PromptFacts, 'subagents'>): string[] {
   if (subagents.length === 0) return [];
   const ended = subagents.filter(({ outcome }) => outcome !== null).length;
@@ -27,7 +27,7 @@ function renderOne({ name, role, identifier, title, status, outcome, result }: T
   return `${line}\n${text ? quoted('result', text, share, { of: identifier, outcome }) : 'It left no text.'}`;
 }
 
-/** What a sub-agent has to know of its place. */
+/** Tells a sub-agent what its position is. */
 export function subagentRules({ spawned_by: by }: Pick<PromptFacts, 'spawned_by'>): string {
   if (by === null) return '';
   return `# You are a sub-agent
