@@ -30,7 +30,7 @@ export async function benchStart(report: Report, options: BenchOptions): Promise
     name: 'resident memory, role all',
     value: starts[0]!.resident / MEGABYTE,
     unit: 'MB',
-    aim: { at_most: 200 },
+    aim: { at_most: 160 },
     conditions: `${idleSec} s after the start; npm and PostgreSQL left out`,
   });
   await benchPair(report, idleSec);
@@ -50,7 +50,7 @@ async function benchPair(report: Report, idleSec: number): Promise<void> {
     name: 'resident memory, web and scheduler apart',
     value: (webBytes + schedulerBytes) / MEGABYTE,
     unit: 'MB',
-    aim: { at_most: 200 },
+    aim: { at_most: 160 },
     conditions: `web ${(webBytes / MEGABYTE).toFixed(0)} MB, scheduler ${(schedulerBytes / MEGABYTE).toFixed(0)} MB; ${idleSec} s after the start`,
   });
   await Promise.all([web.stop(), scheduler.stop()]);
