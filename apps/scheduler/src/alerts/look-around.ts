@@ -4,7 +4,7 @@ import { transaction } from '@acp/db';
 import { alertTargets, usedPercent } from '@acp/kernel';
 import type { TimerContext } from '../context.ts';
 
-/** Looks what stands and has everybody told; the table lets one scheduler at a time do it. */
+/** Checks for alerts and notifies everyone concerned; the table admits one scheduler at a time. */
 export async function lookAround({ database, config, claimed_by }: TimerContext): Promise<void> {
   const limits = {
     backup_max_age_hours:
@@ -20,7 +20,7 @@ export async function lookAround({ database, config, claimed_by }: TimerContext)
   });
 }
 
-/** The fuller of the root and of where the instance's files lie. */
+/** Reports the fuller of two disks: the root's and the one with the instance's files. */
 export async function reportProcess({
   database,
   config,

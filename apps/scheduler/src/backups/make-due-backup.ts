@@ -3,9 +3,9 @@ import { getSetting, isBackupDue } from '@acp/core';
 import { ServiceError } from '@acp/kernel';
 import type { TimerContext } from '../context.ts';
 
-/** A process has enough to do at its start; the first backup of an instance is still made within its first minute. */
+/** A process is busy enough at startup; a new instance still gets its first backup within its first minute. */
 const AFTER_START_MS = 30_000;
-/** What uploads to the store that were broken off have left. */
+/** Age at which the remains of interrupted uploads to the store are removed. */
 const LEFTOVERS_AFTER_MS = 24 * 3600 * 1000;
 
 type Parts = Pick<
@@ -13,7 +13,7 @@ type Parts = Pick<
   'claimed_by' | 'config' | 'database' | 'direct_url' | 'logger' | 'started_at' | 'storage' | 'vault'
 >;
 
-/** Makes a backup where one is due, by one scheduler of all. A failure is logged, and stands in its row. */
+/** Makes a backup if one is due, on one scheduler only. A failure is logged and recorded in the backup's row. */
 export async function makeDueBackup(parts: Parts, signal: AbortSignal): Promise<void> {
   const { config, database, started_at, claimed_by } = parts;
   if (Date.now() - started_at.getTime() < AFTER_START_MS) return;

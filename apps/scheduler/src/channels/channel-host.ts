@@ -19,22 +19,22 @@ export interface ChannelHostParts {
   listener: Listener;
   vault: Vault;
   logger: Logger;
-  /** Names this process as a holder. */
+  /** Identifies this process as the lease owner. */
   name: string;
 }
 
 const LONGEST_LEASE_SEC = 15;
-/** Of a lease: when it is looked after, and when connections end that could not be renewed. */
+/** Fractions of a lease: when it is renewed, and when connections whose lease could not be renewed are closed. */
 const [BEAT, GIVE_UP] = [0.3, 0.75];
-/** Channels of one process. */
+/** Maximum number of channels per process. */
 const MOST_HELD = 200;
 const CLAIMED_AT_ONCE = 20;
-/** Events come thick and fast: they are looked at together. */
+/** Events arrive in bursts: they are processed in batches. */
 const REST_MS = 100;
 
 /**
- * The channels of one scheduler: takes those that nobody holds, renews their leases and tells how they are, ends what is
- * not its own any more, and turns events into what is to be said. Any number of schedulers may do so.
+ * The channels of one scheduler: claims those without an owner, renews their leases and reports their state, stops those
+ * it no longer owns, and turns events into outgoing messages. Any number of schedulers may run one.
  */
 export class ChannelHost {
   readonly #parts: ChannelHostParts;
@@ -48,7 +48,7 @@ export class ChannelHost {
   #renewedAt = 0;
   #beat: NodeJS.Timeout | undefined;
   #rest: NodeJS.Timeout | undefined;
-  /** Without a channel nobody reads events. */
+  /** Without a channel no one reads events. */
   #listening = false;
 
   constructor(parts: ChannelHostParts) {
@@ -75,7 +75,7 @@ export class ChannelHost {
     ];
   }
 
-  /** There may be a channel to take, an event to look at, or something to say. */
+  /** Call when there may be a channel to claim, an event to process, or a message to send. */
   kick(): void {
     this.#again = true;
     if (this.#working !== null || this.#stopping.signal.aborted) return;
@@ -84,7 +84,7 @@ export class ChannelHost {
     });
   }
 
-  /** Gives all back: another scheduler has them at once. */
+  /** Releases all channels, so that another scheduler can claim them immediately. */
   async stop(): Promise<void> {
     for (const off of this.#off) off();
     clearTimeout(this.#rest);
@@ -102,7 +102,7 @@ export class ChannelHost {
         await this.#claim();
         await this.#spread();
       } catch (error) {
-        // The timer comes again.
+        // The timer will try again.
         logger.warn('channels could not be looked after', { error });
       }
     }
@@ -136,7 +136,7 @@ export class ChannelHost {
     this.#beat ??= setInterval(() => void this.#look(), BEAT * this.#leaseSec * 1000).unref();
   }
 
-  /** Renews what is held, and ends what is lost, switched off, changed, or could not be renewed for too long. */
+  /** Renews the leases, and stops channels that were lost, switched off, changed, or not renewed for too long. */
   async #look(): Promise<void> {
     const { database, logger } = this.#parts;
     const runners = [...this.#runners.values()];
@@ -159,14 +159,14 @@ export class ChannelHost {
     }
   }
 
-  /** Nothing of it is left when its lease is given back. */
+  /** Stops the channel completely before releasing its lease. */
   async #end(runner: ChannelRunner): Promise<void> {
     const { channel_id } = runner.hold;
     if (this.#runners.get(channel_id) !== runner) return;
     await runner.stop();
     this.#runners.delete(channel_id);
     await releaseChannel(this.#parts.database.db, runner.hold).catch((error: unknown) =>
-      // It lapses by itself.
+      // The lease expires by itself.
       this.#parts.logger.info('a channel could not be given back', { channel_id, error }),
     );
   }

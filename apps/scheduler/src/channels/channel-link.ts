@@ -1,15 +1,15 @@
 import type { ChannelFile, ChannelIncoming } from '@acp/contract';
 import type { Piece } from '@acp/core';
 
-/** Why a vendor could not be spoken with. Its message is for people and holds no token. */
+/** Why communication with a vendor failed. The message is written for people and contains no token. */
 export class ChannelFailure extends Error {
-  /** The vendor does not take the token. */
+  /** The vendor rejects the token. */
   readonly refused: boolean;
-  /** The same again would be refused again. */
+  /** The same request would be rejected again. */
   readonly hopeless: boolean;
-  /** How long the vendor wants to be left alone. */
+  /** How long the vendor asks us to wait. */
   readonly pause_sec: number | null;
-  /** It was the vendor who said so: the way there is open. */
+  /** The vendor itself reported the failure: the network path works. */
   readonly answered: boolean;
 
   constructor(
@@ -38,26 +38,26 @@ export interface Spoken {
   buttons: readonly { label: string; value: string; danger: boolean }[];
 }
 
-/** What a link tells of what it receives. */
+/** What a link reports about what it receives. */
 export interface LinkEvents {
-  /** Stored when it resolves true: only then is the vendor told that it has arrived. */
+  /** Resolves true once the messages are stored: only then is their receipt acknowledged to the vendor. */
   store(came: ChannelIncoming[], update_offset: number | null): Promise<boolean>;
-  /** Anything came. */
+  /** Something was received. */
   seen(): void;
-  /** The line stands. */
+  /** The connection is established. */
   connected(bot: { id: string; name: string }): void;
 }
 
-/** A connection with a vendor, with one company's tokens. All of it throws ChannelFailure. */
+/** A connection to a vendor with one company's tokens. Every method throws ChannelFailure. */
 export interface ChannelLink {
-  /** Receives until the signal aborts, or throws. */
+  /** Receives until the signal aborts or an error is thrown. */
   receive(events: LinkEvents, update_offset: number, signal: AbortSignal): Promise<void>;
   /** @returns the vendor's id of the message */
   speak(spoken: Spoken, signal: AbortSignal): Promise<string>;
-  /** Puts other words in the place of a message, without its buttons. */
+  /** Replaces the text of a message and removes its buttons. */
   change(conversation: string, message_id: string, piece: Piece, signal: AbortSignal): Promise<void>;
-  /** Tells whoever pressed a button what came of it. */
+  /** Shows the outcome to the person who pressed a button. */
   answer(callback: string, text: string, signal: AbortSignal): Promise<void>;
-  /** The bytes of a file that a message brought. */
+  /** The bytes of a file attached to a message. */
   fetchFile(file: ChannelFile, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }

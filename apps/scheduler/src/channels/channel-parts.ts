@@ -12,7 +12,7 @@ export interface ChannelParts {
   config: ChannelConfig;
 }
 
-/** What the workers of one channel have beside these. */
+/** What the workers of one channel get in addition. */
 export interface WorkerParts extends ChannelParts {
   hold: ChannelHold;
   channel: ChannelRow;

@@ -16,12 +16,12 @@ import { OutgoingWorker } from './outgoing-worker.ts';
 import { Slack } from './slack.ts';
 import { Telegram } from './telegram.ts';
 
-/** Pauses between attempts to connect: doubled, up to the longest. */
+/** Pauses between attempts to connect: doubled each time, up to the longest. */
 const [FIRST_MS, LONGEST_MS] = [1000, 60_000];
-/** Tokens that were not taken are tried again now and then: a secret may have a new value. */
+/** Rejected tokens are retried now and then: the secret may have a new value. */
 const REFUSED_MS = 120_000;
 
-/** One channel that this scheduler holds: its connection, what comes through it, and what goes out. */
+/** One channel owned by this scheduler: its connection, its incoming and its outgoing messages. */
 export class ChannelRunner {
   readonly hold: ChannelHold;
   readonly #channel: ChannelRow;
@@ -32,7 +32,7 @@ export class ChannelRunner {
   readonly #done: Promise<void>;
   #state: Omit<ChannelState, 'revision'>;
   #updateOffset: number;
-  /** Of the company's list of hosts; null: it is not connected yet. */
+  /** Version of the company's host list; null: not connected yet. */
   #egressVersion: number | null = null;
 
   constructor(channel: ChannelRow, hold: ChannelHold, parts: ChannelParts) {
@@ -54,23 +54,23 @@ export class ChannelRunner {
     this.#done = this.#run();
   }
 
-  /** For the row. */
+  /** The state to store in the channel's row. */
   get state(): ChannelState {
     return { ...this.#state, revision: this.#channel.revision };
   }
 
-  /** Whether what it was connected by still holds. */
+  /** Whether the settings that it connected with still apply. */
   fits({ revision, egress_version }: { revision: number; egress_version: number }): boolean {
     const sameList = this.#egressVersion === null || this.#egressVersion === egress_version;
     return revision === this.#channel.revision && sameList;
   }
 
-  /** There may be something to say. */
+  /** Call when there may be messages to send. */
   kick(): void {
     this.#outgoing.kick();
   }
 
-  /** What is under way is broken off; nothing is written by it any more. */
+  /** Aborts everything in progress; nothing is written afterwards. */
   async stop(): Promise<void> {
     this.#over.abort();
     await this.#done;
@@ -84,7 +84,7 @@ export class ChannelRunner {
       const begin = performance.now();
       const failure = await this.#connectOnce();
       if (signal.aborted) return;
-      // One that has stood for a while begins with short pauses again.
+      // A connection that lasted for a while starts with short pauses again.
       if (performance.now() - begin > LONGEST_MS) wait = FIRST_MS;
       this.#parts.logger.warn('a channel is not connected', {
         channel_id: this.hold.channel_id,
@@ -92,7 +92,7 @@ export class ChannelRunner {
       });
       const ms = failure.refused ? REFUSED_MS : Math.max(wait, (failure.pause_sec ?? 0) * 1000);
       wait = Math.min(wait * 2, LONGEST_MS);
-      // Not all at once, after an outage of the vendor.
+      // Jitter, so that channels do not all reconnect at the same time after an outage of the vendor.
       await pause(ms * (0.75 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
     }
   }
@@ -159,10 +159,10 @@ export class ChannelRunner {
   }
 }
 
-/** In words for the channel's page. A secret that is missing or can't be opened is for people to mend. */
+/** Describes the failure for the channel's page. A missing or unreadable secret must be fixed by people. */
 async function asFailure(error: unknown, scrubber: Scrubber): Promise<ChannelFailure> {
   if (error instanceof ChannelFailure)
-    // What the vendor will say again is about the tokens, or what was made of them there.
+    // A failure that the vendor would repeat is due to the tokens or their setup at the vendor.
     return error.hopeless ? new ChannelFailure(error.message, { refused: true }) : error;
   if (error instanceof ServiceError)
     return new ChannelFailure(scrubber.scrub(error.message), { refused: true });

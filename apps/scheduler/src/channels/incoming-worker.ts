@@ -12,7 +12,7 @@ import { ServiceError } from '@acp/kernel';
 import { ChannelFailure, type ChannelLink } from './channel-link.ts';
 import type { WorkerParts } from './channel-parts.ts';
 
-/** Deals with what is stored, one after the other. */
+/** Processes stored messages one by one. */
 export class IncomingWorker {
   readonly #parts: WorkerParts & { onHandled(): void };
   #link: ChannelLink | undefined;
@@ -56,7 +56,7 @@ export class IncomingWorker {
     }
   }
 
-  /** @returns false where the hold is lost */
+  /** @returns false if the lease is lost */
   async #deal(stored: StoredIncoming): Promise<boolean> {
     const { database, hold, signal, logger } = this.#parts;
     try {
@@ -74,7 +74,7 @@ export class IncomingWorker {
     return true;
   }
 
-  /** What a pressed button shows at once; the message itself is changed by what is queued. */
+  /** Shown immediately when a button is pressed; the message itself is changed by a queued one. */
   async #answer({ callback }: Received): Promise<void> {
     if (callback === null) return;
     const { signal, logger } = this.#parts;
@@ -83,7 +83,7 @@ export class IncomingWorker {
     });
   }
 
-  /** Before the transaction, and only for people whose message will be passed on. */
+  /** Runs before the transaction, and only for people whose message will be passed on. */
   async #fetchFiles({ incoming }: StoredIncoming): Promise<{ files: StoredFile[]; unfetched: string[] }> {
     const { database, channel, config, files: store, signal } = this.#parts;
     const files: StoredFile[] = [];
@@ -102,7 +102,7 @@ export class IncomingWorker {
             await store.putFile(place, bytes, { filename, content_type, max_bytes }, async (kept) => kept),
           );
         } catch (error) {
-          // What may succeed another time is tried again with the message.
+          // What may succeed later is retried together with the message.
           if (signal.aborted || !isFinal(error)) throw error;
           refuse(error instanceof ServiceError ? error.message : 'it could not be fetched');
         }
@@ -118,7 +118,7 @@ export class IncomingWorker {
 
 const RETRY_MS = 2500;
 const MOST_FILES = 5;
-/** Vendors have their own limit for bots, which is about as much. */
+/** Vendors have a similar limit of their own for bots. */
 const LARGEST = 20 * 1024 * 1024;
 
 const isFinal = (error: unknown): boolean =>

@@ -14,21 +14,21 @@ import { ChannelFailure, type ChannelLink } from './channel-link.ts';
 import type { WorkerParts } from './channel-parts.ts';
 
 const AT_ONCE = 20;
-/** Conversations at a time: each has its own limit with the vendor, and there is one for all. */
+/** Conversations served at the same time: the vendor limits each one, and all of them together. */
 const CONVERSATIONS = 4;
-/** Between two messages to one conversation: vendors want a second. */
+/** Pause between two messages to one conversation: vendors require a second. */
 const BETWEEN_MS = 1000;
 const SPEAK_MS = 30_000;
 const LONGEST_REST_MS = 60_000;
 
-/** Says what is queued: the messages of a conversation in order, a long one in pieces. */
+/** Sends queued messages: those of a conversation in order, a long one in pieces. */
 export class OutgoingWorker {
   readonly #parts: WorkerParts;
   #link: ChannelLink | undefined;
   #working: Promise<void> | null = null;
   #again = false;
   #rest: NodeJS.Timeout | undefined;
-  /** The vendor wants to be left alone until then. */
+  /** The vendor asked us to pause until then. */
   #quietUntil = 0;
   readonly #spokeAt = new Map<string, number>();
 
@@ -88,7 +88,7 @@ export class OutgoingWorker {
     await Promise.all(Array.from({ length: CONVERSATIONS }, next));
   }
 
-  /** @returns false where what follows in its conversation has to wait */
+  /** @returns false if the messages after it in its conversation must wait */
   async #say(message: DueOutgoing): Promise<boolean> {
     const { database, hold, signal, logger } = this.#parts;
     if (signal.aborted || this.#quietUntil > Date.now()) return false;
@@ -116,7 +116,7 @@ export class OutgoingWorker {
     const pieces = piecesOf(channel.kind as ChannelKind, body, REST);
     const limit = AbortSignal.any([signal, AbortSignal.timeout(SPEAK_MS + pieces.length * BETWEEN_MS * 2)]);
     if (kind === 'outcome') {
-      // A message that never went out has no buttons to take away.
+      // A message that was never sent has no buttons to remove.
       if (changes !== null) await this.#change(conversation, changes, pieces[0]!, limit);
       return;
     }
@@ -128,7 +128,7 @@ export class OutgoingWorker {
       const spoken = { conversation, thread, reply_to: at === 0 ? reply_to : null, piece, buttons };
       const external_id = await this.#link!.speak(spoken, limit);
       this.#spokeAt.set(conversation, Date.now());
-      // The vendor's id of an approval is that of the piece with the buttons.
+      // For an approval, keep the vendor's id of the piece with the buttons.
       const kept = kind !== 'approval' || isLast ? external_id : null;
       const { database, hold } = this.#parts;
       if (!(await recordPiece(database.db, hold, id, at + 1, kept)))
@@ -136,7 +136,7 @@ export class OutgoingWorker {
     }
   }
 
-  /** One that the person has deleted, or that says so already, is as it should be. */
+  /** A message that the person has deleted, or that already has this text, counts as changed. */
   async #change(conversation: string, message_id: string, piece: Piece, limit: AbortSignal): Promise<void> {
     await this.#link!.change(conversation, message_id, piece, limit);
   }

@@ -1,4 +1,4 @@
-/** Pure: what an envelope of Slack's socket mode says, in the shape of all channels. */
+/** Pure: converts an envelope of Slack's socket mode into the shape shared by all channels. */
 import type { ChannelFile, ChannelIncoming } from '@acp/contract';
 import { type Static, Type } from 'typebox';
 
@@ -34,7 +34,7 @@ export const PressPayload = Type.Object({
   actions: Type.Array(Type.Object({ value: Type.Optional(Type.String()) })),
 });
 
-/** Undefined for what nobody said to the bot: other bots, changes of messages, what is said in channels without its name. */
+/** Undefined for anything not addressed to the bot by a person: other bots, edits, channel messages that don't mention it. */
 export function eventToIncoming(
   { event_id, event }: Static<typeof EventPayload>,
   bot_id: string,
@@ -44,14 +44,14 @@ export function eventToIncoming(
     return undefined;
   if (user === bot_id || (subtype !== undefined && subtype !== 'file_share')) return undefined;
   const is_private = event.channel_type === 'im' || channel.startsWith('D');
-  // In channels a mention comes as an event of its own; the message of the same words is left to that.
+  // In channels a mention also arrives as its own event, so the plain message is ignored.
   if (type !== (is_private ? 'message' : 'app_mention')) return undefined;
   return {
     kind: 'message',
     external_id: event_id.slice(0, 200),
     person: { id: user, name: user },
     conversation: is_private ? user : channel,
-    // A mention begins a thread; in a direct message there is one only where the person has begun it.
+    // A mention starts a thread; a direct message has one only if the person started it.
     thread: event.thread_ts ?? (is_private ? '' : ts),
     title: channel,
     is_private,
@@ -84,7 +84,7 @@ export function pressToIncoming(
   };
 }
 
-/** Slack's own marks as people wrote them; the bot's name is taken off. */
+/** Turns Slack's markup back into what people wrote, and removes the bot's name. */
 function readable(text: string, bot_id: string): string {
   return text
     .replaceAll(`<@${bot_id}>`, ' ')

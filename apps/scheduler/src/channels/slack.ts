@@ -12,14 +12,14 @@ import { type ChannelConfig, ifShaped, parsedJson, shaped, VendorApi } from './v
 
 export const SLACK_URL = 'https://slack.com/api';
 
-/** The vendor says that it is there several times a minute: one that is silent for so long is gone. */
+/** The vendor sends several signs of life a minute: one that is silent this long is gone. */
 const SILENCE_MS = 60_000;
 const OPEN_MS = 20_000;
-/** Envelopes that came and are not stored yet: a vendor that sends more is not listened to. */
+/** Maximum number of envelopes received but not yet stored; a vendor that sends more is disconnected. */
 const MOST_UNSTORED = 200;
 const LONGEST_ENVELOPE = 1_000_000;
 
-/** Of a token, or of an app or workspace that is gone: nothing here mends that. */
+/** Errors about a token, or about an app or workspace that is gone: nothing on this side can fix them. */
 const REFUSED =
   /^(invalid_auth|not_authed|account_inactive|token_revoked|token_expired|missing_scope|not_allowed_token_type|app_uninstalled|team_access_not_granted)$/;
 const PASSING =
@@ -41,7 +41,7 @@ const [envelopeOf, eventOf, pressOf] = [
   createValidator(PressPayload, 'payload'),
 ];
 
-/** An app in socket mode: a WebSocket that is opened from here, and the Web API. */
+/** An app in socket mode: a WebSocket opened from here, and the Web API. */
 export class Slack implements ChannelLink {
   readonly #api: VendorApi;
   readonly #bot_token: string;
@@ -80,18 +80,18 @@ export class Slack implements ChannelLink {
     }
   }
 
-  /** Its address comes from the vendor: only what the operator's own server says may be unencrypted. */
+  /** The vendor supplies the address: it may be unencrypted only if it comes from the operator's own server. */
   #assertAddress(address: string): void {
     const { protocol, hostname } = URL.canParse(address) ? new URL(address) : { protocol: '', hostname: '' };
     const ours = !this.#api.isUsual && hostname === this.#api.base.hostname;
     if (protocol !== 'wss:' && !(ours && protocol === 'ws:'))
       throw new ChannelFailure('it names no address to connect to');
-    // A list knows hosts and ports: those of a WebSocket are those of HTTP.
+    // The list contains hosts and ports; a WebSocket has the same ones as HTTP.
     if (this.#list?.coversUrl(new URL(address.replace(/^ws/, 'http'))) === false)
       throw new ChannelFailure(`the company’s list of hosts does not have ${hostname}`, { refused: true });
   }
 
-  /** Until the vendor closes, as it does every hour or so, or asks for another connection. */
+  /** Listens until the vendor closes the connection, as it does about every hour, or asks for a new one. */
   async #listen(
     url: string,
     bot: { id: string; name: string },
@@ -142,7 +142,7 @@ export class Slack implements ChannelLink {
     }
   }
 
-  /** @returns what acknowledges it; null: nothing, and the vendor sends it again */
+  /** @returns the acknowledgement; null: none is sent, and the vendor will send the envelope again */
   async #take(text: string, events: LinkEvents, bot: { id: string; name: string }): Promise<string | null> {
     const envelope = ifShaped(envelopeOf, parsedJson(text));
     if (envelope === undefined) return null;
@@ -200,7 +200,7 @@ export class Slack implements ChannelLink {
     const url = URL.canParse(source) ? new URL(source) : null;
     const ofSlack = url?.protocol === 'https:' && /(^|\.)slack\.com$/.test(url.hostname);
     const ours = !this.#api.isUsual && url?.hostname === this.#api.base.hostname;
-    // The token goes along: to the vendor, and to nobody whom a message names.
+    // The request carries the token: it goes to the vendor only, never to a host named in a message.
     if (url === null || !(ofSlack || ours))
       throw new ChannelFailure('the file is not Slack’s', { hopeless: true });
     return this.#api.fetchFile(
@@ -235,7 +235,7 @@ export class Slack implements ChannelLink {
   }
 }
 
-/** Nothing that the text names is fetched, and nobody whom it names is called. */
+/** Neither fetches links in the text nor notifies anyone it mentions. */
 function worded(text: string, buttons: Spoken['buttons']): Record<string, unknown> {
   const plain = {
     text,

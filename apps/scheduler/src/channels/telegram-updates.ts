@@ -1,4 +1,4 @@
-/** Pure: what an update of Telegram says, in the shape of all channels. */
+/** Pure: converts a Telegram update into the shape shared by all channels. */
 import type { ChannelFile, ChannelIncoming } from '@acp/contract';
 import { type Static, Type } from 'typebox';
 
@@ -53,7 +53,7 @@ type Update = Static<typeof TelegramUpdate>;
 const nameOf = ({ first_name, last_name, username }: Static<typeof Person>): string =>
   ([first_name, last_name].filter(Boolean).join(' ') || (username ?? '')).slice(0, 200);
 
-/** Undefined for what nobody said to the bot: other bots, and in groups what does not name it. */
+/** Undefined for anything not addressed to the bot by a person: other bots, group messages that don't name it. */
 export function toIncoming(
   { update_id, message, callback_query: pressed }: Update,
   bot: { id: string; name: string },
@@ -101,7 +101,7 @@ function said(
   };
 }
 
-/** In a group the bot hears commands, its name, and answers to what it said; its name is taken off. */
+/** In a group the bot receives commands, mentions of its name, and replies to its messages; its name is removed. */
 function addressed(message: Static<typeof Message>, bot: { id: string; name: string }): string | undefined {
   const text = message.text ?? message.caption ?? '';
   if (message.chat.type === 'private') return text;
@@ -113,7 +113,7 @@ function addressed(message: Static<typeof Message>, bot: { id: string; name: str
 }
 
 function filesOf({ document, photo, audio, video, voice }: Static<typeof Message>): ChannelFile[] {
-  // Of a photo there are several sizes: the last is the largest.
+  // A photo comes in several sizes: the last is the largest.
   const image = photo?.at(-1);
   const sound = voice && { mime_type: 'audio/ogg', ...voice, file_name: 'voice.ogg' };
   const all = [

@@ -10,7 +10,7 @@ export const TELEGRAM_URL = 'https://api.telegram.org';
 
 /** How long the vendor may keep a poll open. */
 const POLL_SEC = 25;
-/** An empty answer that comes sooner is a server's that does not wait: it is asked again after as long. */
+/** Minimum time per poll: a server that returns an empty answer sooner does not long-poll. */
 const LEAST_MS = 1000;
 
 const Answer = Type.Object({
@@ -26,13 +26,13 @@ const File = Type.Object({ file_path: Type.Optional(Type.String()) });
 
 const updateOf = createValidator(TelegramUpdate, 'update');
 
-/** A bot that asks for its updates itself (`getUpdates`): no address of ours has to be reachable for the vendor. */
+/** A bot that polls for its updates (`getUpdates`): the vendor needs no reachable address of ours. */
 export class Telegram implements ChannelLink {
   readonly #api: VendorApi;
   readonly #token: string;
   #bot = { id: '', name: '' };
 
-  /** @throws ChannelFailure for what is no token: it becomes part of an address */
+  /** @throws ChannelFailure for a malformed token: it becomes part of an address */
   constructor(config: ChannelConfig, token: string, list: HostList | null) {
     if (!/^\d{1,20}:[\w-]{1,100}$/.test(token))
       throw new ChannelFailure('the secret of bot_token is no token of a bot', { refused: true });
@@ -57,7 +57,7 @@ export class Telegram implements ChannelLink {
         continue;
       }
       const next = Math.max(...updates.map(({ update_id }) => update_id)) + 1;
-      // Asked with the number behind them, the vendor forgets them: they are stored by then.
+      // Asking for the number after the last makes the vendor drop these updates, which are stored by then.
       if (await events.store(this.#read(updates), next)) offset = next;
       else await pause(LEAST_MS, undefined, { signal });
     }
@@ -80,7 +80,7 @@ export class Telegram implements ChannelLink {
       ...(reply_to !== null && {
         reply_parameters: { message_id: Number(reply_to), allow_sending_without_reply: true },
       }),
-      // An address in the text must not be fetched by anybody because it was written.
+      // An address in the text must not be fetched just because someone wrote it.
       link_preview_options: { is_disabled: true },
       ...(buttons.length > 0 && {
         reply_markup: {
@@ -106,7 +106,7 @@ export class Telegram implements ChannelLink {
     await this.#formatted('editMessageText', message, piece, signal);
   }
 
-  /** With markup; without it where the vendor can't read that. */
+  /** Sends with markup; without it if the vendor can't parse it. */
   async #formatted(
     method: string,
     message: object,
@@ -131,7 +131,7 @@ export class Telegram implements ChannelLink {
 
   async fetchFile({ source }: ChannelFile, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const { file_path = '' } = shaped(File, await this.#call('getFile', { file_id: source }, signal));
-    // A server of one's own may tell a path on its own disk: that is nobody's to read.
+    // A self-hosted server may return a path on its own disk, which must not be read.
     const segments = file_path.split('/');
     if (file_path === '' || segments.some((part) => part === '' || part === '..' || part === '.'))
       throw new ChannelFailure('the file can’t be fetched', { hopeless: true });

@@ -27,12 +27,12 @@ export interface VendorAnswer {
 }
 
 /**
- * One vendor's API. Its address is the operator's: the vendor's own, on the public internet, or another that may be
- * anywhere. A token goes to that host and to no other, and no redirect is followed.
+ * One vendor's API. The operator sets its address: the vendor's own on the public internet, or another one anywhere.
+ * A token is sent to that host only, and no redirect is followed.
  */
 export class VendorApi {
   readonly base: URL;
-  /** The vendor's own, and no server of the operator's. */
+  /** The vendor's own address rather than a server of the operator's. */
   readonly isUsual: boolean;
   readonly #fetch: typeof fetch;
 
@@ -51,7 +51,7 @@ export class VendorApi {
     return `${this.base.href.replace(/\/+$/, '')}${path}`;
   }
 
-  /** @param body as JSON */
+  /** @param body sent as JSON */
   async post(
     path: string,
     body: Record<string, unknown>,
@@ -82,7 +82,7 @@ export class VendorApi {
     });
   }
 
-  /** The bytes of a file. @param send where files lie on other hosts than the API */
+  /** The bytes of a file. @param send for files on other hosts than the API */
   async fetchFile(
     url: string | URL,
     { headers = {}, signal }: { headers?: Record<string, string>; signal: AbortSignal },
@@ -100,7 +100,7 @@ export class VendorApi {
   }
 }
 
-/** Words for people: an address may hold the token, so nothing of what a driver says is kept. */
+/** Messages for people: an address may contain the token, so the driver's own message is discarded. */
 async function unlessAborted<T>(
   signal: AbortSignal,
   limit: AbortSignal,
@@ -113,12 +113,12 @@ async function unlessAborted<T>(
     signal.throwIfAborted();
     if (error instanceof ChannelFailure) throw error;
     const why = limit.aborted ? `no answer within ${time_ms / 1000} s` : connectionFailure(error);
-    // What a company's own list of hosts forbids is the company's to mend.
+    // Only the company can fix what its own host list forbids.
     throw new ChannelFailure(why, { refused: error instanceof EgressError });
   }
 }
 
-/** Undefined for what is none. */
+/** Undefined for invalid JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -127,7 +127,7 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** @throws ChannelFailure where the vendor does not speak as it should */
+/** @throws ChannelFailure if the vendor violates its protocol */
 export function shaped<S extends TSchema>(schema: S, value: unknown): Static<S> {
   try {
     return createValidator(schema, 'answer')(value);
@@ -136,7 +136,7 @@ export function shaped<S extends TSchema>(schema: S, value: unknown): Static<S> 
   }
 }
 
-/** Undefined for what has another shape: it is none that anybody here waits for. */
+/** Undefined for any other shape: it is nothing that we process. */
 export function ifShaped<T>(validate: (value: unknown) => T, value: unknown): T | undefined {
   try {
     return validate(value);

@@ -3,7 +3,7 @@ import { Counter, register } from 'prom-client';
 
 const NAME = 'service_egress_refused_total';
 
-/** Several schedulers of one process (tests) share the process's registry. */
+/** Several schedulers in one process (tests) share the process's registry. */
 const refused =
   (register.getSingleMetric(NAME) as Counter | undefined) ??
   new Counter({

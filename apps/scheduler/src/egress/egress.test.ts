@@ -1,4 +1,4 @@
-/** A company's list of hosts, from its page's act to what programs and models of its agents reach. */
+/** A company's host list, from the action on its page to what its agents' programs and models can reach. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -20,7 +20,7 @@ let model: Awaited<ReturnType<typeof kit.startFakeModel>>;
 let server: Server;
 let port = 0;
 
-/** Asks for a listed host thrice by what the environment says, and for another one once. */
+/** Requests a listed host three times as the environment prescribes, and another host once. */
 const ASKS = `
 const said = [];
 for (const url of ['http://localhost:PORT/a', 'http://localhost:PORT/b', 'http://elsewhere.example/'])

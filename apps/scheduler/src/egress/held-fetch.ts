@@ -1,4 +1,4 @@
-/** What goes out for a company, held to its list of hosts. */
+/** Outgoing requests of a company, restricted to its host list. */
 import type { EgressDoor } from '@acp/contract';
 import { recordRefusals } from '@acp/core';
 import type { Database } from '@acp/db';
@@ -6,17 +6,17 @@ import { type GuardedFetch, NotListedError } from '@acp/kernel';
 import { countRefusals } from './egress-metrics.ts';
 import { listOf } from './known-lists.ts';
 
-/** For whom it goes out, and what asks. */
+/** The company that a request is made for, and what makes it. */
 export interface Sender {
   company_id: string;
   door: EgressDoor;
-  /** Where a run asks. */
+  /** The run that makes the request, if any. */
   run_id?: string | null;
 }
 
 /**
- * A `fetch` that reaches what the given one does, as far as the company's list goes, which is looked at for each request: a
- * change holds at once. What it refuses is counted.
+ * Restricts the given `fetch` to the company's host list, which is checked for each request: a change takes effect
+ * immediately. Refused requests are counted.
  */
 export function heldFetch(database: Database, sender: Sender, send: GuardedFetch): typeof fetch {
   return async (input, init) => {

@@ -4,24 +4,24 @@ import type { HostList } from '@acp/kernel';
 
 interface Known<T> {
   value: Promise<T>;
-  /** By the process's own clock, in milliseconds. */
+  /** In milliseconds of the process's own clock. */
   until: number;
 }
 
-/** Few companies have a list: all lists are read at once, and each by itself only where there are very many. */
+/** Few companies have a list: all lists are read in one query, and one by one only if there are very many. */
 interface Cache {
   all: Known<Map<string, HostList> | undefined> | undefined;
   each: Map<string, Known<HostList | null>>;
 }
 
-/** As for credentials: what a lost notification costs at most. */
+/** Same as for credentials: the longest that a lost notification can go unnoticed. */
 const KEPT_MS = 10_000;
 const MOST = 1000;
 
-/** Of databases that are listened to; of others each look is a query. */
+/** Databases with a listener; for others each lookup is a query. */
 const caches = new WeakMap<Database, Cache>();
 
-/** Lists are kept for some seconds from now on, and forgotten as soon as they change. @returns what ends that */
+/** From now on lists are cached for some seconds and dropped as soon as they change. @returns stops the caching */
 export function watchLists(database: Database, listener: Pick<Listener, 'on' | 'onReconnect'>): () => void {
   const cache: Cache = { all: undefined, each: new Map() };
   caches.set(database, cache);
@@ -40,7 +40,7 @@ export function watchLists(database: Database, listener: Pick<Listener, 'on' | '
   };
 }
 
-/** What the company lets out; null: it has no list. */
+/** The hosts that the company may reach; null: it has no list. */
 export async function listOf(database: Database, company_id: string): Promise<HostList | null> {
   const cache = caches.get(database);
   if (cache === undefined) return egressList(database.db, company_id);
@@ -70,7 +70,7 @@ function allOf(cache: Cache, database: Database): Promise<Map<string, HostList> 
 const isFresh = <T>(known: Known<T> | undefined): known is Known<T> =>
   known !== undefined && known.until > performance.now();
 
-/** @param forget what could not be read is read anew */
+/** @param forget drops the entry after a failed read, so that it is read again */
 function kept<T>(value: Promise<T>, forget: () => void): Known<T> {
   value.catch(forget);
   return { value, until: performance.now() + KEPT_MS };

@@ -7,7 +7,7 @@ import { countRefusals } from './egress-metrics.ts';
 
 const door = 'program';
 
-/** Tells transcript and page of a run where its programs wanted to go in vain. Never rejects: the run has come to what it has. */
+/** Reports the hosts refused to a run's programs to its transcript and page. Never rejects: the run's outcome stands. */
 export async function reportRefused(
   { database, logger }: { database: Database; logger: Logger },
   { run_id, company_id }: Pick<ClaimedRun, 'run_id' | 'company_id'>,

@@ -3,7 +3,7 @@ import { type HostList, parseRepositoryUrl } from '@acp/kernel';
 import { noteRefusal } from './held-fetch.ts';
 import { listOf } from './known-lists.ts';
 
-/** What the company lets out; that a repository is not part of it is counted. */
+/** The hosts that the company may reach; a repository on any other is counted as refused. */
 export async function repositoryList(
   database: Database,
   company_id: string,

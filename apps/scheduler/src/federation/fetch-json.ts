@@ -8,9 +8,9 @@ import {
   unavailable,
 } from '@acp/kernel';
 
-/** Bytes of an answer. */
+/** Maximum size of an answer, in bytes. */
 const LONGEST_ANSWER = 2_000_000;
-/** Of what an answer said in vain, in characters. */
+/** Maximum length of an error's text taken from an answer, in characters. */
 const LONGEST_REASON = 300;
 
 interface Asked {
@@ -21,9 +21,9 @@ interface Asked {
 }
 
 /**
- * JSON from elsewhere: no redirect is followed, for a key goes with it; no more is read than we can hold, for no longer
- * than was agreed.
- * @throws ServiceError that says what was wrong, never where a name led to
+ * Fetches JSON from elsewhere. Follows no redirect, since a key is sent along; limits the size of the answer and the time
+ * that it may take.
+ * @throws ServiceError that says what was wrong, but never what a name resolved to
  */
 export async function fetchJson(
   send: typeof fetch,
@@ -50,7 +50,7 @@ export async function fetchJson(
   }
 }
 
-/** Some answer errors of the protocol with a status of HTTP. */
+/** Some peers send the protocol's errors with an HTTP error status. */
 const isRpcError = (text: string): boolean => text.startsWith('{') && text.includes('"jsonrpc"');
 
 function parsed(text: string): unknown {

@@ -22,7 +22,7 @@ import { fetchJson } from './fetch-json.ts';
 import type { PeerParts } from './refresh-peer.ts';
 import { readAnswer, readRemote, refusalOf } from './remote-task.ts';
 
-/** One step of a delegation: sends it, sends on what was written, asks how it stands, or calls it off. */
+/** One step of a delegation: sends it, forwards new messages, polls its state, or cancels it. */
 export async function followDelegation(
   parts: PeerParts,
   delegation: DelegationRow,
@@ -34,13 +34,13 @@ export async function followDelegation(
   try {
     await step(parts, peer, delegation, signal);
   } catch (error) {
-    // Given up half-way: whoever takes the next step finds it as it was.
+    // Aborted half-way: the next step starts from the same state.
     if (signal.aborted) throw error;
     await transaction(database, async (tx) => {
       if (!(error instanceof ServiceError))
         await recordFailure(tx, delegation, 'its answer could not be taken in', false);
       else if (error.kind === 'rate_limited') await putOffDelegation(tx, delegation, error.message);
-      // What is not known there any more, or was refused as such, will not be otherwise the next time.
+      // A task that is unknown there, or a request rejected as such, will fail the same way next time.
       else await recordFailure(tx, delegation, error.message, isHopeless(error));
     });
     if (!(error instanceof ServiceError)) throw error;
@@ -93,7 +93,7 @@ async function step(
     await transaction(database, async (tx) => applyRemote(tx, delegation, remote, { up_to: words.up_to }));
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'conflict') throw error;
-    // It takes no words, for the task has ended meanwhile or is at work: that is no end of the task.
+    // The task takes no message, having finished in the meantime or being busy: that does not end the task.
     const remote = await look();
     const sent = { up_to: words.up_to, refusal: error.message };
     await transaction(database, async (tx) => applyRemote(tx, delegation, remote, sent));
@@ -101,8 +101,8 @@ async function step(
 }
 
 /**
- * Asks the peer to say when the task changes. It is polled all the same, and asked once: many a peer has no notifications,
- * or can't reach this place.
+ * Asks the peer to notify us when the task changes. It is asked once, and the task is polled all the same: many peers have
+ * no notifications, or can't reach this address.
  */
 async function askForNotifications(
   parts: PeerParts,
@@ -129,7 +129,7 @@ async function askForNotifications(
   }
 }
 
-/** From elsewhere this machine's own loopback is another one. */
+/** To a peer elsewhere, a loopback address means its own machine. */
 const mayReach = (public_url: string, remote_url: string): boolean =>
   !isLoopback(public_url) || isLoopback(remote_url);
 const isLoopback = (url: string): boolean =>

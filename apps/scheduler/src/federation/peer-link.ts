@@ -13,13 +13,13 @@ interface PeerLinkOptions {
   config: Pick<Config, 'provider_egress' | 'public_url'>;
 }
 
-/** Cards and delegations that one process looks after at once; a call may take ten minutes, and a peer all of them. */
+/** Cards and delegations that one process handles concurrently; a slow peer may use all ten minutes of a call. */
 const AT_ONCE = 64;
 const OF_ONE_COMPANY = 8;
-/** Taken at a time, between two looks at who has places left. */
+/** Number claimed at a time, before checking again which companies have places left. */
 const BATCH = 4;
 
-/** What this process does with peers because it is due. Any number of processes may: each takes what no other has. */
+/** Does the due work with peers in this process. Any number of processes may run it: each claims what no other has. */
 export class PeerLink {
   readonly #parts: PeerParts;
   readonly #logger: Logger;
@@ -28,14 +28,14 @@ export class PeerLink {
   #taking: Promise<void> | null = null;
 
   constructor({ database, vault, logger, config }: PeerLinkOptions) {
-    // Requests to peers may go where those to providers may (decisions 7.30).
+    // Requests to peers may reach the same addresses as those to providers (decisions 7.30).
     const send = createGuardedFetch({ egress: config.provider_egress });
     const fetchFor = (company_id: string) => heldFetch(database, { company_id, door: 'peer' }, send);
     this.#parts = { database, vault, fetchFor, public_url: config.public_url };
     this.#logger = logger;
   }
 
-  /** Something is due: it is begun as far as there is room, beside what the caller does. */
+  /** Starts due work in the background, as far as there is capacity. */
   kick(): void {
     if (this.#taking !== null || this.#stopping.signal.aborted) return;
     this.#taking = this.#take().finally(() => {
@@ -59,7 +59,7 @@ export class PeerLink {
     try {
       while (!signal.aborted && (await this.#takeSome(signal)));
     } catch (error) {
-      // The timer comes again.
+      // The timer will try again.
       this.#logger.warn('peers could not be looked after', { error });
     }
   }

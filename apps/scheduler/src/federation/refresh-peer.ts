@@ -6,18 +6,18 @@ import { fetchJson } from './fetch-json.ts';
 export interface PeerParts {
   database: Database;
   vault: Vault;
-  /** Guarded (SERVICE_PROVIDER_EGRESS), and held to the company's list. */
+  /** Guarded (SERVICE_PROVIDER_EGRESS) and restricted to the company's host list. */
   fetchFor: (company_id: string) => typeof fetch;
-  /** Where peers reach this service. */
+  /** The address at which peers reach this service. */
   public_url: string;
 }
 
-/** A card is small: the time of a call may be long. */
+/** A card is small, whereas the timeout of a call may be long. */
 const CARD_TIMEOUT_SEC = 20;
 
 const WELL_KNOWN = '/.well-known/agent-card.json';
 
-/** Fetches the peer's card and keeps what it says, or why it could not be had. @throws notFound where the peer is gone */
+/** Fetches the peer's card and stores it, or the reason for the failure. @throws notFound if the peer is gone */
 export async function refreshPeer(parts: PeerParts, peer_id: string, signal: AbortSignal): Promise<void> {
   const { database } = parts;
   const peer = await findPeer(database.db, peer_id);
@@ -44,7 +44,7 @@ async function cardOf({ vault, fetchFor }: PeerParts, peer: PeerRow, signal: Abo
   }
 }
 
-/** The card itself, or the place below which it lies. */
+/** The URL of the card itself, or the base URL that it is found under. */
 function cardUrl(text: string): string {
   const url = new URL(text);
   if (!url.pathname.endsWith('.json')) url.pathname = url.pathname.replace(/\/+$/, '') + WELL_KNOWN;

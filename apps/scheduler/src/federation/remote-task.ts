@@ -13,7 +13,7 @@ import { type RemoteState, stateNamed } from '@acp/core';
 import { conflict, invalid, notFound, unavailable } from '@acp/kernel';
 import type { Static } from 'typebox';
 
-/** The result or the error, as they are. @throws invalid */
+/** The result or the error, unchanged. @throws invalid */
 export const readAnswer = createValidator(PeerAnswer, 'its answer');
 const readTask = createValidator(PeerTask, 'its task');
 const readReply = createValidator(PeerReply, 'its message');
@@ -21,20 +21,20 @@ const readUsage = createValidator(PeerUsage, 'its usage');
 const readBare = createValidator(PeerBareMessage, 'its message');
 
 const TASK_NOT_FOUND = -32_001;
-/** Said of the request itself: the same one will be refused again. Anything else may pass. */
+/** Errors about the request itself: the same request would be rejected again. All others may be temporary. */
 const FOR_GOOD: ReadonlySet<number> = new Set([
   -32_600, -32_601, -32_602, -32_002, -32_004, -32_005, -32_008, -32_009,
 ]);
-/** In characters: what a peer calls its words and artifacts by. */
+/** Maximum length of a peer's ids for messages and artifacts, in characters. */
 const LONGEST_ID = 500;
 
 type Part = PeerMessage['parts'][number];
 
 /**
- * What a peer answered, in either dialect.
- * @param asked the task that it was asked about; null for a new one
- * @throws notFound for a task that it does not know, conflict for what it refuses for good, unavailable, invalid for what
- * is no answer, or one about another task
+ * Reads a peer's answer in either dialect.
+ * @param asked the task that the request was about; null for a new one
+ * @throws notFound for a task unknown to the peer, conflict for a permanent rejection, unavailable, invalid for a malformed
+ * answer or one about another task
  */
 export function readRemote(answer: unknown, asked: string | null = null): RemoteState {
   const { result, error } = readAnswer(answer);
@@ -70,7 +70,7 @@ export function readRemote(answer: unknown, asked: string | null = null): Remote
 const inWords = ({ code, message }: NonNullable<Static<typeof PeerAnswer>['error']>): string =>
   `the peer refused: ${storable(message ?? '').slice(0, 300)} (${code})`;
 
-/** Why it did not do what it was asked, in words; null where it did. */
+/** The peer's reason for not doing what it was asked; null if it did. */
 export function refusalOf(answer: unknown): string | null {
   try {
     const { error } = readAnswer(answer);
@@ -80,7 +80,7 @@ export function refusalOf(answer: unknown): string | null {
   }
 }
 
-/** It answered at once, without a task. */
+/** The peer answered immediately, without a task. */
 const said = ({ messageId, contextId, parts }: PeerMessage, asked: string | null): RemoteState => ({
   task_id: asked ?? idOf(messageId ?? 'message'),
   context_id: contextId ? storable(contextId) : null,
@@ -90,7 +90,7 @@ const said = ({ messageId, contextId, parts }: PeerMessage, asked: string | null
   usage: null,
 });
 
-/** Of another shape it says nothing. */
+/** Usage of any other shape is ignored. */
 function usageOf(value: unknown): TaskUsage | null {
   try {
     const { costUsd, cost_usd, inputTokens, input_tokens, outputTokens, output_tokens } = readUsage(value);
