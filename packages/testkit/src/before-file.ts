@@ -3,9 +3,9 @@ import { killServices } from './processes.ts';
 import { stopQueue } from './queued-jobs.ts';
 import { closeTestDatabases } from './test-database.ts';
 
-/** For each test file, before it is loaded: modules stay from file to file, processes, connections and databases don't. */
+/** Runs before each test file is loaded: modules survive from file to file; processes, connections and databases don't. */
 export async function beforeFile(): Promise<void> {
-  // Of a file that could not be loaded to its end, whose hooks never ran.
+  // Cleans up after a file that failed to load completely, so its hooks never ran.
   await close();
   afterAll(close);
 }

@@ -1,4 +1,4 @@
-/** Milliseconds of processor time that the work took: unlike the clock's, they do not depend on what else runs. */
+/** Milliseconds of CPU time that the work took: unlike wall-clock time, they do not depend on what else is running. */
 export function cpuMs(work: () => void): number {
   const before = process.cpuUsage();
   work();

@@ -14,7 +14,7 @@ type CompanyRow = typeof companies.$inferSelect;
 type AgentRow = typeof agents.$inferSelect;
 type IssueRow = typeof issues.$inferSelect;
 
-// Rows as the tests need them, by plain inserts: no rule of the service is applied, no activity, event or job written.
+// Creates rows by plain inserts: no rules of the service are applied, and no activity, event or job is written.
 
 const unique = () => randomBytes(5).toString('hex');
 
@@ -45,7 +45,7 @@ export async function createMembership(
   await tx.insert(memberships).values({ company_id: company.id, user_id: user.id, role });
 }
 
-/** With its runtime state, as every agent has one. */
+/** Creates the agent together with its runtime state, which every agent has. */
 export async function createAgent(
   tx: Tx,
   company: { id: string },
@@ -67,7 +67,7 @@ export async function createAgent(
   return row!;
 }
 
-/** @returns the key as its bearer knows it, and its id */
+/** @returns the key in plain text, as its bearer knows it, and its id */
 export async function createKeyOf(
   tx: Tx,
   agent: { id: string; company_id: string },
@@ -88,7 +88,7 @@ export async function createKeyOf(
   return { id: row!.id, raw_key, key_hash };
 }
 
-/** Takes the company's next number. */
+/** Assigns the company's next issue number. */
 export async function createIssue(
   tx: Tx,
   company: { id: string },
@@ -100,7 +100,7 @@ export async function createIssue(
       (select coalesce(max(issue_number), 0) + 1 from issues where company_id = ${company.id})::int as next
     from companies where id = ${company.id}`);
   const { prefix, next } = rows[0]!;
-  // A company in the trash gives none any more.
+  // A company in the trash no longer assigns numbers.
   const number = taken ?? next;
   const [row] = await tx
     .insert(issues)
@@ -116,7 +116,7 @@ export async function createIssue(
   return row!;
 }
 
-/** Who acts, as the web tier would have resolved it. */
+/** Actors as the web tier would have resolved them. */
 export const actors = {
   user(user: { id: string; display_name: string }, roles: Record<string, CompanyRole> = {}): UserActor {
     return {

@@ -1,4 +1,4 @@
-// Stands in for the two command lines that agents run: `node fake-cli.ts a|b --fake=<script.json> …`. Speaks their output
+// Stands in for the two CLIs that agents run: `node fake-cli.ts a|b --fake=<script.json> …`. Speaks their output
 // formats, keeps sessions in its home, and misbehaves on command. Run as a program; only its types are imported.
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -8,27 +8,27 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What one call does, in this order. The last one of the script repeats. */
+/** What one call does, in this order. The last call of the script repeats. */
 export interface FakeCliCall {
-  /** The agent's messages, a tool call between each two. Default `["ok"]`. */
+  /** The agent's messages, with a tool call between each two. Default `["ok"]`. */
   texts?: string[];
-  /** Of the model call behind each message. */
+  /** Usage of the model call behind each message. */
   usage?: { input?: number; cached?: number; output?: number; cost_usd?: number };
-  /** Lines for a shell in its working folder, as a tool of the model's would run them. */
+  /** Shell commands run in its working folder, as one of the model's tools would run them. */
   sh?: string;
-  /** Lines that are no JSON, or none that a reader knows. */
+  /** Prints lines that are not JSON, or that no parser knows. */
   garbage?: boolean;
-  /** Lines as they stand, before its own. */
+  /** Lines printed verbatim before its own. */
   raw?: string[];
-  /** Its session in place of one that it makes up. */
+  /** Session id to use instead of a generated one. */
   session_id?: string;
-  /** Starts a program in a session of its own, which goes on when all else ends. */
+  /** Starts a program in its own session, which keeps running when everything else exits. */
   stray?: boolean;
-  /** Never ends by itself, after its messages; `stubborn` not even by SIGTERM. */
+  /** Never exits by itself after its messages; `stubborn` ignores even SIGTERM. */
   hang?: 'polite' | 'stubborn';
-  /** Fails: what the model's endpoint is said to have answered. */
+  /** Fails with the response that the model's endpoint supposedly sent. */
   fail?: { status: number; message: string };
-  /** Ends at once with this code and text on standard error. */
+  /** Exits immediately with this code and text on standard error. */
   crash?: { code: number; stderr: string };
 }
 
@@ -73,7 +73,7 @@ function saveSession(id: string, totals: Totals): void {
 }
 
 function startStray(): number {
-  // Its output stays open: whoever waits for the end of it waits for this one too.
+  // It inherits the output, so anyone waiting for end of file on it waits for this process too.
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit'],

@@ -1,6 +1,6 @@
 /**
- * The service as remote workers see it: registration, queue, claims, results, over HTTP. What a worker sends is held to the
- * contract's schemas; the journal tells it. Tests of the service itself use the service.
+ * The service as remote workers see it: registration, queue, claims and results over HTTP. Requests of a worker are checked
+ * against the contract's schemas and recorded in the journal. Tests of the service itself use the service.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -34,27 +34,27 @@ export interface FakeControlPlaneRequest {
   route: string;
   task_id: string | null;
   body: Record<string, unknown>;
-  /** What was answered; null where the connection was cut. */
+  /** The status sent; null if the connection was cut. */
   status: number | null;
 }
 
-/** What becomes of a request instead of its answer; `cut`: it has its effect, and the connection ends without an answer. */
+/** Replaces the response to a request; `cut`: the request takes effect, but the connection closes without a response. */
 export type Fault = { cut: true } | { status: number; error?: string };
 
 export interface FakeControlPlane {
   url: string;
-  /** The worker's state, as admins set it. */
+  /** The worker's state, as set by admins. */
   status: WorkerStatus;
-  /** Keys that are known; one that is not registers a new worker. */
+  /** Known keys; an unknown key registers a new worker. */
   keys: Set<string>;
   readonly requests: readonly FakeControlPlaneRequest[];
   readonly tasks: readonly FakeTask[];
   queue(payload: TaskPayload): FakeTask;
-  /** For the next requests of the route, one each. */
+  /** Applies the faults to the next requests of the route, one each. */
   disturb(route: string, ...faults: Fault[]): void;
-  /** Takes the faults of the route back. */
+  /** Cancels the route's pending faults. */
   calm(route: string): void;
-  /** Closed as if the machine were gone; `start` brings it back under the same address. */
+  /** Shuts down as if the machine were gone; `start` brings it back under the same address. */
   stop(): Promise<void>;
   start(): Promise<void>;
 }
@@ -246,7 +246,7 @@ export async function startFakeControlPlane(): Promise<FakeControlPlane> {
   return plane;
 }
 
-/** A task as the service lays it out for an agent without an issue, with what is given in place. */
+/** A task payload as the service builds it for an agent without an issue, with the given fields overridden. */
 export function fakeTaskPayload(given: Partial<TaskPayload> = {}): TaskPayload {
   return {
     run_id: newId(),

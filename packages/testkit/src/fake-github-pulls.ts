@@ -18,16 +18,16 @@ interface FakePull {
   merged_at: string | null;
 }
 
-/** The part of GitHub's API that has to do with pull requests; requests and answers are held to its public description. */
+/** The part of GitHub's API that deals with pull requests; requests and responses are checked against its public description. */
 export interface FakeGithubPulls {
   url: string;
   pulls: FakePull[];
-  /** By somebody with rights in the repository unless told. */
+  /** Written by someone with rights in the repository unless specified. */
   reviews: { state: string; user: { login: string }; author_association?: string }[];
   checks: { status: string; conclusion: string | null; name: string }[];
-  /** What a client did that the description does not allow, or the stand-in itself. */
+  /** Violations of the description, by the client or by the stand-in itself. */
   complaints: string[];
-  /** Authorization headers as they came. */
+  /** Authorization headers as received. */
   asked: string[];
   close(): Promise<void>;
 }
@@ -38,13 +38,13 @@ type Operation = {
   requestBody?: { required: boolean; schema: object };
   responses: Record<string, object | null>;
 };
-/** Cut out of `@octokit/openapi` (MIT) 23.0.2: the operations that are asked, and of answers what is read of them. */
+/** Excerpt of `@octokit/openapi` (MIT) 23.0.2: the operations called, and the parts of their responses that are read. */
 const description = JSON.parse(readFileSync(join(import.meta.dirname, 'github-api.json'), 'utf8')) as {
   paths: Record<string, Record<string, Operation>>;
 };
 const { paths } = description;
 
-/** @param headOf the commit of a branch; @param merge lays it onto another */
+/** @param headOf returns the commit of a branch; @param merge merges it into another */
 export async function startFakeGithubPulls(
   headOf: (branch: string) => Promise<string>,
   merge: (base: string, head: string) => Promise<void>,
@@ -186,7 +186,7 @@ function check(complaints: string[], schema: object, value: unknown, what: strin
   }
 }
 
-/** `nullable`, as the description writes it, as JSON schema has it. */
+/** Converts the description's `nullable` into JSON Schema. */
 function nullable(schema: object): object {
   if (Array.isArray(schema))
     return schema.map((each) => (typeof each === 'object' ? nullable(each as object) : each));

@@ -1,5 +1,5 @@
-// GitHub as far as a sign-in sees it: authorization by code and PKCE, the account and its addresses. The one who signs
-// in is chosen by `setAccount`, in place of a password.
+// GitHub as far as sign-in sees it: authorization by code and PKCE, the account and its email addresses. `setAccount`
+// chooses who signs in, in place of a password.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ export interface GithubAccount {
 }
 
 export interface FakeGithub {
-  /** Both `SERVICE_GITHUB_URL` and, with `/api/v3`, `SERVICE_GITHUB_API_URL`. */
+  /** Serves as `SERVICE_GITHUB_URL` and, with `/api/v3`, as `SERVICE_GITHUB_API_URL`. */
   url: string;
   setAccount(account: GithubAccount): void;
   close(): Promise<void>;
@@ -60,7 +60,7 @@ export async function startFakeGithub(client: {
       form.get('client_secret') === client.client_secret &&
       grant?.challenge === challenge &&
       grant.redirect_uri === form.get('redirect_uri');
-    // GitHub tells of errors with status 200.
+    // GitHub reports errors with status 200.
     if (!grant || !right) return json(response, 200, { error: 'bad_verification_code' });
     const access_token = `gho_${randomBytes(10).toString('hex')}`;
     tokens.set(access_token, grant.account);

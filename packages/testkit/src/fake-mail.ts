@@ -1,11 +1,11 @@
-// A mail server as senders see one: by the protocol's own library, with what it refuses.
+// A mail server as senders see it, built on the protocol's own library, that can refuse mail.
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
 export interface ReceivedMail {
   from: string;
   to: string[];
-  /** Head and body as they came. */
+  /** Headers and body as received. */
   raw: string;
 }
 
@@ -13,7 +13,7 @@ export interface FakeMail {
   /** `SERVICE_SMTP_URL`. */
   url: string;
   received: ReceivedMail[];
-  /** What it answers to a recipient: 0 takes it, 450 and the like refuse it. */
+  /** Reply code for a recipient: 0 accepts, 450 and the like refuse. */
   refuseWith(code: number): void;
   close(): Promise<void>;
 }

@@ -9,17 +9,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 
-/** What the endpoint looks at of a request's body; the rest is in the journal as it came. */
+/** The parts of a request's body that the endpoint reads; the journal keeps the rest as received. */
 export interface ChatBody {
   stream_options?: { include_usage?: unknown } | null;
   [field: string]: unknown;
 }
 
 export interface FakeModelRequest {
-  /** Counts from 1, over all requests for a completion. */
+  /** Counts all completion requests, starting at 1. */
   n: number;
   model: string;
-  /** Contents of several parts are joined to one text. */
+  /** Content made of several parts is joined into one text. */
   messages: { role: string; content: string }[];
   stream: boolean;
   headers: IncomingHttpHeaders;
@@ -30,25 +30,25 @@ export interface FakeModelRequest {
 }
 
 export interface FakeModelReply {
-  /** The whole answer; streamed in pieces of 64 characters. Default `ok`. */
+  /** The whole answer; streamed in chunks of 64 characters. Default `ok`. */
   text?: string;
-  /** The streamed pieces, in place of `text`. */
+  /** The streamed chunks, in place of `text`. */
   chunks?: string[];
-  /** Default: a quarter of the characters. Null: none is reported. */
+  /** Default: a quarter of the characters. Null: no usage is reported. */
   usage?: { input_tokens?: number; output_tokens?: number; cached_tokens?: number } | null;
   finish_reason?: string;
-  /** Anything but 200 answers with `error`. */
+  /** Anything but 200 responds with `error`. */
   status?: number;
   error?: { message: string; type?: string; code?: string };
   retry_after?: string | number;
   headers?: Record<string, string>;
   delay_ms?: number;
   chunk_delay_ms?: number;
-  /** Waited for before the reply is said to be complete. */
+  /** Awaited before the reply is marked complete. */
   until?: Promise<void>;
-  /** Goes silent, connection open: before the headers, after them, or after the last piece. */
+  /** Goes silent with the connection open: before the headers, after them, or after the last chunk. */
   stall?: 'headers' | 'body' | 'end';
-  /** Ends without the finish: `end` cleanly, `reset` by destroying the connection. */
+  /** Stops before the finish: `end` closes cleanly, `reset` destroys the connection. */
   cut?: 'end' | 'reset';
 }
 
@@ -60,11 +60,11 @@ export interface FakeModelOptions {
   script?: FakeModelScript;
   port?: number;
   models?: string[];
-  /** Where set, other bearer tokens get 401. */
+  /** If set, other bearer tokens get 401. */
   api_key?: string;
-  /** Answers embeddings; without it there is no such route. One that throws answers 500. */
+  /** Answers embeddings; without it the route does not exist. If it throws, the response is 500. */
   embed?: (texts: string[], model: string) => number[][];
-  /** The journal keeps the last so many requests (default 10,000). */
+  /** Number of most recent requests the journal keeps (default 10,000). */
   journal_limit?: number;
 }
 
@@ -72,7 +72,7 @@ export interface FakeModel {
   /** The base URL, ending in `/v1`. */
   url: string;
   requests: FakeModelRequest[];
-  /** All requests so far, also those that have left the journal. */
+  /** Number of requests so far, including those dropped from the journal. */
   count(): number;
   setScript(script: FakeModelScript): void;
   close(): Promise<void>;
@@ -249,7 +249,7 @@ async function readRequest(incoming: IncomingMessage, n: number): Promise<FakeMo
   };
 }
 
-/** Starts the endpoint on loopback. A script that throws answers 500 with its message. */
+/** Starts the endpoint on loopback. A script that throws results in a 500 with its message. */
 export async function startFakeModel(options: FakeModelOptions = {}): Promise<FakeModel> {
   const { models = ['fake-model'], journal_limit: limit = 10_000 } = options;
   let script = options.script ?? (() => 'ok');
@@ -259,7 +259,7 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
   async function complete(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = await readRequest(incoming, (count += 1));
     requests.push(request);
-    // Trimmed by halves: shifting one by one would make a long benchmark quadratic.
+    // Trimmed by half: shifting one by one would make a long benchmark quadratic.
     if (requests.length > limit * 2) requests.splice(0, requests.length - limit);
     response.on('close', () => (request.state = response.writableFinished ? 'answered' : 'aborted'));
     const reply = await script(request);
@@ -290,7 +290,7 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
   }
 
   const server = createServer(route);
-  // Longer than any client keeps an idle connection: no request ever meets a closing one.
+  // Longer than any client keeps an idle connection, so no request ever hits a closing one.
   server.keepAliveTimeout = 120_000;
   server.listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
@@ -318,8 +318,8 @@ export interface ForkedFakeModel {
 }
 
 /**
- * Starts the endpoint as a process of its own, which ends with this one. `script_module` is a file that exports
- * `script`; else every answer is `text`, after `delay_ms`.
+ * Starts the endpoint in its own process, which exits with this one. `script_module` is a file that exports `script`;
+ * without it every answer is `text`, after `delay_ms`.
  */
 export async function forkFakeModel(
   options: { port?: number; script_module?: string; text?: string; delay_ms?: number } = {},

@@ -1,5 +1,5 @@
-// A real OpenID Connect provider (oidc-provider) on loopback whose users sign in at once: the account comes with the
-// browser's requests, in place of a password.
+// A real OpenID Connect provider (oidc-provider) on loopback whose users are signed in immediately: the browser's
+// requests carry the account, in place of a password.
 
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
@@ -18,17 +18,17 @@ export interface FakeOidcOptions {
   client_id: string;
   client_secret: string;
   redirect_uris: string[];
-  /** The ID token tells everything itself, as Google's does; else the address has to be asked for. */
+  /** The ID token contains all claims, as Google's does; otherwise the address must be fetched from the userinfo endpoint. */
   claims_in_id_token?: boolean;
-  /** The only way in which the client's secret is taken. */
+  /** The only client authentication method accepted. */
   auth_method?: 'client_secret_post' | 'client_secret_basic';
-  /** What becomes of the ID token on its way, in the place of somebody between the two. */
+  /** Rewrites the ID token in transit, as a man in the middle would. */
   mangle?: (id_token: string) => string;
 }
 
 export interface FakeOidc {
   issuer: string;
-  /** Requests to the token endpoint so far. */
+  /** Number of requests to the token endpoint so far. */
   exchanges(): number;
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface FakeOidc {
 const ACCOUNT_HEADER = 'x-test-account';
 
 export async function startFakeOidc(options: FakeOidcOptions): Promise<FakeOidc> {
-  // Loaded here and not above: every test file imports the kit.
+  // Loaded here and not at the top: every test file imports the kit.
   const { default: OidcProvider } = await import('oidc-provider');
   const server = createServer();
   server.listen(0, '127.0.0.1');
@@ -64,7 +64,7 @@ export async function startFakeOidc(options: FakeOidcOptions): Promise<FakeOidc>
   return { issuer, exchanges: () => exchanges, close: async () => close(server) };
 }
 
-/** A browser on its way through the provider: gives back the URL at which it leaves it, the service's callback. */
+/** Walks a browser through the provider and returns the URL it is redirected to, the service's callback. */
 export async function signInAt(authorize: string, account: OidcAccount): Promise<string> {
   const { origin } = new URL(authorize);
   const cookies = new Map<string, string>();

@@ -11,7 +11,7 @@ interface Parameter {
   type: string;
   required: boolean;
 }
-/** Cut out of Slack's own description of its Web API (see `info` there): parameters of the methods that are called. */
+/** Excerpt of Slack's own description of its Web API (see `info` there): parameters of the methods called. */
 const description = JSON.parse(readFileSync(join(import.meta.dirname, 'slack-api.json'), 'utf8')) as {
   methods: Record<string, Parameter[]>;
 };
@@ -27,7 +27,7 @@ interface Envelope {
   payload: Record<string, unknown>;
 }
 
-/** Slack for one app in socket mode: what is not acknowledged is sent again, to whoever connects next. */
+/** Slack for one app in socket mode: unacknowledged events are sent again, to whichever client connects next. */
 export interface FakeSlack {
   url: string;
   bot_token: string;
@@ -37,16 +37,16 @@ export interface FakeSlack {
   complaints: string[];
   says(user: string, text: string, more?: Record<string, unknown>): void;
   presses(user: string, ts: string, label: string): void;
-  /** The next answer of a method. */
+  /** Sets the next response of a method. */
   refuse(
     method: string,
     status: number,
     body: Record<string, unknown>,
     headers?: Record<string, string>,
   ): void;
-  /** Sends again what was acknowledged last, as Slack does where an acknowledgement is lost. */
+  /** Resends the event acknowledged last, as Slack does when an acknowledgement is lost. */
   repeat(): void;
-  /** Asks the app to connect anew, as Slack does every hour or so. */
+  /** Asks the app to reconnect, as Slack does every hour or so. */
   disconnect(): void;
   sockets(): number;
   close(): Promise<void>;
@@ -168,7 +168,7 @@ function methodsOf(state: State): Methods {
     }),
     'chat.postMessage'(body) {
       const to = String(body.channel);
-      // To a person's id it goes into the direct message with that person.
+      // A message to a user id is delivered to the direct message channel with that user.
       const channel = to.startsWith('U') ? `D${to}` : to;
       const message = { ...body, channel, ts: stamp(), text: String(body.text) };
       messages.push(message);
@@ -205,7 +205,7 @@ function answering(state: State, methods: Methods) {
   };
 }
 
-/** Of `apps.connections.open` the description, which is older, knows nothing. Blocks are JSON, in whatever form. */
+/** The description is too old to know `apps.connections.open`. Blocks are JSON of any shape. */
 function wrongIn(method: string, body: Record<string, unknown>): string[] {
   const parameters = description.methods[method];
   if (parameters === undefined)

@@ -10,7 +10,7 @@ interface Field {
   types: string[];
   required: boolean;
 }
-/** Cut out of the public description of the Bot API (see `info` there): the methods that are called, and what they carry. */
+/** Excerpt of the public description of the Bot API (see `info` there): the methods called, and their fields. */
 const description = JSON.parse(readFileSync(join(import.meta.dirname, 'telegram-api.json'), 'utf8')) as {
   methods: Record<string, Field[]>;
   types: Record<string, Field[]>;
@@ -26,19 +26,19 @@ interface BotMessage extends Record<string, unknown> {
   text: string;
 }
 
-/** Telegram's Bot API for one bot: keeps updates until they are asked for with a higher offset, as Telegram does. */
+/** Telegram's Bot API for one bot: keeps updates until they are requested with a higher offset, as Telegram does. */
 export interface FakeTelegram {
   url: string;
-  /** What the bot has said, as it stands now. */
+  /** The bot's messages in their current state. */
   messages: BotMessage[];
   calls: TelegramCall[];
-  /** What a call had that the description does not allow. */
+  /** Parts of calls that the description does not allow. */
   complaints: string[];
-  /** A person says something to the bot in private, or in a group. */
+  /** Sends a message from a person to the bot, in private or in a group. */
   says(user_id: number, text: string, more?: Record<string, unknown>): number;
-  /** A person presses a button of a message. */
+  /** Presses a button of a message on behalf of a person. */
   presses(user_id: number, message_id: number, label: string): void;
-  /** The next answers, one each: what is queued here instead of what would be answered. */
+  /** Queues a response to use instead of the regular one; each is used once. */
   refuse(method: string, status: number, body: Record<string, unknown>): void;
   /** Bytes that `getFile` leads to. */
   files: Map<string, Buffer>;
@@ -125,11 +125,11 @@ function methodsOf(state: State): Methods {
   return {
     getMe: () => ({ id: 123, is_bot: true, first_name: 'Bot', username: 'fake_bot' }),
     async getUpdates({ offset = 0, timeout = 0 }, request) {
-      // Asked with an offset, what is below it has arrived.
+      // An offset acknowledges every update below it.
       while (updates.length > 0 && updates[0]!.update_id < Number(offset)) updates.shift();
       const mine = (state.polls += 1);
       if (updates.length === 0) await waitForOne(Number(timeout) * 1000, state.wakers, request);
-      // Of two that ask at once the first is sent away.
+      // Of two concurrent polls the first is dismissed.
       return mine === state.polls ? updates.slice(0, 100) : undefined;
     },
     sendMessage(body) {
@@ -194,7 +194,7 @@ async function waitForOne(ms: number, wakers: Set<() => void>, request: Incoming
   });
 }
 
-/** Names and types of what is sent, by the description. */
+/** Checks names and types of a request's fields against the description. */
 function wrongIn(place: string, fields: readonly Field[] | undefined, body: unknown): string[] {
   if (fields === undefined) return [`${place}: there is no such thing`];
   if (typeof body !== 'object' || body === null) return [`${place}: is no object`];

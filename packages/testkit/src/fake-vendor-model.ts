@@ -1,12 +1,12 @@
-// What the two real command lines ask: the messages endpoint of the first, the responses endpoint of the second. Streams
-// the same text to both, with fixed counts. For tests with the real programs only.
+// The endpoints that the two real CLIs call: the messages endpoint of the first, the responses endpoint of the second.
+// Streams the same text to both, with fixed token counts. For tests with the real programs only.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
 export interface VendorRequest {
   kind: 'messages' | 'responses';
-  /** The key it came with. */
+  /** The API key it was sent with. */
   key: string;
   body: Record<string, unknown>;
 }
@@ -17,10 +17,10 @@ export interface FakeVendorModel {
   close(): Promise<void>;
 }
 
-/** Text, a command for the shell, or a refusal. */
+/** Text, a shell command, or a refusal. */
 export type VendorAnswer = string | { command: string } | { status: number; message: string };
 
-/** Tokens of every answer: fresh, written to and read from the cache, and said. */
+/** Tokens of every answer: fresh input, written to and read from the cache, and output. */
 export const vendorUsage = { fresh: 100, written: 20, cached: 30, output: 7 };
 
 export async function startFakeVendorModel(

@@ -10,15 +10,15 @@ const run = promisify(execFile);
 
 /** A real git server on loopback: `git http-backend` behind HTTP. */
 export interface GitServer {
-  /** Of the repository that is there from the start: `main`, with the files that were given. */
+  /** URL of the initial repository: `main`, with the given files. */
   url: string;
-  /** Its folder, bare. */
+  /** The repository's folder, bare. */
   folder: string;
   host: string;
-  /** Authorization headers as they came, empty where there was none. */
+  /** Authorization headers as received, empty if there was none. */
   asked: string[];
   git(...args: string[]): Promise<string>;
-  /** A commit on a branch, as anybody else would push one. */
+  /** Adds a commit to a branch, as if someone else had pushed it. */
   commit(branch: string, files: Record<string, string>, message?: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -30,13 +30,13 @@ const identity = {
   GIT_COMMITTER_EMAIL: 'grace@example.com',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_NOSYSTEM: '1',
-  // It would go on in the background, in folders that are being removed.
+  // Automatic maintenance would run on in the background, in folders that are being removed.
   GIT_CONFIG_COUNT: '1',
   GIT_CONFIG_KEY_0: 'gc.auto',
   GIT_CONFIG_VALUE_0: '0',
 };
 
-/** @param password without it everybody may read and push */
+/** @param password if absent, everyone may read and push */
 export async function startGitServer(
   files: Record<string, string>,
   { password }: { password?: string } = {},

@@ -1,6 +1,6 @@
 import { stopTestServer } from './test-server.ts';
 
-/** Once after a jest run. A run that is killed is cleaned up after by the server's guard. */
+/** Runs once after a jest run. If the run is killed, the server's guard cleans up. */
 export default async function globalTeardown(): Promise<void> {
   await stopTestServer();
 }

@@ -1,4 +1,4 @@
-/** A machine for `hostile-program.ts` to find its way out into: secrets, other agents' homes, a database, a bystander. */
+/** A machine for `hostile-program.ts` to break out into: secrets, other agents' homes, a database, a bystander. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
@@ -9,16 +9,16 @@ import path from 'node:path';
 import type { Machine } from './hostile-program.ts';
 
 export interface HostileMachine {
-  /** What the hostile program is told of the machine, as if it had found it out. */
+  /** Facts about the machine given to the hostile program, as if it had found them out. */
   about: Machine;
-  /** To be hidden from programs: the service's own. */
+  /** Paths that must be hidden from programs: the service's own. */
   hidden: string[];
-  /** Nobody has ended the bystander. */
+  /** True while no one has killed the bystander. */
   isUnharmed(): boolean;
   close(): void;
 }
 
-/** @param folder an empty one, of the caller's to remove */
+/** @param folder an empty folder that the caller removes */
 export async function startHostileMachine(folder: string): Promise<HostileMachine> {
   const servers: Server[] = [];
   const listen = async (server: Server, at: string | number): Promise<number> => {

@@ -1,4 +1,5 @@
-// Stands in for an agent's program that wants out of its sandbox; is told by its standard input what there is to find. Each line of its output is a way that it tried and what that came to: `shut`, or what it got.
+// An agent's program that tries to escape its sandbox; standard input lists what there is to find. Each line of output is
+// one attempt and its result: `shut`, or what it got.
 import { spawn, spawnSync } from 'node:child_process';
 import dgram from 'node:dgram';
 import dns from 'node:dns/promises';
@@ -22,7 +23,7 @@ export interface Machine {
 const about = JSON.parse(fs.readFileSync(0, 'utf8')) as Machine;
 const proxy = new URL(process.env.HTTP_PROXY ?? '');
 const PATIENCE_MS = 3000;
-/** Goes where it is told, whatever the environment says of proxies. */
+/** Connects directly, whatever the environment says about proxies. */
 const agent = new http.Agent();
 
 type Found = string | undefined;
@@ -33,7 +34,7 @@ async function attempt(way: string, work: () => Found | Promise<Found>): Promise
     const got = await work();
     if (got !== undefined) came_to = got;
   } catch {
-    // Refused, which is well.
+    // Refused, as it should be.
   }
   process.stdout.write(`${JSON.stringify({ way, came_to })}\n`);
 }
@@ -47,13 +48,13 @@ const make = (file: string) => () => {
   fs.writeFileSync(file, 'x');
   return 'made';
 };
-/** Opened and closed again, with nothing written: where a wall is missing, the machine must not suffer for it. */
+/** Opens and closes without writing: if a wall is missing, the machine must not suffer for it. */
 const openToWrite = (file: string) => () => {
   fs.closeSync(fs.openSync(file, fs.constants.O_WRONLY));
   return 'open';
 };
 
-/** The first words of whoever answers there. */
+/** The first bytes sent by the server at the address. */
 const reach =
   (to: net.NetConnectOpts, words = '') =>
   async () =>
@@ -70,7 +71,7 @@ const reach =
         });
     });
 
-/** A wall is there where the kernel takes nothing to send: what is sent needs no answer. */
+/** The wall holds if the kernel refuses to send: a datagram that goes out needs no answer. */
 const datagram = (family: 'udp4' | 'udp6', address: string) => async () => {
   const socket = dgram.createSocket(family);
   try {
@@ -104,14 +105,14 @@ const byProxy =
       request.once('timeout', () => request.destroy());
     });
 
-/** The status of a tunnel; nothing where it is refused. */
+/** The status of a tunnel; undefined if it is refused. */
 const tunnel = (place: string) => async () => {
   const words = `CONNECT ${place} HTTP/1.1\r\nHost: ${place}\r\n\r\n`;
   const said = await reach({ host: proxy.hostname, port: Number(proxy.port) }, words)();
   return said.includes(' 200 ') ? '200' : undefined;
 };
 
-/** What a program of the system achieves. */
+/** The output of a system program. */
 const run =
   (program: string, ...args: string[]) =>
   () => {
@@ -197,7 +198,7 @@ await attempt('read the machine’s accounts', () =>
 await attempt('see other processes', strangers);
 await attempt('read the environment of one', read(`/proc/${about.pid}/environ`));
 await attempt('end one', () => {
-  // Numbers are of its own namespace: nobody is there, or one of its own.
+  // Pids belong to its own namespace: the pid is free there, or is one of its own processes.
   if (fs.existsSync(`/proc/${about.pid}`)) return undefined;
   return strike(about.pid)();
 });

@@ -1,4 +1,4 @@
-// What tests stand on: databases, factories, fake servers at the process edge, waiting. Never imported by the service.
+// Foundation of the tests: databases, factories, fake servers at the process edge, waiting. Never imported by the service.
 export {
   cloneDatabase,
   closeTestDatabases,

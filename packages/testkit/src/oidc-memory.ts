@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Adapter, AdapterPayload, JWKS } from 'oidc-provider';
 
-/** What one provider remembers while it lives; its own quick-start memory is shared by all of a process. */
+/** The storage of one provider instance; the library's quick-start memory is shared by the whole process. */
 export function memoryAdapter(): (model: string) => Adapter {
   const stored = new Map<string, AdapterPayload>();
   const find = (match: (payload: AdapterPayload) => boolean) => [...stored.values()].find(match);
@@ -34,7 +34,7 @@ export function memoryAdapter(): (model: string) => Adapter {
   };
 }
 
-/** A fresh signing key. */
+/** Generates a signing key. */
 export function signingKeys(): JWKS {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   return { keys: [{ ...privateKey.export({ format: 'jwk' }), kty: 'RSA', use: 'sig' }] };

@@ -3,7 +3,7 @@ import { and, asc, eq, isNull } from 'drizzle-orm';
 
 const { wakeup_requests } = schema;
 
-/** What of an agent still needs a run: pending and bound to none, oldest first. */
+/** The agent's wakeups that still need a run: pending and not bound to one, oldest first. */
 export async function pendingWakeups(tx: Tx, agent_id: string) {
   const { status, run_id, created_at, id } = wakeup_requests;
   return tx

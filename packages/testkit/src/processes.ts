@@ -1,4 +1,4 @@
-// The service as real processes, for tests that kill, freeze and restart it. Whatever becomes of the test, they end.
+// The service as real processes, for tests that kill, freeze and restart it. They are cleaned up whatever happens to the test.
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -19,23 +19,23 @@ export interface LogLine {
 
 export interface ServiceProcess {
   pid: number;
-  /** Where it listens; empty until it is ready. */
+  /** The address it listens on; empty until it is ready. */
   readonly url: string;
-  /** What the logger wrote so far. */
+  /** The log lines written so far. */
   readonly log: readonly LogLine[];
-  /** Everything that it wrote, for the messages of failing tests. */
+  /** All output so far, for the messages of failing tests. */
   output(): string;
   ended: Promise<ProcessExit>;
   kill(signal: NodeJS.Signals): void;
-  /** Waits for a line of the log. Throws when the process ends before. */
+  /** Waits for a line of the log. Throws if the process exits first. */
   logged(message: string, timeout_ms?: number): Promise<LogLine>;
-  /** SIGTERM, and the exit that it leads to. */
+  /** Sends SIGTERM and resolves with the exit it leads to. */
   stop(): Promise<ProcessExit>;
 }
 
 type Env = Record<string, string>;
 
-/** What starts the service, where that is not this checkout. */
+/** The command that starts the service, if not this checkout's. */
 export interface Program {
   command: readonly string[];
   cwd?: string;
@@ -46,8 +46,8 @@ const START_TIMEOUT_MS = 90_000;
 const alive = new Set<ServiceProcess>();
 let guard: ChildProcess | undefined;
 
-// Its standard input is a pipe that only this process holds: should a test run be killed, what it started follows.
-// A pid may have been given to another process by then.
+// Its standard input is a pipe that only this process owns: if a test run is killed, the processes it started follow.
+// By then, a pid may have been reused by another process.
 const GUARD = `
 while read -r pid; do pids="$pids $pid"; done
 for pid in $pids; do
@@ -62,7 +62,7 @@ function notifyGuard(pid: number): void {
       cwd: '/',
       stdio: ['pipe', 'ignore', 'ignore'],
     });
-    // Without a shell there is no guard; the tests run all the same.
+    // Without a shell there is no guard; the tests run anyway.
     guard.on('error', () => undefined);
     guard.unref();
     const stdin = guard.stdin as (NodeJS.WritableStream & { unref?: () => void }) | null;
@@ -73,8 +73,8 @@ function notifyGuard(pid: number): void {
 }
 
 /**
- * `npm start` with nothing in its environment but PATH and what is given. Unless told otherwise it listens on a free
- * port, without rate limit. Returns at once; `startService` waits.
+ * Runs `npm start` with nothing in its environment but PATH and the given variables. By default it listens on a free port,
+ * without a rate limit. Returns immediately; `startService` waits.
  */
 export function spawnService(
   env: Env,
@@ -99,7 +99,7 @@ export function spawnService(
   let exit: ProcessExit | undefined;
   const ended = new Promise<ProcessExit>((resolve, reject) => {
     child.once('error', reject);
-    // `close` and not `exit`: then all that it wrote has been read.
+    // `close` rather than `exit`: by then all of its output has been read.
     child.once('close', (code, signal) => {
       alive.delete(self);
       resolve((exit = { code, signal }));
@@ -135,26 +135,26 @@ export function spawnService(
 
 const workerMain = path.resolve(import.meta.dirname, '../../../apps/worker/src/main.mjs');
 
-/** `npm run worker`, in the same way. Returns at once. */
+/** Runs `npm run worker` in the same way. Returns immediately. */
 export function spawnWorker(env: Env): ServiceProcess {
   return spawnService(env, { command: [process.execPath, workerMain] });
 }
 
-/** Resolves once the process is ready, migrations done. */
+/** Resolves once the process is ready and migrations have run. */
 export async function startService(env: Env, program?: Program): Promise<ServiceProcess> {
   const service = spawnService(env, program);
   await service.logged('ready');
   return service;
 }
 
-/** Kills what is left of the services of this file, frozen ones too. Runs by itself after a test file (`before-file.ts`). */
+/** Kills this file's remaining service processes, frozen ones too. Runs by itself after a test file (`before-file.ts`). */
 export async function killServices(): Promise<void> {
   const left = [...alive];
   for (const service of left) service.kill('SIGKILL');
   await Promise.all(left.map(async ({ ended }) => ended));
 }
 
-/** Running processes that work in the folder, or that name it on their command line or in their environment. */
+/** Running processes that work in the folder, or name it on their command line or in their environment. */
 export function processesIn(folder: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -165,7 +165,7 @@ export function processesIn(folder: string): number[] {
         const named = read('cmdline').includes(folder) || read('environ').includes(folder);
         return named || readlinkSync(`/proc/${name}/cwd`).startsWith(folder);
       } catch {
-        // Gone between the list and the look, or another user's.
+        // It exited after the listing, or belongs to another user.
         return false;
       }
     })

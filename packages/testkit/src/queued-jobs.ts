@@ -7,7 +7,7 @@ import { testDatabase } from './test-database.ts';
 
 let opened: Queue | undefined;
 
-/** This file's database with a queue that only enqueues, so that commands can be tried: nothing runs the jobs. */
+/** This file's database with a queue that only enqueues, so that commands can be tested: nothing runs the jobs. */
 export async function databaseWithQueue(): Promise<Database> {
   const { database } = await testDatabase();
   opened ??= await openQueue({ database, role: 'client' });
@@ -20,7 +20,7 @@ export async function stopQueue(): Promise<void> {
   await queue?.stop();
 }
 
-/** Payloads of the jobs of that name that nobody has fetched, oldest first. `match` bounds them, by its fields. */
+/** Payloads of the jobs of that name that no one has fetched, oldest first. `match` filters them by their fields. */
 export async function queuedJobs(
   tx: Tx,
   job: JobName,

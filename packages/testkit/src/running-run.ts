@@ -5,7 +5,7 @@ import { actors, createAgent, createCompany, createIssue } from './factories.ts'
 
 export type RunningRun = Awaited<ReturnType<typeof createRunningRun>>;
 
-/** A run of Ada on her issue, as a claim leaves it, with a colleague and another issue. */
+/** Creates a run of Ada on her issue, in the state a claim leaves it in, plus a colleague and another issue. */
 export async function createRunningRun(
   tx: Tx,
   options: { permissions?: Record<string, boolean>; adapter_type?: string; created_by_user_id?: string } = {},

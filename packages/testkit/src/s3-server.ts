@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 export interface S3Server {
-  /** What makes a process use its bucket. */
+  /** Environment variables that make a process use its bucket. */
   environment: Record<string, string>;
   close(): Promise<void>;
 }
 
-/** A real S3 server on loopback with one empty bucket, in a folder that goes with it. */
+/** A real S3 server on loopback with one empty bucket, in a folder that is removed with it. */
 export async function startS3Server(bucket = 'files'): Promise<S3Server> {
   const { default: S3rver } = await import('@20minutes/s3rver');
   const directory = await mkdtemp(path.join(tmpdir(), 'acp-s3-'));
@@ -17,7 +17,7 @@ export async function startS3Server(bucket = 'files'): Promise<S3Server> {
     address: '127.0.0.1',
     silent: true,
     directory,
-    // It forgets the slash after the bucket of a listing when it checks the signature.
+    // Its signature check drops the slash after the bucket name in listings.
     allowMismatchedSignatures: true,
     configureBuckets: [{ name: bucket, configs: [] }],
   });

@@ -1,4 +1,4 @@
-/** The part of the test server's interface that our tests use; it brings no types. */
+/** The part of the test server's interface that our tests use; it ships no types. */
 declare module '@20minutes/s3rver' {
   export default class S3rver {
     constructor(options: {

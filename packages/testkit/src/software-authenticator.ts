@@ -1,5 +1,5 @@
-// What stands in for a phone: an authenticator app (RFC 6238) and a WebAuthn authenticator, written from the standards
-// and not with the libraries that the service checks them with.
+// Stands in for a phone: an authenticator app (RFC 6238) and a WebAuthn authenticator, written from the standards rather
+// than with the libraries the service verifies them with.
 
 import {
   createECDH,
@@ -11,7 +11,7 @@ import {
   sign,
 } from 'node:crypto';
 
-/** The code of a base-32 secret at an instant, now unless told. */
+/** The code for a base-32 secret at an instant; the default is now. */
 export function totpCode(secret: string, at_ms = Date.now()): string {
   const bits = secret
     .split('')
@@ -37,9 +37,9 @@ interface Options {
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
 
 export class SoftwareAuthenticator {
-  /** What a browser would report as the page's origin. */
+  /** The page's origin as a browser would report it. */
   origin: string;
-  /** Whether it has checked its user, by PIN or finger. */
+  /** Whether it verifies its user, by PIN or fingerprint. */
   verifies_user = true;
   counter = 0;
   readonly id = randomBytes(32);
@@ -57,7 +57,7 @@ export class SoftwareAuthenticator {
     this.#key = createPrivateKey({ key: { kty: 'EC', crv: 'P-256', d: d!, x: x!, y: y! }, format: 'jwk' });
   }
 
-  /** Answer to creation options, as a browser's `toJSON()` writes it. */
+  /** The response to creation options, as a browser's `toJSON()` serializes it. */
   create({ challenge, rp, user }: Options) {
     this.#user_handle = user?.id;
     const attested = Buffer.concat([Buffer.alloc(16), uint16(this.id.length), this.id, this.#coseKey()]);
@@ -78,7 +78,7 @@ export class SoftwareAuthenticator {
     });
   }
 
-  /** Answer to request options. */
+  /** The response to request options. */
   get({ challenge, rpId }: Options) {
     this.counter += 1;
     const client = this.#clientData('webauthn.get', challenge);
@@ -123,7 +123,7 @@ function uint16(value: number): Buffer {
 }
 
 const text = (value: string) => Buffer.concat([Buffer.from([0x60 + value.length]), Buffer.from(value)]);
-/** Of 24 bytes and more, with the shortest length that does, as CBOR in WebAuthn demands. */
+/** Encodes 24 bytes or more with the shortest possible length, as CBOR in WebAuthn requires. */
 const bytes = (value: Buffer) =>
   Buffer.concat([
     value.length < 256

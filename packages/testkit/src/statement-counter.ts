@@ -1,28 +1,28 @@
 /**
- * Counts SQL statements on the wire, between the service's processes and PostgreSQL, by what connections call
- * themselves: what is counted is what was sent, whoever sent it, and no process counts itself.
+ * Counts SQL statements on the wire, between the service's processes and PostgreSQL, by `application_name`: it counts
+ * everything sent, whoever sent it, and no process counts its own statements.
  */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
-/** Characters of a statement that tell it from the others. */
+/** Number of leading characters that distinguish a statement from the others. */
 const SHOWN = 90;
-// Types of a client's messages: a simple query, a statement to parse, the values that a parsed one is sent with.
+// Message types of a client: a simple query, a statement to parse, the values bound to a parsed one.
 const QUERY = 0x51;
 const PARSE = 0x50;
 const BIND = 0x42;
 const SYNC = 0x53;
 
 export interface StatementCounter {
-  /** The database's URL by way of the counter. */
+  /** The database's URL through the counter. */
   url: string;
   /** Statements so far by `application_name`; BEGIN and COMMIT count. */
   counts(): Record<string, number>;
   total(): number;
-  /** Beginnings of the texts of all statements so far, in order, with who sent them. */
+  /** Leading text of all statements so far, in order, with the sender. */
   texts(): string[];
-  /** The same without the senders; those that were sent to be answered at once stand together. */
+  /** The same without senders, with statements sent in one round trip grouped together. */
   trips(): string[][];
   close(): void;
 }
@@ -67,13 +67,13 @@ export async function startStatementCounter(databaseUrl: string): Promise<Statem
   };
 }
 
-/** Cuts a client's bytes into messages: the first has no type, each begins with its length (protocol version 3). */
+/** Splits a client's bytes into messages: the first has no type, each starts with its length (protocol version 3). */
 class Conversation {
   readonly #note: (name: string, text: string) => string;
   readonly #sent: (trip: string[]) => void;
-  /** Since the last time that an answer was asked for. */
+  /** Statements since the last time an answer was requested. */
   #trip: string[] = [];
-  /** Texts of what was parsed, by the names of the statements. */
+  /** Texts of parsed statements by statement name. */
   readonly #prepared = new Map<string, string>();
   #name = 'unnamed';
   #rest: Buffer = Buffer.alloc(0);
@@ -102,7 +102,7 @@ class Conversation {
       this.#name = /application_name\0([^\0]*)/.exec(message.toString('latin1'))?.[1] ?? this.#name;
       return;
     }
-    // Zero-terminated texts stand at the beginning of each of them.
+    // Each of them starts with zero-terminated strings.
     const [first = '', second = ''] = message.toString('latin1', 5).split('\0', 2);
     if (message[0] === QUERY) this.#trip.push(this.#note(this.#name, first));
     else if (message[0] === PARSE) this.#prepared.set(first, second);

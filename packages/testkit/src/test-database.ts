@@ -12,9 +12,9 @@ export interface TestDatabase {
   name: string;
   url: string;
   database: Database;
-  /** Connected on first use, as `notifier` is; closed with the database. */
+  /** Connected on first use, like `notifier`; closed with the database. */
   readonly listener: Listener;
-  /** Also set as `database.notifier` from the first use on: tests that need no signals open no connection for them. */
+  /** Also set as `database.notifier` on first use: tests that need no signals open no connection for them. */
   readonly notifier: Notifier;
   close(): Promise<void>;
 }
@@ -24,27 +24,27 @@ const loneServers = new Set<{ stop(): Promise<void> }>();
 let ofThisFile: Promise<TestDatabase> | undefined;
 
 /**
- * The database of this test file, cloned from the template when first asked for: no file meets the rows of another,
- * and within a file a test makes a company of its own instead of cleaning up. Closed after the file's tests.
+ * This test file's database, cloned from the template on first use: no file sees another's rows, and within a file each
+ * test creates its own company instead of cleaning up. Closed after the file's tests.
  */
 export function testDatabase(): Promise<TestDatabase> {
   ofThisFile ??= clone(`worker_${process.env.JEST_WORKER_ID ?? '0'}`);
   return ofThisFile;
 }
 
-/** One more database, for tests that stop consumers, count rows of the whole instance or migrate. */
+/** Creates another database, for tests that stop consumers, count rows of the whole instance or migrate. */
 export async function cloneDatabase(label: string): Promise<TestDatabase> {
   if (!/^[a-z0-9_]{1,30}$/.test(label)) throw new Error(`a label is of a-z, 0-9 and _: ${label}`);
   return clone(`worker_${process.env.JEST_WORKER_ID ?? '0'}_${label}`);
 }
 
-/** A database without a single table, as a first start finds it. */
+/** Creates a database without a single table, as seen by a first start. */
 export async function emptyDatabase(label: string): Promise<TestDatabase> {
   if (!/^[a-z0-9_]{1,30}$/.test(label)) throw new Error(`a label is of a-z, 0-9 and _: ${label}`);
   return clone(`worker_${process.env.JEST_WORKER_ID ?? '0'}_${label}`, 'template0');
 }
 
-/** On a server of its own, which costs seconds: no other test writes to the same log. */
+/** Creates a database on its own server, which takes seconds: no other test writes to the same WAL. */
 export async function loneDatabase(): Promise<TestDatabase> {
   const server = await startLoneServer();
   loneServers.add(server);
@@ -63,9 +63,9 @@ async function clone(label: string, template?: string): Promise<TestDatabase> {
   const server = currentTestServer();
   const name = `${server.prefix}${label}`;
   await onAdminConnection(server.admin_url, async (client) => {
-    // The file that this jest worker ran before may have left one of that name.
+    // The previous file run by this jest worker may have left one of that name.
     await client.query(`drop database if exists ${name} with (force)`);
-    // Files are copied as they are where that costs no disk anything, and not page by page through the log.
+    // Copies the files as they are if that costs no disk I/O, rather than page by page through the WAL.
     const strategy = server.in_memory ? 'strategy file_copy' : '';
     await client.query(`create database ${name} template ${template ?? server.template} ${strategy}`);
   });

@@ -8,28 +8,28 @@ import { createLogger } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
 import { Client } from 'pg';
 
-/** Where this run's databases are; jest's workers get it by the environment. */
+/** Where this run's databases are; passed to jest's workers in the environment. */
 export interface TestServer {
-  /** A superuser's (or database creator's) URL, naming the maintenance database. */
+  /** URL of a superuser (or database creator), naming the maintenance database. */
   admin_url: string;
   template: string;
-  /** Begins the name of every database of this run, so that two runs on one server don't meet. */
+  /** Prefix of every database name of this run, so that two runs on one server don't collide. */
   prefix: string;
-  /** The data lie in memory. */
+  /** The data directory is in memory. */
   in_memory: boolean;
-  /** Of a server that this run started. */
+  /** Pid of a server that this run started. */
   pid?: number;
 }
 
 const ENVIRONMENT_KEY = 'ACP_TEST_SERVER';
-// Two runs on one external server must not build the same template at once. Any number will do.
+// Two runs on one external server must not build the same template at the same time. Any number will do.
 const TEMPLATE_LOCK = 7_302_118;
-/** What a run may fill: a dozen databases of 15 to 60 MB, and the log. */
+/** Space a run may use: a dozen databases of 15 to 60 MB, and the WAL. */
 const ROOM_BYTES = 2 * 2 ** 30;
 
 let stopRunning: (() => Promise<void>) | undefined;
 
-/** Errors only, unless TEST_LOG_LEVEL says otherwise. */
+/** Logs errors only, unless TEST_LOG_LEVEL says otherwise. */
 export function testLogger(): Logger {
   const levels = ['debug', 'info', 'warn', 'error'] as const;
   const level = levels.find((each) => each === process.env.TEST_LOG_LEVEL) ?? 'error';
@@ -37,9 +37,9 @@ export function testLogger(): Logger {
 }
 
 /**
- * One PostgreSQL for a test run: `TEST_DATABASE_URL` if set, else an embedded one in a temporary folder that ends with
- * this process however that dies. The template database holds the schema.
- * @param options `durable`: commits reach the disk as in production, for what measures time.
+ * Starts one PostgreSQL for a test run: `TEST_DATABASE_URL` if set, else an embedded one in a temporary folder that shuts
+ * down with this process however it dies. The template database contains the schema.
+ * @param options `durable`: commits are flushed to disk as in production, for time measurements.
  */
 export async function startTestServer(options: { durable?: boolean } = {}): Promise<TestServer> {
   const external = process.env.TEST_DATABASE_URL;
@@ -101,7 +101,7 @@ async function startEmbedded({
 }: {
   durable?: boolean;
 }): Promise<{ url: string; in_memory: boolean; pid: number; stop(): Promise<void> }> {
-  // Loaded here and not above: every test file imports this module, one process of the run starts the server.
+  // Loaded here and not at the top: every test file imports this module, but only one process of the run starts the server.
   const { startEmbeddedPostgres } = await import('@acp/embedded-postgres');
   const memory = durable ? undefined : await roomInMemory();
   const folder = await mkdtemp(path.join(memory ?? tmpdir(), 'acp-test-'));
@@ -121,8 +121,8 @@ async function startEmbedded({
 }
 
 /**
- * A clone is a thousand small files, and hundreds are made and dropped: in memory that takes a fifth of the processor
- * time that file systems of disks take. Containers often have 64 MB there, other systems nothing.
+ * A clone is a thousand small files, and hundreds are created and dropped: in memory that takes a fifth of the CPU time
+ * of a disk file system. Containers often have 64 MB there, other systems nothing.
  */
 async function roomInMemory(): Promise<string | undefined> {
   const place = '/dev/shm';
@@ -136,7 +136,7 @@ async function roomInMemory(): Promise<string | undefined> {
   }
 }
 
-/** A server with one database and nobody else in it, the schema included: for what counts the bytes of its log. */
+/** Starts a server with a single database, including the schema, and no other clients: for tests that count WAL bytes. */
 export async function startLoneServer(): Promise<{ url: string; stop(): Promise<void> }> {
   const server = await startEmbedded({});
   try {
@@ -153,14 +153,14 @@ async function migrateAll(url: string): Promise<void> {
   await migrate({ url, logger: testLogger(), after: [migrateQueue] });
 }
 
-/** The name holds the hash of all migrations: another schema is another template. */
+/** The name contains the hash of all migrations: another schema gets another template. */
 async function buildTemplate(adminUrl: string): Promise<string> {
   const template = `test_template_${await migrationsHash()}`;
   await onAdminConnection(adminUrl, async (client) => {
     await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [template]);
     if (rowCount !== 0) return;
-    // Under another name until it is complete: a run that dies half-way leaves no half template behind.
+    // Named differently until it is complete, so a run that dies halfway leaves no partial template behind.
     const building = `${template}_building`;
     await client.query(`drop database if exists ${building} with (force)`);
     await client.query(`create database ${building} template template0`);
@@ -175,7 +175,7 @@ async function buildTemplate(adminUrl: string): Promise<string> {
 async function migrationsHash(): Promise<string> {
   const queue = path.resolve(import.meta.dirname, '../../queue/package.json');
   const hash = createHash('sha256');
-  // pg-boss brings tables of its own, by its version, and its queues are made from the catalogue.
+  // pg-boss adds its own tables, depending on its version, and its queues are created from the catalogue.
   hash.update(await readFile(queue)).update(JSON.stringify(jobCatalogue));
   const files = (await readdir(migrationsFolder, { recursive: true }))
     .filter((file) => file.endsWith('.sql'))

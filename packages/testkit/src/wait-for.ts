@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface WaitForOptions {
   timeout_ms?: number;
   interval_ms?: number;
-  /** What is waited for, in the error's words. */
+  /** Names what is waited for in the error message. */
   what?: string;
 }
 
@@ -14,8 +14,8 @@ function isTruthy<T>(value: T): value is Exclude<T, Falsy> {
 }
 
 /**
- * Resolves with the first truthy value of `probe`. A probe that throws is asked again; its last error becomes the
- * cause of the one thrown at the deadline (30 s unless told otherwise: a busy machine is no failure).
+ * Resolves with the first truthy value of `probe`. A probe that throws is retried; its last error becomes the cause of
+ * the one thrown at the deadline (default 30 s: a busy machine is not a failure).
  */
 export async function waitFor<T>(
   probe: () => T | Promise<T>,
@@ -39,7 +39,7 @@ export async function waitFor<T>(
         cause,
       });
     }
-    // Most probes are a statement or a request: who waits for long asks less often, and is told at most a twentieth later.
+    // Most probes are a statement or a request: long waits poll less often and notice at most a twentieth later.
     await delay(options.interval_ms ?? Math.min(Math.max(20, (performance.now() - begin) / 20), 250));
   }
 }

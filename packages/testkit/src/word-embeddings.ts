@@ -1,14 +1,14 @@
 /**
- * A stand-in for an embedding model, the same on each machine: the pieces of a text's words, hashed into dimensions. It knows
- * nothing of the world. What it can show is that words of one stem are near, and `synonyms` that texts without a word in
- * common are: words of one group count as one.
+ * A deterministic stand-in for an embedding model: the pieces of a text's words, hashed into dimensions. It knows nothing
+ * about the world. It can show that words with a common stem are near each other and, with `synonyms`, that texts without a
+ * common word are: words of one group count as one.
  */
 import { createHash } from 'node:crypto';
 
 export type Embed = (texts: string[]) => number[][];
 
 const PIECE = 4;
-/** What a word counts of which the meaning is known, in pieces. */
+/** Weight of a word whose meaning is known, in pieces. */
 const KNOWN = 3;
 
 export function wordEmbeddings(synonyms: readonly (readonly string[])[] = [], dimensions = 256): Embed {
@@ -23,14 +23,14 @@ function embedded(text: string, group: ReadonlyMap<string, string>, dimensions: 
     const weight = known === undefined ? 1 : KNOWN;
     for (const piece of known === undefined ? piecesOf(word) : [`= ${known}`]) {
       const hash = createHash('sha256').update(piece).digest();
-      // Several dimensions a piece, with signs: sums of unrelated pieces cancel out.
+      // Several dimensions per piece, with signs: sums of unrelated pieces cancel out.
       for (let at = 0; at < 8; at += 1) {
         const place = hash.readUInt16LE(at * 3) % dimensions;
         vector[place]! += (hash[at * 3 + 2]! & 1) === 1 ? weight : -weight;
       }
     }
   }
-  // A text without words is a vector too: providers answer one for any text.
+  // A text without words also gets a vector: providers return one for any text.
   if (!vector.some((number) => number !== 0)) vector[0] = 1;
   return vector;
 }
