@@ -1,4 +1,4 @@
-/** What people have done with a workspace: the scheduler does it, with the project's secret. */
+/** Actions that people request on a workspace. The scheduler performs them with the project's secret. */
 import {
   claimPullRequestOf,
   claimWorkspaceAction,
@@ -20,7 +20,7 @@ import type { Repository, RepositoryCache } from './repository-cache.ts';
 import { remoteOf } from './remote-of.ts';
 import type { WorkspaceSources } from './sources.ts';
 
-/** Finding it done, or in other hands, is success. */
+/** Also succeeds if the action is already done or handled elsewhere. */
 export async function actOnWorkspace(
   sources: WorkspaceSources,
   action_id: string,
@@ -53,8 +53,8 @@ async function act(sources: WorkspaceSources, claimed: ClaimedAction, signal: Ab
 }
 
 /**
- * Pushes the branch as it was stored last, from wherever it is stored. What others have pushed to it since is not overwritten.
- * @returns the branch that it is to be merged into. Throws GitError.
+ * Pushes the branch as last stored, from wherever it is stored. Does not overwrite what others have pushed to it since.
+ * @returns the branch to merge it into. Throws GitError.
  */
 export async function pushBranch(
   sources: WorkspaceSources,
@@ -83,8 +83,8 @@ export async function pushBranch(
 }
 
 /**
- * Where the branch has to stand for it to be pushed: where it was pushed to last, or at what the new one goes on from, which
- * is so after a push that nobody could write down any more.
+ * Where the remote branch must be for the push to proceed: at the commit last pushed, or at an ancestor of the new one,
+ * which is the case after a push that could not be recorded.
  */
 async function expectedAt(
   cache: RepositoryCache,
@@ -148,7 +148,7 @@ async function merge(
   await lookSoon(database.db, row);
   const fresh = await claimPullRequestOf(database.db, workspace.id);
   const after = await host.look(row.number, signal);
-  // Undefined: somebody has seen the end of it meanwhile.
+  // Undefined: someone else has recorded its end in the meantime.
   if (fresh !== undefined) await transaction(database, async (tx) => notePullRequest(tx, fresh, after));
   if (after.state !== 'merged') throw new GitError('the server has not merged it', null);
 }

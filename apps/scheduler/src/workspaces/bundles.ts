@@ -1,4 +1,4 @@
-/** What a workspace has and its repository has not, as a file in the storage: any other scheduler can go on from it. */
+/** Stores what a workspace has and its repository lacks as a file, from which any other scheduler can continue. */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,8 +18,8 @@ export interface StoredBundle {
 }
 
 /**
- * Stores all that leads from the base to the commit and has it kept with `keep`, in its transaction; what fails leaves
- * nothing. Throws GitError.
+ * Stores everything from the base to the commit and records it through `keep`, in its transaction; a failure leaves
+ * nothing behind. Throws GitError.
  */
 export async function storeBundle<T>(
   { config, database, storage, logger }: WorkspaceSources,
@@ -42,7 +42,7 @@ export async function storeBundle<T>(
   }
 }
 
-/** Makes sure that the repository has the stored commits of the workspace. Throws GitError where they are nowhere. */
+/** Makes sure that the repository has the workspace's stored commits. Throws GitError if they are nowhere to be found. */
 export async function restoreObjects(
   { storage, cache }: WorkspaceSources,
   { workspace, bundle }: Pick<WorkspaceFacts, 'workspace' | 'bundle'>,

@@ -1,12 +1,12 @@
 /**
- * What is run within walls to see what a folder holds. The files are read by a repository of this one look, whose configuration
- * is nobody's: of the agent's own repository it takes what it stands at, its objects and, for what it knows of unchanged files,
- * its index. None of its hooks, filters and other programs is run, not even within the walls: they could forge what is told.
+ * Script run inside the sandbox to see what a folder contains. The files are read by a temporary repository with its own
+ * configuration: from the agent's repository it takes only HEAD, the objects and, to skip unchanged files, the index. None
+ * of its hooks, filters or other programs is run, not even inside the sandbox: they could forge the report.
  *
- * A `.git` that is gone, broken, or keeps a look waiting is done without: the files are then compared with what is known.
+ * A `.git` that is gone or broken, or that blocks for too long, is ignored: files are then compared with what is known.
  *
- * Left in $OUT: `result`, lines of `name=value`; `pack`, the objects that the service does not have; `large` and `nested`, paths
- * that were left out, each ended by NUL.
+ * Leaves in $OUT: `result`, lines of `name=value`; `pack`, the objects that the service lacks; `large` and `nested`, the
+ * paths that were left out, each terminated by NUL.
  */
 export const CAPTURE_SCRIPT = `
 set -u

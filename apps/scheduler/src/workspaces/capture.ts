@@ -1,7 +1,7 @@
 /**
- * What a folder holds at the end of a run, as commits. Git looks at the folder within walls, since its configuration, and
- * whatever else lies in it, is the agent's; what comes out is a bundle, which is taken into a repository of the service's own
- * and looked at there.
+ * Captures what a folder contains at the end of a run, as commits. Git reads the folder inside the sandbox, since its
+ * configuration and everything else in it belong to the agent. The output is a pack, which is taken into the service's
+ * own repository and inspected there.
  */
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, readFile } from 'node:fs/promises';
@@ -35,40 +35,40 @@ export interface Capture {
   workspace_id: string;
   kind: 'repository' | 'folder';
   base_commit: string | null;
-  /** Of the time before. */
+  /** From the previous capture. */
   head_commit: string | null;
-  /** Whether what is not committed becomes a commit of the branch. */
+  /** Whether uncommitted changes become a commit of the branch. */
   commit: boolean;
   message: string;
   author: { name: string; email: string };
 }
 
 export interface Captured {
-  /** Null: nothing was ever committed. */
+  /** Null: nothing has ever been committed. */
   head: string | null;
   /** The files as they are. */
   work: string | null;
   size_bytes: number;
-  /** Paths that were left out, the first of them, and how many there are in all. */
+  /** Paths that were left out: the first ones, and the total count. */
   too_large: string[];
   too_large_count: number;
-  /** Working folders of other branches, and repositories that can't be read, which were left out too. */
+  /** Working folders of other branches and unreadable repositories, also left out. */
   nested: string[];
-  /** What became of the folder's own repository: without it what was committed there is not seen as commits. */
+  /** State of the folder's own repository: unless it was read, what was committed there does not appear as commits. */
   own_repository: 'read' | 'broken' | 'too large';
 }
 
 const TIME_SEC = 180;
-/** Of it: with the agent's own repository. */
+/** The share of it allowed for the agent's own repository. */
 const OWN_SEC = 110;
 const HASH = /^[0-9a-f]{40}$/;
-/** Of files that no commit takes, in bytes. */
+/** Larger files are not committed, in bytes. */
 const LARGEST = 50 * 1024 ** 2;
 const MOST_LARGE = 1000;
 const MOST_NESTED = 50;
 const LOCAL_MS = 120_000;
 
-/** @param as_host the agent's program ran without walls. Throws GitError, and what the signal says. */
+/** @param as_host the agent's program ran without a sandbox. Throws GitError, and the signal's reason. */
 export async function capture(
   config: CaptureConfig,
   place: WorkspaceFolder & { identity: string },
@@ -106,7 +106,7 @@ export async function capture(
   }
 }
 
-/** Without network. Throws GitError where there are none, and the program had less than the scheduler's rights. */
+/** Without network. Throws GitError if there is no sandbox and the program had fewer rights than the scheduler. */
 async function walls(config: CaptureConfig, as_host: boolean): Promise<SandboxSpec | undefined> {
   const found = await findBubblewrap();
   if ('reason' in found) {
@@ -127,14 +127,14 @@ async function walls(config: CaptureConfig, as_host: boolean): Promise<SandboxSp
   };
 }
 
-/** Over what any repository says of itself. */
+/** Overrides the configuration of any repository. */
 const settings = [
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],
   ['gc.auto', '0'],
   ['submodule.recurse', 'false'],
   ['advice.addEmbeddedRepo', 'false'],
-  // Larger ones are packed as they are read, and once: to look for what they share with others takes minutes.
+  // Larger files are packed as they are read, without deltas: looking for what they share with others takes minutes.
   ['core.bigFileThreshold', '4m'],
   ['core.compression', '1'],
 ] as const;
@@ -180,7 +180,7 @@ function environment(
 
 const owns: Partial<Record<string, Captured['own_repository']>> = { yes: 'read', large: 'too large' };
 
-/** Nothing that comes out is believed: hashes are hashes, and the objects are what git makes of them. */
+/** Trusts nothing in the output: hashes must be hashes, and the objects are what git makes of them. */
 async function takeOver(
   config: CaptureConfig,
   out: string,
@@ -197,7 +197,7 @@ async function takeOver(
   const local = { cwd: repository, signal, timeout_ms: LOCAL_MS };
   if (work !== null && work !== base_commit) {
     await takeObjects(config, join(out, 'pack'), local);
-    // Of what the pack has, all that leads from what is here to what it is said to be.
+    // Walks from what the repository already has to the reported commit, so that nothing on the way may be missing.
     const all = ['rev-list', '--objects', '--quiet', work, '--not', '--all'];
     await git({ ...local, args: all }).catch(() => {
       signal.throwIfAborted();
@@ -222,8 +222,8 @@ async function takeOver(
 }
 
 /**
- * Into the repository, after the same look at each of them that a fetch from a server takes: what others would refuse to
- * check out is refused here.
+ * Takes the objects into the repository after the same checks as a fetch from a server: what others would refuse to check
+ * out is refused here.
  */
 async function takeObjects(
   config: CaptureConfig,
@@ -263,7 +263,7 @@ const hashIn = (text: string | undefined): string | null =>
 
 const MOST_TEXT = 512 * 1024;
 
-/** Empty where it is no file, or longer than it can be. */
+/** Empty if it is not a file, or longer than it can be. */
 async function boundedText(path: string): Promise<string> {
   const found = await lstat(path).catch(() => null);
   if (found === null || !found.isFile() || found.size > MOST_TEXT) return '';

@@ -1,9 +1,9 @@
-/** What two commits differ in, read from a repository of the service's own: no filter, driver or program of anybody's runs. */
+/** Computes the difference of two commits in the service's own repository: no filter, driver or other program runs. */
 import { cutText, storableText } from '@acp/kernel';
 import type { ChangedFile, CommitFacts } from '@acp/core';
 import { git, type GitOutput } from './git.ts';
 
-/** Git knows it without having it. */
+/** Git knows it even where it is not stored. */
 export const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
 
 const MOST_FILES = 2000;
@@ -12,9 +12,9 @@ const MOST_COMMITS = 500;
 const PATCH = 256 * 1024;
 const PATCHES = 4 * 1024 * 1024;
 const TIME_MS = 60_000;
-/** In characters, of names among arguments. */
+/** In characters, for names among arguments. */
 const MOST_PATHS = 100_000;
-/** Of what git writes before it is cut off. */
+/** Limit at which git's output is cut off. */
 const OUTPUT = 32 * 1024 * 1024;
 
 export interface Changes {
@@ -22,7 +22,7 @@ export interface Changes {
   file_count: number;
   additions: number;
   deletions: number;
-  /** More had changed than is told. */
+  /** More has changed than is listed. */
   truncated: boolean;
 }
 
@@ -82,7 +82,7 @@ const statuses: Record<string, ChangedFile['status']> = {
   T: 'type_changed',
 };
 
-/** First all `:modes hashes status`, each followed by its names, then the counts in the same order. */
+/** Parses the output: first all `:modes hashes status`, each followed by its names, then the counts in the same order. */
 function readList(bytes: Buffer): Listed[] {
   const words = bytes.toString('utf8').split('\0');
   const files: Listed[] = [];
@@ -113,8 +113,8 @@ function readList(bytes: Buffer): Listed[] {
 }
 
 /**
- * Binary files that git is not asked about again, for it would unpack each of them to say that they differ. A name that is not
- * told as it is can't be left out by it.
+ * Excludes binary files from the second call, for which git would unpack each only to say that they differ. A name that
+ * was not decoded exactly can't be used to exclude its file.
  */
 function leaveOut(files: readonly Listed[]): { left_out: ReadonlySet<Listed>; paths: string[] } {
   const left_out = new Set<Listed>();
@@ -130,7 +130,7 @@ function leaveOut(files: readonly Listed[]): { left_out: ReadonlySet<Listed>; pa
   return { left_out, paths: left_out.size === 0 ? [] : ['.', ...paths] };
 }
 
-/** One for each file; of one that became a link, or stopped being one, git writes two. */
+/** Returns one patch per file; git writes two for a file that became a link, or stopped being one. */
 function patchesOf(files: readonly Listed[], { stdout, cut }: GitOutput): string[] {
   const parts = splitPatches(stdout);
   if (cut) parts.pop();
@@ -142,7 +142,7 @@ function patchesOf(files: readonly Listed[], { stdout, cut }: GitOutput): string
   });
 }
 
-/** Of each file its hunks; lines of files begin with a sign, so that a header is a header. */
+/** Returns the hunks of each file. Lines of files begin with a sign, so a header is always a header. */
 function splitPatches(bytes: Buffer): string[] {
   const text = storableText(bytes.toString('utf8'));
   return text

@@ -1,4 +1,4 @@
-/** What becomes of the folders of issues, and of the repositories behind them. Each scheduler clears what lies on its disk. */
+/** Removes the folders of issues and the repositories behind them. Each scheduler clears its own disk. */
 import { opendir, rename, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { giveUpFolder, outlivedWorkspaces, placesOfWorkspaces, workspacesOnMachine } from '@acp/core';
@@ -18,9 +18,9 @@ interface Clearing {
 const DAY_MS = 24 * 3600 * 1000;
 const BATCH = 200;
 const MOST_NAMES = 20_000;
-/** A folder that no row knows may be one whose row is being made, or that of a database that was restored. */
+/** A folder without a row may be one whose row is being created, or belong to a database that was restored. */
 const UNKNOWN_MS = DAY_MS;
-/** Of a workspace that has gone on elsewhere, and what was moved aside: somebody may ask for it. */
+/** For workspaces that continued elsewhere, and what was moved aside: someone may ask for it. */
 const LEFT_MS = 7 * DAY_MS;
 const REPOSITORY_MS = 30 * DAY_MS;
 
@@ -34,7 +34,7 @@ export async function clearWorkspaces(clearing: Clearing, signal: AbortSignal): 
     const gone = `${folder}.${newId()}`;
     const mine = await transaction(database, async (tx) => {
       if (!(await giveUpFolder(tx, outlived))) return false;
-      // Under its lock, so that a run that comes next finds nothing, instead of half of it.
+      // Under its lock, so that the next run finds nothing rather than half of it.
       await rename(folder, gone).catch(() => undefined);
       return true;
     });
@@ -51,7 +51,7 @@ export async function clearWorkspaces(clearing: Clearing, signal: AbortSignal): 
   if (removed > 0) logger.info('folders of issues were removed', { folders: removed });
 }
 
-/** What no workspace of this machine is. */
+/** Removes folders that are not workspaces of this machine. */
 async function clearFolders({ database }: Clearing, top: string, place: string): Promise<number> {
   const names = await namesIn(top);
   const known = await placesOfWorkspaces(database.db, names.filter(isUuid));
@@ -91,7 +91,7 @@ async function clearRepositories(
   for (const name of names) {
     if (name === KNOWN_HOSTS) continue;
     if (name.endsWith(LOCK)) {
-      // Empty, and whoever holds one counts on its name: it goes long after its repository.
+      // The file is empty, and whoever has it locked relies on its name: it is removed long after its repository.
       const isLeft = !names.includes(name.slice(0, -LOCK.length));
       if (isLeft && (await isOlder(join(top, name), REPOSITORY_MS))) await dropTree(top, name);
       continue;
@@ -113,7 +113,7 @@ async function namesIn(folder: string): Promise<string[]> {
       if (names.length >= MOST_NAMES) break;
     }
   } catch {
-    // Not there: nothing to clear.
+    // Does not exist: nothing to clear.
   }
   return names;
 }

@@ -1,5 +1,5 @@
-// What ssh is given as its way out: `node connect-through.ts <port of the proxy> <host> <port>`. Asks the proxy for a tunnel
-// and hands on what comes and goes.
+// ProxyCommand for ssh: `node connect-through.ts <port of the proxy> <host> <port>`. Requests a tunnel from the proxy and
+// relays data in both directions.
 import { connect } from 'node:net';
 
 const [, , proxy_port = '0', host = '', port = '22'] = process.argv;

@@ -5,11 +5,11 @@ const REMARK = 2000;
 const OUTPUT = 3000;
 
 export interface Told {
-  /** What the set-up command wrote last, where it failed. */
+  /** The last output of the set-up command, if it failed. */
   setup_problem: string | null;
 }
 
-/** What an agent is told of the folder that it works in, after the rest of its prompt. */
+/** Describes to an agent the folder it works in, at the end of its prompt. */
 export function describeWorkspace({ facts, base }: RunWorkspace, { setup_problem }: Told): string {
   const { workspace, issue, project, remarks, remark_count, told_count } = facts;
   const begun = workspace.version > 0 ? ' It is as the last run on this issue left it.' : '';

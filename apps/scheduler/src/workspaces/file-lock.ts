@@ -1,6 +1,6 @@
 /**
- * Locks between processes of one machine, for schedulers that share a SERVICE_HOME. The kernel keeps one for as long as we have
- * the file open: however we end, it ends too. Node itself has no such call, so a `flock` takes it on the file that it inherits.
+ * Locks between processes of one machine, for schedulers that share a SERVICE_HOME. The kernel keeps a lock for as long as
+ * we have the file open, however we terminate. Node has no such call, so `flock` acquires it on the file it inherits.
  */
 import { spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
@@ -11,12 +11,12 @@ export interface FileLock {
 }
 
 const alone: FileLock = { release: async () => undefined };
-/** Where the child finds the file. */
+/** File descriptor of the file in the child. */
 const FD = 3;
 
 /**
- * @param wait_ms null: for as long as it takes
- * @returns null: it is in other hands. Where the platform has no `flock`, one process alone is taken for granted.
+ * @param wait_ms null: no limit
+ * @returns null: someone else has it. On a platform without `flock`, a single process is assumed.
  */
 export async function lockFile(
   path: string,
@@ -36,7 +36,7 @@ export async function lockFile(
 
 async function isTaken(flock: string, args: string[], fd: number, signal: AbortSignal): Promise<boolean> {
   const asked = spawn(flock, args, {
-    // A Ctrl-C at the terminal is for the scheduler to deal with.
+    // A Ctrl-C at the terminal is for the scheduler to handle.
     detached: true,
     stdio: ['ignore', 'ignore', 'ignore', fd],
     env: pickEnvironment(['PATH']),

@@ -6,7 +6,7 @@ import type { TimerRow } from '../context.ts';
 import { clearWorkspaces } from './clear-workspaces.ts';
 import { watchPullRequests } from './watch-pull-requests.ts';
 
-/** What lies in folders, on this machine, and in the branches behind them. */
+/** Timers for folders on this machine, and for the branches behind them. */
 export const folderTimers: readonly TimerRow[] = [
   { name: 'work-folders', interval_sec: 3600, work: sweepWorkFolders },
   { name: 'subagent-homes', interval_sec: 3600, work: removeOutlivedHomes },

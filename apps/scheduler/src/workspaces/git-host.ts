@@ -1,4 +1,4 @@
-/** Servers that have pull requests: which one a repository lies on, and how it is asked. */
+/** Servers with pull requests: finds the one that hosts a repository, and calls its API. */
 import type { PullRequestPlace, PullRequestState } from '@acp/core';
 import { createValidator } from '@acp/contract';
 import {
@@ -23,7 +23,7 @@ export interface NewPullRequest {
   draft: boolean;
 }
 
-/** The secret, and what the company lets out. */
+/** The secret, and the company's list of allowed hosts. */
 export interface HostAccess {
   secret: string | null;
   list: HostList | null;
@@ -31,14 +31,14 @@ export interface HostAccess {
 
 export type MergeMethod = 'merge' | 'squash' | 'rebase';
 
-/** Each throws GitError in words for whoever asked. */
+/** Each method throws GitError, worded for the user. */
 export interface GitHost {
   place: PullRequestPlace;
-  /** The open one of the branch. */
+  /** Finds the branch's open pull request. */
   find(branch: string, signal: AbortSignal): Promise<PullRequestState | undefined>;
   open(wanted: NewPullRequest, signal: AbortSignal): Promise<PullRequestState>;
   look(number: number, signal: AbortSignal): Promise<PullRequestState>;
-  /** Of exactly that commit. */
+  /** Merges exactly that commit. */
   merge(number: number, commit: string, method: MergeMethod, signal: AbortSignal): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ const known: Record<string, { provider: string; api_url: string }> = {
   'gitlab.com': { provider: 'gitlab', api_url: 'https://gitlab.com/api/v4' },
 };
 
-/** Undefined for a server that is not known to have any. */
+/** Undefined for a server that is not known to have pull requests. */
 export function placeOfRepository(
   { repository_apis }: HostConfig,
   repo_url: string,
@@ -75,7 +75,7 @@ const TIME_MS = 20_000;
 const MOST = 2 * 1024 * 1024;
 const tooLong = () => new GitError('the server’s answer is too long', null);
 
-/** One server's API with one secret, which goes nowhere else. */
+/** One server's API with one secret, which is sent nowhere else. */
 export class HostApi {
   readonly #base: string;
   readonly #headers: Record<string, string>;
@@ -97,7 +97,7 @@ export class HostApi {
     this.#fetch = guarded.within(list);
   }
 
-  /** The answer as the schema says. Throws GitError for anything but success. */
+  /** Returns the answer, validated against the schema. Throws GitError for anything but success. */
   async call<S extends TSchema>(
     method: 'GET' | 'POST' | 'PUT',
     path: string,
@@ -138,7 +138,7 @@ export class HostApi {
   }
 }
 
-/** Its own words, if they are short. */
+/** The server's own message, if it is short. */
 function messageIn(text: string): string {
   try {
     const told = JSON.parse(text) as { message?: unknown; errors?: { message?: unknown }[] };
@@ -153,7 +153,7 @@ function messageIn(text: string): string {
   }
 }
 
-/** A private key opens no API. */
+/** A private key gives no access to an API. */
 export function tokenOf(secret: string | null): string {
   if (secret === null) throw new GitError('the project has no secret for its repository', null);
   const login = secret.trim();

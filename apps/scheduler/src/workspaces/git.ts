@@ -1,12 +1,12 @@
 /**
- * Git on repositories that are the service's own: nobody else writes their configuration. In an agent's folder git runs
- * within walls alone (`shut-in-git.ts`): what its configuration names would run as the scheduler.
+ * Runs git on the service's own repositories: no one else writes their configuration. In an agent's folder git only runs
+ * inside the sandbox (`shut-in-git.ts`): programs named in its configuration would run as the scheduler.
  */
 import { spawn } from 'node:child_process';
 import type { FileHandle } from 'node:fs/promises';
 import { bubblewrapLimits, pickEnvironment, storableText } from '@acp/kernel';
 
-/** Git failed; the message is its last words, without anything that was given in confidence. */
+/** Git failed; the message is the end of its output, without secrets. */
 export class GitError extends Error {
   readonly code: number | null;
 
@@ -22,39 +22,39 @@ export interface GitCall {
   args: readonly string[];
   signal: AbortSignal;
   timeout_ms: number;
-  /** In addition; nothing of the process's own but PATH. */
+  /** Added to the environment, which has nothing of the process's own but PATH. */
   env?: Record<string, string>;
-  /** A file is read from its beginning, and stays open. */
+  /** A file is read from the beginning, and stays open. */
   stdin?: string | FileHandle;
-  /** Of standard output, in bytes; what comes after is cut off. 1 MiB unless told. */
+  /** Limit on standard output, in bytes; the rest is cut off. Default: 1 MiB. */
   max_bytes?: number;
-  /** Largest file that it may write. */
+  /** Largest file that git may write. */
   max_file?: number;
-  /** Taken out of error messages. */
+  /** Removed from error messages. */
   secrets?: readonly string[];
 }
 
 export interface GitOutput {
   stdout: Buffer;
-  /** There would have been more. */
+  /** There was more output. */
   cut: boolean;
 }
 
 const STDERR_KEPT = 4096;
 const KEPT = 1024 * 1024;
 const PROCESSES = 4096;
-/** In bytes, of one process: what it holds of a pack that was made to be large when it is unpacked. */
+/** In bytes, per process: limits the memory for unpacking a pack that was crafted to be large. */
 const MEMORY = 4 * 1024 ** 3;
 
 /**
- * What an object is not refused for: old programs wrote such dates and modes, and the histories of well-known repositories are
- * full of them.
+ * Defects for which objects are not refused: old programs wrote such dates and modes, and the histories of well-known
+ * repositories are full of them.
  */
 export const tolerated = ['badTimezone', 'missingSpaceBeforeDate', 'zeroPaddedFilemode'].map(
   (flaw) => `${flaw}=ignore`,
 );
 
-/** For all that happens outside of walls: no configuration but the repository's, no question, no program of anybody's. */
+/** For everything outside the sandbox: no configuration but the repository's, no prompts, no foreign programs. */
 const settings = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -72,17 +72,17 @@ const settings = [
   'fetch.writeCommitGraph=false',
   'transfer.bundleURI=false',
   'submodule.recurse=false',
-  // Names that are `.git` on other people's machines are so here.
+  // Names that are `.git` on other platforms count as such here.
   'core.protectHFS=true',
   'core.protectNTFS=true',
-  // Larger ones are not held in memory and not compared.
+  // Larger files are neither kept in memory nor compared.
   'core.bigFileThreshold=32m',
   'pack.threads=2',
   'pack.windowMemory=256m',
   'core.longpaths=true',
 ];
 
-/** Over what files say, in the environment of that one process: neither among arguments nor in a file. */
+/** Overrides configuration files through the process's environment: neither among arguments nor in a file. */
 export function gitConfiguration(pairs: readonly (readonly [string, string])[]): Record<string, string> {
   return Object.fromEntries([
     ['GIT_CONFIG_COUNT', String(pairs.length)],
@@ -113,7 +113,7 @@ export async function git(call: GitCall): Promise<GitOutput> {
     try {
       process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // It has ended.
+      // It has already exited.
     }
   };
   let timed_out = false;
@@ -125,7 +125,7 @@ export async function git(call: GitCall): Promise<GitOutput> {
   try {
     return await outputOf(child, call, kill);
   } catch (err) {
-    // Whoever was killed says nothing of why.
+    // A killed process does not say why.
     call.signal.throwIfAborted();
     if (timed_out) throw new GitError(`git did not end within ${Math.round(call.timeout_ms / 1000)} s`, null);
     throw err;
@@ -135,7 +135,7 @@ export async function git(call: GitCall): Promise<GitOutput> {
   }
 }
 
-/** The same as text, without the line's end. */
+/** Returns standard output as text, without the trailing newline. */
 export async function gitText(call: GitCall): Promise<string> {
   return (await git(call)).stdout.toString('utf8').trim();
 }
@@ -182,7 +182,7 @@ async function outputOf(
   return { stdout: Buffer.concat(chunks), cut };
 }
 
-/** That git says after every failure of ssh. */
+/** Printed by git after every failure of ssh. */
 const phrases = ['Please make sure you have the correct access rights', 'and the repository exists.'];
 
 function lastWords(stderr: string, secrets: readonly string[]): string {

@@ -1,4 +1,4 @@
-/** Pull requests of GitHub, and of servers that speak its API (version 2022-11-28). */
+/** Pull requests on GitHub, and on servers that implement its API (version 2022-11-28). */
 import type { PullRequestPlace, PullRequestState } from '@acp/core';
 import { type Static, Type } from 'typebox';
 import { GitError } from './git.ts';
@@ -15,7 +15,7 @@ import {
 const Nullish = <T extends ReturnType<typeof Type.String>>(schema: T) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
 
-/** What is read of an answer; it has much more. */
+/** The part of an answer that is read; it contains much more. */
 export const GithubPull = Type.Object({
   number: Type.Integer(),
   html_url: Type.String(),
@@ -98,7 +98,7 @@ export class Github implements GitHost {
       Type.Array(GithubReview),
       signal,
     );
-    // Checks may be closed to the token: that says nothing of the pull request.
+    // The token may not cover checks: that says nothing about the pull request.
     const checks = await this.#api
       .call('GET', `${this.#path}/commits/${head.sha}/check-runs?per_page=100`, GithubChecks, signal)
       .catch(() => null);
@@ -115,10 +115,10 @@ export class Github implements GitHost {
   }
 }
 
-/** Anybody may review what is public: only people with a place in the repository approve or stop anything. */
+/** Anyone may review what is public: only people with a role in the repository can approve or block. */
 const heard = new Set(['OWNER', 'MEMBER', 'COLLABORATOR']);
 
-/** Of each person the last word that is one. */
+/** Uses each person's last decisive review. */
 function reviewOf(reviews: readonly Static<typeof GithubReview>[]): PullRequestState['review_state'] {
   const last = new Map<string, string>();
   for (const { user, state } of reviews.filter((review) => heard.has(review.author_association)))

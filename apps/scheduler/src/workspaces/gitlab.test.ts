@@ -20,7 +20,7 @@ const request = (iid: number, source_project_id: number | null, more: object = {
 let listed: ReturnType<typeof request>[] = [];
 let approvals: object = {};
 const asked: { url: string; token: unknown }[] = [];
-/** What was sent with a body. */
+/** Requests sent with a body. */
 const sent: { method: string; url: string; body: unknown }[] = [];
 const server = createServer((incoming, response) => {
   void answer(incoming, response);

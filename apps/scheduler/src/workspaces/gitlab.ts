@@ -17,20 +17,20 @@ const MergeRequest = Type.Object({
   title: Type.String(),
   state: Type.String(),
   sha: Type.Union([Type.String(), Type.Null()]),
-  /** Null: of a fork that is gone. */
+  /** Null: the fork it came from is gone. */
   source_project_id: Type.Union([Type.Integer(), Type.Null()]),
   target_project_id: Type.Integer(),
   detailed_merge_status: Type.Optional(Type.String()),
   head_pipeline: Type.Optional(Type.Union([Type.Object({ status: Type.String() }), Type.Null()])),
 });
 const Approvals = Type.Object({
-  // Not every edition tells both.
+  // Not every edition reports both.
   approved: Type.Optional(Type.Boolean()),
   approvals_left: Type.Optional(Type.Integer()),
   approved_by: Type.Optional(Type.Array(Type.Unknown())),
 });
 
-/** That are listed at once: those of forks are among them. */
+/** Page size of the list, which includes those of forks. */
 const MOST_LISTED = '100';
 
 export class Gitlab implements GitHost {
@@ -52,7 +52,7 @@ export class Gitlab implements GitHost {
       Type.Array(MergeRequest),
       signal,
     );
-    // Forks are listed too: in theirs anybody may call a branch as we do.
+    // Forks are listed too, and anyone may name a branch there as we do.
     const found = all.find(
       ({ source_project_id, target_project_id }) => source_project_id === target_project_id,
     );
@@ -80,7 +80,7 @@ export class Gitlab implements GitHost {
   }
 
   async merge(number: number, commit: string, method: MergeMethod, signal: AbortSignal): Promise<void> {
-    // Whether it is rebased is the project's setting over there.
+    // Whether it is rebased is a setting of the GitLab project.
     const wanted = { sha: commit, squash: method === 'squash' };
     await this.#api.call('PUT', `${this.#path}/${number}/merge`, MergeRequest, signal, wanted);
   }
@@ -92,7 +92,7 @@ export class Gitlab implements GitHost {
       .catch(() => null);
     signal.throwIfAborted();
     const enough = approvals?.approved ?? approvals?.approvals_left === 0;
-    // Where nobody's approval is required some servers call it approved from the start.
+    // If no approval is required, some servers report it as approved from the start.
     const approved = enough && (approvals?.approved_by ?? []).length > 0;
     const asked = detailed_merge_status === 'requested_changes';
     return {

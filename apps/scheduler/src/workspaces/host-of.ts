@@ -16,6 +16,6 @@ export function hostOf(config: HostConfig, { repo_url, secret, list }: Repositor
   return new Host(config, place, { secret, list });
 }
 
-/** Whether there is a server that `hostOf` could give, and a token for it. */
+/** Whether `hostOf` would succeed: the server is known and there is a token for it. */
 export const hasPullRequests = (config: HostConfig, { repo_url, secret }: Repository): boolean =>
   placeOfRepository(config, repo_url) !== undefined && secret !== null && !isPrivateKey(secret);

@@ -11,7 +11,7 @@ import { HeldFolder } from '../programs/held-folder.ts';
 import { RepositoryCache } from './repository-cache.ts';
 import { checkOut, type WorkspaceFolder } from './workspace-folder.ts';
 
-/** Nothing looks into an agent's folder without walls. */
+/** An agent's folder is never inspected without a sandbox. */
 const withBubblewrap: typeof describe.skip = 'file' in (await findBubblewrap()) ? describe : describe.skip;
 
 const run = promisify(execFile);
@@ -49,7 +49,7 @@ async function shell(cwd: string, script: string): Promise<string> {
   return (await run('bash', ['-euc', script], { cwd, env: { ...env, FOLDER: folder } })).stdout;
 }
 
-/** The folder of an issue, after a program of an agent has run `script` in it. */
+/** Returns the folder of an issue after an agent's program has run `script` in it. */
 async function leave(script: string): Promise<WorkspaceFolder> {
   const place = path.join(folder, newId());
   const of = { folder: place, tree: path.join(place, 'tree') };
@@ -60,7 +60,7 @@ async function leave(script: string): Promise<WorkspaceFolder> {
 }
 
 interface Looked extends Captured {
-  /** What has changed since the beginning, name by name. */
+  /** Everything changed since the start, by name. */
   changed: Record<string, string | null>;
 }
 
@@ -89,7 +89,7 @@ const lookAfter = async (script: string): Promise<Looked> => look(await leave(sc
 const log = async (commit: string | null) =>
   (await shell(cache, `git log --format=%s ${commit ?? ''}`)).trim().split('\n');
 
-/** Says so wherever it is run: in the folder, also from within walls, and beside it. */
+/** Leaves a trace wherever it is run: in the folder, also from inside the sandbox, and next to it. */
 const EVIL = `printf '#!/bin/sh\\ntouch "$TREE/ran" %s/ran\\ncat\\n' "$FOLDER" > evil.sh; chmod +x evil.sh\n`;
 
 withBubblewrap('a folder whose repository names programs', () => {
@@ -119,7 +119,7 @@ withBubblewrap('a folder whose repository names programs', () => {
     expect(await log(seen.head)).toEqual(['T-1: what it left', 'Mine', 'Beginning']);
     expect(seen).toMatchObject({ own_repository: 'read', nested: [] });
     expect(seen.head).toBe(seen.work);
-    // The next run finds itself on it.
+    // The next run starts on it.
     const at = await shell(place.tree, 'cat .git/refs/heads/T-1');
     expect(at.trim()).toBe(seen.head);
   });

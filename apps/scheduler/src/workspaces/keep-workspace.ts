@@ -1,4 +1,4 @@
-/** What a run has left in its workspace: captured, compared and stored, in the run's name. */
+/** Captures, compares and stores what a run has left in its workspace, on behalf of the run. */
 import {
   type ClaimedRun,
   lockRun,
@@ -21,13 +21,13 @@ import { problemOf, type RunWorkspace } from './run-workspace.ts';
 import type { WorkspaceSources } from './sources.ts';
 import { writeState } from './workspace-folder.ts';
 
-/** Longer it may not take; less once the run is called off. */
+/** Time limit; shorter once the run is cancelled. */
 const KEEP_MS = 5 * 60_000;
 const KEEP_CANCELLED_MS = 20_000;
 const LOCAL_MS = 60_000;
 
 export interface Kept {
-  /** Whether the run ended well: what it left uncommitted is then committed in the agent's name. */
+  /** Whether the run succeeded: if so, what it left uncommitted is committed in the agent's name. */
   ok: boolean;
   author: { name: string; email: string };
   check?: WorkspaceState['check'];
@@ -36,8 +36,8 @@ export interface Kept {
 }
 
 /**
- * Stores what the folder holds. What can't be stored stays in the folder, and the transcript says so.
- * Throws RunNotHeld, or the reason that `persist` gives.
+ * Stores the contents of the folder. What can't be stored stays in the folder, and the transcript says so.
+ * Throws RunNotHeld, or the reason given by `persist`.
  */
 export async function keepWorkspace(
   sources: WorkspaceSources,
@@ -135,7 +135,7 @@ async function keep(
 
 type Seen = Omit<WorkspaceState, 'head_commit' | 'work_commit' | 'size_bytes' | 'place' | 'check' | 'bundle'>;
 
-/** In a repository of the service's own, where nothing of the agent's runs. */
+/** Works in the service's own repository, where nothing of the agent's runs. */
 async function look(
   repository: string,
   {
@@ -155,7 +155,7 @@ async function look(
     const none = { files: [], run_files: [], commits: [], commit_count: 0 };
     return { ...none, base_commit: from, file_count: 0, additions: 0, deletions: 0, truncated: false };
   }
-  // A base that was merged in is no change of the branch.
+  // Commits of the base that were merged in are not changes of the branch.
   const base_commit = base === null ? null : await forkOf(repository, base.commit, work, from, signal);
   const all = await changesBetween(repository, base_commit ?? EMPTY_TREE, work, signal);
   const run = await changesBetween(repository, before ?? base_commit ?? EMPTY_TREE, work, signal);
@@ -172,7 +172,7 @@ async function forkOf(
 ): Promise<string | null> {
   const args = ['merge-base', base, work];
   return gitText({ cwd: repository, args, signal, timeout_ms: LOCAL_MS }).catch((err: unknown) => {
-    // Histories without a common commit: the branch was begun anew.
+    // Histories without a common commit: the branch was started again from scratch.
     if (err instanceof GitError && err.code === 1) return known;
     throw err;
   });

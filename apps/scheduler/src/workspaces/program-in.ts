@@ -6,7 +6,7 @@ import type { WorkspaceFiles } from '../verbs/verb.ts';
 import type { RunWorkspace } from './run-workspace.ts';
 import { workspaceFiles } from './workspace-files.ts';
 
-/** The agent's program, at work in the workspace instead of its home. */
+/** The agent's program, running in the workspace instead of its home. */
 export function programIn(
   program: ProgramSpec,
   { held, repository, env, facts: { issue, agent_name, workspace } }: RunWorkspace,
@@ -39,7 +39,7 @@ export function programIn(
   };
 }
 
-/** What is written into the workspace for the program, as its verbs ask; null where it may only read there. */
+/** Writes files into the workspace on behalf of the program's verbs; null if it may only read there. */
 export function filesFor(
   {
     adapter_type,

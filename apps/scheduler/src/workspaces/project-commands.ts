@@ -1,4 +1,4 @@
-/** The commands that a project has for its workspaces, within the walls of the agent's program. */
+/** Runs a project's commands for its workspaces, inside the sandbox of the agent's program. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { type ProgramSpec, runShell } from '@acp/adapters';
@@ -8,7 +8,7 @@ import type { RunParts } from '../execution/run-parts.ts';
 import type { Transcript } from '../execution/transcript.ts';
 import type { RunWorkspace } from './run-workspace.ts';
 
-/** What says which versions of which packages are installed. */
+/** Files that determine which versions of which packages are installed. */
 const LOCK_FILES = [
   'package-lock.json',
   'npm-shrinkwrap.json',
@@ -26,11 +26,11 @@ const LOCK_FILES = [
   'gradle.lockfile',
   'flake.lock',
 ];
-/** In bytes, of each that is looked at. */
+/** In bytes, read of each file. */
 const MOST = 16 * 1024 * 1024;
 const SETUP_SEC = 900;
 const CHECK_SEC = 900;
-/** Lines of a command that the transcript takes. */
+/** Maximum number of a command's lines in the transcript. */
 const LINES = 500;
 const OUTPUT = 16_000;
 
@@ -55,8 +55,8 @@ export class ProjectCommands {
   }
 
   /**
-   * Once for each state of the lock files, and again after a failure. @returns the end of what it wrote, where it failed: the
-   * agent may be able to mend what is wrong
+   * Runs once per state of the lock files, and again after a failure. @returns the end of its output if it failed: the
+   * agent may be able to fix the problem
    */
   async setUp(signal: AbortSignal): Promise<string | null> {
     const command = this.#workspace.facts.project?.setup_command ?? null;
@@ -68,7 +68,7 @@ export class ProjectCommands {
     return end.status === 'passed' ? null : end.output;
   }
 
-  /** Undefined where the project has none. */
+  /** Undefined if the project has none. */
   async check(signal: AbortSignal): Promise<WorkspaceState['check']> {
     const command = this.#workspace.facts.project?.check_command ?? null;
     if (command === null || !this.#allowed) return undefined;
@@ -94,7 +94,7 @@ export class ProjectCommands {
     return { status, output: cutText(storableText(this.#scrubber.scrub(output).slice(-OUTPUT)), OUTPUT) };
   }
 
-  /** Of the command, and of the lock files that lie at the top. */
+  /** Hash of the command and of the lock files at the top level. */
   async #hash(command: string): Promise<string> {
     const hash = createHash('sha256').update(command);
     const { here } = this.#workspace.held;

@@ -65,7 +65,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** An issue on whose branch somebody has worked; its commit is in nobody's repository but the server's, under no branch. */
+/** Creates an issue whose branch has been worked on; only the server's repository has its commit, under no branch. */
 async function stage() {
   const { db: tx } = database;
   const company = await kit.createCompany(tx);
@@ -84,7 +84,7 @@ async function stage() {
   const { workspace } = (await openWorkspace(tx, { issue_id: issue.id, agent_id: agent.id }))!;
   const base_commit = await server.git('rev-parse', 'main');
   const commit = async (text: string) => {
-    // As a fetched bundle would have it: in the cache, under the workspace's own names.
+    // As if fetched from a bundle: in the cache, under the workspace's own names.
     const name = `work-${newId()}`;
     const sha = await server.commit(name, { 'a.txt': text });
     const remote = { company_id: company.id, repo_url: settings.repo_url, secret: TOKEN, list: null };
@@ -189,7 +189,7 @@ describe('a branch', () => {
     const [action] = (await listWorkspaceActions(database.db, s.issue, {})).items;
     expect(action).toMatchObject({ status: 'failed' });
     expect(action!.error).toMatch(/Username|Authentication/);
-    // Done once: a job that comes again finds nothing to do.
+    // Done only once: a repeated job finds nothing to do.
     await actOnWorkspace(sources, id, signal);
     expect((await listWorkspaceActions(database.db, s.issue, {})).items).toEqual([action]);
   });
@@ -219,7 +219,7 @@ describe('a pull request', () => {
     await s.look();
     expect(await s.product()).toMatchObject({ review_state: 'changes_requested', health_status: 'failing' });
     github.reviews.push({ state: 'APPROVED', user: { login: 'mary' } });
-    // Whoever sees the repository may say something; it counts for nothing.
+    // Anyone who can see the repository may comment, which counts for nothing.
     for (const author_association of ['NONE', 'CONTRIBUTOR'])
       github.reviews.push({ state: 'CHANGES_REQUESTED', user: { login: 'mallory' }, author_association });
     github.checks[0]!.conclusion = 'success';

@@ -1,4 +1,4 @@
-/** How git reaches a repository outside: through a proxy that leads there and nowhere else, with a secret for it alone. */
+/** Git's access to an outside repository: through a proxy that leads only there, with a secret for it alone. */
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeRunFolder, Reach, startEgressProxy } from '@acp/adapters';
@@ -17,9 +17,9 @@ export type RemoteConfig = Pick<Config, 'repository_egress' | 'repository_hosts'
 export interface RemoteAccess {
   url: string;
   env: Record<string, string>;
-  /** To be kept out of messages. */
+  /** Must not appear in messages. */
   secrets: string[];
-  /** Whether the host was asked for in vain: the operator does not have it reached. */
+  /** Whether a connection to the host was refused because the operator does not allow it. */
   refused(): boolean;
   close(): Promise<void>;
 }
@@ -27,9 +27,9 @@ export interface RemoteAccess {
 const CONNECT = join(import.meta.dirname, 'connect-through.ts');
 
 /**
- * @param list what the company lets out
+ * @param list the company's list of allowed hosts
  * @param secret an HTTPS token, `user:token`, or a private SSH key; null: none
- * @param met where the keys of hosts by ssh are written down that were reached once: another key later is refused
+ * @param met file that records the keys of SSH hosts reached before: a different key is refused later
  * Throws GitError for what the operator does not allow.
  */
 export async function openRemote(
@@ -81,7 +81,7 @@ interface Way {
 
 type Access = Pick<RemoteAccess, 'env' | 'secrets' | 'close'>;
 
-/** The header is for the repository's origin alone, and redirects are not followed. */
+/** The header is sent to the repository's origin only, and redirects are not followed. */
 function byHttp({ remote, proxy_port }: Way, secret: string | null): Access {
   const origin = new URL(remote.url).origin;
   const pairs: [string, string][] = [['http.proxy', `http://127.0.0.1:${proxy_port}`]];
@@ -96,7 +96,7 @@ function byHttp({ remote, proxy_port }: Way, secret: string | null): Access {
   return { env: gitConfiguration(pairs), secrets, close: async () => undefined };
 }
 
-/** The key lies in a file for nobody else's eyes for as long as git runs: ssh takes it in no other way. */
+/** While git runs, the key is in a file that no one else can read: ssh accepts it in no other way. */
 async function bySsh(
   { proxy_port }: Way,
   secret: string | null,
@@ -114,11 +114,11 @@ async function bySsh(
     `ProxyCommand=${through}`,
     `IdentityFile=${key}`,
     'IdentitiesOnly=yes',
-    // No key of the machine's user, and nobody to ask.
+    // No key of the machine's user, and no prompts.
     'IdentityAgent=none',
     'PreferredAuthentications=publickey',
     'BatchMode=yes',
-    // Nobody is there to compare fingerprints: without the operator's word the first key that is shown counts from then on.
+    // No one is there to compare fingerprints: unless the operator supplies keys, the first one seen is trusted from then on.
     `StrictHostKeyChecking=${keys.given === null ? 'accept-new' : 'yes'}`,
     `UserKnownHostsFile="${keys.given ?? keys.met}"`,
     'GlobalKnownHostsFile=/dev/null',

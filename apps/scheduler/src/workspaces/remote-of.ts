@@ -17,7 +17,7 @@ export async function remoteOf(
 ): Promise<Remote> {
   const { company_id, repo_url } = workspace;
   if (repo_url === null) return null;
-  // What the project has a secret for now is another repository.
+  // If the URL has changed, the project's secret now belongs to a different repository.
   const name = project?.repo_url === repo_url ? project.repo_secret : null;
   const list = await repositoryList(database, company_id, repo_url);
   if (name === null) return { company_id, repo_url, secret: null, list };

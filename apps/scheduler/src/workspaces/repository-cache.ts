@@ -1,6 +1,6 @@
 /**
- * Bare copies of repositories, one per company and URL: what workspaces are made of, and where what came out of them is
- * looked at and pushed from. Agents read their objects at most. What folders may lean on is not pruned.
+ * Bare copies of repositories, one per company and URL. Workspaces are created from them, and their results are inspected
+ * in and pushed from them. Agents can at most read their objects. What folders may depend on is not pruned.
  */
 import { mkdir, readdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -15,39 +15,39 @@ export type CacheConfig = RemoteConfig & Pick<Config, 'home' | 'repository_max_s
 export interface Repository {
   company_id: string;
   repo_url: string;
-  /** For its host alone. */
+  /** For its host only. */
   secret: string | null;
-  /** What the company lets out. */
+  /** The company's list of allowed hosts. */
   list: HostList | null;
 }
 
 const isBranch = new RegExp(BRANCH_NAME);
 const FETCH_MS = 15 * 60_000;
 const LOCAL_MS = 60_000;
-/** Packs from which on they are made one. */
+/** Number of packs from which they are merged into one. */
 const MANY_PACKS = 40;
 const UNREACHABLE = '45.days.ago';
 const SERVICE_REFS = 'refs/service/';
 const STAMP = 'service-fetched';
-/** Hosts by ssh that the company's repositories were reached at. */
+/** Keys of the SSH hosts at which the company's repositories were reached. */
 export const KNOWN_HOSTS = 'known_hosts';
-/** Of the lock's name, beside the folder: that is exchanged for another when it is made. */
+/** Suffix of the lock file, which is next to the folder because creating the folder replaces it. */
 export const LOCK = '.lock';
-/** Nobody holds a lock of git for so long, or writes nothing to a file for so long. */
+/** No one keeps a git lock, or leaves a file unwritten, for this long. */
 const STALE_MS = 20 * 60_000;
 
 export class RepositoryCache {
   readonly #config: CacheConfig;
-  /** What is under way, by folder: two fetches into one would fail over its refs. */
+  /** Work in progress, by folder: two fetches into one would fail over its refs. */
   readonly #busy = new Map<string, Promise<unknown>>();
-  /** By folder, what git has found to be a commit of it last: most runs begin at the same one. */
+  /** By folder, the hash that git last verified to be a commit of it: most runs start at the same one. */
   readonly #commits = new Map<string, string>();
 
   constructor(config: CacheConfig) {
     this.#config = config;
   }
 
-  /** Where it lies, whether it is there or not. Throws GitError for a URL that is none. */
+  /** Its path, whether it exists or not. Throws GitError for an invalid URL. */
   folderOf({ company_id, repo_url }: Pick<Repository, 'company_id' | 'repo_url'>): string {
     const remote = parseRepositoryUrl(repo_url);
     if (remote === undefined)
@@ -57,8 +57,8 @@ export class RepositoryCache {
   }
 
   /**
-   * The folder, fetched at most so long ago. Where the repository can't be reached and an older state is there, that one is
-   * good enough if `tolerant`. @returns `problem`: why it is an older one. Throws GitError.
+   * Returns the folder, fetched at most that long ago. If the repository is unreachable and an older state is there,
+   * `tolerant` accepts that. @returns `problem`: why it is older. Throws GitError.
    */
   async fetched(
     repository: Repository,
@@ -66,7 +66,7 @@ export class RepositoryCache {
   ): Promise<{ folder: string; problem: string | null }> {
     const folder = this.folderOf(repository);
     const known = await ageOf(folder);
-    // Nobody waits for another's fetch who would not fetch himself.
+    // A caller that needs no fetch does not wait for someone else's.
     if (known !== null && known <= max_age_ms) return { folder, problem: null };
     return this.alone(folder, signal, async () => {
       const age = await ageOf(folder);
@@ -81,7 +81,7 @@ export class RepositoryCache {
     });
   }
 
-  /** The branch that is worked from: the named one, or what the repository calls its own. Throws GitError. */
+  /** The branch to work from: the named one, or the repository's default. Throws GitError. */
   async baseOf(
     folder: string,
     base_branch: string | null,
@@ -92,7 +92,7 @@ export class RepositoryCache {
     if (branch === '')
       throw new GitError('the repository names no branch of its own: the project has to', null);
     const ref = `refs/remotes/origin/${branch}`;
-    // As it lies there after a fetch; packed ones git has to be asked for.
+    // As stored after a fetch; if it is packed, git must be asked.
     const written = (await readFile(join(folder, ref), 'utf8').catch(() => '')).trim();
     if (written !== '' && this.#commits.get(folder) === written) return { branch, commit: written };
     const args = ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`];
@@ -102,12 +102,12 @@ export class RepositoryCache {
     return { branch, commit };
   }
 
-  /** A command that stays on the machine; its answer as text. */
+  /** Runs a command that stays on the machine; returns its output as text. */
   async local(folder: string, args: readonly string[], signal: AbortSignal): Promise<string> {
     return gitText({ cwd: folder, args, signal, timeout_ms: LOCAL_MS });
   }
 
-  /** A command that talks to the repository. */
+  /** Runs a command that connects to the repository. */
   async remote(
     folder: string,
     { repo_url, secret, list }: Repository,
@@ -138,7 +138,7 @@ export class RepositoryCache {
     }
   }
 
-  /** One at a time on a cache: of this process in its order, of all processes of the machine by a lock. */
+  /** Serialises work on a cache: in order within this process, by a lock between the machine's processes. */
   async alone<T>(folder: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#busy.get(folder) ?? Promise.resolve();
     const mine = before.catch(() => undefined).then(async () => locked(folder, signal, work));
@@ -168,7 +168,7 @@ export class RepositoryCache {
       signal,
     );
     const [, named = ''] = /^ref: refs\/heads\/(\S+)\s+HEAD/m.exec(head) ?? [];
-    // A server may say anything; what projects may not name is no branch to work from.
+    // A server may send anything; a name that projects may not use is not accepted as a branch.
     const branch = isBranch.test(named) ? named : '';
     await writeFile(join(folder, 'service-head'), branch, { mode: 0o600 });
     await writeFile(join(folder, STAMP), '', { mode: 0o600 });
@@ -177,7 +177,7 @@ export class RepositoryCache {
     await this.#tidy(folder, signal);
   }
 
-  /** Complete or not at all: a half-made one is a folder of another name. */
+  /** Creates it completely or not at all: until then the folder has another name. */
   async #create(folder: string, signal: AbortSignal): Promise<void> {
     const temporary = `${folder}.${newId()}`;
     await mkdir(temporary, { recursive: true, mode: 0o700 });
@@ -192,7 +192,7 @@ export class RepositoryCache {
     }
   }
 
-  /** Forgets the workspaces that are not among these. Their commits are stored, and stay here until all is packed anew. */
+  /** Forgets all other workspaces. Their commits are stored, and stay here until the next full repack. */
   async keepOnly(folder: string, workspace_ids: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     await this.alone(folder, signal, async () => {
       const listed = await this.local(folder, ['for-each-ref', '--format=%(refname)', SERVICE_REFS], signal);
@@ -206,8 +206,8 @@ export class RepositoryCache {
   }
 
   /**
-   * Many packs make everything slow. What is unreachable stays for longer than a folder that nobody works in: one that is being
-   * made may lean on it.
+   * Many packs slow everything down. Unreachable objects are kept for longer than an unused folder, since one being created
+   * may depend on them.
    */
   async #tidy(folder: string, signal: AbortSignal): Promise<void> {
     const packs = await readdir(join(folder, 'objects', 'pack')).catch(() => []);
@@ -215,7 +215,7 @@ export class RepositoryCache {
     const within = { cwd: folder, signal, timeout_ms: FETCH_MS };
     await git({ ...within, args: ['pack-refs', '--all'] }).catch(() => undefined);
     const args = ['repack', '-a', '-d', '--cruft', `--cruft-expiration=${UNREACHABLE}`, '--quiet'];
-    // Git before 2.37 has no packs that say how old each object in them is.
+    // Git before 2.37 has no cruft packs, which record the age of each object.
     const older = ['repack', '-a', '-d', '--keep-unreachable', '--quiet'];
     await git({ ...within, args })
       .catch(async () => git({ ...within, args: older }))
@@ -223,7 +223,7 @@ export class RepositoryCache {
   }
 }
 
-/** Throws GitError where the disk is nearly full. */
+/** Throws GitError if the disk is nearly full. */
 export async function assertRoom({
   home,
   workspace_min_free,
@@ -244,14 +244,14 @@ async function locked<T>(folder: string, signal: AbortSignal, work: () => Promis
   }
 }
 
-/** In milliseconds since the last fetch; null where there was none. */
+/** In milliseconds since the last fetch; null if there was none. */
 async function ageOf(folder: string): Promise<number | null> {
   const found = await stat(join(folder, STAMP)).catch(() => null);
   if (found !== null) return Math.max(0, Date.now() - found.mtimeMs);
   return null;
 }
 
-/** A process that was killed leaves them: locks, for which git would wait for nobody, and packs that were half written. */
+/** Removes what a killed process leaves behind: locks, which git would not wait for, and half-written packs. */
 async function dropStale(folder: string): Promise<void> {
   const names = await readdir(folder, { recursive: true }).catch(() => []);
   for (const name of names) {

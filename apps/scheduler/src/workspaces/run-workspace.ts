@@ -1,4 +1,4 @@
-/** The workspace of a run's issue, from before its program begins until what it left is stored. */
+/** The workspace of a run's issue, from before its program starts until what it left is stored. */
 import { stat } from 'node:fs/promises';
 import {
   type ClaimedRun,
@@ -33,31 +33,31 @@ import {
 } from './workspace-folder.ts';
 import type { WorkspaceSources } from './sources.ts';
 
-/** A workspace in the hands of a run. */
+/** A workspace in use by a run. */
 export interface RunWorkspace {
   facts: WorkspaceFacts;
   place: WorkspaceFolder;
-  /** Whose objects the folder leans on, or that holds its history; null on a machine without git: nothing is followed. */
+  /** Provides the objects the folder depends on, or its history; null on a machine without git: changes are not tracked. */
   repository: string | null;
   remote: Remote;
   base: { branch: string; commit: string } | null;
   held: HeldFolder;
-  /** Of the project, for the agent's programs and the project's commands. */
+  /** From the project, for the agent's programs and the project's commands. */
   env: Record<string, string>;
   secrets: string[];
   setup_hash: string | null;
-  /** Lets others have the folder. */
+  /** Releases the folder. */
   close(): Promise<void>;
 }
 
-/** A known repository is looked at again after so long; a new folder should not begin on old ground. */
+/** How old the last fetch may be. A new folder should not start from an old state. */
 const FETCHED_MS = 10 * 60_000;
 const FETCHED_FOR_NEW_MS = 60_000;
 const KEEP_BASE_MS = 10_000;
 
 /**
- * Makes the folder of the run's issue, or finds it as the last run left it. Throws RunFailure `config` with what is wrong, in
- * words for the project's owner; the workspace remembers them.
+ * Creates the folder of the run's issue, or finds it as the last run left it. Throws RunFailure `config` with the problem,
+ * worded for the project's owner; the workspace remembers it.
  */
 export async function prepareWorkspace(
   sources: WorkspaceSources,
@@ -84,7 +84,7 @@ export async function prepareWorkspace(
   }
 }
 
-/** In words; null for what is our own trouble. */
+/** The problem in plain words; null for an internal error. */
 export function problemOf(err: unknown): string | null {
   if (err instanceof GitError || err instanceof UnsafePlace) return err.message;
   return err instanceof ServiceError && err.kind !== 'unavailable' ? err.message : null;
@@ -129,7 +129,7 @@ async function prepare(
   }
 }
 
-/** A new folder leans on what it was begun from, whether anything of it could be stored or not. */
+/** A new folder depends on the commit it started from, whether or not anything of it could be stored. */
 async function keepBase(repository: string, workspace_id: string, commit: string): Promise<void> {
   const args = ['update-ref', `refs/service/${workspace_id}/begun`, commit];
   const signal = AbortSignal.timeout(KEEP_BASE_MS);
@@ -137,8 +137,8 @@ async function keepBase(repository: string, workspace_id: string, commit: string
 }
 
 /**
- * Another scheduler of this machine was taken for lost over a run, and its program may still be at work: it keeps its folder,
- * aside, and this run gets one as it was stored.
+ * Handles a run of another scheduler of this machine that was declared lost but whose program may still be running: that
+ * one keeps its folder, moved aside, and this run gets one as last stored.
  */
 async function takeOver(
   place: WorkspaceFolder,
@@ -178,7 +178,7 @@ async function groundOf(
   return { repository: folder, base: await cache.baseOf(folder, workspace.base_branch, signal) };
 }
 
-/** As it was stored last, or a new one. What lies there and is out of date is moved aside. */
+/** Creates the tree as last stored, or a new one. An outdated tree is moved aside. */
 async function makeTree(
   sources: WorkspaceSources,
   {

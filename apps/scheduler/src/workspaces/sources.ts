@@ -5,7 +5,7 @@ import { readMarker, type Storage } from '@acp/storage';
 import { RepositoryCache } from './repository-cache.ts';
 import { SpareFolders } from './spare-folders.ts';
 
-/** What a scheduler keeps workspaces with. */
+/** What a scheduler needs to maintain workspaces. */
 export interface WorkspaceSources {
   config: Config;
   database: Database;
@@ -14,7 +14,7 @@ export interface WorkspaceSources {
   vault: Vault;
   cache: RepositoryCache;
   spares: SpareFolders;
-  /** The machine's folder, by which others know what lies on it. */
+  /** Identifies the machine's folder, so that others know what is stored on it. */
   place(): Promise<string>;
 }
 
@@ -28,7 +28,7 @@ export function workspaceSources(
     spares: new SpareFolders(shared.config, shared.logger),
     place: async () => {
       place ??= readMarker(join(shared.config.home, 'workspaces'));
-      // A disk that was away for a moment is asked again.
+      // Tries again if the disk was only briefly unavailable.
       place.catch(() => (place = undefined));
       return place;
     },

@@ -1,6 +1,7 @@
 /**
- * Trees that lie ready: most of the time that a new workspace takes is the writing of its files. Beside a copy of a repository
- * one is made after each that was used, while nobody waits; whoever needs one next takes it by a rename. Agents never see it.
+ * Prepared trees: most of the time that a new workspace takes is spent writing its files. After each one that was used,
+ * another is created next to the copy of the repository, in the background; the next workspace takes it by a rename.
+ * Agents never see it.
  */
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -15,7 +16,7 @@ type SpareConfig = Pick<Config, 'home' | 'workspace_min_free'>;
 /** `<repository>.spare-<commit>`, with the files of that commit. */
 const mark = (repository: string): string => `${basename(repository)}.spare-`;
 
-/** An empty repository whose objects are those of another. */
+/** Creates an empty repository that uses the objects of another. */
 export async function initTree(tree: string, repository: string, signal: AbortSignal): Promise<void> {
   const args = ['init', '--quiet', '--template=', '--initial-branch=none'];
   await git({ cwd: tree, args, signal, timeout_ms: LOCAL_MS });
@@ -24,17 +25,17 @@ export async function initTree(tree: string, repository: string, signal: AbortSi
   await writeFile(join(info, 'alternates'), `${join(repository, 'objects')}\n`);
 }
 
-/** Makes the files those of the commit. */
+/** Makes the files match the commit. */
 export async function fillTree(tree: string, commit: string, signal: AbortSignal): Promise<void> {
   const args = ['-c', 'checkout.workers=4', 'read-tree', '--reset', '-u', commit];
   await git({ cwd: tree, args, signal, timeout_ms: LOCAL_MS });
 }
 
-/** Moves one to a place where nothing is. @returns the commit that its files are of; null: there is none */
+/** Moves a spare to a path that does not exist yet. @returns the commit of its files; null: there is none */
 export async function takeSpare(repository: string, tree: string): Promise<string | null> {
   const name = (await sparesOf(repository)).at(0);
   if (name === undefined) return null;
-  // Another may be quicker.
+  // Someone else may be quicker.
   return rename(join(dirname(repository), name), tree).then(
     () => name.slice(mark(repository).length),
     () => null,
@@ -46,7 +47,7 @@ async function sparesOf(repository: string): Promise<string[]> {
   return names.filter((name) => name.startsWith(mark(repository)));
 }
 
-/** Of one scheduler: they are made one after the other. */
+/** One scheduler's spares, which are created one after the other. */
 export class SpareFolders {
   readonly #config: SpareConfig;
   readonly #logger: Logger;
@@ -59,7 +60,7 @@ export class SpareFolders {
     this.#logger = logger;
   }
 
-  /** One with the files of the commit, soon. Never rejects, and nobody is told that it could not be made. */
+  /** Requests one with the files of the commit. Never rejects, and a failure is not reported to the caller. */
   want(repository: string, commit: string): void {
     if (this.#stop.signal.aborted || this.#wanted.has(repository)) return;
     this.#wanted.add(repository);

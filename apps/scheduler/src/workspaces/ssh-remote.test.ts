@@ -1,4 +1,4 @@
-/** A repository by ssh: a real server on loopback, with keys of this test. */
+/** A repository over SSH: a real server on loopback, with this test's own keys. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -83,7 +83,7 @@ withSsh('a repository by ssh', () => {
     server = await startGitServer({ 'a.txt': 'a\n' });
     for (const name of ['host', 'other-host', 'key', 'strange-key'])
       await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', path.join(folder, name)]);
-    // The server insists on it when it is started by root.
+    // The server requires it when started by root.
     await mkdir('/run/sshd', { recursive: true }).catch(() => undefined);
     port = await freePort();
   });

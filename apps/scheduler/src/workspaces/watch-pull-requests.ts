@@ -1,4 +1,4 @@
-/** Looks at open pull requests every now and then: what becomes of them over there becomes of their work products. */
+/** Polls open pull requests and applies their state to their work products. */
 import {
   claimDuePullRequests,
   claimPullRequestOf,
@@ -26,8 +26,8 @@ export async function watchPullRequests(sources: WorkspaceSources, signal: Abort
 }
 
 /**
- * Because its host said that something happened: the open pull request, or, where none is known, one that somebody has opened
- * over there for a branch of ours. Throws what goes wrong with finding one: the job is tried again.
+ * Called when the host reports an event: checks the open pull request or, if none is known, finds one that someone has
+ * opened there for a branch of ours. Throws if that fails: the job is retried.
  */
 export async function lookAtBranch(
   sources: WorkspaceSources,

@@ -4,12 +4,12 @@ import { invalid, UnsafePlace, withFolder, writeInside } from '@acp/kernel';
 import type { HeldFolder } from '../programs/held-folder.ts';
 import type { WorkspaceFiles } from '../verbs/verb.ts';
 
-/** As git has files. */
+/** As git stores files. */
 const MODE = 0o644;
 
 /**
- * Files written for an agent into its issue's workspace, in which its program may have put anything anywhere: no link is
- * followed or replaced, and no folder.
+ * Writes files for an agent into its issue's workspace, where its program may have put anything anywhere: no link is
+ * followed or replaced, and no folder is replaced.
  */
 export function workspaceFiles({ here }: Pick<HeldFolder, 'here'>): WorkspaceFiles {
   return {
@@ -22,7 +22,7 @@ export function workspaceFiles({ here }: Pick<HeldFolder, 'here'>): WorkspaceFil
   };
 }
 
-/** Throws where something lies in the way of the file: on the way to it all but folders, in its place all but a file. */
+/** Throws if something blocks the file: anything but folders on its path, anything but a file in its place. */
 async function assertFree(here: string, path: string): Promise<void> {
   const names = path.split('/');
   for (const [at, name] of names.entries()) {

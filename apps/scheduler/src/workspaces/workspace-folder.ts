@@ -1,6 +1,6 @@
 /**
- * Where the folder of an issue lies on this machine. Around the agent's `tree` is the service's own: what version lies there,
- * and, of a workspace without a repository, the history that agents never see. A program sees the tree alone.
+ * The folder of an issue on this machine. Around the agent's `tree` is the service's own data: which version is there and,
+ * for a workspace without a repository, the history, which agents never see. A program sees the tree only.
  */
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { fillTree, initTree, takeSpare } from './spare-folders.ts';
 import { git, gitText } from './git.ts';
 
 const LOCAL_MS = 120_000;
-/** A scheduler that is just letting go is waited for. */
+/** Waits for a scheduler that is just about to release it. */
 const HELD_MS = 1000;
 
 export interface WorkspaceFolder {
@@ -28,15 +28,15 @@ export function folderOf(
   return { folder, tree: join(folder, 'tree') };
 }
 
-/** What lies in the tree, as far as the service knows. */
+/** What the tree contains, as far as the service knows. */
 export interface FolderState {
   workspace_id: string;
   version: number;
-  /** Of the lock files with which the set-up command was run last. */
+  /** Hash of the lock files with which the set-up command last ran. */
   setup_hash: string | null;
 }
 
-/** Undefined where there is no tree, or none that is known. */
+/** Undefined if there is no tree, or no known one. */
 export async function readState({ folder, tree }: WorkspaceFolder): Promise<FolderState | undefined> {
   const text = await readFile(join(folder, 'state.json'), 'utf8').catch(() => null);
   if (text === null || (await stat(tree).catch(() => null)) === null) return undefined;
@@ -52,7 +52,7 @@ export async function writeState({ folder }: WorkspaceFolder, state: FolderState
   await rename(temporary, join(folder, 'state.json'));
 }
 
-/** Moves a tree that is out of date out of the way: what a run left in it that never ended is somebody's work. */
+/** Moves an outdated tree out of the way: it may contain work of a run that never finished. */
 export async function setAside({ folder, tree }: WorkspaceFolder): Promise<string | null> {
   const name = `left-${Date.now()}`;
   await rm(join(folder, 'state.json'), { force: true });
@@ -63,15 +63,15 @@ export async function setAside({ folder, tree }: WorkspaceFolder): Promise<strin
 }
 
 /**
- * For one run at a time, of whichever process. Null: it is in other hands, of a run whose scheduler was taken for lost and whose
- * program may still write.
+ * Locks the folder for one run across all processes. Null: it is in use by a run whose scheduler was declared lost and
+ * whose program may still be writing.
  */
 export async function holdFolder({ folder }: WorkspaceFolder, signal: AbortSignal): Promise<FileLock | null> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return lockFile(lockOf(folder), { wait_ms: HELD_MS, signal });
 }
 
-/** From whoever has it: that one goes on in what was moved aside. */
+/** Takes the lock from its owner, which continues in the folder that was moved aside. */
 export async function seizeFolder(place: WorkspaceFolder, signal: AbortSignal): Promise<FileLock | null> {
   await rm(lockOf(place.folder), { force: true });
   return holdFolder(place, signal);
@@ -80,20 +80,20 @@ export async function seizeFolder(place: WorkspaceFolder, signal: AbortSignal): 
 const lockOf = (folder: string): string => join(folder, 'lock');
 
 export interface Checkout {
-  /** Whose objects the tree leans on. */
+  /** Provides the objects that the tree depends on. */
   repository: string;
   branch: string;
   base: { branch: string; commit: string };
   head: string;
-  /** What the files are: of a commit that the branch does not have, if it is another one. */
+  /** State of the files: a commit that is not on the branch if it differs from `head`. */
   work: string;
   repo_url: string;
   identifier: string;
 }
 
 /**
- * Makes the tree of a repository's workspace: complete or not at all. Its `.git` is its own, so that nothing that an agent
- * writes into its configuration reaches anybody else, and leans on the cache's objects.
+ * Creates the tree of a workspace with a repository, completely or not at all. Its `.git` is its own, so that an agent's
+ * changes to its configuration affect no one else, and uses the cache's objects.
  */
 export async function checkOut(
   place: WorkspaceFolder,
@@ -120,12 +120,12 @@ export async function checkOut(
   }
 }
 
-/** What is the workspace's own, beside the files. */
+/** Writes what is the workspace's own besides the files. */
 async function furnish(own: string, checkout: Checkout): Promise<void> {
   const { branch, base, head, identifier } = checkout;
   await writeFile(join(own, 'config'), configOf(checkout), { flag: 'a' });
   await writeFile(join(own, 'HEAD'), `ref: refs/heads/${branch}\n`);
-  // As git sorts them, which it is told.
+  // In git's sort order, as declared in the header.
   const refs = [`${head} refs/heads/${branch}`, `${base.commit} refs/remotes/origin/${base.branch}`];
   const lines = ['# pack-refs with: peeled fully-peeled sorted ', ...refs, ''];
   await writeFile(join(own, 'packed-refs'), lines.join('\n'));
@@ -152,14 +152,14 @@ function configOf({ repo_url, base }: Checkout): string {
   ].join('\n');
 }
 
-/** Every commit says which issue it is for, whoever makes it. */
+/** Every commit names its issue, whoever makes it. */
 function hookOf(identifier: string): string {
   return `#!/bin/sh
 exec git interpret-trailers --in-place --if-exists doNothing --trailer "Issue: ${identifier}" "$1"
 `;
 }
 
-/** Makes the tree of a workspace without a repository; of what its own history has, if that has anything. */
+/** Creates the tree of a workspace without a repository, from its own history if it has any. */
 export async function layOut(
   place: WorkspaceFolder,
   from: { repository: string; work: string | null } | null,
@@ -189,7 +189,7 @@ export async function layOut(
   }
 }
 
-/** The history of a workspace that has no repository. */
+/** The history of a workspace without a repository. */
 export async function ownHistory({ folder }: WorkspaceFolder, signal: AbortSignal): Promise<string> {
   const repository = join(folder, 'history.git');
   const args = ['init', '--bare', '--quiet', '--template=', repository];

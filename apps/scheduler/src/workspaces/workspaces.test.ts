@@ -26,7 +26,7 @@ import { clearWorkspaces } from './clear-workspaces.ts';
 import { lockFile } from './file-lock.ts';
 import { workspaceSources } from './sources.ts';
 
-/** Nothing looks into an agent's folder without walls. */
+/** An agent's folder is never inspected without a sandbox. */
 const withBubblewrap: typeof describe.skip = 'file' in (await findBubblewrap()) ? describe : describe.skip;
 
 const KEY = 'a'.repeat(64);
@@ -55,11 +55,11 @@ afterAll(async () => {
 });
 
 let scripts = 0;
-/** @param home of the scheduler: each is a machine of its own */
+/** @param home of the scheduler: each stands for a machine of its own */
 async function start(calls: FakeCliCall[], home = 'home', env: Record<string, string> = {}) {
   const script = path.join(folder, `script-${(scripts += 1)}.json`);
   await writeFile(script, JSON.stringify({ calls }));
-  // Machines have one storage between them.
+  // The machines share one storage.
   await mkdir(path.join(folder, 'storage'), { recursive: true });
   await mkdir(path.join(folder, home), { recursive: true });
   await symlink(path.join(folder, 'storage'), path.join(folder, home, 'storage')).catch(() => undefined);
@@ -205,7 +205,7 @@ withBubblewrap('a run on an issue of a project with a repository', () => {
     const second = await complete(set);
     const ofRun = await listDiffs(db.database.db, await workspaceOf(set), { run_id: second.id });
     expect(ofRun.items).toMatchObject([{ path: 'added.txt', patch: '@@ -1 +1,2 @@\n new\n+more\n' }]);
-    // One session, in the folder of the issue.
+    // Both calls share one session, in the issue's folder.
     const calls = await kit.fakeCliJournal(set.home);
     expect(calls.map(({ cwd }) => cwd)).toEqual([set.tree(), set.tree()]);
     expect(calls[1]!.args.join(' ')).toContain('--resume=');
@@ -263,7 +263,7 @@ withBubblewrap('a run on an issue of a project with a repository', () => {
       return (await kit.fakeCliJournal(set.home)).at(-1)!.stdin;
     };
     const asked = /<comment file="a.txt" line="1" author="[^"]+">\n> x\nWhy x\?\n<\/comment>/;
-    // A run that fails has not seen to it.
+    // A failed run has not dealt with it.
     expect(await prompt()).toMatch(asked);
     const stdin = await prompt();
     expect(stdin).toContain('After the last run it failed:\n<result>\nchecked well\nx\n');
@@ -318,7 +318,7 @@ withBubblewrap('a run on an issue of a project with a repository', () => {
     await complete(set);
     const { branch, head_commit } = await workspaceOf(set);
     await pushed(branch, head_commit);
-    // One that failed left something, which goes with the next.
+    // A failed run left something, which is pushed along with the next one.
     await complete(set);
     expect(await server.git('rev-parse', branch!)).toBe(head_commit);
     await complete(set);
@@ -355,7 +355,7 @@ withBubblewrap('a run on an issue of a project with a repository', () => {
     const copies = path.join(folder, 'shared', 'companies', set.company.id, 'repositories');
     const [copy = '', ...more] = (await readdir(copies)).filter((name) => name.endsWith('.git'));
     expect(more).toEqual([]);
-    // The copy knows of each, for as long as its folder is there.
+    // The copy keeps refs for each workspace for as long as its folder is there.
     await age(sets[0]!, 8, 'done');
     await clear('shared');
     const left = await Promise.all(sets.slice(1).map(workspaceOf));
@@ -452,7 +452,7 @@ withBubblewrap('a folder that means no good', () => {
     expect(await readFile(path.join(set.tree(), 'seen.txt'), 'utf8')).toContain('No such file');
     const { items } = await listDiffs(db.database.db, await workspaceOf(set), {});
     expect(items.map((file) => file.path)).toEqual(['seen.txt', 'theirs']);
-    // A link is a line of text, wherever it leads.
+    // A link is a line of text, wherever it points.
     expect(items[1]!.patch).toContain(`+${theirs}`);
   });
 });
