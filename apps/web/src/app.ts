@@ -1,4 +1,4 @@
-/** The order in which a request passes through the web tier: this file is the one place to read it. */
+/** The order in which a request passes through the web tier; this file is the one place to read it. */
 import type { Database, Listener } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
 import type { Express, Request, RequestHandler } from 'express';
@@ -19,20 +19,20 @@ export interface AppDeps {
   database: Database;
   logger: Logger;
   config: Pick<Config, 'public_url' | 'trusted_proxies' | 'rate_limit_rpm' | 'log_level' | 'a2a_wait_sec'>;
-  /** Made for the app where none is given; then nothing tells it of revocations by other processes. */
+  /** Created for the app if not given; it then does not learn of revocations by other processes. */
   credentials?: Credentials;
-  /** Made from database and configuration where none are given; then no command is answered. */
+  /** Created from database and configuration if not given; commands then stay unanswered. */
   services?: Services;
-  /** Tells of changes that other processes make; without it they are seen within a minute. */
+  /** Notifies of changes by other processes; without it they are noticed within a minute. */
   listener?: Listener;
   hub?: ProtocolDeps['hub'];
-  /** The slices' routes by default; the live stream's come with the process's hub. */
+  /** Defaults to the slices' routes; those of the live stream are added along with the process's hub. */
   routes?: readonly Route[];
   /** Health and metrics. */
   health?: RequestHandler | undefined;
   /** Pages and their static files. */
   ui?: RequestHandler | undefined;
-  /** Tests: answers are checked against the contract. */
+  /** For tests: validates answers against the contract. */
   validate_responses?: boolean;
 }
 
@@ -60,7 +60,7 @@ export function createApp(deps: AppDeps): Express {
   const routes = [...acts, ...protocolRoutes(acts, { ...parts, config, hub, listener })];
   app.use('/mcp', ownOriginGuard(config));
   app.use(mount(routes, parts));
-  // Where programs look around: never a page, nor the way to one.
+  // Paths that programs probe: never a page, nor a redirect to one.
   app.use(['/api', '/mcp', '/.well-known'], unknownPath);
   if (deps.ui) app.use(deps.ui);
   app.use(unknownPath);
@@ -68,7 +68,7 @@ export function createApp(deps: AppDeps): Express {
   return app;
 }
 
-/** Static files, and the routes of worker keys: a fleet behind one address is no attack (decisions 7.44). */
+/** Static files, and the routes for worker keys: a fleet behind one address is no attack (decisions 7.44). */
 function isUncounted({ path }: Request): boolean {
   if (path.startsWith('/static/')) return true;
   return path.startsWith('/api/workers/') && path !== '/api/workers/register';

@@ -1,4 +1,4 @@
-/** What the environment and the database must agree on before anybody is served, and how the first person gets in. */
+/** Checks that environment and database agree before anything is served, and lets the first person in. */
 import {
   admitEncryptionKey,
   admitEnvironmentLicense,
@@ -11,14 +11,15 @@ import { type Database, transaction } from '@acp/db';
 import { type Config, type Logger, Vault } from '@acp/kernel';
 import { InstanceState } from './http/instance-state.ts';
 
-/** @throws Error that says how to mend it: the environment's key is not the database's (decisions 7.29) */
+/** @throws Error with the remedy if the environment's key is not the database's (decisions 7.29) */
 export async function admitKey(database: Database, config: Config): Promise<void> {
   const vault = new Vault(config.encryption_key, config.encryption_key_previous);
   await transaction(database, async (tx) => admitEncryptionKey(tx, vault));
 }
 
 /**
- * Decisions 1: the bootstrap admin of the environment, else a one-time `/setup` link. Creates the bootstrap admin where there is no user. Answers the set-up link while there still is none, else null.
+ * Decisions 1: the bootstrap admin of the environment, else a one-time `/setup` link. Creates the bootstrap admin if there
+ * is no user. Returns the setup link if there still is none, else null.
  */
 export async function prepareFirstSignIn(
   database: Database,
@@ -40,7 +41,7 @@ export async function prepareFirstSignIn(
   return token === null ? null : `${config.public_url}/setup?token=${token}`;
 }
 
-/** Flags and license as they are, and kept so. */
+/** The current flags and license, kept up to date. */
 export async function openInstanceState(
   sources: ConstructorParameters<typeof InstanceState>[0] & { config: Config },
 ): Promise<InstanceState> {

@@ -1,4 +1,4 @@
-/** Health alone, for a process of another tier: nothing of the API or the pages is loaded for it. */
+/** Health only, for a process of another tier: loads nothing of the API or the pages. */
 import type { Config, Logger } from '@acp/kernel';
 import type { Express, RequestHandler } from 'express';
 import { healthRouter } from './health/router.ts';
@@ -13,7 +13,7 @@ export interface RunningHealth {
   stop(): Promise<void>;
 }
 
-/** What a process of role `scheduler` serves: health and metrics, nothing else (decisions 7.40). */
+/** Serves health and metrics for a process of role `scheduler`, nothing else (decisions 7.40). */
 export async function startHealthServer({
   config,
   logger,
@@ -34,7 +34,7 @@ export async function startHealthServer({
   };
 }
 
-/** The same errors as everywhere. */
+/** Reports errors in the same form as everywhere. */
 export function createHealthApp(health: RequestHandler, logger: Logger): Express {
   const app = bareApp();
   app.use(...beginRequest, health, unknownPath);

@@ -4,7 +4,7 @@ import type { Config, Logger } from '@acp/kernel';
 import { openStorage } from '@acp/storage';
 import type { Storage } from '@acp/storage';
 
-/** The process's store. Says loudly when its folder is not the instance's: it would miss the others' files (decisions 6). */
+/** Opens the process's store. Logs an error if its folder is not the instance's: it would miss others' files (decisions 6). */
 export async function openInstanceStorage(
   config: Config,
   database: Database,

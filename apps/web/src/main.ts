@@ -1,4 +1,4 @@
-/** The web tier as a process part: what it opens, and in which order it stops. Migrations are the launcher's. */
+/** The web tier as part of a process: what it opens, and the order in which it stops. The launcher runs migrations. */
 import type { Config, Logger } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { apiRoutes } from './api/index.ts';
@@ -23,9 +23,9 @@ interface StartOptions {
 export interface RunningWeb {
   url: string;
   address: WebServer['address'];
-  /** Where the first admin is created while there is no user; else null. */
+  /** URL for creating the first admin while there is no user; else null. */
   setup_url: string | null;
-  /** Lets requests end (for SERVICE_DRAIN_TIMEOUT_SEC, or the time given) and has live streams reconnect elsewhere. */
+  /** Lets requests finish (for SERVICE_DRAIN_TIMEOUT_SEC, or the given time) and has live streams reconnect elsewhere. */
   stop(options?: { drain_ms?: number }): Promise<void>;
 }
 

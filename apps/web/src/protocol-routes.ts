@@ -1,4 +1,4 @@
-/** Doors beside the API, for programs that speak a protocol: MCP, which does what the API's rows do, and A2A. */
+/** Endpoints besides the API, for programs that speak a protocol: MCP, which mirrors the API's rows, and A2A. */
 import type { Config } from '@acp/kernel';
 import { a2aRoutes } from './a2a/routes.ts';
 import type { Route } from './http/handle.ts';
@@ -7,7 +7,7 @@ import { type McpDeps, mcpRoutes } from './mcp/routes.ts';
 
 export interface ProtocolDeps extends McpDeps {
   readonly config: Pick<Config, 'a2a_wait_sec'>;
-  /** Tells clients of agents what becomes of their tasks. */
+  /** Notifies clients of agents about their tasks. */
   readonly hub?: LiveHub | undefined;
 }
 

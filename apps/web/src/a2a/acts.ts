@@ -1,4 +1,4 @@
-/** What clients ask for, but for streams. */
+/** The acts that clients request, except for streams. */
 import { restingTaskStates } from '@acp/contract';
 import {
   cancelTask,
@@ -38,7 +38,7 @@ export async function listAll(caller: A2aCaller, params: Params, dialect: Dialec
   return {
     tasks: shown.map((each) => writeTask(writer, each)),
     nextPageToken: next_cursor ?? '',
-    // Of this page, as the test kit of the protocol reads it.
+    // The number on this page, as the protocol's test kit reads it.
     pageSize: shown.length,
     totalSize: total,
   };
@@ -48,7 +48,7 @@ export async function cancel(caller: A2aCaller, params: Params, dialect: Dialect
   requireLicense(caller);
   const { id } = readTaskId(params);
   await caller.services
-    // 0.3 counts a task that was cancelled among those that can't be; in 1.0 cancelling is idempotent.
+    // In 0.3 a cancelled task can't be cancelled again; in 1.0 cancelling is idempotent.
     .transaction(async (tx) => cancelTask(tx, caller.agent, id, dialect === '1.0'))
     .catch((error: unknown) => {
       throw translated(error, 'not_cancelable');
@@ -57,7 +57,7 @@ export async function cancel(caller: A2aCaller, params: Params, dialect: Dialect
   return writeTask(writerOf(caller, dialect), shown!);
 }
 
-/** Takes the message in, and waits for the task to rest where the client wants that. */
+/** Accepts the message and, if the client wants that, waits for the task to rest. */
 export async function send(
   caller: A2aCaller,
   params: Params,
@@ -72,7 +72,7 @@ export async function send(
   return writeSent(writerOf(caller, dialect), shown!);
 }
 
-/** @throws RpcError where the message can't be taken */
+/** @throws RpcError if the message can't be accepted */
 export async function take(caller: A2aCaller, message: SentMessage, dialect: Dialect): Promise<Task> {
   requireLicense(caller);
   const config = message.push && readPush(message.push, caller);
@@ -90,7 +90,7 @@ export async function take(caller: A2aCaller, message: SentMessage, dialect: Dia
   return taskNamed(caller, task_id);
 }
 
-/** Each file in the storage before the transaction begins; what that does not keep is removed. */
+/** Stores each file before the transaction begins; files that the transaction does not keep are removed. */
 async function storing<T>(
   caller: A2aCaller,
   files: readonly SentFile[],
@@ -105,7 +105,7 @@ async function storing<T>(
   );
 }
 
-/** The task as soon as it rests, or as it stands when the time is over, the client gone, or too many wait already. */
+/** Returns the task once it rests, or as it is when time is up, the client has left or too many are already waiting. */
 async function resting(caller: A2aCaller, task: Task, wait_ms: number): Promise<Task> {
   const { agent, hub, response } = caller;
   if (hub === null || wait_ms === 0 || restingTaskStates.includes(task.state)) return task;

@@ -15,15 +15,15 @@ import type { Context } from '../http/handle.ts';
 import type { LiveHub } from '../live/hub.ts';
 import { refused } from './protocol.ts';
 
-/** A client, by the key that it holds of the agent. */
+/** A client, identified by its key for the agent. */
 export interface A2aCaller extends Pick<Context<typeof a2aEndpoints.call>, 'tx' | 'services' | 'response'> {
   agent: AgentActor;
-  /** The same, as strangers see it. */
+  /** The agent's public view. */
   available: AvailableAgent;
   hub: LiveHub | null;
 }
 
-/** @throws notFound for whoever is not the agent that the path names, and where that is not externally available */
+/** @throws notFound if the caller is not the agent that the path names, or the agent is not externally available */
 export async function callerOf(
   { actor, subject, tx, services, response }: Context<typeof a2aEndpoints.call>,
   hub: LiveHub | null,
@@ -34,10 +34,10 @@ export async function callerOf(
   return { agent: actor, available, hub, tx, services, response };
 }
 
-/** Messages of a history where nothing else is asked for. */
+/** Default and maximum number of history messages. */
 export const MAX_HISTORY = 100;
 
-/** Tasks with their histories and artifacts, each read for all at once. */
+/** Tasks with their histories and artifacts, each read in one go for all tasks. */
 export async function show(
   { tx }: A2aCaller,
   tasks: readonly Task[],
@@ -63,19 +63,19 @@ export const writerOf = ({ services }: A2aCaller, dialect: Dialect): Writer => (
 
 export const taskNotFound = () => refused('task_not_found', 'task not found');
 
-/** @throws RpcError where it is not the caller's */
+/** @throws RpcError if the task is not the caller's */
 export async function taskNamed({ tx, agent }: A2aCaller, id: string): Promise<Task> {
   const task = await readTask(tx, agent.agent_id, id);
   if (task === undefined) throw taskNotFound();
   return task;
 }
 
-/** The row is open to readers of an instance without a license; this is for what changes something. */
+/** The endpoint's row lets readers in without a license; this guards whatever changes something. */
 export function requireLicense({ services }: A2aCaller): void {
   services.instance.requireEntitlement({ ...a2aEndpoints.call, while_read_only: undefined });
 }
 
-/** @param clash what a conflict means here */
+/** @param clash how a conflict is reported */
 export function translated(error: unknown, clash: 'unsupported' | 'not_cancelable'): unknown {
   if (!(error instanceof ServiceError)) return error;
   if (error.kind === 'not_found') return taskNotFound();

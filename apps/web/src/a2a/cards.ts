@@ -1,4 +1,4 @@
-/** Agent cards: what strangers may know of an agent, in the shape of 1.0, or of both versions at once. */
+/** Agent cards: an agent's public description, in the shape of 1.0 or of both versions at the same time. */
 import type { AvailableAgent } from '@acp/core';
 import { serviceVersion } from '@acp/kernel';
 import type { Services } from '../http/services.ts';
@@ -11,13 +11,13 @@ export const endpointOf = (public_url: string, { company_id, id }: Listed): stri
 const INPUT_MODES = ['text/plain', 'text/markdown', 'application/json', 'application/octet-stream'];
 export const OUTPUT_MODES = ['text/markdown', 'text/plain', 'application/json', 'application/octet-stream'];
 
-/** A scheme of HTTP and not a key in a header: clients then write `Bearer` before what they were given. */
+/** An HTTP scheme rather than a key in a header, so that clients prefix the key with `Bearer`. */
 const scheme = { description: 'A key of the agent', scheme: 'Bearer' };
 
-/** The service as strangers see it. */
+/** The service as seen from outside. */
 export interface Place {
   public_url: string;
-  /** Credentials of push notifications can be kept. */
+  /** Whether credentials of push notifications can be stored. */
   pushes: boolean;
 }
 
@@ -26,7 +26,7 @@ export const placeOf = ({ public_url, vault }: Pick<Services, 'public_url' | 'va
   pushes: vault.available,
 });
 
-/** What a service like this one bears, told in its extended cards. */
+/** The service's limits, published in extended cards. */
 const LIMITS_EXTENSION = 'urn:acp:a2a:limits:1';
 export interface Limits {
   waitSeconds: number;
@@ -39,13 +39,13 @@ interface Card {
   name: string;
   description: string;
   company_name: string;
-  /** Where it is called, the preferred one first. */
+  /** Endpoint URLs, the preferred one first. */
   urls: readonly string[];
   skills: readonly { id: string; name: string; description: string; tags: string[] }[];
   limits?: Limits | undefined;
 }
 
-/** @param version what the client asked for by `A2A-Version` @param limits of an extended card */
+/** @param version the client's `A2A-Version` @param limits for extended cards only */
 export function cardOfAgent(
   agent: AvailableAgent,
   place: Place,
@@ -69,7 +69,7 @@ export function cardOfAgent(
   return shaped(card, place, version);
 }
 
-/** Each agent is a skill of it under the agent's id; clients that know 0.3 read `agents`. */
+/** Lists each agent as a skill under the agent's id; clients that know 0.3 read `agents`. */
 export function directoryCard(
   { company_name, agents }: { company_name: string; agents: readonly Listed[] },
   place: Place,
@@ -119,7 +119,7 @@ function shaped(card: Card, { public_url, pushes }: Place, version: string | und
     ),
     provider: { organization: company_name, url: public_url },
     version: serviceVersion().version,
-    // Who looks at a directory calls none: the extended card is one agent's.
+    // A reader of the directory calls no agent: extended cards belong to single agents.
     capabilities: {
       streaming: true,
       pushNotifications: pushes,

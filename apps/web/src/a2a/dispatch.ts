@@ -1,4 +1,4 @@
-/** Which act does what. */
+/** Maps acts to their implementations. */
 import { type Dialect, MAX_TASK_ARTIFACTS } from '@acp/core';
 import { sendJson } from '../http/answer.ts';
 import { MAX_JSON_BYTES } from '../http/json-body.ts';
@@ -18,7 +18,7 @@ type Answer = (
   wait_ms: number,
 ) => Promise<object | null>;
 
-/** Those that are answered once. */
+/** Acts with a single response. */
 const answers: Readonly<Partial<Record<Act, Answer>>> = {
   send,
   get: getTask,
@@ -45,7 +45,7 @@ export async function dispatch(
   return sendJson(caller.response, 200, JSON.stringify({ jsonrpc: '2.0', id: request.id, result }));
 }
 
-/** The card for who may call the agent: with what it bears. */
+/** The card for callers of the agent, which includes the limits. */
 async function extendedCard(
   { available, services }: A2aCaller,
   _params: Params,

@@ -1,13 +1,13 @@
 import { isObject, type Params } from '../json-rpc/messages.ts';
 
-/** What clients fill in as they like: its names are theirs. */
+/** Free-form fields: the names inside are the client's. */
 const free = new Set(['metadata', 'data']);
-/** Parameters nest four deep; what is deeper is no name of the protocol's. */
+/** Parameters nest four deep; anything deeper is not a name of the protocol. */
 const MAX_DEPTH = 6;
 
 /**
- * Parameters of 1.0 as they are told. Parsers of the JSON of protocol buffers take a field by the name in the definition,
- * `context_id`, as well as by its own in JSON, `contextId`, and clients rely on that.
+ * Normalises parameters of 1.0. Protobuf JSON parsers accept a field under its name in the definition, `context_id`, as
+ * well as under its JSON name, `contextId`, and clients rely on that.
  */
 export const inCamelCase = (params: Params): Params => named(params, 0) as Params;
 

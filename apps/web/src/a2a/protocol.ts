@@ -1,10 +1,10 @@
-/** The agent-to-agent protocol in its two dialects: how methods are called in each, and what refusals are. */
+/** The agent-to-agent protocol in its two dialects: method names and errors. */
 import type { Dialect } from '@acp/core';
 import { RpcError } from '../json-rpc/messages.ts';
 
 export const VERSIONS: readonly string[] = ['1.0', '0.3'];
 
-/** What a client asks for, in neither dialect's words. */
+/** A client's request, independent of the dialect. */
 export type Act =
   | 'send'
   | 'stream'
@@ -37,7 +37,7 @@ const names: Readonly<Record<Act, readonly [v0: string, v1: string]>> = {
   extended_card: ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard'],
 };
 
-/** By name: whoever calls a method by its name of 1.0 is answered in 1.0. A map, since `constructor` is asked for too. */
+/** By name: a method called by its name of 1.0 is answered in 1.0. A map, since clients may send `constructor` too. */
 export const methods: ReadonlyMap<string, Method> = new Map(
   Object.entries(names).flatMap(([act, [v0, v1]]): [string, Method][] => [
     [v0, { act: act as Act, dialect: '0.3' }],
@@ -45,7 +45,7 @@ export const methods: ReadonlyMap<string, Method> = new Map(
   ]),
 );
 
-/** The protocol's own errors: code, and the reason that 1.0 gives in words. */
+/** The protocol's own errors: code, and the reason that 1.0 adds. */
 const refusals = {
   task_not_found: [-32_001, 'TASK_NOT_FOUND'],
   not_cancelable: [-32_002, 'TASK_NOT_CANCELABLE'],
@@ -68,7 +68,7 @@ export function refused(refusal: Refusal, message: string, metadata: Record<stri
   return new RpcError(code, message, { data: [info] });
 }
 
-/** @param header `A2A-Version`; absent or empty it is 0.3. The dialect goes by the method all the same. */
+/** @param header `A2A-Version`; absent or empty means 0.3. The method alone decides the dialect. */
 export function requireVersion(header: string | undefined): void {
   const version = header?.trim() ?? '';
   if (version === '' || VERSIONS.some((each) => version === each || version.startsWith(`${each}.`))) return;

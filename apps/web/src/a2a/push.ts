@@ -1,4 +1,4 @@
-/** Push configurations: where a client wants to be told of a task. Credentials are taken and never shown. */
+/** Push configurations: where a client wants to be notified about a task. Credentials are write-only. */
 import {
   A2aNamesPush,
   type A2aPushConfig,
@@ -20,7 +20,7 @@ import { refused } from './protocol.ts';
 const readConfig = createValidator(PushConfig, 'params');
 const readNames = createValidator(A2aNamesPush, 'params');
 
-/** @throws invalid, RpcError where credentials can't be kept */
+/** @throws invalid, RpcError if credentials can't be stored */
 export function readPush(config: unknown, { services }: A2aCaller): A2aPushConfig {
   if (!services.vault.available) throw refused('push_unsupported', 'push notifications are not supported');
   return readConfig(config);
@@ -68,7 +68,7 @@ export async function deletePush(
   return dialect === '1.0' ? {} : null;
 }
 
-/** In 0.3 `id` is the task's, in 1.0 the configuration's. */
+/** `id` is the task's id in 0.3 and the configuration's in 1.0. */
 async function named(caller: A2aCaller, params: Params, dialect: Dialect) {
   const { id, taskId, pushNotificationConfigId } = readNames(params);
   const isFlat = dialect === '1.0' || Boolean(taskId);

@@ -1,4 +1,4 @@
-/** Parameters of either dialect, read into one shape. */
+/** Reads the parameters of either dialect into one shape. */
 import {
   A2aListTasks,
   type A2aMessagePart,
@@ -17,7 +17,7 @@ const readSend = createValidator(A2aSend, 'params');
 const readNamed = createValidator(A2aNamesTask, 'params');
 const readList = createValidator(A2aListTasks, 'params');
 
-/** A file whose bytes came with the message. */
+/** A file sent inline with the message. */
 export interface SentFile {
   filename: string;
   content_type: string;
@@ -29,16 +29,16 @@ export interface SentMessage {
   taskId: string | null;
   contextId: string | null;
   metadata: Record<string, unknown> | null;
-  /** Those marked `stored` stand for the files, in their order. */
+  /** Parts marked `stored` are placeholders for the files, in order. */
   parts: (TaskPart & { stored?: true })[];
   files: SentFile[];
-  /** Wait until the task rests. */
+  /** Whether to wait until the task rests. */
   waits: boolean;
   history_length: number | undefined;
   push: object | null;
 }
 
-/** @throws invalid, RpcError for content that we do not speak */
+/** @throws invalid, RpcError for unsupported content types */
 export function readSentMessage(params: Params, dialect: Dialect): SentMessage {
   const { message, configuration } = readSend(params);
   const { acceptedOutputModes, blocking, returnImmediately, historyLength } = configuration ?? {};
@@ -47,7 +47,7 @@ export function readSentMessage(params: Params, dialect: Dialect): SentMessage {
   const parts = message.parts.map((part) => readPart(part, files));
   return {
     messageId: message.messageId,
-    // Absent values may come as empty ones in 1.0.
+    // In 1.0 absent values may be sent as empty ones.
     taskId: message.taskId || null,
     contextId: message.contextId || null,
     metadata: message.metadata ?? null,
@@ -59,7 +59,7 @@ export function readSentMessage(params: Params, dialect: Dialect): SentMessage {
   };
 }
 
-/** What agents write is text; the files that they make may be anything. */
+/** Agents write text; the files they produce may be of any type. */
 function requireOutputMode(accepted: readonly string[]): void {
   const ours = (mode: string) =>
     ['*/*', 'text/*', 'application/*', 'text', ...OUTPUT_MODES].includes(
@@ -95,14 +95,14 @@ function decoded(text: string): Buffer {
   return Buffer.from(text, 'base64');
 }
 
-/** It is shown to agents and people, never fetched. */
+/** The URL is shown to agents and people, never fetched. */
 function checkedUrl(url: string): string {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw invalid('a URL must be http or https');
   return new URL(url).href;
 }
 
-/** 0.3 may spell an id as the path of a resource: `tasks/<id>`. */
+/** 0.3 may spell an id as a resource path: `tasks/<id>`. */
 export function readTaskId(params: Params): { id: string; history_length: number | undefined } {
   const { id, historyLength } = readNamed(params);
   return { id, history_length: historyLength ?? undefined };
@@ -111,7 +111,7 @@ export function readTaskId(params: Params): { id: string; history_length: number
 const DEFAULT_PAGE = 50;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 
-/** Nothing but RFC 3339: on its own a Date takes `-1` for a year. */
+/** Accepts RFC 3339 only: Date by itself parses `-1` as a year. */
 function readInstant(text: string): Date {
   const instant = new Date(INSTANT.test(text) ? text : Number.NaN);
   if (Number.isNaN(instant.getTime())) throw invalid('params.statusTimestampAfter is no timestamp');

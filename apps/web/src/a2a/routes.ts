@@ -15,9 +15,9 @@ import { dispatch } from './dispatch.ts';
 import { type Method, methods, requireVersion } from './protocol.ts';
 
 interface A2aDeps {
-  /** Tells of changes; without it nothing is waited for, and streams are refused. */
+  /** Notifies of changes; without it nothing waits and streams are refused. */
   hub?: LiveHub | undefined;
-  /** How long a send may wait for the task to rest. */
+  /** Maximum time that a send waits for the task to rest. */
   wait_sec: number;
 }
 
@@ -56,7 +56,7 @@ export function a2aRoutes({ hub, wait_sec }: A2aDeps): Route[] {
   ];
 }
 
-/** Here an error of the protocol is an answer like any other, in its HTTP status, too: clients read no other body. */
+/** Protocol errors are ordinary answers here, with HTTP status 200: clients read no other body. */
 const inAnswer = (error: unknown): unknown =>
   error instanceof RpcError && error.status === 400
     ? new RpcError(error.code, error.message, { data: error.data })
@@ -64,7 +64,7 @@ const inAnswer = (error: unknown): unknown =>
 
 type CardContext = Pick<Context<typeof rows.card>, 'request' | 'response' | 'status'>;
 
-/** Clients ask for cards again and again: who has this one is told so. */
+/** Clients poll cards: answers 304 if the client's copy is current. */
 function card(context: CardContext, value: object): Record<string, unknown> | undefined {
   const { request, response } = context;
   const digest = createHash('sha256').update(JSON.stringify(value)).digest('base64url');
@@ -72,7 +72,7 @@ function card(context: CardContext, value: object): Record<string, unknown> | un
   response.setHeader('Cache-Control', 'public, max-age=60');
   const etag = `"${digest.slice(0, 27)}"`;
   response.setHeader('ETag', etag);
-  // Not `request.fresh`, for which `Cache-Control: no-cache`, that fetch adds by itself, is a wish for the whole.
+  // Not `request.fresh`: fetch adds `Cache-Control: no-cache` by itself, which that takes for a request of the full card.
   if (
     !request
       .get('if-none-match')
@@ -84,7 +84,7 @@ function card(context: CardContext, value: object): Record<string, unknown> | un
   return undefined;
 }
 
-/** Clients that want a stream read errors from one. A defect is the error handler's, which logs it. */
+/** Clients that want a stream read errors from one. Defects go to the error handler, which logs them. */
 function endStream(request: Request, response: Response, error: unknown): void {
   const known = knownError(error);
   if (known === null) throw error;

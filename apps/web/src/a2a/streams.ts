@@ -1,4 +1,4 @@
-/** Streams of a task: as it stands, then each change, until it rests. Every event is an answer to the one request. */
+/** Streams of a task: its current state, then each change, until it rests. Every event answers the same request. */
 import { endedTaskStates, restingTaskStates, type TaskState } from '@acp/contract';
 import {
   agentWordsAfter,
@@ -31,13 +31,13 @@ export async function streamMessage(caller: A2aCaller, request: RpcRequest, dial
   });
 }
 
-/** @throws RpcError in 1.0 for a task that has ended: nothing comes of it any more */
+/** @throws RpcError in 1.0 for a finished task, which never changes again */
 export async function subscribe(caller: A2aCaller, request: RpcRequest, dialect: Dialect): Promise<void> {
   const { id } = readTaskId(request.params);
   const task = await taskNamed(caller, id);
   if (dialect === '1.0' && endedTaskStates.includes(task.state))
     throw refused('unsupported', `the task is ${task.state}`);
-  // Who subscribes in 1.0 stays with the task also while it waits for an answer.
+  // In 1.0 a subscriber stays with the task while it waits for input, too.
   const over = dialect === '1.0' ? endedTaskStates : restingTaskStates;
   await follow(caller, task.id, request, { dialect, history_length: 0, over });
 }
@@ -45,9 +45,9 @@ export async function subscribe(caller: A2aCaller, request: RpcRequest, dialect:
 interface Following {
   dialect: Dialect;
   history_length: number | undefined;
-  /** The states in which the stream ends. */
+  /** States in which the stream ends. */
   over: readonly TaskState[];
-  /** A message was taken in for it: the client hears of its task at any rate. */
+  /** A message was accepted for the task, so the client is sent the task in any case. */
   isTaken?: boolean;
 }
 
@@ -73,7 +73,7 @@ async function follow(
     tell(writeSent(writer, shown!));
     const seen = new Seen(task, artifacts);
     if (over.includes(task.state)) {
-      // In 0.3 a stream ends with an event that says so.
+      // In 0.3 a stream ends with an explicit final event.
       if (dialect === '0.3') tell(statusEvent(writer, task, true));
     } else if (watch !== null) {
       while (!over.includes(seen.state) && (await watch.changed()))
@@ -85,7 +85,7 @@ async function follow(
   response.end();
 }
 
-/** What a stream has told so far. */
+/** Tracks what a stream has sent so far. */
 class Seen {
   #task: Task;
   #said: string | null;
@@ -101,7 +101,7 @@ class Seen {
     return this.#task.state;
   }
 
-  /** Events for what is new: artifacts, what the agent said, the state. */
+  /** Events for whatever is new: artifacts, the agent's messages, the state. */
   async news(caller: A2aCaller, writer: Writer): Promise<object[]> {
     const task = await taskNamed(caller, this.#task.id);
     const artifacts = (await taskArtifacts(caller.tx, [task.id])).get(task.id) ?? [];
@@ -116,7 +116,7 @@ class Seen {
     const turned = task.state !== this.#task.state;
     for (const said of words) {
       this.#said = said.id;
-      // The last words come with the state below.
+      // The final message is sent with the state below.
       if (said.id === task.said?.id && turned) continue;
       events.push(statusEvent(writer, { ...task, state: rests ? 'working' : task.state, said }, false));
     }

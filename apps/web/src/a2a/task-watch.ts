@@ -10,13 +10,13 @@ interface Watched {
   company_id: string;
   task_id: string;
   response: Response;
-  /** Now and then, so that nobody takes a quiet stream for a dead one. */
+  /** Called periodically to keep a quiet stream from looking dead. */
   beat?: () => void;
 }
 
 /**
- * Says that a task may have changed: a stream of the hub, of which only the coming of events counts. So its access is
- * verified, its number bounded and its end known as for every live stream. Open it before the task is read.
+ * Signals that a task may have changed. Subscribes to the hub and uses only the arrival of events, so that access checks,
+ * limits and shutdown work as for every live stream. Open it before reading the task.
  */
 export class TaskWatch {
   readonly #hub: LiveHub;
@@ -29,7 +29,7 @@ export class TaskWatch {
     this.#hub = hub;
   }
 
-  /** @throws rateLimited where the actor has too many streams open */
+  /** @throws rateLimited if the actor has too many open streams */
   static async open(
     hub: LiveHub,
     { actor, company_id, task_id, response, beat }: Watched,
@@ -38,7 +38,7 @@ export class TaskWatch {
     const sink = {
       write: (frame: string) => {
         if (frame === HEARTBEAT_FRAME) beat?.();
-        // Transcripts are not the client's, and bring no change.
+        // Transcripts are not for the client and change nothing.
         else if (frame.startsWith('id:')) watch.#note();
       },
       end: () => watch.#end(),
@@ -51,7 +51,7 @@ export class TaskWatch {
     return watch;
   }
 
-  /** The same, null where the actor has too many open: what was taken in is not refused for want of a stream. */
+  /** Like `open`, but null if the actor has too many open streams: an accepted message must not fail for lack of one. */
   static async openIfFree(hub: LiveHub, watched: Watched): Promise<TaskWatch | null> {
     try {
       return await TaskWatch.open(hub, watched);
@@ -61,7 +61,7 @@ export class TaskWatch {
     }
   }
 
-  /** Waits for a change since the last time. @returns false where none comes any more */
+  /** Waits for a change since the previous call. @returns false if there will be no more */
   async changed(): Promise<boolean> {
     if (!this.#changed && !this.#ended)
       await new Promise<void>((resolve) => {

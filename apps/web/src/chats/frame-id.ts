@@ -1,23 +1,23 @@
 import { invalid, isUuid } from '@acp/kernel';
 
-/** Where a reader of a reply stands: what was sent up to here is not sent again. */
+/** A reader's position in a reply: nothing up to here is sent again. */
 export interface Place {
   message_id: string;
-  /** Of the run whose text was sent; null: none was yet. */
+  /** The run whose text was sent; null: none yet. */
   run_id: string | null;
-  /** The transcript entry, and which of its frames. */
+  /** The transcript entry, and the position within its frames. */
   seq: number;
   part: number;
 }
 
-/** Behind the last frame. */
+/** Past the last frame. */
 export const END = 2_147_483_647;
 
 export function frameId({ message_id, run_id, seq, part }: Place): string {
   return `${message_id}.${run_id ?? 0}.${seq}.${part}`;
 }
 
-/** `Last-Event-ID` of a reader that comes back; null of a new one. @throws invalid for another stream's */
+/** Parses the `Last-Event-ID` of a reconnecting reader; null for a new one. @throws invalid for another stream's */
 export function parseFrameId(header: string | undefined): Place | null {
   if (header === undefined || header === '') return null;
   const [message_id = '', run = '', seq = '', part = '', ...rest] = header.split('.');

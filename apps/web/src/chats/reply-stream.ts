@@ -10,7 +10,7 @@ interface ReplyStreamOptions {
   hub: LiveHub;
   actor: Actor;
   chat: Pick<ChatRow, 'id' | 'company_id'>;
-  /** The message, and where a reader that comes back stands. */
+  /** The message, and the position of a reader that reconnects. */
   from: Place;
   sink: Sink;
 }
@@ -21,22 +21,22 @@ const PAGE = 1000;
 const terminal: readonly unknown[] = ['succeeded', 'failed', 'cancelled'];
 
 /**
- * The reply to one message as it is made: transcript entries of its run become `delta`, `action`, `reset`, and at the end
- * `done` or `error`. Entries come from the live hub, which also sees to rights and to slow readers; what it has not
- * brought is read from the database, where the truth is. What a frame holds follows from the transcript alone, so that a
- * reader that comes back, to whatever process, gets the frames behind its last one.
+ * Streams the reply to one message while it is written: its run's transcript entries become `delta`, `action`, `reset`, and
+ * finally `done` or `error`. Entries arrive from the live hub, which also handles permissions and slow readers; missing ones
+ * are read from the database, the source of truth. Frames depend on the transcript alone, so that a reader that reconnects
+ * to any process gets those after its last one.
  */
 export class ReplyStream {
   readonly #set: ReplyStreamOptions;
   #subscriber: Subscriber | undefined;
   #run_id: string | null;
-  /** The last entry that was looked at. */
+  /** The last entry processed. */
   #seq = 0;
-  /** Up to here the reader has everything. */
+  /** The reader has everything up to here. */
   #had: { seq: number; part: number };
   #prose = new ProseStream();
   #said = false;
-  /** The next words are of another turn than the last ones. */
+  /** The next text belongs to another turn than the previous one. */
   #break = false;
   #looking = false;
   #again = false;
@@ -48,7 +48,7 @@ export class ReplyStream {
     this.#had = options.from;
   }
 
-  /** @throws rateLimited where the caller has too many streams open */
+  /** @throws rateLimited if the caller has too many open streams */
   async open(): Promise<void> {
     const { hub, actor, chat, sink } = this.#set;
     const relay: Sink = {
@@ -56,7 +56,7 @@ export class ReplyStream {
       end: () => this.#end(),
       entry: (entry) => this.#live(entry.run_id, entry),
       write: (frame) => {
-        // Comments and `retry:` are for the reader; events, and every heartbeat, are a reason to look.
+        // Comments and `retry:` are for the reader; events and heartbeats trigger a check.
         if (frame.startsWith(':') || frame.startsWith('retry:')) sink.write(frame);
         this.#look();
       },
@@ -97,7 +97,7 @@ export class ReplyStream {
         await this.#read();
       }
     } catch (error) {
-      // The reader comes back and goes on where it stands.
+      // The reader reconnects and resumes at its position.
       this.#set.hub.logger.warn('the stream of a reply broke off', { error });
       this.close();
     } finally {
@@ -123,7 +123,7 @@ export class ReplyStream {
     return this.#finish('error', { error: message.error ?? 'the reply was stopped' });
   }
 
-  /** Another run has taken the work up: what the one before had said is void. */
+  /** Another run has taken over the work: the previous run's text is void. */
   #follow(run_id: string | null): void {
     if (run_id === this.#run_id) return;
     const void_text = this.#run_id !== null;

@@ -44,7 +44,7 @@ async function begin(hub: LiveHub, context: StreamContext, message: ChatMessage)
 async function resume(hub: LiveHub, context: StreamContext, place: Place): Promise<void> {
   const { tx, subject, response } = context;
   if ((await findChatMessage(tx, subject, place.message_id)) === undefined) throw notFound();
-  // A browser comes back behind the last frame too, if nobody tells it not to.
+  // Without a 204 a browser reconnects even after the last frame.
   if (place.seq === END) return void response.status(204).end();
   openEventStream(response);
   await follow(hub, context, place);

@@ -1,4 +1,4 @@
-/** What a web process keeps for the workers' requests, so that most of them cost little (decisions 7.25). */
+/** What a web process keeps in memory for workers' requests, so that most of them are cheap (decisions 7.25). */
 import type { RemoteTask, WorkerActor } from '@acp/contract';
 import {
   type ClaimOutcome,
@@ -15,11 +15,11 @@ import { QueuedTasks } from './queued-tasks.ts';
 
 export interface Fleet {
   readonly registration: RegistrationRules;
-  /** Stores the heartbeat, together with others: who was offline gets tasks with its next claim. */
+  /** Stores the heartbeat, batched with others. A worker that was offline gets tasks from its next claim on. */
   heartbeat(beat: WorkerBeat): Promise<void>;
   /**
-   * A task for the worker, without a statement where none is known to wait that it may take; undefined then, and for one
-   * that drains.
+   * A task for the worker. Undefined, without a query, if no task that it may take is known to be waiting; undefined also
+   * for a worker that is draining.
    * @param narrowed tags that the worker limits itself to
    */
   claim(worker: WorkerActor, narrowed?: readonly string[]): Promise<RemoteTask | undefined>;
@@ -36,9 +36,9 @@ interface FleetOptions {
 
 const MOST_CLAIMS = 100;
 const MOST_BEATS = 1000;
-/** A fleet's heartbeats come evenly spread: without a rest nearly each would have a transaction of its own. */
+/** A fleet's heartbeats arrive evenly spread: without this pause nearly each would get a transaction of its own. */
 const BEATS_REST_MS = 25;
-/** Routes that one claim tries. */
+/** Maximum number of routes that one claim tries. */
 const MOST_TRIED = 16;
 
 export function createFleet({ database, logger, listener, registration, claims }: FleetOptions): Fleet {
@@ -51,7 +51,7 @@ export function createFleet({ database, logger, listener, registration, claims }
     most: MOST_BEATS,
     rest_ms: BEATS_REST_MS,
     perform: async (noted) => {
-      // Of two heartbeats of one worker the later one counts. The next one makes up for one that a crash takes.
+      // Only a worker's latest heartbeat counts. One lost in a crash is made up for by the next.
       const last = new Map(noted.map((beat) => [beat.worker_id, beat]));
       await transaction(database, async (tx) => noteHeartbeats(tx, [...last.values()]), { durable: false });
       return noted.map(() => undefined);

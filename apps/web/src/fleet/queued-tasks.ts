@@ -1,7 +1,7 @@
 /**
- * What waits for the fleet, as this process knows it, and how much of it is promised to claims under way: a worker for
- * which nothing is left costs no statement. It is a hint and may be wrong both ways, for a moment: it is read again when
- * a task is signalled, when there was less or more than was known, and now and then, because a signal may get lost.
+ * This process's view of the tasks waiting for the fleet, and how many of them are promised to claims in progress: a worker
+ * for which nothing is left costs no query. It is a hint that may be briefly wrong either way; it is read again when a task
+ * is signalled, when counts turn out to be wrong, and periodically, because a signal may get lost.
  */
 import type { WorkerActor } from '@acp/contract';
 import { mayTake, queuedRoutes, type QueuedRoute } from '@acp/core';
@@ -9,10 +9,10 @@ import type { Database, Listener } from '@acp/db';
 import type { Logger } from '@acp/kernel';
 
 const BACKSTOP_MS = 5000;
-/** Least time between two looks, so that a busy queue costs some statements a second and not one a claim. */
+/** Minimum time between two reads, so that a busy queue costs a few queries a second and not one per claim. */
 const REST_MS = 25;
 const MOST_WAITING = 50;
-/** Tasks that nobody can have (just taken by another process, called off) are looked at again so much later. */
+/** Tasks that can't be had (just taken by another process, called off) are read again after this delay. */
 const DOUBT_MS = 200;
 
 export class QueuedTasks {
@@ -26,7 +26,7 @@ export class QueuedTasks {
   #stale = true;
   #readAt = -Infinity;
   #reading: Promise<void> | null = null;
-  /** Claims that wait for a look. */
+  /** Number of claims waiting for a read. */
   #waiting = 0;
   #doubt: NodeJS.Timeout | null = null;
 
@@ -52,12 +52,12 @@ export class QueuedTasks {
 
   /**
    * Promises one task of a route that the worker may take from: of the company with the fewest tasks in hand, then of the
-   * one that waits longest. Undefined where nothing is left.
+   * longest-waiting route. Undefined if nothing is left.
    */
   async reserve(worker: WorkerActor, narrowed?: readonly string[]): Promise<QueuedRoute | undefined> {
     await this.#refresh();
     const chosen = this.#choose(worker, narrowed);
-    // Others may have got the last of what was counted.
+    // Other claims may have got the last of the counted tasks.
     if (chosen !== undefined || (!this.#stale && this.#reading === null)) return chosen;
     await this.#refresh();
     return this.#choose(worker, narrowed);
@@ -75,12 +75,12 @@ export class QueuedTasks {
     return chosen;
   }
 
-  /** The claim came to nothing, for reasons of its own. */
+  /** Returns the promise of a claim that failed for other reasons. */
   giveBack(route: QueuedRoute): void {
     this.#promise(route, -1);
   }
 
-  /** Nothing of this route is to be had just now. */
+  /** Marks the route as empty for now. */
   exhausted({ route }: QueuedRoute): void {
     this.#routes = this.#routes.filter((queued) => queued.route !== route);
     this.#doubt ??= setTimeout(() => {
@@ -96,15 +96,15 @@ export class QueuedTasks {
   }
 
   /**
-   * Reads again what is known to have changed: a task that was signalled before the claim is not missed by it. Of a large
-   * fleet only some wait for that; they are enough to take what may be found.
+   * Reads again if a change is known, so that a claim does not miss a task signalled before it. In a large fleet only some
+   * claims wait for that: enough to take whatever is found.
    */
   async #refresh(): Promise<void> {
     if ((!this.#stale && this.#reading === null) || this.#waiting >= MOST_WAITING) return;
     this.#waiting += 1;
     try {
       if (this.#reading !== null) await this.#reading;
-      // What is signalled while it was being read takes another look.
+      // Signals that arrive during a read require another one.
       if (!this.#stale) return;
       this.#reading ??= this.#read().finally(() => {
         this.#reading = null;
@@ -120,7 +120,7 @@ export class QueuedTasks {
     this.#promised.set(queued.company_id, (this.#promised.get(queued.company_id) ?? 0) + tasks);
   }
 
-  /** Of the route's company, with what was promised since the last look. */
+  /** The number of tasks the route's company has, including those promised since the last read. */
   #inHand({ company_id, claimed }: QueuedRoute): number {
     return claimed + (this.#promised.get(company_id) ?? 0);
   }
@@ -128,7 +128,7 @@ export class QueuedTasks {
   async #read(): Promise<void> {
     const rest = this.#readAt + REST_MS - performance.now();
     if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
-    // What is signalled from here on may be missing in what is being read.
+    // Anything signalled from here on may be missing in this read.
     this.#stale = false;
     try {
       this.#routes = await queuedRoutes(this.#database.db);

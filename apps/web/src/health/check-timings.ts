@@ -1,4 +1,4 @@
-/** Durations of the last checks, for `recent_check_timings` and the p99 rule of `/readyz`. */
+/** Durations of recent checks, for `recent_check_timings` and the p99 rule of `/readyz`. */
 export interface Timing {
   p50_ms: number;
   p95_ms: number;
@@ -6,7 +6,7 @@ export interface Timing {
   count: number;
 }
 
-/** As many samples of a check as are kept. */
+/** Number of samples kept per check. */
 const KEPT = 200;
 
 export class CheckTimings {

@@ -7,19 +7,19 @@ interface DiskUsage {
   pct_used: number;
   total_bytes: number;
   free_bytes: number;
-  /** The system journal's folder; 0 where there is none. */
+  /** Size of the system journal's folder; 0 if there is none. */
   journal_bytes: number;
-  /** The instance's backups; 0 where there are none. */
+  /** Size of the instance's backups; 0 if there are none. */
   backup_dir_bytes: number;
 }
 
 const JOURNAL = '/var/log/journal';
-/** Folder sizes are walked at most this often: `/readyz` is asked every few seconds. */
+/** Minimum interval between walks of the folders: `/readyz` is polled every few seconds. */
 const WALK_EVERY_MS = 60_000;
 
 let walked: { at: number; backups_in: string; journal: number; backups: number } | undefined;
 
-/** Where backups lie on this machine, if they do. */
+/** Folder of the backups, if they are kept on this machine. */
 export const backupFolder = ({ home, backup_folder }: Pick<Config, 'home' | 'backup_folder'>): string =>
   backup_folder ?? join(home, 'backups');
 
@@ -38,7 +38,7 @@ export async function readDisk(backups_in: string, now = Date.now()): Promise<Di
   };
 }
 
-/** Bytes of all files below a folder; what can't be read counts nothing. */
+/** Total size of all files below a folder; unreadable ones count as nothing. */
 async function folderSize(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const sizes = await Promise.all(

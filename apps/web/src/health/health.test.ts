@@ -10,7 +10,7 @@ import { Readiness } from './readiness.ts';
 import { healthRouter } from './router.ts';
 
 let database: Database;
-/** One whose server is not there. */
+/** A database whose server is unreachable. */
 let away: Database;
 beforeAll(async () => {
   database = await databaseWithQueue();
@@ -131,7 +131,7 @@ describe('/readyz', () => {
       ['channel:slack', true, '0 connected, 0 connecting, 0 failing, 1 refused'],
       ['channel:telegram', true, '1 connected, 0 connecting, 0 failing, 0 refused; silent for 10 s at most'],
     ]);
-    // One that is heard of no more counts, whoever else is heard of.
+    // A channel that has gone silent counts, whatever the others report.
     await state('silent', 'telegram', 'failing', 61);
     expect((await look())[1]).toEqual([
       'channel:telegram',
@@ -201,7 +201,7 @@ describe('/metrics', () => {
     ];
     for (const series of named) expect(text).toContain(`\n${series} `);
     const promtool = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
-    // Where there is one. Some names are prom-client's own, one is the specification's.
+    // Only if it is installed. Some names are prom-client's own, one is the specification's.
     const complaints = promtool.error === undefined ? promtool.stderr.split('\n') : [];
     const known = /^$|nodejs|process_|service_readyz_check_duration_ms/;
     expect(complaints.filter((line) => !known.test(line))).toEqual([]);
@@ -211,7 +211,7 @@ describe('/metrics', () => {
     const text = await scrape(away);
     expect(text).toMatch(/^service_disk_used_pct \d/m);
     expect(text).toMatch(/^service_database_connections_max 4$/m);
-    // `service_runs_ended_total` is this process's own count.
+    // `service_runs_ended_total` is counted by this process itself.
     expect(text).not.toMatch(/^service_(backup_last|runs(?!_ended)|schedulers|queue_jobs)\S* /m);
   });
 

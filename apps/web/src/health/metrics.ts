@@ -1,6 +1,6 @@
 /**
- * `/metrics`: the series of the specification, what the database knows of the instance, and what this process has done,
- * in the Prometheus text format. A series whose source is away is left out; the others are told all the same.
+ * `/metrics`: the specification's series, from the database and from this process's own counters, in the Prometheus text
+ * format. A series whose source is unavailable is left out; the others are still reported.
  */
 import {
   type InstanceFigures,
@@ -20,17 +20,17 @@ interface MetricsSources {
   config: Config;
   database: Database;
   readiness: Readiness;
-  /** Open live streams of this process; absent in a scheduler. */
+  /** Number of open live streams of this process; absent in a scheduler. */
   streams?: () => number;
 }
 
 type Collect = (self: Gauge) => void | Promise<void>;
 type Define = (name: string, help: string, collect: Collect, labels?: string[]) => void;
 
-/** Several scrapers, and several series of one scrape, share an answer of the database. */
+/** Several scrapers, and several series of one scrape, share a query's result for this long. */
 const SHARED_MS = 5000;
 
-/** @returns the text and its type, made anew for each scrape */
+/** @returns the content type, and a function that renders the text for each scrape */
 export function createMetrics(sources: MetricsSources): { contentType: string; text(): Promise<string> } {
   const own = new Registry();
   collectDefaultMetrics({ register: own, prefix: 'service_' });
@@ -42,7 +42,7 @@ export function createMetrics(sources: MetricsSources): { contentType: string; t
       registers: [own],
       async collect() {
         gauge.reset();
-        // A gauge without labels would be told as 0 where its source is away.
+        // A gauge without labels would be reported as 0 while its source is unavailable.
         if (labelNames.length === 0) gauge.remove();
         await Promise.resolve(collect(gauge)).catch(() => undefined);
       },
@@ -53,7 +53,7 @@ export function createMetrics(sources: MetricsSources): { contentType: string; t
   defineInstance(define, sources);
   return {
     contentType: own.contentType,
-    // What the tiers of this process count lies in the process's own registry.
+    // The counters of this process's tiers are in the process's own registry.
     text: async () => Registry.merge([own, register]).metrics(),
   };
 }
@@ -99,7 +99,7 @@ function defineSpecified(define: Define, { config, database, readiness }: Metric
   );
 }
 
-/** How much of its own means the process uses. */
+/** Resource usage of the process. */
 function defineProcess(define: Define, { database, streams }: MetricsSources): void {
   define('service_database_connections', 'Connections of the pool in use', (self) =>
     self.set(database.poolStats().acquired),
@@ -116,7 +116,7 @@ function defineProcess(define: Define, { database, streams }: MetricsSources): v
   if (streams) define('service_live_streams', 'Open live streams', (self) => self.set(streams()));
 }
 
-/** What the database knows, the same in every process: take the maximum over them, not the sum. */
+/** Series from the database, the same in every process: aggregate them by maximum, not by sum. */
 function defineInstance(define: Define, { database }: MetricsSources): void {
   const figures = shared(async () => readFigures(database.db));
   const queues = shared(async () => readQueues(database.db));
@@ -209,7 +209,7 @@ function defineChannels(define: Define, database: Database): void {
   );
 }
 
-/** The answer of the last seconds, or the one that is under way; failures are not kept. */
+/** Caches the result for a few seconds and shares the pending call; failures are not cached. */
 function shared<T>(read: () => Promise<T>): () => Promise<T> {
   let last: { at: number; answer: Promise<T> } | undefined;
   return async () => {

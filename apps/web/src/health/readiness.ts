@@ -29,11 +29,11 @@ interface Outcome {
   [field: string]: unknown;
 }
 
-/** Seconds between two reports of a scheduler's counters: the workers' interval of the boot grace. */
+/** Seconds between two reports of a scheduler's counters: the workers' interval within the boot grace. */
 const WORKER_INTERVAL_SEC = 10;
 const MIN_TICKS = 10;
 const MIN_SAMPLES = 10;
-/** Whoever asks gives up himself soon after. */
+/** Timeout of a check: the prober gives up soon after. */
 const CHECK_MS = 5000;
 
 export class Readiness {
@@ -47,7 +47,7 @@ export class Readiness {
     this.#config = config;
   }
 
-  /** Every row is always there, whatever is broken, and none is waited for longer than `CHECK_MS`. */
+  /** Every row is always present, whatever is broken, and none is waited for longer than `CHECK_MS`. */
   async report(): Promise<ReadinessReport> {
     const workers: CheckEntry[] = [];
     const [ping, aggregate, channels, disk, backup] = await Promise.all([
@@ -75,7 +75,7 @@ export class Readiness {
     };
   }
 
-  /** What a deployment probes (decisions 7.40): database and schema, nothing that another process could spoil. */
+  /** The check for deployments (decisions 7.40): database and schema, nothing that another process could break. */
   async reasonsNotReady(migrated: () => Promise<boolean>): Promise<string[]> {
     try {
       return (await migrated()) ? [] : ['migrations pending'];
@@ -84,7 +84,7 @@ export class Readiness {
     }
   }
 
-  /** @param fields those that the row has also where the check itself comes to nothing */
+  /** @param fields those that the row has even if the check itself fails */
   async #timed(
     name: string,
     check: (signal: AbortSignal) => Promise<Outcome>,
@@ -120,7 +120,7 @@ export class Readiness {
   }
 
   async #pingDatabase(signal: AbortSignal): Promise<Outcome> {
-    // Taken ahead: the ping itself holds a connection.
+    // Read beforehand: the ping itself takes a connection.
     const figures = this.#poolFigures();
     const reached = await this.#database.db.execute(sql`select 1`).then(
       () => true,
@@ -132,7 +132,7 @@ export class Readiness {
     return { ok, ...figures, ...(ok ? {} : { detail: `${utilization} % of the connections are in use` }) };
   }
 
-  /** The aggregate row; one per worker of the schedulers that report goes into `rows`. */
+  /** Returns the aggregate row and adds one per worker of the reporting schedulers to `rows`. */
   async #checkWorkers(rows: CheckEntry[]): Promise<Outcome> {
     const totals = await readTicks(this.#database.db).catch(() => null);
     if (totals === null) return { ok: false, detail: 'the counters could not be read' };
@@ -153,8 +153,8 @@ export class Readiness {
   }
 
   /**
-   * One row for each vendor, whoever's channels they are: `/readyz` is public. Silence counts, not what a vendor says of
-   * one company's tokens: no tenant may have the instance called unready.
+   * One row per vendor, across all companies: `/readyz` is public. Silence counts, not what a vendor reports about one
+   * company's tokens: no tenant may have the instance reported as unready.
    */
   async #checkChannels(): Promise<CheckEntry[]> {
     const figures = await readChannelFigures(this.#database.db).catch(() => []);
@@ -204,7 +204,7 @@ export class Readiness {
   }
 }
 
-/** Null: there is none. */
+/** Null: no trouble. */
 function backupTrouble(
   last: { since_hours: number } | null | undefined,
   threshold_hours: number,

@@ -1,4 +1,4 @@
-/** Health and metrics, of every role (specification, Public endpoints; decisions 7.40). */
+/** Health and metrics, for every role (specification, Public endpoints; decisions 7.40). */
 import { type Database, migrationStatus } from '@acp/db';
 import {
   type Config,
@@ -61,8 +61,8 @@ export function healthRouter({ config, database, streams }: HealthDependencies):
 }
 
 /**
- * Whether the schema has all of this release. Once it has, only the database's answering is asked for. What the next release has
- * added fits this one, which serves on until it is replaced.
+ * Whether the schema is migrated to this release. Once it is, the database only needs to answer: additions by the next
+ * release are compatible with this one, which keeps serving until it is replaced.
  */
 function schemaProbe(database: Database): () => Promise<boolean> {
   let current = false;

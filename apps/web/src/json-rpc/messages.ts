@@ -1,4 +1,4 @@
-/** JSON-RPC 2.0 over HTTP, as the protocols here speak it: what a message is, and errors. */
+/** JSON-RPC 2.0 over HTTP, as used by the protocols here: messages and errors. */
 
 export const INVALID_REQUEST = -32_600;
 export const METHOD_NOT_FOUND = -32_601;
@@ -8,7 +8,7 @@ export const INVALID_PARAMS = -32_602;
 export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;
-  /** Of the HTTP answer: most clients read error objects in a 200 only. */
+  /** Status of the HTTP answer: most clients read error objects only from a 200. */
   readonly status: number;
 
   constructor(code: number, message: string, options: { data?: unknown; status?: number } = {}) {
@@ -37,8 +37,8 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * A request; null for a notification, or for an answer to something that we never ask: neither is answered.
- * @throws RpcError for what is no message
+ * A request; null for a notification, or for a response to a request that we never send: neither is answered.
+ * @throws RpcError for anything that is not a message
  */
 export function readMessage(body: unknown): RpcRequest | null {
   if (body === undefined) throw malformed('a JSON body is required');
@@ -57,7 +57,7 @@ export function readMessage(body: unknown): RpcRequest | null {
   return { id, method, params };
 }
 
-/** Undefined where it can't be told. */
+/** Undefined if there is no valid id. */
 export function idOf(body: unknown): string | number | undefined {
   if (!isObject(body)) return undefined;
   const { id } = body;

@@ -5,7 +5,7 @@ import { publicError } from '../http/errors.ts';
 import { rpcCode } from '../http/row-errors.ts';
 import { idOf, RpcError } from './messages.ts';
 
-/** An error of the protocol is an answer like any other. A defect is the error handler's, which logs it. */
+/** Protocol errors are ordinary answers. Defects go to the error handler, which logs them. */
 export function sendRpcError(response: Response, error: unknown, body: unknown): void {
   if (response.headersSent) throw error;
   const known = knownError(error);
@@ -23,7 +23,7 @@ export const errorMessage = ({ code, message, data }: RpcError, body: unknown): 
 export const knownError = (error: unknown): RpcError | null =>
   error instanceof RpcError ? error : asRpcError(publicError(error));
 
-/** Of an act behind a resource or a prompt: only that a dependency is away shows in the status too. */
+/** For errors behind a resource or a prompt: only an unavailable dependency shows in the status as well. */
 function asRpcError(known: ServiceError | null): RpcError | null {
   if (known === null) return null;
   const { kind, message, extra } = known;

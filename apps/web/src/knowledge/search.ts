@@ -11,7 +11,7 @@ interface Searcher {
   services: Pick<Services, 'command'>;
 }
 
-/** The search as people and clients have it: a scheduler embeds the question, for this tier calls no model. */
+/** Search for people and clients: a scheduler embeds the query, since this tier calls no model. */
 export async function searchFor(
   searcher: Searcher,
   question: string,
@@ -22,7 +22,7 @@ export async function searchFor(
   return searchKnowledge(tx, company_id, { question, limit, vector: await vectorFor(searcher, question) });
 }
 
-/** Null where the company has no vectors, or no scheduler answers soon: the search then goes by words alone. */
+/** Null if the company has no vectors or no scheduler answers in time: the search is then full-text only. */
 async function vectorFor(
   { tx, actor, company_id, services }: Searcher,
   question: string,

@@ -14,7 +14,7 @@ import { notFound } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
 
-/** What is no number names no version. */
+/** Anything but a number matches no version. */
 function versionNumber(text: string | undefined): number {
   if (text === undefined || !/^[1-9]\d{0,8}$/.test(text)) throw notFound();
   return Number(text);

@@ -21,14 +21,14 @@ export interface PlacedSkill extends Held {
 
 const about = { filename: 'SKILL.md', content_type: 'text/markdown' };
 
-/** The bytes first, as for every file. */
+/** Stores the bytes before the row, as for every file. */
 export async function storeSkill({ actor, subject, services }: SkillCall, skill: Skill): Promise<FsSkill> {
   return services.files.putBytes(['agents', subject.id], Buffer.from(skill.content), about, async (file) =>
     services.transaction((tx) => putFsSkill(tx, actor, subject, skill, file, { fresh: false })),
   );
 }
 
-/** The bytes of a new skill, stored before the row's transaction: what no row keeps is removed after it. */
+/** Stores a new skill's bytes before the row's transaction; `release` removes them if no row keeps them. */
 export async function placeSkill(
   { subject, services }: Pick<SkillCall, 'subject' | 'services'>,
   { content }: Skill,

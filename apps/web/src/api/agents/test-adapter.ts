@@ -3,8 +3,8 @@ import { type AgentRow, assertMayRunAs } from '@acp/core';
 import type { Services } from '../../http/services.ts';
 
 /**
- * Has a scheduler call the agent's adapter, or another in its place, which whoever asks must be allowed to give it. For the
- * API and the agent's page.
+ * Has a scheduler call the agent's adapter, or a replacement that the caller must be allowed to configure. Used by the API
+ * and the agent's page.
  */
 export async function testAdapter(
   services: Services,

@@ -16,7 +16,7 @@ import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
 import { sendFile } from '../../http/send-file.ts';
 
-/** The streams stand with the live hub (`chats/stream-routes.ts`). */
+/** The streams are defined next to the live hub (`chats/stream-routes.ts`). */
 export const chatRoutes: Route[] = [
   handle(rows.list, async (c) => paged(c, await listChats(c.tx, c.actor, c.company_id, c.query))),
   handle(rows.create, (c) => createChat(c.tx, c.actor, c.company_id, c.body)),

@@ -1,4 +1,4 @@
-/** The thread that decodes a logo: it ends in peace, or by the decoder's error. Loaded by logo-decoding.ts only. */
+/** The thread that decodes a logo: exits cleanly or with the decoder's error. Loaded by logo-decoding.ts only. */
 import { workerData } from 'node:worker_threads';
 import { inflateSync } from 'node:zlib';
 import { Jimp } from 'jimp';
@@ -8,8 +8,8 @@ const { bytes, type } = workerData as { bytes: Uint8Array; type: string };
 const MAX_RAW_BYTES = 2000 * (2000 * 8 + 8);
 
 /**
- * The decoder unpacks interlaced images without a bound, and a megabyte may unpack to a gigabyte: here it has one.
- * Throws for more than the largest image that the header may announce.
+ * The decoder unpacks interlaced images without a limit, and a megabyte may unpack to a gigabyte; this sets one.
+ * Throws for more data than the largest image that the header may declare.
  */
 function boundPng(png: Buffer): void {
   const packed: Buffer[] = [];

@@ -7,9 +7,9 @@ const TIMEOUT_MS = 10_000;
 const HEAP_MB = 192;
 
 /**
- * Decodes the image and throws `unsupported` when that fails, takes too long or too much memory. In a thread: a decoder
- * takes a tenth of a second for four million pixels, in which the process would answer nobody. WebP has no decoder
- * here: its header, which was checked before, has to do.
+ * Decodes the image and throws `unsupported` if that fails, takes too long or needs too much memory. Runs in a thread: four
+ * million pixels take a tenth of a second, which would block the process. There is no WebP decoder here: its header, which
+ * was checked before, must do.
  */
 export async function assertDecodes(bytes: Buffer, type: LogoType): Promise<void> {
   if (type === 'image/webp') return;
@@ -25,7 +25,7 @@ export async function assertDecodes(bytes: Buffer, type: LogoType): Promise<void
     const [code] = (await once(worker, 'exit', { signal: AbortSignal.timeout(TIMEOUT_MS) })) as [unknown];
     if (code === 0) return;
   } catch {
-    // The thread died of the image, or was still busy with it.
+    // The image crashed the thread or is still keeping it busy.
   } finally {
     await worker.terminate();
   }

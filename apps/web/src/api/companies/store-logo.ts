@@ -5,8 +5,8 @@ import type { MemoryFile } from '../../http/upload.ts';
 import { assertDecodes } from './logo-decoding.ts';
 
 /**
- * Checks the header first, then that the pixels can be decoded, then stores. The former file goes after the commit, or
- * with the sweep. Throws `unsupported` for what is no such image.
+ * Checks the header first, then that the pixels decode, then stores the file. The previous file is deleted after the
+ * commit, or by the sweep. Throws `unsupported` for anything that is not a valid image.
  */
 export async function storeLogo(
   { files, transaction }: Pick<Services, 'files' | 'transaction'>,

@@ -1,4 +1,4 @@
-/** What the rows and the pages of a forgotten password do. Passwords are hashed outside of transactions. */
+/** Password resets, shared by the API and the pages. Passwords are hashed outside of transactions. */
 import {
   completePasswordReset,
   hashNewPassword,
@@ -13,24 +13,24 @@ import type { Services } from '../../http/services.ts';
 
 type Means = Pick<Services, 'transaction' | 'mailing' | 'trusted_proxies'>;
 
-/** The same to everybody: it says nothing of whether there is such an account. */
+/** The same answer for everyone: it does not reveal whether the account exists. */
 export const RESET_REQUESTED =
   'If an account has this address, a mail is on its way to it. Its link works for half an hour.';
 
-/** @throws conflict without mail, rateLimited after ten from one client address within an hour */
+/** @throws conflict without mail, rateLimited after ten requests from one client address within an hour */
 export async function askForReset(services: Means, request: IncomingMessage, email: string): Promise<void> {
   const place = callerPlace(request, services.trusted_proxies);
   await services.transaction((tx) => requestPasswordReset(tx, email, place, services.mailing));
 }
 
-/** @throws notFound for a link that is spent or expired, invalid for a password that is guessed first */
+/** @throws notFound for a spent or expired link, invalid for an easily guessed password */
 export async function setForgottenPassword(
   tx: Tx,
   services: Means,
   request: IncomingMessage,
   { token, new_password }: { token: string; new_password: string },
 ): Promise<void> {
-  // Before a password is hashed for nothing.
+  // Checked first, so as not to hash a password for nothing.
   const user = await previewPasswordReset(tx, token);
   if (!user) throw notFound('this link is not valid any more; ask for a new one');
   const hash = await hashNewPassword(new_password, [user.display_name, user.email]);

@@ -1,7 +1,7 @@
 /**
- * What a user changes of the own account with the current password. Wrong ones count like failed logins from this session
- * as the address: a stolen session guesses no better than a stranger at the login page. Passwords are hashed and
- * verified outside of transactions.
+ * Changes to one's own account that need the current password. Wrong passwords count like failed logins, with the session
+ * as the address: a stolen session is no better for guessing than the login page. Passwords are hashed and verified
+ * outside of transactions.
  */
 import type { MyProfile, UpdateMe, UserActor } from '@acp/contract';
 import {
@@ -34,7 +34,7 @@ export async function changeOwnPassword(
   );
 }
 
-/** @throws as `changeOwnPassword` where the current password is given, and as `updateMe` */
+/** @throws like `changeOwnPassword` if the current password is given, and like `updateMe` */
 export async function updateOwnRecord(
   tx: Tx,
   services: Means,
@@ -48,7 +48,7 @@ export async function updateOwnRecord(
   );
 }
 
-/** The hash that the password was verified against: whoever acts on it compares it once more. */
+/** Returns the hash that the password was verified against; callers compare it once more when they act on it. */
 async function confirmPassword(
   tx: Tx,
   { transaction }: Transactions,

@@ -22,7 +22,7 @@ import type { Context } from '../../http/handle.ts';
 type Rows = typeof pluginEndpoints;
 type OnPlugin = Pick<Context<Rows['stop']>, 'actor' | 'company_id' | 'services' | 'subject' | 'tx'>;
 
-/** An allow is a scheduler's: the file lies on its disk. The attempt of whoever may not is written down before the 403. */
+/** Allowing is left to a scheduler, whose disk has the file. A forbidden attempt is recorded before the 403. */
 export async function decide(c: OnPlugin, decision: Decision): Promise<Plugin> {
   const { actor, services, subject } = c;
   const refusal = await services.transaction(async (tx) => refuseDecision(tx, actor, subject, decision));
@@ -59,7 +59,7 @@ export async function remove(c: Context<Rows['delete']>): Promise<void> {
 export const start = async (c: OnPlugin, how: 'start' | 'restart'): Promise<Plugin> =>
   has(c, 'start-plugin', { plugin_id: c.subject.id, how });
 
-/** Has a scheduler do it. @returns the plugin as it is then */
+/** Has a scheduler execute the command. @returns the plugin's state afterwards */
 async function has<N extends 'allow-plugin' | 'start-plugin' | 'stop-plugin'>(
   c: OnPlugin,
   name: N,
@@ -72,8 +72,8 @@ async function has<N extends 'allow-plugin' | 'start-plugin' | 'stop-plugin'>(
 }
 
 /**
- * Waits for the end of what runs. Without a scheduler to answer nothing runs, or what does ends as soon as its scheduler
- * hears of it: the act stands either way.
+ * Waits for the plugin to stop. If no scheduler answers, either nothing is running or it stops as soon as its scheduler
+ * notices: the act takes effect either way.
  */
 async function ended(c: OnPlugin, row: PluginRow): Promise<Plugin> {
   if (row.held_by === null) return presentPlugin(row);
@@ -98,7 +98,7 @@ export async function invokeOwnTool(c: Context<Rows['invokeOwnTool']>) {
   return invoke(c, found);
 }
 
-/** Of plugins that are just being taken over nothing is known: a caller is to come again, not to be told that it is gone. */
+/** While plugins are being taken over their tools are unknown: the caller is told to retry rather than that there is none. */
 async function missing(
   { tx, company_id }: Pick<Context<Rows['invokeTool']>, 'tx' | 'company_id'>,
   what: string,
@@ -110,7 +110,7 @@ const COMING_SEC = 2;
 const comesSoon = () =>
   new ServiceError('unavailable', 'the plugin is being started', { retry_after_sec: COMING_SEC });
 
-/** The input is checked where the schema is compiled, in the scheduler that runs the plugin. */
+/** The input is validated where the schema is compiled: in the scheduler that runs the plugin. */
 async function invoke(
   c: Pick<Context<Rows['invokeTool']>, 'actor' | 'company_id' | 'services' | 'body'>,
   found: PluginTool,
@@ -120,7 +120,7 @@ async function invoke(
   return c.services.command('invoke-plugin-tool', { plugin_id, namespace, name, input }, c);
 }
 
-/** Of the caller's credentials nothing goes along. */
+/** Headers with the caller's credentials, which are never passed on. */
 const PRIVATE = new Set(['authorization', 'proxy-authorization', 'cookie']);
 
 export async function deliverWebhook(c: Context<Rows['deliverWebhook']>) {

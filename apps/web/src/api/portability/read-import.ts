@@ -6,7 +6,7 @@ import type { Context } from '../../http/handle.ts';
 const newCompany = createValidator(NewCompany, 'body.new_company');
 const providerKeys = createValidator(ProviderKeys, 'body.provider_keys');
 
-/** Files are parsed before the transaction begins. @throws invalid that names the fault's place, notFound for a template */
+/** Parses files before the transaction begins. @throws invalid with the fault's position, notFound for a template */
 export async function readImport({
   body,
   files,
@@ -32,7 +32,7 @@ export async function readImport({
   };
 }
 
-/** In a multipart body objects are texts. */
+/** A multipart body carries objects as text. */
 function fromText(value: unknown, field: string): unknown {
   if (typeof value !== 'string') return value;
   try {

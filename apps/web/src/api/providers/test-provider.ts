@@ -2,7 +2,7 @@ import type { Actor, ProviderTest } from '@acp/contract';
 import type { ProviderRow } from '@acp/core';
 import type { Services } from '../../http/services.ts';
 
-/** Has a scheduler ask the provider for its models. For the API and the provider's page. */
+/** Has a scheduler request the provider's models. Used by the API and the provider's page. */
 export async function testProvider(
   services: Services,
   actor: Actor,

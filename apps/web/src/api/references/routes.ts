@@ -13,7 +13,7 @@ import { handle, type Route } from '../../http/handle.ts';
 export const referenceRoutes: Route[] = [
   handle(rows.agentConfiguration, ({ response }) => sendText(response, agentConfigurationText())),
   handle(rows.adapterConfiguration, ({ params, response }) => {
-    // A parameter takes a whole segment of the path, its ending too.
+    // A path parameter matches a whole segment, including its extension.
     const [, type = ''] = /^(.+)\.txt$/.exec(params.adapterType!) ?? [];
     if (!isAdapterType(type)) throw notFound();
     sendText(response, adapterConfigurationText(type));

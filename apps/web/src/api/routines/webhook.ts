@@ -5,8 +5,8 @@ import type { Context } from '../../http/handle.ts';
 type Row = (typeof routineTriggerEndpoints)['firePublic'];
 
 /**
- * A webhook's request: the signature is judged outside of a transaction, so that strangers lock nothing, and the answer
- * to a fire that failed comes after its record is committed.
+ * Handles a webhook request. The signature is verified outside of a transaction, so that strangers lock nothing; a failed
+ * fire is answered after its record is committed.
  */
 export async function receiveWebhook({ tx, params, request, body, services }: Context<Row>) {
   const signed = {

@@ -1,4 +1,4 @@
-/** A run's transcript as a file: a line of JSON for each entry, read from the database as fast as the reader takes them. */
+/** A run's transcript as a file: one line of JSON per entry, read from the database as fast as the client reads. */
 import type { Actor } from '@acp/contract';
 import { listRunEvents } from '@acp/core';
 import type { Tx } from '@acp/db';
@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 const PAGE = 1000;
-/** A reader who takes nothing for so long has left. */
+/** A client that reads nothing for this long has left. */
 const IDLE_MS = 60_000;
 
 interface Reader {
@@ -26,7 +26,7 @@ export async function sendTranscript(
   response.setHeader('X-Content-Type-Options', 'nosniff');
   if (request.method === 'HEAD') return void response.end();
   response.setTimeout(IDLE_MS, () => response.destroy());
-  // Who leaves in the middle has what he has.
+  // A client that leaves midway keeps what it has.
   await pipeline(Readable.from(linesOf(tx, actor, id)), response).catch(() => response.destroy());
 }
 

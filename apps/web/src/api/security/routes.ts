@@ -26,7 +26,7 @@ const columns = [
   'id',
 ] as const satisfies readonly (keyof SecurityEvent)[];
 
-/** A page of events at a time, no faster than the reader takes them. */
+/** Sends events one page at a time, no faster than the client reads them. */
 async function sendExport(
   response: Response,
   tx: Tx,
@@ -49,7 +49,7 @@ async function sendExport(
 const csvLine = (event: SecurityEvent): string =>
   `${columns.map((column) => csvCell(event[column])).join(',')}\r\n`;
 
-/** Quoted as RFC 4180 says. What a spreadsheet would take for a formula is text: strangers write into this log. */
+/** Quoted per RFC 4180. Anything a spreadsheet would read as a formula becomes text: strangers write into this log. */
 function csvCell(value: SecurityEvent[keyof SecurityEvent]): string {
   if (value === null) return '';
   const text =

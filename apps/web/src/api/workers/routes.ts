@@ -55,8 +55,8 @@ async function claim(c: Context<typeof rows.claim>) {
 }
 
 /**
- * With the key of a worker it resumes that worker; another's key is refused; none, and one that is nobody's, makes a new
- * worker (specification, Registration rules).
+ * A worker's own key resumes that worker and another worker's key is refused; without a key, or with an unknown one, a new
+ * worker is created (specification, Registration rules).
  */
 async function register(c: Context<typeof rows.register>): Promise<WorkerRegistration> {
   const { services, body, request } = c;
@@ -77,7 +77,7 @@ async function register(c: Context<typeof rows.register>): Promise<WorkerRegistr
   return { worker_id: worker.id, api_key, ...told, ...(told.operating_prompt ? { tags: worker.tags } : {}) };
 }
 
-/** One that waits for approval is told nothing of the contract. */
+/** A worker that waits for approval is not told the contract. */
 function registrationOf({ status }: { status: string }) {
   if (status === 'pending_approval') return { status } as const;
   const drains = status === 'draining';

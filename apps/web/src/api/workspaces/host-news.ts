@@ -4,7 +4,7 @@ import type { Context } from '../../http/handle.ts';
 
 type Row = (typeof repositoryWebhookEndpoints)['receive'];
 
-/** Judged outside of a transaction, so that strangers lock nothing. */
+/** Verified outside of a transaction, so that strangers lock nothing. */
 export async function receiveHostNews({ tx, params, request, body, services }: Context<Row>) {
   const sent = { body, header: (name: string) => request.get(name) };
   const news = await openHostNews(tx, params.hookId ?? '', sent, services.vault);
