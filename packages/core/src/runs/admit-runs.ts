@@ -12,30 +12,30 @@ import { queuedChange } from './run-changes.ts';
 import { runKind } from './run-kinds.ts';
 import type { RunRow } from './types.ts';
 
-/** A run that somebody wants. */
+/** A run that someone wants. */
 export interface Proposal {
-  /** Known before, where something else refers to it: a second run of that id is none. */
+  /** Set by the caller if something else refers to it; a second run with the same id is not created. */
   id?: string;
   kind: string;
-  /** What it is about, in the table that the kind names. */
+  /** The row that the run is about, in the table that the kind names. */
   subject_id: string | null;
-  /** The issue that it counts towards, if any. */
+  /** The issue that the run counts towards, if any. */
   issue_id: string | null;
-  /** Small facts of the kind, such as ids: read again at the claim. */
+  /** Small facts specific to the kind, such as ids; read again at the claim. */
   payload?: Record<string, unknown>;
   wake_reason: string;
   trigger_detail: string | null;
-  /** Agent-made causes in a row behind it; 0 where a human or the clock wants it. */
+  /** Number of consecutive agent-made causes behind it; 0 if a human or the clock wants it. */
   depth: number;
-  /** What the subject has against it, in words; the kernel's own checks go first. */
+  /** The subject's own reason to refuse, in plain text; the kernel's checks run first. */
   objection: string | null;
   retry_of_run_id?: string;
-  /** Its content is for this user alone. */
+  /** Only this user may see its content. */
   private_to_user_id?: string | null;
 }
 
 export interface Admission<P extends Proposal = Proposal> {
-  /** Those that passed and made a run, each with its proposal. */
+  /** The proposals that passed and created a run, each with that run. */
   admitted: { run: RunRow; proposal: P }[];
   refused: { proposal: P; reason: string }[];
 }
@@ -43,16 +43,16 @@ export interface Admission<P extends Proposal = Proposal> {
 type Check = (agent: AgentFacts, proposal: Proposal) => string | null;
 
 /**
- * THE admission (decisions 8.1): every path to a run of whatever kind passes these, in this order; the first that
- * objects decides. That nothing else of the same live key is under way is left to the unique index, which alone can know.
+ * THE admission (decisions 8.1): every path to a run of whatever kind passes these checks, in this order; the first objection
+ * decides. Uniqueness of the live key is left to the unique index, as nothing else can guarantee it.
  */
 const checks: readonly Check[] = [
-  // Ahead of the status: an agent that a budget has paused answers so (decisions 7.16).
+  // Checked before the status: an agent that a budget has paused gives this answer (decisions 7.16).
   (agent) => (agent.over_budget ? BUDGET_EXCEEDED : null),
   (agent) => (isWakeable(agent.status) ? null : `agent is ${agent.status.replaceAll('_', ' ')}`),
   (agent) => (agent.read_only ? READ_ONLY : null),
   (agent) => (agent.runs_paused ? 'runs are paused on this instance' : null),
-  // Runs would fail without a call, and the loop breaker would count them. Who asks by hand gets the run, and the reason.
+  // Runs would fail without a call, and the loop breaker would count them. A manual request gets its run, and the reason.
   ({ provider_paused: paused }, { wake_reason: reason }) =>
     paused && reason !== 'manual' ? 'the provider is paused until its quota is reset' : null,
   (_, { depth }) => (depth > MAX_CAUSE_DEPTH ? 'too many agents woke each other in a row' : null),
@@ -60,8 +60,8 @@ const checks: readonly Check[] = [
 ];
 
 /**
- * Creates the proposed runs that pass, `queued`, each with its job, in three statements whatever their number. A proposal
- * whose live key has a live run, or whose lost run has its retry, yields nothing.
+ * Creates a `queued` run with its job for each proposal that passes, in three statements regardless of their number. A
+ * proposal whose live key already has a live run, or whose lost run already has its retry, yields nothing.
  */
 export async function admitRuns<P extends Proposal>(
   tx: Tx,
@@ -87,7 +87,7 @@ export async function admitRuns<P extends Proposal>(
   return { admitted: runs.map((run) => ({ run, proposal: passed.get(run.id)! })), refused };
 }
 
-/** Why the proposal would be refused now; null: it would pass. */
+/** Why the proposal would be refused now; null if it would pass. */
 export function admissionRefusal(agent: AgentFacts, proposal: Proposal): string | null {
   for (const check of checks) {
     const reason = check(agent, proposal);

@@ -4,38 +4,38 @@ import { sql } from 'drizzle-orm';
 import { budgetHeld, scopesOfAgent } from '../agents/index.ts';
 import { readOnlyInstance } from '../settings/index.ts';
 
-/** What the admission knows of the agent. */
+/** What the admission knows about the agent. */
 export interface AgentFacts {
   id: string;
   company_id: string;
   status: string;
-  /** As `effectiveAdapter` has it. */
+  /** The result of `effectiveAdapter`. */
   adapter_type: string;
   max_concurrent_runs: number;
   max_issues_per_run: number;
   /** The emergency stop (decisions 7.7). */
   runs_paused: boolean;
-  /** Trial and license are over (decisions 1). */
+  /** The trial or license has expired (decisions 1). */
   read_only: boolean;
-  /** A breached budget of the company or the agent holds it back. */
+  /** A budget of the company or the agent is exceeded and blocks its runs. */
   over_budget: boolean;
-  /** The quota of its provider is used up, and not reset yet. */
+  /** The provider's quota is used up and not yet reset. */
   provider_paused: boolean;
 }
 
 const known = sql.raw(adapterTypes.map((type) => `'${type}'`).join(', '));
 /**
- * What a run of the agent `a` goes through (specification, behaviour rule 2): a provider decides first, then the adapter
- * type; an empty or unknown one runs as `llm` (decisions 7.20).
+ * The adapter of a run of agent `a` (specification, behaviour rule 2): a provider takes precedence, then the adapter type;
+ * an empty or unknown one runs as `llm` (decisions 7.20).
  */
 export const effectiveAdapter = sql`case when a.provider_id is null and a.adapter_type in (${known})
   then a.adapter_type else 'llm' end`;
 
-/** The id of the provider that serves agents of `a`'s company which name none; null: the instance's own does. */
+/** Id of the default provider for agents of `a`'s company that name none; null: the instance's own provider is used. */
 export const companyDefaultProvider = sql`(select p.id from providers p
   where p.company_id = a.company_id and p.is_default and p.enabled)`;
 
-/** Columns of `AgentFacts` where `a` is the agent. */
+/** Columns of `AgentFacts` for the agent `a`. */
 export const agentFactColumns = sql`a.id, a.company_id, a.status, ${effectiveAdapter} as adapter_type, a.max_concurrent_runs, a.max_issues_per_run,
   coalesce((select value = 'true' from instance_settings where key = 'runs_paused'), false) as runs_paused,
   ${readOnlyInstance} as read_only,
@@ -44,11 +44,11 @@ export const agentFactColumns = sql`a.id, a.company_id, a.status, ${effectiveAda
     and (p.id = a.provider_id or (a.provider_id is null and p.is_default and p.enabled and ${effectiveAdapter} = 'llm')))
     as provider_paused`;
 
-/** `a` is neither in the trash nor in a trashed company. */
+/** Neither `a` nor its company is in the trash. */
 export const agentPresent = sql`a.deleted_at is null
   and exists (select from companies c where c.id = a.company_id and c.deleted_at is null)`;
 
-/** Undefined for an agent that is trashed or gone. */
+/** Undefined if the agent is in the trash or does not exist. */
 export async function readAgentFacts(tx: Tx, agent_id: string): Promise<AgentFacts | undefined> {
   const { rows } = await tx.execute<{ [K in keyof AgentFacts]: AgentFacts[K] }>(
     sql`select ${agentFactColumns} from agents a where a.id = ${agent_id} and ${agentPresent}`,

@@ -4,13 +4,13 @@ import { sql } from 'drizzle-orm';
 import { recordAction } from './record-action.ts';
 import type { RunAction, RunLease } from './types.ts';
 
-/** What stands in the row of a verb from `beginAction` to `completeAction`, and for good where the run was lost between. */
+/** The verb's row contains this from `beginAction` to `completeAction`, and permanently if the run was lost in between. */
 const UNDER_WAY = 'under way when the run was lost: look whether it took effect before you repeat it';
 
 /**
- * Before a verb does something outside that no rollback undoes: its row, in a statement of its own. It counts as
- * applied, so that a run which is lost now is not tried again.
- * @returns false when the fence is lost or the ordinal is recorded already.
+ * Records a verb, in a statement of its own, before it does something external that no rollback can undo. It counts as
+ * applied, so a run that is lost now is not retried.
+ * @returns false if the fence is lost or the ordinal is already recorded
  */
 export async function beginAction(
   tx: Tx,
@@ -20,7 +20,7 @@ export async function beginAction(
   return recordAction(tx, lease, { ...action, ok: true, result: UNDER_WAY });
 }
 
-/** `recordAction` for a verb that was begun. @returns false when the fence is lost, or it is completed already. */
+/** `recordAction` for a verb that was begun. @returns false if the fence is lost or the verb is already completed */
 export async function completeAction(tx: Tx, lease: RunLease, action: RunAction): Promise<boolean> {
   const { rows } = await tx.execute(sql`
     with run as materialized (

@@ -98,7 +98,7 @@ describe('a cancel', () => {
     const told: string[] = [];
     test.listener.on('control', (items) => told.push(...items));
     await test.listener.ready();
-    // From here on the database tells its signals.
+    // From here on the database sends its signals to the notifier.
     expect(test.notifier).toBeDefined();
     expect(await cancel(run)).toMatchObject({ status: 'running' });
     await waitFor(() => told.includes(run.id));

@@ -13,9 +13,9 @@ import { runKind } from './run-kinds.ts';
 import type { RunRow } from './types.ts';
 
 /**
- * A queued run ends at once; a running one is asked to: its scheduler is told and ends it, or, when that has died, the
- * sweep does. Asked again, it stays asked. However the run goes on from here, it ends `cancelled`.
- * @throws conflict when the run has ended.
+ * Cancels a queued run immediately. For a running one cancellation is requested: its scheduler is notified and ends it or, if
+ * that scheduler has died, the sweep does. Repeating the request changes nothing. However it goes on, the run ends `cancelled`.
+ * @throws conflict if the run has ended
  */
 export async function cancelRun(tx: Tx, actor: Actor, run: { id: string }): Promise<Run> {
   const [row] = await cancelWhere(tx, sql`r.id = ${run.id}`, `cancelled by ${actor.name}`);
@@ -30,8 +30,8 @@ export async function cancelRun(tx: Tx, actor: Actor, run: { id: string }): Prom
 }
 
 /**
- * Cancels all live runs of a deleted thing; those of their agents that still can go on are dispatched.
- * @param which condition over the run `r`
+ * Cancels all live runs of something deleted and dispatches those of their agents that can continue.
+ * @param which condition on the run `r`
  * @returns changes for the caller's `recordChanges`
  */
 export async function cancelRuns(tx: Tx, which: SQL, reason: string): Promise<Change[]> {
@@ -48,9 +48,9 @@ export async function cancelRuns(tx: Tx, which: SQL, reason: string): Promise<Ch
   return cancelChanges(tx, rows);
 }
 
-/** @param which condition over the run `r`. */
+/** @param which condition on the run `r` */
 async function cancelWhere(tx: Tx, which: SQL, reason: string): Promise<RunRow[]> {
-  // In the order of the ids, as the renewal of leases locks them.
+  // In id order, like the renewal of leases locks them.
   const { rows } = await tx.execute(sql`
     with live as materialized (
       select r.id from heartbeat_runs r
@@ -74,7 +74,7 @@ async function cancelWhere(tx: Tx, which: SQL, reason: string): Promise<RunRow[]
 function cancelChanges(tx: Tx, rows: readonly RunRow[]): Change[] {
   return rows.map((row) => {
     if (row.status === 'cancelled') {
-      // It had not begun: this is all of its transcript.
+      // The run had not begun, so this is its entire transcript.
       signal(tx, 'transcripts', transcriptSignal(row, 1, 1));
       return endedChange(row);
     }

@@ -28,7 +28,7 @@ const { activity, agents, events, heartbeat_runs, issues, outbox, wakeup_request
 let database: Database;
 let queue: Queue;
 beforeAll(async () => {
-  // The claim looks at all companies: other tests' runs must not be in its way.
+  // The claim considers all companies, so other tests' runs must not interfere.
   ({ database } = await cloneDatabase('claim'));
   queue = await openQueue({ database, role: 'client' });
 });
@@ -45,7 +45,7 @@ const claimAtOnce = async (most: number, claimed_by = 'scheduler-1') =>
   transaction(database, async (tx) => claimRuns(tx, { claimed_by, lease_sec: 30 }, most));
 const invoke = async (agent: { id: string }) =>
   transaction(database, async (tx) => invokeAgent(tx, human, agent));
-/** Each in an instant of its own: which of two of one instant was first nobody can tell. */
+/** Each in a transaction of its own: the order of two runs with the same timestamp is undefined. */
 async function invokeInTurn(agent: { id: string }, count: number) {
   const runs: Awaited<ReturnType<typeof invoke>>[] = [];
   for (let n = 0; n < count; n += 1) {
@@ -163,7 +163,7 @@ describe('a claim', () => {
       .where(eq(wakeup_requests.agent_id, agent.id));
     expect(wakeup).toMatchObject({ status: 'pending', run_id: null });
     expect(await queuedJobs(database.db, 'execute-run', { run_id: run.id })).toHaveLength(2);
-    // The room that it gives back may be what other wakeups of the agent have waited for.
+    // Other wakeups of the agent may have been waiting for the slot that it releases.
     expect(await dispatches()).toHaveLength(before + 1);
   });
 
@@ -345,7 +345,7 @@ describe('parallel claims', () => {
       for (let n = 0; n < each; n += 1) queued.push((await invoke(agent)).id);
     }
     const taken: string[] = [];
-    // A claim that was crowded out puts a job back: the slot comes again.
+    // A claim that lost the race enqueues a job again: the slot gets another try.
     const drain = async (scheduler: string, n: number) => {
       for (let left = 40; left > 0; left = await database.db.$count(heartbeat_runs, waiting)) {
         for (const run of await claimAtOnce(n % 4 === 0 ? 4 : 1, scheduler)) if (run) taken.push(run.run_id);

@@ -13,8 +13,7 @@ import { insertLastEvents, transcriptSignal } from './run-events.ts';
 import { adapterOfRun, audienceOf, type Begun, knownKinds, runKind, runKinds } from './run-kinds.ts';
 import type { ClaimedRun, RunRow } from './types.ts';
 
-// Picks are made on a snapshot that may be older than their lock; so many in a row that turn out to be of the past
-// only happen where many claim at once.
+// Picks use a snapshot that may be older than their lock. Only with many concurrent claims are so many in a row stale.
 const ATTEMPTS = 8;
 
 interface ClaimOptions {
@@ -26,7 +25,7 @@ interface Started extends RunRowWithAgent {
   api_key: string | null;
 }
 
-/** A run with what its holder has to know of its agent. */
+/** A run with what its owner must know about its agent. */
 interface RunRowWithAgent {
   run: RunRow;
   agent_name: string;
@@ -35,21 +34,21 @@ interface RunRowWithAgent {
   prices: Pricing;
 }
 
-/** Columns of `RunRowWithAgent` beside those of the run: `r` is the run, `a` its agent. */
+/** Columns of `RunRowWithAgent` in addition to those of the run: `r` is the run, `a` its agent. */
 export const holderColumns = sql`a.name as agent_name, a.permissions as agent_permissions,
   exists (select from budget_policies p where p.company_id = r.company_id and p.enabled) as budgeted,
   ${pricesColumn(sql`r.company_id`)}`;
 
-/** The claim of one run; undefined, too, where its kind refused it. */
+/** Claims one run; undefined if there is none, or if its kind refused it. */
 export async function claimRun(tx: Tx, options: ClaimOptions): Promise<ClaimedRun | undefined> {
   const [run] = await claimRuns(tx, options, 1);
   return run;
 }
 
 /**
- * Makes the fairest queued runs (`pickRuns`) running and the caller's, at most `most` and one of each agent: fence and lease
- * taken, and what their kinds take with them. For a transaction of its own, which holds no locks before.
- * @returns nothing when none may start now; undefined in the place of a run that its kind refused, which is cancelled.
+ * Starts the fairest queued runs (`pickRuns`) for the caller, at most `most` and one per agent, with fence and lease, and
+ * with whatever their kinds claim along with them. Needs a transaction of its own that has acquired no locks yet.
+ * @returns an empty list if none may start now; undefined in place of a run that its kind refused, which is cancelled
  */
 export async function claimRuns(
   tx: Tx,
@@ -70,21 +69,21 @@ export async function claimRuns(
       if (started.length > 0) return completeClaims(tx, started);
       wait = false;
     } else if (attempt === 1) {
-      // All candidates' agents are busy with others' claims. Only who holds no lock yet may wait for one.
+      // All candidates' agents are busy with others' claims. Waiting for one is safe only while no lock is held.
       wait = true;
     } else {
       break;
     }
   }
-  // The job that brought us here is spent, and the run still waits.
+  // The job that led here is used up, and the run is still waiting.
   if (waiting !== null) await enqueue(tx, 'execute-run', { run_id: waiting });
   return [];
 }
 
 /**
- * One claim of a company at a time, where companies have a limit: its agents' locks are several, and what is counted
- * under one of them may change under another.
- * @param wait only for who holds no other company yet: two that wait for each other's would do so forever.
+ * With a limit per company, serialises the claims of a company: its agents have separate locks, and a count made under one
+ * of them may change under another.
+ * @param wait only for a caller that has locked no other company yet: two waiting for each other's would deadlock
  */
 async function holdCompany(tx: Tx, agent_id: string, wait: boolean): Promise<boolean> {
   const lock = sql.raw(wait ? 'pg_advisory_xact_lock' : 'pg_try_advisory_xact_lock');
@@ -94,8 +93,8 @@ async function holdCompany(tx: Tx, agent_id: string, wait: boolean): Promise<boo
 }
 
 /**
- * The oldest queued run of each agent that no budget holds back. Under the agents' locks no other claim and no end of a run
- * of theirs can come in between: what is checked here holds. Their subjects are locked ahead of them.
+ * Starts the oldest queued run, not blocked by a budget, of each agent. The agents' locks keep out other claims and the ends
+ * of their runs, so the checks made here hold. The runs' subjects are locked first.
  */
 async function startRuns(
   tx: Tx,
@@ -139,8 +138,8 @@ function startStatement(limited: boolean): Parameters<typeof starts>[3] {
 }
 
 /**
- * Before the statement runs nobody knows the kinds of the oldest runs: each table of subjects has its lock, in the order of
- * ids, since others lock several, too. Asked for their number, they are taken before the first run is.
+ * The kinds of the oldest runs are unknown until the statement runs, so there is a lock for each subject table, in id order
+ * because others lock several, too. Counting the locked rows makes sure that they are locked before the first run is.
  */
 function lockedSubjects(): { locks: SQL; locked: SQL } {
   const tables = new Map<string, string[]>();
@@ -207,7 +206,7 @@ async function keyOf(tx: Tx, run: RunRow): Promise<string | null> {
   return adapterTraits(run.adapter_type).runs_as === 'program' ? mintRunKey(tx, run) : null;
 }
 
-/** What each kind makes of its runs, by run. */
+/** Calls each kind's `begin`; its answers by run. */
 async function beginRuns(tx: Tx, runs: readonly RunRow[]): Promise<Map<string, Begun>> {
   const ofKinds = [...Map.groupBy(runs, ({ kind }) => kind)];
   const answers = await together(
@@ -217,8 +216,8 @@ async function beginRuns(tx: Tx, runs: readonly RunRow[]): Promise<Map<string, B
 }
 
 /**
- * The subject has changed since the admission. The job that brought us here is spent, so the next run gets one; and what
- * waited for the end of this one is dispatched, as after any other end.
+ * Cancels a run whose subject has changed since the admission. The job that led here is used up, so the next run gets a new
+ * one, and whatever was waiting for this run to end is dispatched, as after any other end.
  */
 async function cancelRefused(
   tx: Tx,

@@ -1,4 +1,4 @@
-/** What a run is held against: the one before it at the same work. */
+/** Comparison of a run with the previous one on the same work. */
 import type { Actor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { and, desc, eq, isNotNull, sql } from 'drizzle-orm';
@@ -7,10 +7,10 @@ import type { RunRow } from './types.ts';
 
 const { heartbeat_runs, run_events } = schema;
 
-/** Runs of the agent that are looked through: what lies further back is no comparison. */
+/** Number of the agent's runs that are searched: anything further back is no useful comparison. */
 const LOOKED_AT = 500;
 
-/** The agent's last run before this one on the same issue, in the same chat …; undefined where it is the first. */
+/** The agent's previous run on the same issue, in the same chat …; undefined if this is the first. */
 export async function findRunBefore(tx: Tx, run: RunRow): Promise<RunRow | undefined> {
   const earlier = tx
     .select()
@@ -40,11 +40,11 @@ export async function findRunBefore(tx: Tx, run: RunRow): Promise<RunRow | undef
   return row;
 }
 
-// In entries of the transcript, and characters.
+// In transcript entries and characters, respectively.
 const PIECES = 2000;
 const TEXT = 20_000;
 
-/** What a run has said, turn after turn, verbs and all; the beginning of it. '' for whom it is private to another. */
+/** The beginning of a run's output, turn by turn, including verbs; '' if the run is private to someone else. */
 export async function readRunText(tx: Tx, reader: Actor, run_id: string): Promise<string> {
   const { rows } = await tx.execute<{ text: string | null }>(sql`
     select left(string_agg(said, '' order by seq), ${TEXT}) as text from (

@@ -37,7 +37,7 @@ async function lapse(run_id: string | null): Promise<void> {
     where status = 'running' and id = coalesce(${run_id}::uuid, id)`);
 }
 
-/** What a scheduler does with a claimed run. Every seventh is lost half-way. @returns whether it was ours to the end. */
+/** Acts as a scheduler with a claimed run. Every seventh is lost half-way. @returns whether it was ours to the end */
 async function execute(run: ClaimedRun, round: number, mention: string): Promise<boolean> {
   await storeRunEvents(database.db, {
     lease: run,
@@ -56,7 +56,7 @@ async function execute(run: ClaimedRun, round: number, mention: string): Promise
   );
 }
 
-/** Conflicts are answers, not failures. */
+/** Conflicts are valid answers, not failures. */
 async function unlessConflict(act: Promise<unknown>): Promise<void> {
   try {
     await act;
@@ -102,7 +102,7 @@ describe('two schedulers and many people at once', () => {
       }
     };
     await Promise.all(Array.from({ length: SLOTS }, slot));
-    // A renewal by the other slots may have come between the loss and the sweep.
+    // A renewal by another slot may have happened between the loss and the sweep.
     await lapse(null);
     while (
       (await claimAndExecute('scheduler-0', 0)) ||
@@ -111,7 +111,7 @@ describe('two schedulers and many people at once', () => {
     expect(await database.db.$count(heartbeat_runs, live)).toBe(0);
     expect(await database.db.$count(issues, isNotNull(issues.checked_out_by_agent_id))).toBe(0);
     expect(await database.db.$count(agents, eq(agents.status, 'running'))).toBe(0);
-    // Those that were called off at their very end have said something, too.
+    // Runs that were cancelled at the very end have a summary, too.
     expect(new Set(finished).size).toBe(finished.length);
     expect(finished).toHaveLength(
       await database.db.$count(heartbeat_runs, isNotNull(heartbeat_runs.summary)),

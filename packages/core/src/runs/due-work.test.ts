@@ -18,7 +18,7 @@ afterEach(async () => {
   client.release();
 });
 
-/** A row with these values and something in all other columns that want it. What it refers to is nowhere. */
+/** Inserts a row with these values and something in every other required column. Its references point nowhere. */
 async function insert(table: string, values: Values): Promise<void> {
   const { rows } = await client.query<{ column_name: string; data_type: string }>(
     `select column_name, data_type from information_schema.columns
@@ -46,7 +46,7 @@ const any: Values = {
   'timestamp with time zone': new Date(0),
 };
 
-/** What makes each kind of work due at a moment; `early_sec` is how long before that its row says so. */
+/** What makes each kind of work due at a given time; `early_sec` is how much earlier its row's timestamp is. */
 const kinds: { kind: keyof DueWork; table: string; column: string; values?: Values; early_sec?: number }[] = [
   { kind: 'heartbeats', table: 'agents', column: 'next_heartbeat_at', values: { status: 'idle' } },
   { kind: 'lost_runs', table: 'heartbeat_runs', column: 'lease_expires_at', values: { status: 'running' } },
@@ -81,7 +81,7 @@ describe('what is due', () => {
   async function begin(): Promise<void> {
     client = await kit.database.pool.connect();
     await client.query('begin');
-    // Of the rows only the moment matters: neither what they refer to nor what else they say is checked.
+    // Only the rows' timestamps matter: neither their references nor their other values are checked.
     await client.query('set local session_replication_role = replica');
     await client.query(`do $$ declare each record; begin
       for each in select conrelid::regclass as place, conname from pg_constraint
@@ -100,12 +100,12 @@ describe('what is due', () => {
     await begin();
     const { kind, table, column, values = {}, early_sec = 0 } = row;
     await insert(table, { ...values, [column]: new Date() });
-    // Of one transaction: `now()` stands still.
+    // Within one transaction `now()` does not advance.
     const set = `update ${table} set ${column} = now() + make_interval(secs => $1)`;
     await client.query(set, [20 - early_sec]);
     const ahead = await look();
     expect(ahead[kind]).toBe(false);
-    // Moments are kept to the millisecond.
+    // Times are stored with millisecond precision.
     expect(ahead.next_in_ms).toBeCloseTo(20_000, -1);
     await client.query(set, [-20 - early_sec]);
     const now = await look();

@@ -7,7 +7,7 @@ export interface DueWork {
   heartbeats: boolean;
   /** `sweepLostRun` would find a run. */
   lost_runs: boolean;
-  /** `rollOverBudgets` would find an incident of a window that is over. */
+  /** `rollOverBudgets` would find an incident of an expired window. */
   budget_windows: boolean;
   /** `endDueTask` would find a remote task. */
   remote_tasks: boolean;
@@ -15,11 +15,11 @@ export interface DueWork {
   missing_tasks: boolean;
   /** `fireDueSchedule` would find a trigger. */
   schedules: boolean;
-  /** Webhooks have events to look at, or an attempt that is due. */
+  /** Webhooks have events to process or an attempt that is due. */
   webhooks: boolean;
-  /** Plugins are to run: their hosts look around. */
+  /** There are plugins to run; their hosts check for themselves. */
   plugins: boolean;
-  /** `claimMcpServers` would find an outside server. */
+  /** `claimMcpServers` would find an external server. */
   mcp_servers: boolean;
   /** `claimDuePeers` would find a peer, or `claimDelegations` a delegation. */
   peers: boolean;
@@ -27,15 +27,15 @@ export interface DueWork {
   knowledge: boolean;
   /** `claimMessages` would find a message. */
   messages: boolean;
-  /** Nobody holds a channel that is on, or there are events that it may have to tell of. */
+  /** An enabled channel has no owner, or there are events that it may have to report. */
   channels: boolean;
-  /** Events that are not numbered yet: usually on their way, else what a process did not live to tell. */
+  /** Events without a number yet: usually in flight, otherwise left behind by a process that died. */
   events: boolean;
-  /** Milliseconds to the next moment that is known by now; null where there is none. */
+  /** Milliseconds until the next known due time; null if there is none. */
   next_in_ms: number | null;
 }
 
-/** How long a worker's heartbeats may leave out a task that it has claimed (decisions 7.25). */
+/** How long a worker's heartbeats may omit a task that it has claimed (decisions 7.25). */
 export const MISSING_TASK_SEC = 60;
 
 const nothing: DueWork = {
@@ -58,7 +58,7 @@ const nothing: DueWork = {
 
 const midnight = sql`date_trunc('day', now(), 'UTC') + interval '1 day'`;
 
-/** The first moment ahead of each kind; budget windows end at midnight. */
+/** The next due time of each kind; budget windows end at midnight. */
 const nextMoment = sql`least(
   (select min(next_heartbeat_at) from agents where next_heartbeat_at is not null and deleted_at is null
     and status in ${wakeableAgentStatuses} and next_heartbeat_at > now()),
@@ -79,9 +79,9 @@ const nextMoment = sql`least(
   (select min(next_attempt_at) from outgoing_messages where next_attempt_at is not null and next_attempt_at > now()))`;
 
 /**
- * What is due by the database's clock, and when something will be: the one statement that a scheduler sends for it, each
- * second or more rarely. Look-ups in partial indexes, however many agents and runs there are (the statuses stand word
- * for word as in the index).
+ * What is due by the database's clock, and when something will be: the only statement that a scheduler sends for this, at
+ * most once per second. It uses partial index look-ups however many agents and runs there are (statuses are spelled exactly
+ * as in the index).
  */
 export async function dueWork(tx: Tx): Promise<DueWork> {
   const { rows } = await tx.execute<{ [K in keyof DueWork]: DueWork[K] }>(sql`

@@ -14,7 +14,7 @@ import { insertLastEvents, transcriptSignal } from './run-events.ts';
 import { runKind, runKinds } from './run-kinds.ts';
 import type { RunResult, RunRow, RunUsage } from './types.ts';
 
-/** The category of a result with which somebody ends a run that was called off. */
+/** The category of a result that ends a cancelled run. */
 export const CANCELLED = 'cancelled';
 
 // In bytes.
@@ -24,19 +24,19 @@ const ERROR = 4000;
 interface WrittenEnd {
   run: RunRow;
   subject: Record<string, unknown> | null;
-  /** A queued run of the same agent, or, where companies have a limit, of the company, which it may have held back. */
+  /** A queued run of the same agent or, with a limit per company, of the company, that this run may have been blocking. */
   next_run_id: string | null;
-  /** The company has budgets: what the run cost and held is to be charged. */
+  /** The company has budgets: the run's cost and reservations must be settled. */
   budgeted: boolean;
   project_id: string | null;
 }
 
 /**
- * THE end of a run that had begun, of whatever kind and however it comes: row, cost event and the last of the transcript
- * in one statement, then the kind's part, agent, keys, those who waited, budgets, activity and event. For one transaction.
- * A run that was called off ends `cancelled`, whatever its result says: who was told so can rely on it.
- * @param condition what must still hold, over the locked run `r`
- * @returns the row; undefined when the condition does not hold any more: nothing was written, the caller rolls back.
+ * THE end of a run that had begun, of whatever kind and for whatever reason: row, cost event and the end of the transcript in
+ * one statement, then the kind's part, agent, keys, waiting work, budgets, activity and event. Runs in one transaction.
+ * A cancelled run ends `cancelled` whatever its result says: whoever was shown the cancellation can rely on it.
+ * @param condition must still be true of the locked run `r`
+ * @returns the row; undefined if the condition is no longer true: nothing was written, the caller rolls back
  */
 export async function endRun(
   tx: Tx,
@@ -62,14 +62,14 @@ export async function endRun(
       ...(session === undefined || kind.keepsSession?.(run) === true ? {} : { session }),
     }),
   );
-  // They open nothing from now on in any case; this is so that none is left lying about.
+  // The keys grant nothing from now on anyway; this only cleans them up.
   if (mayHaveKey(run.adapter_type)) await revokeRunKeys(tx, [run]);
   await enqueueWaitingWork(tx, run, written.next_run_id, ofKind.dispatched);
-  // Runs of other agents would only learn the same from the provider.
+  // Runs of other agents would only get the same answer from the provider.
   if (failure?.category === 'quota' && provider_id)
     await pauseProvider(tx, provider_id, { reset_at: failure.reset_at, reason: failure.message });
   if (written.budgeted) {
-    // Policies are the last to be locked.
+    // Policies are locked last.
     const { company_id, agent_id } = run;
     const { project_id } = written;
     await chargeCost(tx, { company_id, agent_id, project_id }, result.usage?.cost_usd ?? '0', run.id);
@@ -78,7 +78,7 @@ export async function endRun(
   return run;
 }
 
-/** Agent, subject and run are locked in the order of all, and nothing happens unless `condition` holds for the locked row. */
+/** Locks agent, subject and run in the global order; does nothing unless `condition` is true of the locked row. */
 async function writeEnd(
   tx: Tx,
   of: Pick<RunRow, 'id' | 'agent_id' | 'subject_id' | 'kind'>,
@@ -88,7 +88,7 @@ async function writeEnd(
   const cancelled = sql`(r.cancel_requested_at is not null or ${failure?.category === CANCELLED}::boolean)`;
   const message = short(failure?.message ?? null, ERROR);
   const fault = message === null ? null : { message, category: failure?.category };
-  // Who calls a run off need not read what else became of it.
+  // Someone who cancels a run need not read its other results.
   const unlessCancelled = (value: string | null) =>
     sql`case when r.cancel_requested_at is null then ${value}::text end`;
   const { rows } = await tx.execute(sql`
@@ -125,7 +125,7 @@ async function writeEnd(
   };
 }
 
-/** Relations `agent` and `subject` (`id`, `found`) of a statement that then locks the run: the order of all. */
+/** Relations `agent` and `subject` (`id`, `found`) of a statement that then locks the run: the global lock order. */
 export function lockedAround({
   agent_id,
   subject_id,
@@ -153,7 +153,7 @@ function mayHaveKey(adapter_type: string): boolean {
   return runs_as === 'program' || runs_as === 'worker';
 }
 
-/** Work that this run held up is dispatched, a queued run that a limit held back is offered again. */
+/** Dispatches work that this run was blocking and enqueues a queued run that a limit held back. */
 export async function enqueueWaitingWork(
   tx: Tx,
   run: RunRow,

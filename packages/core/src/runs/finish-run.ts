@@ -7,9 +7,9 @@ import type { ClaimedRun, RunResult } from './types.ts';
 export const BUDGET_CATEGORY = 'budget';
 
 /**
- * The end of a run by the holder of its lease, for one transaction: eight statements for a heartbeat, the last of its
- * transcript included.
- * @returns false when the run is no longer ours: the caller rolls back, nothing was written.
+ * The end of a run by the owner of its lease, in one transaction: eight statements for a heartbeat, including the end of its
+ * transcript.
+ * @returns false if the run is no longer ours: nothing was written, the caller rolls back
  */
 export async function finishRun(tx: Tx, run: ClaimedRun, result: RunResult): Promise<boolean> {
   const { run_id: id, agent_id, subject_id, kind, actor } = run;

@@ -2,8 +2,8 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 
 /**
- * Removes what the ended runs of a deleted subject have said and were told; that they ran and what they cost stays. One
- * that is under way is forgotten by its kind's end.
+ * Deletes the output and input of a deleted subject's ended runs; the fact that they ran and their cost remain. A run that is
+ * still under way is cleaned up when its kind ends it.
  */
 export async function forgetRuns(tx: Tx, subject_id: string | null): Promise<void> {
   if (subject_id === null) return;

@@ -1,6 +1,6 @@
 /**
- * Runs that go on outside of any scheduler (decisions 7.25): running without a lease, so that no sweep takes them, until
- * somebody brings a result or their time is over.
+ * Runs that continue outside of any scheduler (decisions 7.25): running without a lease, so that no sweep takes them, until
+ * someone delivers a result or their time is up.
  */
 import { signal, type Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
@@ -15,9 +15,9 @@ import type { ClaimedRun, NewRunEvent, RunFault, RunLease, RunRow } from './type
 const scheduler = systemActor('scheduler');
 
 /**
- * Gives up the lease. The fence is raised: what the scheduler that had it still sends changes nothing. One that is
- * called off meanwhile goes too: who waits for the task ends it.
- * @returns false when the run is no longer ours: then the caller rolls back.
+ * Releases the lease and raises the fence, so that anything the scheduler still sends changes nothing. A run that was
+ * cancelled in the meantime is handed over, too: whoever waits for the task ends it.
+ * @returns false if the run is no longer ours: the caller rolls back
  */
 export async function handOverRun(tx: Tx, lease: RunLease): Promise<boolean> {
   const { rows } = await tx.execute(sql`
@@ -27,21 +27,21 @@ export async function handOverRun(tx: Tx, lease: RunLease): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** A run in the hands of a scheduler again, with what it did before. */
+/** A run that a scheduler owns again, with what it did before. */
 export interface TakenBackRun {
   run: ClaimedRun;
-  /** Verbs below it are recorded: what is brought is applied from here on (`run_actions`). */
+  /** Lower ordinals are recorded already: the delivered verbs are applied from here on (`run_actions`). */
   next_ordinal: number;
-  /** One of them changed something. */
+  /** One of the recorded verbs changed something. */
   applied: boolean;
-  /** Where its transcript goes on. */
+  /** The next number in its transcript. */
   next_seq: number;
 }
 
 /**
- * Takes back a run that was handed over, for whoever has its result: fence raised, lease as at a claim. A second one, or
- * a repeat after a crash, gets it only once the first one's lease has lapsed; the first one then writes nothing any more.
- * @returns undefined where the run has ended, was never handed over, or is in another's hands.
+ * Takes back a run that was handed over, for the caller that has its result: fence raised, lease as in a claim. A second
+ * caller, or a retry after a crash, gets it only once the first one's lease has expired; the first can then no longer write.
+ * @returns undefined if the run has ended, was never handed over or is owned by another
  */
 export async function takeBackRun(
   tx: Tx,
@@ -69,9 +69,9 @@ export async function takeBackRun(
 }
 
 /**
- * Ends such a run without a result, its transcript told why; `cancelled` where the category says so or it was called off.
- * @param condition what must still hold, over the locked run `r`
- * @returns false when it has ended, or the condition does not hold any more: nothing was written.
+ * Ends such a run without a result and notes why in its transcript; `cancelled` if the category says so or it was cancelled.
+ * @param condition must still be true of the locked run `r`
+ * @returns false if it has ended or the condition is no longer true: nothing was written
  */
 export async function endHandedOverRun(
   tx: Tx,
@@ -79,7 +79,7 @@ export async function endHandedOverRun(
   failure: RunFault,
   condition: SQL,
 ): Promise<boolean> {
-  // Whoever has the run adds to its transcript: the last entries are numbered once nobody else can.
+  // The run's owner adds to its transcript: the last entries are numbered once no one else can.
   await tx.execute(sql`
     with ${lockedAround(run)}
     select r.id from heartbeat_runs r cross join agent left join subject on true
@@ -89,17 +89,17 @@ export async function endHandedOverRun(
   return (await endRun(tx, run, { result, actor: scheduler }, handedOver)) !== undefined;
 }
 
-/** What is to be added to one run's transcript. */
+/** Entries to append to one run's transcript. */
 export interface RunNote {
   run_id: string;
   events: readonly NewRunEvent[];
 }
 
 /**
- * Adds to the transcripts of runs that are outside of any scheduler, numbered on from what is there: who adds holds the
- * runs' rows meanwhile. Nobody else numbers them, for they have no lease.
- * @param notes at most one of each run
- * @returns the runs that were written to; one is missing when it has ended or a scheduler has it.
+ * Appends to the transcripts of runs that are outside of any scheduler, continuing their numbering; the runs' rows are locked
+ * in the meantime. No one else numbers them, since they have no lease.
+ * @param notes at most one for each run
+ * @returns the runs that were written to; one is missing if it has ended or a scheduler owns it
  */
 export async function noteOnHandedOverRuns(tx: Tx, notes: readonly RunNote[]): Promise<ReadonlySet<string>> {
   const ids = JSON.stringify(notes.map(({ run_id }) => run_id));
@@ -135,7 +135,7 @@ export async function noteOnHandedOverRuns(tx: Tx, notes: readonly RunNote[]): P
   return new Set(runs.keys());
 }
 
-/** Of one run. @returns false when nothing was written */
+/** The same for one run. @returns false if nothing was written */
 export async function noteOnHandedOverRun(
   tx: Tx,
   run_id: string,

@@ -1,9 +1,9 @@
 /**
- * The kernel of execution. Owns `heartbeat_runs`, `run_events` with their parts and `run_actions`, and knows no subject: what a run is
- * about says its kind (`run-kinds.ts`). The run row is the queue, its lease is liveness, its fence the right to write
- * (decisions 8.1). Invariants: every path to a run goes through `admitRuns`, every end of one that had begun through
- * `endRun`; one live run per live key; at most `max_concurrent_runs` running per agent; what an ended or swept run still
- * sends changes nothing; a run that was called off ends `cancelled`.
+ * The kernel of execution. Owns `heartbeat_runs`, `run_events` with its partitions and `run_actions`, and knows no subject: what a
+ * run is about is defined by its kind (`run-kinds.ts`). The run row is the queue, its lease is liveness, its fence the right to
+ * write (decisions 8.1). Invariants: every path to a run goes through `admitRuns`, every end of one that had begun through
+ * `endRun`; one live run per live key; at most `max_concurrent_runs` running per agent; whatever an ended or swept run still
+ * sends changes nothing; a cancelled run ends `cancelled`.
  */
 export { admissionRefusal, admitRuns } from './admit-runs.ts';
 export type { Admission, Proposal } from './admit-runs.ts';

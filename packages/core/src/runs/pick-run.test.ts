@@ -26,7 +26,7 @@ beforeAll(async () => {
     insert into agents (company_id, name, role, adapter_type, heartbeat_enabled, heartbeat_interval_sec, max_concurrent_runs)
     select id, 'Agent ' || n, 'engineer', 'llm', false, 300, 2 from companies, generate_series(1, 10) n`);
   await addRuns('queued', 10);
-  // What has ended is most of the table.
+  // Ended runs are most of the table.
   await addRuns('succeeded', 40);
   await database.db.execute(sql`
     update heartbeat_runs set status = 'running' where id in (
@@ -41,7 +41,7 @@ async function addRuns(status: string, each: number) {
     from agents, generate_series(1, ${each}) n`);
 }
 
-/** The nodes of the executed plan that read the runs, with what they really read. */
+/** The nodes of the executed plan that read runs, with their actual row counts. */
 async function readsOfRuns(
   most = 1,
   of = database,
@@ -56,7 +56,7 @@ async function readsOfRuns(
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 const readsRuns = (plan: Plan) => plan['Relation Name'] === 'heartbeat_runs';
 const scans = (reads: Plan[]) => reads.filter((node) => node['Node Type'] === 'Seq Scan');
-/** What a filter throws away was read too. */
+/** Rows that a filter removes were read, too. */
 const rowsRead = (reads: Plan[]) =>
   reads.reduce(
     (sum, node) => sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
@@ -96,7 +96,7 @@ describe('the pick among 10,000 queued runs of 100 companies', () => {
     await database.db.execute(sql`analyze heartbeat_runs`);
     const reads = await readsOfRuns();
     expect(scans(reads)).toEqual([]);
-    // What waits behind the agents at their limit is not read to find that it waits.
+    // Runs queued behind agents at their limit are not read just to find that they must wait.
     expect(rowsRead(reads)).toBeLessThan(2000);
   });
 });

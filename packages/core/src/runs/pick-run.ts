@@ -5,42 +5,43 @@ import { readOnlyInstance } from '../settings/index.ts';
 import { scopesOfRun } from '../budgets/index.ts';
 import { knownKinds } from './run-kinds.ts';
 
-/** `waiting_run_id` without agents: all candidates were being claimed or ended at that moment; this is one of them. */
+/** `waiting_run_id` without agents: all candidates were being claimed or ended at the time; this is one of them. */
 export interface Picked {
-  /** In the order in which their runs are to begin. */
+  /** In the order in which their runs should begin. */
   agent_ids: string[];
   waiting_run_id: string | null;
-  /** How many runs of one company may run at once (decisions 7.7); null: as many as there are. */
+  /** Maximum number of concurrent runs per company (decisions 7.7); null: unlimited. */
   company_limit: number | null;
 }
 
 interface PickOptions {
-  /** For the best candidate's agent, instead of passing over the locked ones. */
+  /** Wait for the best candidate's agent instead of skipping locked ones. */
   wait: boolean;
-  /** Agents at once. */
+  /** Maximum number of agents to pick. */
   most: number;
 }
 
-// Agents to choose from beyond those that are wanted: those of the first may be being claimed by other schedulers at this moment.
+// Candidate agents beyond those wanted: other schedulers may be claiming the first ones right now.
 const SPARE = 3;
-// How much is looked at stands in the statement's text: of a limit among the values PostgreSQL expects a tenth of the table, and
-// plans anew at each pick.
-/** Companies looked at where the front of the queue has too little, in either direction from a place among them. */
+// These limits are literals in the statement: for a limit passed as a parameter PostgreSQL expects a tenth of the table, and plans
+// again at each pick.
+/** Number of companies sampled if the front of the queue has too little, in either direction from a random start. */
 const COMPANIES = sql.raw('32');
-/** Of a company's runs so many are looked at one after the other; then its agents, each with its oldest. */
+/** Number of a company's runs that are checked one by one; after that its agents, each with its oldest run. */
 const ONE_BY_ONE = sql.raw('16');
-/** Candidates whose agents are tried for a lock. */
+/** Number of candidates whose agents it tries to lock. */
 const TRIED = sql.raw('32');
 
 /**
- * The agents of the fairest runs that may start, their rows locked: of the companies with the fewest running runs, oldest
- * first, those that are picked along counted; agents at their limit, held back (by people or a budget) or in the trash, companies in the trash or
- * at their limit, and the emergency stop are passed over. Where companies have a limit, one agent at a time. What is running fits into the
- * schedulers' pools, so the sums over it are small; of what is queued only so much is read, however long the queue is and however
- * many companies have a part in it: the front of the whole queue, where the fairest are nearly always, else a sample of the companies
- * too, of which everybody is a part in turn (docs/adr/0050-front-of-the-queue.md).
+ * Locks and returns the agents of the fairest runs that may start: first those of companies with the fewest running runs (picks
+ * count as running), then the oldest. Skips agents that are at their limit, blocked (by people or a budget) or in the trash,
+ * companies that are in the trash or at their limit, and everything during an emergency stop. With a limit per company, one
+ * agent at a time. Running runs fit into the schedulers' pools, so aggregating them is cheap; of the queued ones a bounded
+ * number is read, however long the queue is and however many companies share it: the front of the whole queue, which nearly
+ * always contains the fairest, otherwise also a random sample of the companies, so that each gets its turn
+ * (docs/adr/0050-front-of-the-queue.md).
  *
- * The answer is a proposal: its snapshot may be older than the locks. The claim looks again under them.
+ * The result is a proposal: its snapshot may be older than the locks. The claim checks again under them.
  */
 export async function pickRuns(tx: Tx, options: PickOptions): Promise<Picked> {
   const form = `${options.most}${options.wait ? ' waiting' : ''}`;
@@ -59,7 +60,7 @@ const picks = fixedForms([]);
 export function pickStatement({ wait, most }: PickOptions): SQL {
   const wanted = most + SPARE;
   const [spare, front, places] = [wanted, 8 * wanted, most].map((number) => sql.raw(String(number)));
-  // One at a time: another agent of the same company is an alternative.
+  // When picking a single run, another agent of the same company is an alternative.
   const different = sql.raw(most === 1 ? 'agent_id' : 'company_id');
   return sql`
     with recursive ${whatRuns}, busy as materialized (
@@ -109,8 +110,8 @@ const whatRuns = sql`running as materialized (
     )`;
 
 /**
- * Queued runs for whoever looks whether some of them may start: the oldest of all, and the oldest that may start of a sample of the
- * companies, of which everybody is a part in turn.
+ * Queued runs, for callers that check whether some may start: the oldest of all, and the oldest startable ones of a random
+ * sample of the companies, so that each gets its turn.
  * @returns a select of ids
  */
 export const someQueued = (front: number): SQL => sql`
@@ -124,7 +125,7 @@ export const someQueued = (front: number): SQL => sql`
   select q.id from (select company_id from ahead union all select company_id from behind) tenant
   cross join lateral (${oldestOf(sql`tenant.company_id`, ONE_BY_ONE)}) q`;
 
-/** The company `c`, with so many runs that are running. */
+/** Whether the company `c`, with this many running runs, may start another. */
 const mayTakeMore = (company_id: SQL, runs: SQL): SQL => sql`
   not setting.paused and c.deleted_at is null
     and (setting.company_limit is null or ${runs} < setting.company_limit) and not ${budgetHeld(company_id)}`;
@@ -132,7 +133,7 @@ const mayTakeMore = (company_id: SQL, runs: SQL): SQL => sql`
 const mayWork = (): SQL => sql`
   a.deleted_at is null and a.status in ${wakeableAgentStatuses} and not exists (select from full_agent f where f.id = a.id)`;
 
-/** The run `r` of the agent `a`. */
+/** Whether the run `r` of the agent `a` may start. */
 const mayStart = (): SQL =>
   sql`${mayWork()} and r.kind in (${knownKinds()}) and not ${budgetHeld(scopesOfRun('r'))}`;
 
@@ -149,7 +150,7 @@ function companiesFrom(name: string, first: SQL, next: SQL, way: SQL): SQL {
       from ${found} where ${found}.company_id is not null and place < ${COMPANIES}`;
 }
 
-/** A company's oldest runs that may start, as far as there are any, without reading all that wait behind one agent. */
+/** A company's oldest runs that may start, if any, without reading everything queued behind one agent. */
 const oldestOf = (company_id: SQL, most: SQL): SQL => sql`
   with early as materialized (
     select r.id, r.agent_id, r.created_at
@@ -166,7 +167,7 @@ const oldestOf = (company_id: SQL, most: SQL): SQL => sql`
   )
   select * from early union all select * from of_agents`;
 
-/** Each agent once, and a company's second as if its first were running already. */
+/** Each agent once; ranks a company's second run as if its first were running already. */
 const inTurn = sql`, turn as materialized (
       select id, agent_id, created_at, runs + row_number() over (partition by company_id order by created_at, id) as runs
       from (select distinct on (agent_id) * from candidate order by agent_id, created_at, id) oldest

@@ -5,17 +5,17 @@ import type { RunRow } from './types.ts';
 // Events carry text up to 2 KB (decisions 4).
 const EVENT_TEXT_BYTES = 2048;
 
-/** Whether the caller may read what the run is about and what it said, and not only that it ran. */
+/** Whether the caller may read the run's subject and output, and not only see that it ran. */
 export function mayReadRun(run: Pick<RunRow, 'id' | 'private_to_user_id'>, reader: Actor | null): boolean {
   if (run.private_to_user_id === null) return true;
   if (reader?.kind === 'user') return reader.user_id === run.private_to_user_id;
-  // The program of the run itself.
+  // The run's own program.
   return reader?.kind === 'agent' && reader.run_id === run.id;
 }
 
 /**
- * The public run: lease, fence and the engine's own columns stay inside.
- * @param reader who will see it; null: whoever may see the company
+ * The public run: lease, fence and the engine's internal columns are omitted.
+ * @param reader who will see it; null: anyone who may see the company
  */
 export function presentRun(run: RunRow, reader: Actor | null): Run {
   return {
@@ -48,7 +48,7 @@ export function presentRun(run: RunRow, reader: Actor | null): Run {
   };
 }
 
-/** As data of an event, which goes to everyone. */
+/** The run as event data, which is sent to everyone. */
 export function summarizeRun(run: RunRow): Run {
   const shown = presentRun(run, null);
   return { ...shown, summary: cut(shown.summary), error: cut(shown.error) };

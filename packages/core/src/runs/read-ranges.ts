@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 import type { TranscriptSignal } from './run-events.ts';
 import type { RunAudience } from './types.ts';
 
-/** Transcript entries `from` to `to` of a run, as the `transcripts` channel names them. */
+/** Transcript entries `from` to `to` of a run, as named by the `transcripts` channel. */
 export type TranscriptRange = TranscriptSignal;
 
 export interface TranscriptEntry extends RunAudience {
@@ -16,7 +16,7 @@ export interface TranscriptEntry extends RunAudience {
   created_at: Date;
 }
 
-/** The entries of all ranges in one statement, in order of run and `seq`. */
+/** The entries of all ranges in one statement, ordered by run and `seq`. */
 export async function listTranscriptRanges(
   tx: Tx,
   ranges: readonly TranscriptRange[],

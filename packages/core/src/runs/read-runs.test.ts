@@ -35,7 +35,7 @@ async function setUp() {
 describe('the list of runs', () => {
   it('is newest first, page by page, each run once', async () => {
     const { company, add } = await setUp();
-    // All of one instant: the id decides.
+    // All have the same timestamp: the id decides.
     const made = await Promise.all(
       Array.from({ length: 5 }, async () => add({ created_at: new Date('2026-01-01T00:00:00Z') })),
     );

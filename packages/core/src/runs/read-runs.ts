@@ -8,8 +8,8 @@ import type { RunRow } from './types.ts';
 const { agents, companies, heartbeat_runs, run_events } = schema;
 
 /**
- * Runs, and awaited commands, by their ids: whether each has ended. An id that is missing in the answer is another instance's,
- * or of a run that was forgotten since.
+ * Runs and awaited commands by id: whether each has ended. An id missing from the answer belongs to another instance or to a
+ * run that has been deleted since.
  */
 export async function endsOf(tx: Tx, ids: readonly string[]): Promise<Map<string, boolean>> {
   const asked = ids.filter(isUuid);
@@ -22,13 +22,13 @@ export async function endsOf(tx: Tx, ids: readonly string[]): Promise<Map<string
   return new Map(rows.map(({ id, ended }) => [id, ended]));
 }
 
-/** Which of them have ended. */
+/** Those of the given runs that have ended. */
 export async function endedAmong(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const found = await endsOf(tx, ids);
   return [...found].filter(([, ended]) => ended).map(([id]) => id);
 }
 
-/** Undefined when absent, or when its agent or company is in the trash. */
+/** Undefined if absent, or if its agent or company is in the trash. */
 export async function findRun(tx: Tx, id: string): Promise<RunRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -43,7 +43,7 @@ export async function findRun(tx: Tx, id: string): Promise<RunRow | undefined> {
 interface RunFilter extends PageRequest {
   agentId?: string;
   issueId?: string;
-  /** Comma list. */
+  /** Comma-separated list. */
   status?: string;
 }
 
@@ -78,9 +78,8 @@ export async function listRuns(
 }
 
 /**
- * The transcript after `after`, ascending: 200 entries unless said, 1000 at most, and fewer where they come to 4 MB: who
- * reads on after the last one gets the rest.
- * Nothing of a run that is private to another user.
+ * The transcript after `after`, ascending: 200 entries by default, at most 1000, and fewer if they exceed 4 MB: reading on
+ * after the last one returns the rest. Nothing of a run that is private to another user.
  */
 export async function listRunEvents(
   tx: Tx,
@@ -98,12 +97,12 @@ export async function listRunEvents(
   return rows.map(presentRunEvent);
 }
 
-/** The entries of one run, in the one partition that has them. */
+/** The entries of one run, in the only partition that contains them. */
 export function ofRun(run_id: string): SQL {
   return sql`${run_events.run_id} = ${run_id} and ${run_events.part} = (select o.transcript_part from heartbeat_runs o where o.id = ${run_id})`;
 }
 
-/** `mayReadRun` of the run that the entry belongs to. */
+/** `mayReadRun` for the run that the entry belongs to. */
 export function readable(reader: Actor) {
   const mine =
     reader.kind === 'user'

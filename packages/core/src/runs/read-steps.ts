@@ -6,16 +6,16 @@ import { ofRun, readable } from './read-runs.ts';
 const { run_events } = schema;
 
 /**
- * One call of the model or program, with what followed from it. Instants are milliseconds since 1970, true to a tenth
- * of a second: a transcript is stored in batches.
+ * One call of the model or program, with what followed from it. Times are in milliseconds since 1970, accurate to a tenth of
+ * a second, since a transcript is stored in batches.
  */
 export interface RunStep extends Record<string, unknown> {
-  /** From 1; 0 for what was written before the first. */
+  /** Counted from 1; 0 for anything written before the first turn. */
   turn: number;
   /** Number of its first entry. */
   seq: number;
   began_at: number;
-  /** When the first and the last words came; null where none did. */
+  /** Times of the first and the last output; null if there was none. */
   first_output_at: number | null;
   last_output_at: number | null;
   ended_at: number;
@@ -23,16 +23,16 @@ export interface RunStep extends Record<string, unknown> {
   failed_verbs: number;
   tools: number;
   errors: number;
-  /** Only of a run of several turns, and of a turn that has ended. */
+  /** Only set in a run of several turns, for a turn that has ended. */
   usage: TurnUsage | null;
 }
 
 const readUsage = createValidator(TurnUsage, 'usage of a turn');
 
-/** More turns than a run may take. */
+/** More than the turns that a run may take. */
 const MOST_STEPS = 200;
 
-/** The turns of a run by its transcript, in order; none of a run that the reader may not read. */
+/** The turns of a run from its transcript, in order; none if the reader may not read the run. */
 export async function listRunSteps(tx: Tx, reader: Actor, run_id: string): Promise<RunStep[]> {
   const { rows } = await tx.execute<RunStep & { told: unknown[] | null }>(sql`
     select turn::int, min(seq) as seq, min(at) as began_at,
@@ -53,7 +53,7 @@ export async function listRunSteps(tx: Tx, reader: Actor, run_id: string): Promi
   return rows.map(({ told, ...step }) => ({ ...step, usage: usageIn(told) }));
 }
 
-/** Entries that a worker has sent may be of any shape. */
+/** Entries sent by a worker may have any shape. */
 function usageIn(told: unknown[] | null): TurnUsage | null {
   try {
     return told === null ? null : readUsage(told.at(-1));
@@ -62,28 +62,28 @@ function usageIn(told: unknown[] | null): TurnUsage | null {
   }
 }
 
-/** A call of one of a program's own tools, or a command of the project: from its line to that of what it came to. */
+/** A call of one of a program's own tools, or a project command: from its start to its result. */
 export interface RunTool extends Record<string, unknown> {
   seq: number;
   name: string;
-  /** What it was called with, or the beginning of that. */
+  /** The command line or the beginning of it. */
   command: string | null;
   input: unknown;
   began_at: number;
-  /** Null where nothing came of it yet, or ever. */
+  /** Null if there is no result, yet or ever. */
   ended_at: number | null;
   ok: boolean | null;
 }
 
 export const MOST_RUN_TOOLS = 300;
-/** In characters, of what a call was given. */
+/** Maximum length of a call's input, in characters. */
 const SHOWN = 1000;
 const NAME = 100;
 
 /**
- * The first of them, in order. Calls and results are matched by their order: neither has the other's number, and programs
- * tell results in the order of their calls. What was refused before it began, or is told only when it is over, took no time.
- * Entries that a worker has sent may be of any shape.
+ * The first tool calls, in order. Calls and results are matched by position: neither has the other's number, and programs
+ * report results in the order of their calls. Calls that were refused up front or reported only afterwards took no time.
+ * Entries sent by a worker may have any shape.
  */
 export async function listRunTools(tx: Tx, reader: Actor, run_id: string): Promise<RunTool[]> {
   const { rows } = await tx.execute<RunTool>(sql`

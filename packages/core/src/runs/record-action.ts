@@ -5,9 +5,9 @@ import { storableJson } from './storable.ts';
 import type { RunAction, RunLease } from './types.ts';
 
 /**
- * Last statement of a verb's transaction: the row that proves the verb applied, and the check that the run is still
- * ours. Its lock holds off a sweep until the commit, so that a swept run has no verb the sweep did not see.
- * @returns false when the fence is lost or the ordinal is recorded already: then the caller rolls back.
+ * The last statement of a verb's transaction: the row that proves the verb applied, and the check that the run is still
+ * ours. Its lock blocks a sweep until the commit, so a swept run has no verb that the sweep did not see.
+ * @returns false if the fence is lost or the ordinal is already recorded: the caller rolls back
  */
 export async function recordAction(tx: Tx, lease: RunLease, action: RunAction): Promise<boolean> {
   const { rows } = await tx.execute(sql`
@@ -22,8 +22,8 @@ export async function recordAction(tx: Tx, lease: RunLease, action: RunAction): 
 }
 
 /**
- * The same check for what a run writes beside its verbs: last statement of the transaction, behind the agent's lock.
- * @returns false when the fence is lost: then the caller rolls back.
+ * The same check for whatever else a run writes: the last statement of the transaction, after the agent's lock.
+ * @returns false if the fence is lost: the caller rolls back
  */
 export async function lockRun(tx: Tx, lease: Pick<RunLease, 'run_id' | 'fence'>): Promise<boolean> {
   const { rows } = await tx.execute(sql`

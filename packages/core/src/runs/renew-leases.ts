@@ -3,9 +3,9 @@ import { sql } from 'drizzle-orm';
 import type { LeaseRenewal, RunLease } from './types.ts';
 
 /**
- * Prolongs what the process still holds, by the database's clock; one statement for all its runs. A lease that has
- * lapsed unswept is prolonged too: only a sweep ends a run's right to write, so that a database away for longer than
- * a lease costs no runs.
+ * Extends the leases that the process still owns, by the database's clock, in one statement for all its runs. An expired but
+ * unswept lease is extended, too: only a sweep ends a run's right to write, so a database outage longer than a lease costs no
+ * runs.
  */
 export async function renewLeases(
   tx: Tx,
@@ -15,7 +15,7 @@ export async function renewLeases(
 ): Promise<LeaseRenewal> {
   if (leases.length === 0) return { held: [], lost: [] };
   const named = leases.map(({ run_id, fence }) => ({ run_id, fence }));
-  // Locked in the order of the ids: two statements over the same rows can't wait for each other.
+  // Locked in id order: two statements over the same rows can't deadlock.
   const { rows } = await tx.execute<{ run_id: string; cancel_requested: boolean }>(sql`
     with lease as materialized (
       select r.id from heartbeat_runs r

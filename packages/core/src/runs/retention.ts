@@ -3,8 +3,8 @@ import { sql } from 'drizzle-orm';
 import { widthOfPart } from './transcript-parts.ts';
 
 /**
- * Forgets runs that ended more than `days` ago, oldest first. Their transcripts have been dropped with their part as a rule, for which
- * they wait; not for long, where others of the part took longer. @returns how many, at most `limit`.
+ * Deletes runs that ended more than `days` ago, oldest first. They wait for their transcripts to be dropped with the
+ * partition, but not for long if other runs in it took longer. @returns how many, at most `limit`
  */
 export async function deleteRunsBefore(tx: Tx, days: number, limit: number): Promise<number> {
   const result = await tx.execute(sql`

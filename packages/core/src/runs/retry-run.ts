@@ -6,16 +6,16 @@ import { readAgentFacts } from './agent-facts.ts';
 import { type EndedRun, runKind } from './run-kinds.ts';
 import type { RunRow } from './types.ts';
 
-/** The category of a run that the instance itself broke off. */
+/** The category of a run that the instance itself interrupted. */
 export const LOST_CATEGORY = 'lost';
 
 const scheduler = systemActor('scheduler');
 
 /**
- * Tries a run once more that the instance broke off before any of its verbs took effect, through the admission like any
- * run. A retry is not repeated: what kills schedulers must not do so forever. With a verb applied the next prompt tells
- * the agent what was done (decisions 8.3).
- * @returns whether there is a second run, and whether a verb of a run that was broken off had taken effect.
+ * Retries a run that the instance interrupted before any of its verbs took effect, through the admission like any run. A
+ * retry is not retried: whatever kills schedulers must not do so forever. If a verb was applied, the next prompt shows the
+ * agent what was done (decisions 8.3).
+ * @returns whether there is a second run, and whether a verb of an interrupted run had taken effect
  */
 export async function retryRun(
   tx: Tx,

@@ -1,4 +1,4 @@
 import { rowReader, schema } from '@acp/db';
 
-/** A run as a hand-written statement gives it. */
+/** Reads a run from the row of a hand-written statement. */
 export const runRow = rowReader(schema.heartbeat_runs);

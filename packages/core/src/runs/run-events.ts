@@ -4,7 +4,7 @@ import { audienceOf } from './run-kinds.ts';
 import { storableJson } from './storable.ts';
 import type { NewRunEvent, RunAudience, RunLease, RunRow, TranscriptBatch } from './types.ts';
 
-/** An item of the `transcripts` channel, as JSON: rows `from` to `to` of the run can be read by its audience. */
+/** An item of the `transcripts` channel, as JSON: entries `from` to `to` of the run are ready for its audience. */
 export interface TranscriptSignal extends RunAudience {
   run_id: string;
   company_id: string;
@@ -25,7 +25,7 @@ function signalOf(
   return JSON.stringify(item);
 }
 
-/** A part of one run's transcript, on its way. */
+/** A part of one run's transcript, to be stored. */
 export interface RunEventBatch {
   lease: RunLease;
   first_seq: number;
@@ -33,12 +33,12 @@ export interface RunEventBatch {
 }
 
 /**
- * Adds to the transcripts of many runs by one statement, which may stand alone on the plain database: it is called as
- * often as their models say something. The lease holders number the events; the same numbers sent again (an answer was
- * lost) change nothing. A run whose row is locked is passed over, so that no run waits for another, nor in a circle.
- * @param batches at most one of each run
- * @returns for each the item for the notifier's `transcripts` channel; undefined where nothing was written: the fence is
- *   lost, or somebody has the run just now, which `storeRunEvents` tells apart.
+ * Appends to the transcripts of many runs in one statement, which may run outside of a transaction: it is called as often as
+ * their models produce output. The lease owners number the events; sending the same numbers again (an answer was lost)
+ * changes nothing. A run whose row is locked is skipped, so that runs neither wait for each other nor deadlock.
+ * @param batches at most one for each run
+ * @returns for each, the item for the notifier's `transcripts` channel; undefined if nothing was written: the fence is lost,
+ *   or the run is locked right now; `storeRunEvents` distinguishes the two
  */
 export async function storeManyRunEvents(
   db: Tx,
@@ -48,7 +48,7 @@ export async function storeManyRunEvents(
   return batches.map((batch) => (held.has(batch.lease.run_id) ? itemOf(batch) : undefined));
 }
 
-/** The same of one run; waits for who has its row. Undefined: the fence is lost. */
+/** The same for one run; waits for its row lock. Undefined: the fence is lost. */
 export async function storeRunEvents(db: Tx, batch: RunEventBatch): Promise<string | undefined> {
   const held = await insertHeld(db, [batch], '');
   return held.has(batch.lease.run_id) ? itemOf(batch) : undefined;
@@ -57,7 +57,7 @@ export async function storeRunEvents(db: Tx, batch: RunEventBatch): Promise<stri
 const itemOf = ({ lease, first_seq, events }: RunEventBatch): string =>
   signalOf(lease, first_seq, first_seq + events.length - 1);
 
-/** @returns the runs that their lease still holds */
+/** @returns the runs that still have this lease */
 async function insertHeld(
   db: Tx,
   batches: readonly RunEventBatch[],
@@ -74,7 +74,7 @@ async function insertHeld(
 
 const additions = fixedForms(['leases', 'entries']);
 
-/** The lock makes the check hold: without it a sweep could end a run between our snapshot and our insert. */
+/** The lock keeps the check valid: without it a sweep could end a run between our snapshot and our insert. */
 const additionStatement = (
   { leases, entries }: Parameters<Parameters<typeof additions>[3]>[0],
   whenLocked: string,
@@ -93,7 +93,7 @@ const additionStatement = (
     )
     select id from held`;
 
-/** The same in a transaction, which tells it after its commit. False: the fence is lost, nothing was written. */
+/** The same in a transaction, which sends the signal after its commit. False: the fence is lost, nothing was written. */
 export async function appendRunEvents(
   tx: Tx,
   lease: RunLease,
@@ -108,8 +108,8 @@ export async function appendRunEvents(
 }
 
 /**
- * The last entries of a run as a part of the statement that ends it: what its holder still had, why it failed, and its
- * status. Numbered on from the holder's own, or from what is stored where nobody holds the run any more.
+ * The last entries of a run as a part of the statement that ends it: the owner's unsent entries, the reason for a failure,
+ * and the status. Numbered after the owner's own, or after the stored ones if no one owns the run any more.
  * @param ended relation of that statement with the columns `id`, `status` and `transcript_part`
  */
 export function insertLastEvents(

@@ -1,4 +1,4 @@
-/** What the kernel promises is promised of every kind: each test runs over the table, and over a kind of its own. */
+/** The kernel's promises apply to every kind: each test runs over the table, and over a kind of its own. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction, type Tx } from '@acp/db';
 import { newId } from '@acp/kernel';
@@ -48,7 +48,7 @@ const {
   prompt_evolutions,
 } = schema;
 
-/** The smallest kind there is: it notes what the kernel asks of it. */
+/** The smallest possible kind: it records what the kernel calls. */
 const asked: string[] = [];
 const note = (what: string) => async () => {
   asked.push(what);
@@ -106,7 +106,7 @@ const usage = {
 const succeeded: RunResult = { failure: null, text: 'Done.', usage, changed: true };
 const verb = (ordinal: number) => ({ ordinal, verb: 'status', args: {}, mutating: true, ok: true });
 
-/** What a run of the kind is about, and what is noted with it that a run was admitted. */
+/** The subject of a run of the kind, and what records that a run was admitted. */
 async function subjectOf(
   kind: string,
   company: { id: string },

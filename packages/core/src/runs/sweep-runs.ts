@@ -12,7 +12,7 @@ import type { RunResult, RunRow } from './types.ts';
 
 const scheduler = systemActor('scheduler');
 
-/** The end of a run was not written: `run_id` says which, `cause` why. */
+/** The end of a run could not be written: `run_id` is the run, `cause` the reason. */
 export class LostRunNotEnded extends Error {
   readonly run_id: string;
 
@@ -24,12 +24,12 @@ export class LostRunNotEnded extends Error {
 }
 
 /**
- * Ends one run whose lease has lapsed by the database's clock: `failed` (or `cancelled`, where that was asked for),
- * its fence raised so that a scheduler that only slept can't write any more; `retryRun` may try it once more. One that had
- * been taken back from outside goes back there: its result is still to be had.
+ * Ends one run whose lease has expired by the database's clock: `failed` (or `cancelled`, if that was requested), its fence
+ * raised so that a scheduler that only slept can no longer write; `retryRun` may retry it. A run that had been taken back from
+ * outside is handed over again: its result is still available.
  *
- * For a transaction of its own per run, again until undefined; several schedulers may sweep at once.
- * @param except runs whose sweep has just failed, so that they don't stand in the way of the others.
+ * For a transaction of its own per run, repeated until undefined; several schedulers may sweep at the same time.
+ * @param except runs whose sweep has just failed, so that they don't block the others
  * @throws LostRunNotEnded
  */
 export async function sweepLostRun(tx: Tx, except: readonly string[] = []): Promise<RunRow | undefined> {
@@ -40,7 +40,7 @@ export async function sweepLostRun(tx: Tx, except: readonly string[] = []): Prom
     order by r.lease_expires_at limit 1 for no key update of a skip locked`);
   if (rows[0] === undefined) return undefined;
   const lapsed = runRow(rows[0]);
-  // Renewed, finished or swept since the look: then it is not for us.
+  // If it was renewed, finished or swept since the select, it is not ours.
   const still = sql`r.status = 'running' and r.lease_expires_at < clock_timestamp()`;
   try {
     if (lapsed.handed_over_at !== null) return await clearLease(tx, lapsed.id, still);
@@ -64,28 +64,28 @@ async function clearLease(tx: Tx, run_id: string, still: SQL): Promise<RunRow | 
   return rows[0] && runRow(rows[0]);
 }
 
-// One that can't be ended may be so for a while, and is not tried each second.
+// A run that can't be ended may stay so for a while and is not tried every second.
 const POSTPONED_SEC = 60;
 
-/** Postpones a run that could not be ended, as if it had a lease, which its holder may renew. */
+/** Postpones a run that could not be ended by extending its lease, which its owner may renew. */
 export async function postponeLostRun(tx: Tx, run_id: string): Promise<void> {
   await tx.execute(sql`
     update heartbeat_runs set lease_expires_at = clock_timestamp() + make_interval(secs => ${POSTPONED_SEC})
     where id = ${run_id} and status = 'running' and lease_expires_at < clock_timestamp()`);
 }
 
-// A queued run normally has its job; after so long it may have lost it.
+// A queued run normally has its job; after this long it may have lost it.
 const OFFER_AGAIN_SEC = 30;
-// A backlog has its jobs already: each sweep adds few, and a claim for nothing costs little.
+// A backlog has its jobs already: each sweep adds few, and a claim that finds nothing is cheap.
 const MOST_OFFERS = 200;
-// Of a queue of any length so many are looked at.
+// Number of runs checked, however long the queue is.
 const FRONT = 1000;
 
 /**
- * Offers queued runs again whose job was lost or spent: as many per agent as it has room for, oldest first. Of a long queue each
- * sweep looks at its front, and at other companies than the one before.
- * @param waited_sec 0 where jobs are known to have been lost: after the death of a scheduler or a connection.
- * @returns how many.
+ * Enqueues jobs again for queued runs whose job was lost or used up: as many per agent as it has room for, oldest first. Each
+ * sweep of a long queue checks its front and a different sample of companies.
+ * @param waited_sec 0 if jobs are known to have been lost: after the death of a scheduler or a connection
+ * @returns how many
  */
 export async function sweepQueuedRuns(tx: Tx, waited_sec = OFFER_AGAIN_SEC): Promise<number> {
   const { rows } = await tx.execute<{ run_id: string }>(sql`

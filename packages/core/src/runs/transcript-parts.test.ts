@@ -9,7 +9,7 @@ let agent: { id: string; company_id: string };
 beforeEach(async () => {
   ({ database } = await cloneDatabase('transcripts'));
   agent = await createAgent(database.db, await createCompany(database.db));
-  // As in an instance whose first transcripts have gone.
+  // Like an instance whose first transcripts have been dropped.
   await run('drop table run_events_0; delete from transcript_parts where part = 0');
 });
 
@@ -28,7 +28,7 @@ const begin = async () => transaction(database, async (tx) => beginTranscriptPar
 const drop = async () => transaction(database, async (tx) => dropOutlivedTranscripts(tx, DAYS));
 const forget = async () => deleteRunsBefore(database.db, DAYS, 10);
 
-/** A run with an entry, that has ended. */
+/** An ended run with a transcript entry. */
 async function ended(): Promise<string> {
   const [row] = await run<{ id: string }>(
     `with r as (
@@ -74,7 +74,7 @@ describe('a part of the transcripts', () => {
     await begin();
     const young = await ended();
     await later(10);
-    // The first run is old enough, but its part is not.
+    // The run is old enough, but its partition is not.
     expect([await drop(), await forget()]).toEqual([false, 0]);
     await later(3);
     expect([await drop(), await drop()]).toEqual([true, false]);

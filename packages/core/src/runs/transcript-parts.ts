@@ -1,16 +1,16 @@
 import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 
-/** So many parts cover the days that runs are kept: a part more is kept than the days say, and no statement looks into many. */
+/** Number of partitions that cover the retention period; one more is kept than that, and no statement has to search many. */
 const PARTS = 12;
 
-/** How long runs begin in one part, where they are kept for `days`. */
+/** The time span of runs that begin in one partition, with a retention of `days`. */
 export const widthOfPart = (days: number): SQL =>
   sql`make_interval(secs => ${(days * 86_400) / PARTS}::float8)`;
 
 /**
- * Lets new runs begin in a new part, once they began in the last one for long enough. Where somebody has been reading for long, a
- * backup for one, it throws `unavailable`; they begin in the last one until the next try.
+ * Creates a partition for new runs once the last one has been in use for long enough. Throws `unavailable` if a long-running
+ * reader, such as a backup, blocks it; new runs use the last partition until the next try.
  */
 export async function beginTranscriptPart(tx: Tx, days: number): Promise<boolean> {
   const { rows } = await tx.execute<{ due: boolean }>(sql`
@@ -27,11 +27,11 @@ export async function beginTranscriptPart(tx: Tx, days: number): Promise<boolean
 }
 
 /**
- * Drops the oldest part if all of its runs ended more than `days` ago. Waits for nobody for longer than a moment, as above.
- * @returns false: it has younger ones, or is the last
+ * Drops the oldest partition if all of its runs ended more than `days` ago. Waits for locks only briefly, as above.
+ * @returns false if it contains younger runs or is the last one
  */
 export async function dropOutlivedTranscripts(tx: Tx, days: number): Promise<boolean> {
-  // The runs are looked through only when the part is as old as it has to be.
+  // The runs are only checked once the partition is old enough.
   const { rows } = await tx.execute<{ part: number }>(sql`
     with oldest as (
       select part, lead(began_at) over (order by part) as ended_at from transcript_parts order by part limit 1
