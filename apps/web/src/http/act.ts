@@ -1,4 +1,4 @@
-/** One endpoint, done for a caller who came in by another door than its own: the pipeline is the same from the scope on. */
+/** Executes an endpoint for a caller of another protocol: from the scope on, the pipeline is the same. */
 import type { Actor } from '@acp/contract';
 import { notFound } from '@acp/kernel';
 import type { Request, Response } from 'express';
@@ -11,20 +11,20 @@ import { noteRefusal, type RefusalDeps } from './refusals.ts';
 
 export interface Act {
   actor: Actor;
-  /** By name, as they are, not as a URL has them. */
+  /** By name, decoded. */
   params: Readonly<Record<string, string>>;
   query: Query;
-  /** JSON that `checkJson` has seen; undefined where there is none. */
+  /** JSON checked by `checkJson`; undefined if there is no body. */
   body: unknown;
 }
 
 export interface Acted {
-  /** What the endpoint answers; undefined for an answer without a body. */
+  /** The endpoint's answer; undefined for an answer without a body. */
   result: unknown;
   next_cursor: string | null;
 }
 
-/** The request that came in by the other door: its `Idempotency-Key` counts, its response is left alone. */
+/** The request in the other protocol: its `Idempotency-Key` counts, its response is left alone. */
 export interface OuterRequest {
   request: Request;
   response: Response;

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Answer } from './idempotency.ts';
 
 /**
- * Sends JSON that is already text. Not `response.json`: Express hashes every body for an ETag, and answers of the API
+ * Sends JSON that is already serialised. Not `response.json`: Express hashes every body for an ETag, and the API's answers
  * are never cached.
  */
 export function sendJson(response: ServerResponse, status: number, text: string): void {
@@ -12,7 +12,7 @@ export function sendJson(response: ServerResponse, status: number, text: string)
   response.end(text);
 }
 
-/** What a handler answered, or answered once to the same request. */
+/** Sends a handler's answer, or the one remembered for the same request. */
 export function sendAnswer(response: ServerResponse, answer: Answer): void {
   if (answer.replayed) response.setHeader('Idempotency-Replayed', 'true');
   if (answer.text === undefined) {

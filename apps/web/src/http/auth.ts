@@ -1,4 +1,4 @@
-/** Who calls (specification, Authentication): session before bearer, and only kinds that the row admits. */
+/** Identifies the caller (specification, Authentication): session before bearer, and only kinds that the row admits. */
 import type { Actor, AuthKind, EndpointRow, UserActor, WorkerActor } from '@acp/contract';
 import type { SignInPlace } from '@acp/core';
 import { forbidden, unauthenticated } from '@acp/kernel';
@@ -10,8 +10,8 @@ export const INVALID_KEY = 'invalid api key';
 
 /**
  * Throws 401 without a valid credential of a kind that the row admits.
- * @param place from where the request came, for the security log
- * @param queryToken `Bearer <token>` from the query string, for the one row that takes it (live stream).
+ * @param place the request's origin, for the security log
+ * @param queryToken `Bearer <token>` from the query string, for the one row that accepts it (live stream).
  */
 export async function authenticate(
   credentials: Credentials,
@@ -20,7 +20,7 @@ export async function authenticate(
   place: () => SignInPlace,
   queryToken?: string,
 ): Promise<Actor> {
-  // Where a session is not accepted it does not stand in the way of a key either.
+  // A session that the row does not accept must not block a key either.
   if (row.auth.includes('user')) {
     const token = readCookie(request, SESSION_COOKIE);
     const user = token === undefined ? undefined : await credentials.session(token);
@@ -28,7 +28,7 @@ export async function authenticate(
   }
   const key = bearerToken(request.headers.authorization ?? queryToken) ?? promotedKey(request);
   if (key === undefined) throw unauthenticated();
-  // Worker keys open worker routes and nothing else, and nothing else opens those (specification, Authentication 3).
+  // Worker keys open worker routes only, and nothing else opens those (specification, Authentication 3).
   if (row.auth.includes('worker')) return admittedWorker(await credentials.worker(key));
   const actor = await credentials.bearer(key, place().address);
   if (actor === undefined) throw unauthenticated(INVALID_KEY);
@@ -36,14 +36,14 @@ export async function authenticate(
   return actor;
 }
 
-/** Whose second factor is missing sets one up first. @throws forbidden */
+/** A user who lacks a required second factor must set one up first. @throws forbidden */
 function admitted(user: Actor, row: EndpointRow): Actor {
   if (user.kind === 'user' && user.must_enrol && !row.while_enrolling)
     throw forbidden('a second factor is required: set one up first');
   return user;
 }
 
-/** One that drains goes on with what it has begun. @throws forbidden for one that may not work */
+/** A draining worker may finish what it has begun. @throws forbidden for a worker that may not work */
 export function admittedWorker(worker: WorkerActor | undefined): WorkerActor {
   if (worker === undefined) throw unauthenticated(INVALID_KEY);
   if (worker.status !== 'approved' && worker.status !== 'draining')
@@ -51,7 +51,7 @@ export function admittedWorker(worker: WorkerActor | undefined): WorkerActor {
   return worker;
 }
 
-/** The session's user where there is one, for pages and routes that also serve strangers. */
+/** The session's user, if any, for pages and routes that also serve strangers. */
 export async function sessionUser(
   credentials: Credentials,
   request: IncomingMessage,
@@ -65,7 +65,7 @@ export function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^Bearer +([^\s]+) *$/i.exec(header)?.[1];
 }
 
-// A malformed header is a refusal of its own: the cookie stands in for a missing one only.
+// A malformed header is refused: the cookie only replaces a missing one.
 function promotedKey(request: IncomingMessage): string | undefined {
   return request.headers.authorization === undefined ? readCookie(request, KEY_COOKIE) : undefined;
 }

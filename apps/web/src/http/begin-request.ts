@@ -4,15 +4,15 @@ import { measureRequests } from './http-metrics.ts';
 import { requestId } from './request-id.ts';
 import { traceRequests } from './trace-requests.ts';
 
-/** What every request begins with: a name, the clock, and its place in a trace. */
+/** The first steps of every request: its id, metrics and tracing. */
 export const beginRequest = [requestId, measureRequests, traceRequests];
 
-/** What every process's application begins with. */
+/** The base of every process's application. */
 export function bareApp(): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  // Addresses behind proxies are found by our own rule (SERVICE_TRUSTED_PROXIES).
+  // Client addresses behind proxies are determined by our own rule (SERVICE_TRUSTED_PROXIES).
   app.set('trust proxy', false);
   app.set('query parser', 'simple');
   return app;

@@ -1,10 +1,10 @@
-/** One byte range of a request (RFC 9110, 14): what a download that goes on asks for. */
+/** A request's byte range (RFC 9110, 14), as sent to resume a download. */
 import type { ByteRange } from '@acp/storage';
 
 /**
- * Undefined where the header is to be ignored: another unit, several ranges, a last byte ahead of the first, no syntax
- * at all. A suffix longer than the file is the whole file.
- * @param size of the file in bytes
+ * Undefined if the header must be ignored: another unit, several ranges, a last byte before the first, or bad syntax.
+ * A suffix longer than the file means the whole file.
+ * @param size size of the file in bytes
  */
 export function byteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const match = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? '');

@@ -14,18 +14,18 @@ export interface CallDeps {
   readonly services: Services;
 }
 
-// Characters. Lists end at 4 MB of rows by themselves: this bounds what a single thing, or a mistake, can come to.
+// Characters. Lists stop at 4 MB of rows by themselves: this limits single items and mistakes.
 const MAX_ANSWER = 16 * 1024 * 1024;
 
-/** What a preparation may answer, beside anything else. */
+/** What a preparation may return in addition to its result. */
 export interface Held {
   release(): Promise<void>;
 }
 
-/** Who calls a public row. */
+/** The caller of a public row. */
 const ANONYMOUS: Actor = { kind: 'anonymous', name: 'anonymous' };
 
-/** One request; what the handler sees of it is `Context`. */
+/** One request; `Context` is the handler's view of it. */
 export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'body' | 'files'> {
   readonly mounted: MountedRow;
   readonly services: Services;
@@ -39,7 +39,7 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
   query: unknown = NO_QUERY;
   body: unknown;
   files: unknown;
-  /** Where the handler's list goes on; null where it does not. */
+  /** Cursor of the handler's next page; null if there is none. */
   next_cursor: string | null = null;
   #status: number;
   #prepared: unknown;
@@ -53,7 +53,7 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
     this.#status = mounted.row.status;
   }
 
-  /** The path with its ids, in one spelling, as it stands in a URL; the slashes of a `{path*}` stay. */
+  /** The path with its ids, normalised and URL-encoded; the slashes of a `{path*}` stay. */
   get target(): string {
     return this.mounted.row.path.replaceAll(PATH_PARAM, (pattern, name: string) => {
       const encoded = encodeURIComponent(this.params[name] ?? '');
@@ -65,7 +65,7 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
     this.next_cursor = cursor;
   }
 
-  /** Says so in the response's headers. */
+  /** Sets the response headers for the next page. */
   announceNextPage(): void {
     const cursor = this.next_cursor;
     if (cursor === null) return;
@@ -82,7 +82,7 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
     this.#status = code;
   }
 
-  /** What tells two requests of one `Idempotency-Key` apart. */
+  /** The part of the body that distinguishes two requests with one `Idempotency-Key`. */
   get comparableBody(): unknown {
     const { body, mounted } = this;
     if (mounted.writeOnly.size === 0 || typeof body !== 'object' || body === null) return body;
@@ -93,7 +93,7 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
     this.#prepared = await this.mounted.prepare?.(this as Context<EndpointRow>);
   }
 
-  /** Lets go of what the preparation holds. */
+  /** Releases whatever the preparation holds. */
   async release(): Promise<void> {
     await (this.#prepared as Partial<Held> | undefined)?.release?.();
   }
@@ -107,7 +107,7 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
     const text = JSON.stringify(result);
     if (text.length > MAX_ANSWER)
       throw tooLarge('the answer would be too large: ask for fewer items by limit');
-    // Before the commit: an answer that we may not give must not have happened.
+    // Checked before the commit: an answer that must not be sent must have had no effect.
     checkResponse?.(text);
     return { status: this.#status, text };
   }

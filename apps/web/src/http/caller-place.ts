@@ -3,7 +3,7 @@ import { clientAddress, type TrustedProxies } from '@acp/kernel';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** From where a request came: its address, by trusted proxies the forwarded one, and what it calls itself. */
+/** A request's origin: its address (as forwarded, behind trusted proxies) and its user agent. */
 export function callerPlace({ socket, headers }: IncomingMessage, trusted: TrustedProxies): SignInPlace {
   const forwarded = headers['x-forwarded-for'];
   const header = Array.isArray(forwarded) ? forwarded.join(',') : forwarded;
@@ -12,7 +12,7 @@ export function callerPlace({ socket, headers }: IncomingMessage, trusted: Trust
   return { address, user_agent: headers['user-agent'] ?? null };
 }
 
-// A kept connection does not change its peer, and each request's place is asked for.
+// A socket's peer never changes, and every request needs it.
 const peers = new WeakMap<Socket, string>();
 
 function peerOf(socket: Socket, trusted: TrustedProxies): string {

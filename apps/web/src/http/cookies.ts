@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http';
 
 /** Opaque token of a browser session (specification, Authentication 4). */
 export const SESSION_COOKIE = 'service_session';
-/** An API key that a browser carries; it stands in for a missing `Authorization` header. */
+/** An API key stored in a browser; it stands in for a missing `Authorization` header. */
 export const KEY_COOKIE = 'service_key';
 
-/** Binds a sign-in at a provider to the browser that began it; minutes long, and spent by the provider's answer. */
+/** Binds a sign-in at a provider to the browser that began it; valid for minutes, and spent by the provider's answer. */
 export const OAUTH_COOKIE = 'service_oauth';
 
-/** A sign-in whose second step is due. */
+/** A sign-in that is waiting for its second step. */
 export const SIGN_IN_COOKIE = 'service_sign_in';
 
-/** The value of one cookie; undefined where it is absent or empty. Our own cookies need no decoding. */
+/** The value of one cookie; undefined if absent or empty. Our own cookies need no decoding. */
 export function readCookie(request: IncomingMessage, name: string): string | undefined {
   const header = request.headers.cookie;
   if (header === undefined) return undefined;

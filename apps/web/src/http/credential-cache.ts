@@ -1,20 +1,20 @@
 /**
- * Who a key or session is, remembered for some seconds. Entries are found by the token's hash and dropped by tag: the
- * ids of key, session, user, agent and companies that they depend on (channel 'credentials').
+ * Caches the owners of keys and sessions for some seconds. Entries are found by the token's hash and dropped by tag: the
+ * ids of the key, session, user, agent and companies that they depend on (channel 'credentials').
  */
 import { WILDCARD } from '@acp/db';
 
 interface CachedCredential<A> {
   readonly actor: A | undefined;
   readonly tags: readonly string[];
-  /** Milliseconds after which it is nobody's any more: it is not remembered for longer. */
+  /** Milliseconds until the credential itself expires; it is not cached for longer. */
   readonly ends_in_ms?: number | null;
 }
 
 interface CacheOptions {
   max: number;
   ttl_ms: number;
-  /** For tokens that are nobody's: shorter, and never the reason to forget a good one for long. */
+  /** For invalid tokens: shorter, so that a good token is never rejected for long. */
   negative_ttl_ms: number;
   now?: () => number;
 }
@@ -30,7 +30,7 @@ export class CredentialCache<A> {
   readonly #entries = new Map<string, Entry<A>>();
   readonly #byTag = new Map<string, Set<string>>();
   readonly #loading = new Map<string, Promise<A | undefined>>();
-  /** Counts drops: what was being read meanwhile may be older than the drop and is not kept. */
+  /** Counts drops: a read that overlaps a drop may be older than it and is not kept. */
   #epoch = 0;
 
   constructor(options: CacheOptions) {
@@ -42,7 +42,7 @@ export class CredentialCache<A> {
     return this.#entries.size;
   }
 
-  /** The actor if it is known now, null if it must be asked for. */
+  /** The cached actor; null if it must be read. */
   peek(hash: string): A | undefined | null {
     const entry = this.#entries.get(hash);
     if (entry === undefined) return null;
@@ -55,7 +55,7 @@ export class CredentialCache<A> {
     return entry.actor;
   }
 
-  /** Asks once, however many requests wait for the same token. */
+  /** Reads once, however many requests wait for the same token. */
   async load(hash: string, read: () => Promise<CachedCredential<A>>): Promise<A | undefined> {
     const underway = this.#loading.get(hash);
     if (underway) return underway;
@@ -76,10 +76,10 @@ export class CredentialCache<A> {
     return found.actor;
   }
 
-  /** Forgets what depends on any of the ids; `*` forgets everything. */
+  /** Drops everything that depends on any of the ids; `*` drops everything. */
   drop(items: readonly string[]): void {
     this.#epoch += 1;
-    // Callers after the drop must not join a look-up that began before it.
+    // Callers after the drop must not join a read that began before it.
     this.#loading.clear();
     if (items.includes(WILDCARD)) {
       this.#entries.clear();
@@ -94,7 +94,7 @@ export class CredentialCache<A> {
     }
   }
 
-  /** @param began when it was asked for: what ends so long after the answer was found ends no later than that */
+  /** @param began start of the read: the expiry counts from then, so that no entry outlives its credential */
   #keep(hash: string, { actor, tags, ends_in_ms }: CachedCredential<A>, began: number): void {
     const { max, ttl_ms, negative_ttl_ms } = this.#options;
     const old = this.#entries.get(hash);

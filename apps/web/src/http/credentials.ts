@@ -1,6 +1,6 @@
 /**
- * From token to actor, without the database for those seen within the last seconds (architecture, Conventions).
- * Revocations arrive on the channel 'credentials'; times and places of use are written off the request, in batches.
+ * Resolves tokens to actors, without the database for those seen within the last few seconds (architecture, Conventions).
+ * Revocations arrive on the channel 'credentials'; times and places of use are written in the background, in batches.
  */
 import type { Actor, WorkerActor } from '@acp/contract';
 import { findBearer, type NewSecurityEvent, resolveSession, resolveWorkers } from '@acp/core';
@@ -11,20 +11,20 @@ import { CredentialCache } from './credential-cache.ts';
 import { GatheredUses } from './gathered-uses.ts';
 
 export interface Credentials {
-  /** The user of a session token; undefined when it is nobody's. */
+  /** The user of a session token; undefined if the token is invalid. */
   session(token: string): Promise<Actor | undefined>;
   /**
-   * The agent or integration of an API key; undefined when it is nobody's, a worker's too.
-   * @param address from where it came, for the security log
+   * The agent or integration of an API key; undefined if the key is invalid or a worker's.
+   * @param address the request's address, for the security log
    */
   bearer(token: string, address?: string): Promise<Actor | undefined>;
-  /** The worker of a worker key, whatever its status; undefined for every other key. */
+  /** The worker of a worker key, whatever its status; undefined for any other key. */
   worker(token: string): Promise<WorkerActor | undefined>;
-  /** For the security log: a refusal, once a minute each. */
+  /** Records a refusal in the security log, each at most once a minute. */
   refused(event: NewSecurityEvent): void;
-  /** Forgets what depends on these ids: keys, sessions, users, agents, companies; `*` is all. */
+  /** Forgets whatever depends on these ids: keys, sessions, users, agents, companies; `*` means everything. */
   drop(items: readonly string[]): void;
-  /** Writes the times of use that are still pending. Never throws. */
+  /** Writes pending times of use. Never throws. */
   flush(): Promise<void>;
   /** Unsubscribes and flushes. */
   close(): Promise<void>;
@@ -33,24 +33,24 @@ export interface Credentials {
 interface CredentialsOptions {
   database: Database;
   logger: Logger;
-  /** Without one, revocations made by other processes are noticed when the cache forgets. */
+  /** Without one, revocations by other processes are noticed once cache entries expire. */
   listener?: Listener | undefined;
 }
 
 const CACHE = { max: 10_000, ttl_ms: 10_000, negative_ttl_ms: 2000 };
-/** A fleet asks every few seconds, each worker for itself; what changes of a worker is signalled. */
+/** Each worker of a fleet sends requests every few seconds; changes to workers are signalled. */
 const WORKER_CACHE = { max: 20_000, ttl_ms: 60_000, negative_ttl_ms: 2000 };
-/** Keys of one statement: a fleet comes all at once when the service is started again. */
+/** Maximum number of keys per statement: after a restart a whole fleet arrives at the same time. */
 const MOST_KEYS = 500;
 const FLUSH_EVERY_MS = 3000;
 
-// A token is 256 bits as base64url: anything else costs no look-up.
+// A token is 256 bits as base64url: anything else is not looked up.
 const sessionToken = /^[\w-]{43}$/;
 
 export function createCredentials(options: CredentialsOptions): Credentials {
   const { database, logger, listener } = options;
   const cache = new CredentialCache<Actor>(CACHE);
-  // Apart from the others: one key must not be nobody's there because it is nobody's here.
+  // Separate caches: a key that is invalid in one must not be so in the other.
   const workers = new CredentialCache<WorkerActor>(WORKER_CACHE);
   const lookUps = new Batches<string, WorkerActor | undefined>({
     most: MOST_KEYS,
@@ -63,7 +63,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
   const uses = new GatheredUses(database, logger);
   const flushing = setInterval(() => void uses.flush(), FLUSH_EVERY_MS).unref();
   const offItems = listener?.on('credentials', drop);
-  // What was said while the connection was down is lost.
+  // Notifications sent while the connection was down are lost.
   const offReconnect = listener?.onReconnect(() => drop([WILDCARD]));
 
   return {
@@ -115,7 +115,7 @@ function tagged<A extends Actor>(actor: A | undefined): { actor: A | undefined; 
   return { actor, tags: actor === undefined ? [] : tagsOf(actor) };
 }
 
-/** Every id whose change may change what the actor is or may do. */
+/** All ids whose change may affect what the actor is or may do. */
 function tagsOf(actor: Actor): string[] {
   switch (actor.kind) {
     case 'user':
@@ -133,8 +133,8 @@ function tagsOf(actor: Actor): string[] {
 }
 
 /**
- * A notifier that has this process forget revoked credentials at once: the answer to a revocation must not be overtaken
- * by a request with what it revoked.
+ * Wraps a notifier so that this process forgets revoked credentials immediately: no request with a revoked credential may
+ * be admitted after the revocation is answered.
  */
 export function dropRevokedAtOnce(notifier: Notifier, credentials: Pick<Credentials, 'drop'>): Notifier {
   return {

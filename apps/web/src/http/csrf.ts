@@ -1,6 +1,6 @@
 /**
- * Cross-site requests that ride on a cookie are refused (decisions 1). No token is needed: browsers say where a
- * request comes from, and scripts, which say nothing, bring no cookie by accident.
+ * Refuses cross-site requests that use a cookie (decisions 1). No token is needed: browsers send a request's origin, and
+ * scripts, which don't, never send cookies by accident.
  */
 import { forbidden } from '@acp/kernel';
 import type { TrustedProxies } from '@acp/kernel';
@@ -16,7 +16,7 @@ interface OriginRule {
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** For every route: mutating requests that carry a session or key cookie. */
+/** For every route: checks mutating requests that carry a session or key cookie. */
 export function csrfGuard(rule: OriginRule): RequestHandler {
   return (request, _response, next) => {
     if (!safeMethods.has(request.method) && carriesCookie(request)) refuseCrossSite(request, rule);
@@ -24,7 +24,7 @@ export function csrfGuard(rule: OriginRule): RequestHandler {
   };
 }
 
-/** The rule itself, cookie or none: `POST /login` and `POST /logout` apply it always (decisions 7.4). Throws 403. */
+/** The rule itself, with or without a cookie: `POST /login` and `POST /logout` always apply it (decisions 7.4). Throws 403. */
 export function refuseCrossSite(request: IncomingMessage, rule: OriginRule): void {
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined) {
@@ -38,8 +38,8 @@ export function refuseCrossSite(request: IncomingMessage, rule: OriginRule): voi
 }
 
 /**
- * For routes that programs call, with a key: a page of elsewhere has no business there, and a name may have been rebound
- * to this machine. So the request's own host is believed only where it can't be a rebound name: an address, or localhost.
+ * For routes that programs call with a key: other sites' pages have no business there, and a host name may have been rebound
+ * to this machine. The request's own host therefore counts only if it can't be rebound: an address, or localhost.
  */
 export function ownOriginGuard({ public_url }: Pick<OriginRule, 'public_url'>): RequestHandler {
   return ({ headers }, _response, next) => {
@@ -64,13 +64,13 @@ function carriesCookie(request: IncomingMessage): boolean {
 }
 
 function isOwnOrigin(text: string, request: IncomingMessage, rule: OriginRule): boolean {
-  // A sandboxed page says `null`, which is nobody's origin.
+  // A sandboxed page sends `null`, which is no one's origin.
   if (!URL.canParse(text)) return false;
   const origin = new URL(text);
   if (origin.origin === new URL(rule.public_url).origin) return true;
   const host = requestHost(request, rule.trusted_proxies);
-  // Behind a proxy the scheme is the proxy's affair: hosts are compared under the origin's own, so that the
-  // default port may be written or left out.
+  // Behind a proxy the scheme is up to the proxy: hosts are compared under the origin's own scheme, so that the default
+  // port may be included or left out.
   const own = host === undefined ? '' : `${origin.protocol}//${host}`;
   return URL.canParse(own) && new URL(own).host === origin.host;
 }
@@ -78,7 +78,7 @@ function isOwnOrigin(text: string, request: IncomingMessage, rule: OriginRule): 
 function requestHost(request: IncomingMessage, trusted: TrustedProxies): string | undefined {
   const forwarded = request.headers['x-forwarded-host'];
   if (typeof forwarded === 'string' && trusted.includes(request.socket.remoteAddress ?? '')) {
-    // The nearest proxy appends: its word is the last one.
+    // The nearest proxy appends, so its value is the last one.
     return forwarded.split(',').at(-1)?.trim();
   }
   return request.headers.host;

@@ -1,4 +1,4 @@
-/** The description of the API, made from the table that the routes are made from. */
+/** The API's description, generated from the same table as the routes. */
 import * as contract from '@acp/contract';
 import { docsEndpoints, endpoints, exampleBody, openApiDocument } from '@acp/contract';
 import type { EndpointRow } from '@acp/contract';
@@ -8,7 +8,7 @@ import { sendJson } from './answer.ts';
 import { handle } from './handle.ts';
 import type { Route } from './handle.ts';
 
-/** Both are made at the first request and kept: the table does not change while the process lives. */
+/** Both are generated on the first request and kept: the table does not change while the process runs. */
 export function docsRoutes(): Route[] {
   let document: string | undefined;
   let page: string | undefined;

@@ -1,7 +1,7 @@
 import type { ServiceError } from '@acp/kernel';
 import type { ServerResponse } from 'node:http';
 
-/** What an error says beside its body, whichever protocol that is in. */
+/** Sets an error's headers, whatever the protocol of the body. */
 export function setErrorHeaders(response: ServerResponse, error: ServiceError): void {
   if (error.retry_after_sec !== undefined) {
     response.setHeader('Retry-After', Math.max(1, Math.ceil(error.retry_after_sec)));

@@ -1,4 +1,4 @@
-/** The HTTP door of errors: each kind has its status once, a body is `{"error": message}`, a defect shows nothing. */
+/** Maps errors to HTTP: each kind has one status, the body is `{"error": message}`, and a defect reveals nothing. */
 import type { EndpointRow } from '@acp/contract';
 import { asServiceError } from '@acp/db';
 import { httpStatusOf, invalid, ServiceError, tooLarge, unsupported } from '@acp/kernel';
@@ -10,7 +10,7 @@ import { setErrorHeaders } from './error-headers.ts';
 import { sendRowError } from './row-errors.ts';
 import { sendToLogin, wantsPage } from './to-login.ts';
 
-/** What the caller may be told; null for a defect of ours. */
+/** The part of an error that the caller may see; null for a defect of ours. */
 export function publicError(error: unknown): ServiceError | null {
   if (error instanceof ServiceError) return error;
   // Bad percent-encoding in a path.
@@ -36,14 +36,14 @@ function sendError(response: ServerResponse, error: ServiceError): void {
   sendJson(response, httpStatusOf(error.kind), JSON.stringify({ error: error.message, ...error.extra }));
 }
 
-// A database that is away fails every request: one line a second says as much as a thousand.
+// An unavailable database fails every request: one line a second says as much as a thousand.
 const UNAVAILABLE_LOG_EVERY_MS = 1000;
 
-/** The last middleware: the one place where errors of requests are logged. */
+/** The last middleware, and the only place that logs errors of requests. */
 export function errorHandler(logger: Logger): ErrorRequestHandler {
   let loggedAt = Number.NEGATIVE_INFINITY;
   return (error: unknown, request, response, _next) => {
-    // There is nobody to tell, and nothing went wrong here.
+    // There is no one to answer, and nothing went wrong here.
     if (hungUp(error, response)) return;
     const known = publicError(error);
     const where = { method: request.method, path: pathOf(request.originalUrl) };
@@ -55,7 +55,7 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
     }
     if (sendRowError(response.locals.errors as EndpointRow['errors'], known, request, response)) return;
     if (response.headersSent) {
-      // Too late for a status: a cut connection is what tells the client that the answer is incomplete.
+      // Too late for a status: a closed connection shows the client that the answer is incomplete.
       response.destroy();
     } else if (known === null) {
       sendJson(response, 500, '{"error":"internal error"}');
@@ -75,13 +75,13 @@ const hangUps = new Set([
   'ERR_STREAM_DESTROYED',
 ]);
 
-/** The client went away before it had its answer. An error of a dependency has no closed response. */
+/** Whether the client left before it had its answer. An error of a dependency has no closed response. */
 function hungUp(error: unknown, response: ServerResponse): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
   return response.destroyed && !response.writableFinished && hangUps.has(String(error.code));
 }
 
-/** For logs: without the query string, which may hold a token (decisions 7.42), and without an invite's token. */
+/** For logs: without the query string, which may contain a token (decisions 7.42), and without an invite's token. */
 export function pathOf(url: string): string {
   const mark = url.indexOf('?');
   const path = mark === -1 ? url : url.slice(0, mark);

@@ -11,12 +11,12 @@ import { type Database, transaction } from '@acp/db';
 import type { Logger } from '@acp/kernel';
 import { OncePerMinute } from './once-per-minute.ts';
 
-// Of a database that is away for long, only so many uses are remembered.
+// Limits the uses remembered while the database is unavailable.
 const MAX_PENDING = 10_000;
-// Of a flood of refusals the first few tell as much as all of them.
+// The first few refusals of a flood say as much as all of them.
 const MAX_REFUSALS = 500;
 
-/** When and from where keys and sessions are used, and what is refused: gathered by requests, written in batches. */
+/** Times and places at which keys and sessions are used, and refusals: gathered by requests, written in batches. */
 export class GatheredUses {
   readonly #database: Database;
   readonly #logger: Logger;
@@ -36,7 +36,7 @@ export class GatheredUses {
     if (this.#sessions.size < MAX_PENDING) this.#sessions.add(actor.session_id);
   }
 
-  /** @param address of the request; only keys that live longer than a run are told by it */
+  /** @param address the request's address; recorded only for keys that outlive a run */
   key(actor: Actor | undefined, address: string | undefined): void {
     if (!actor || !('key_id' in actor) || actor.key_id === null) return;
     const { key_id, company_id, name: subject } = actor;

@@ -1,4 +1,4 @@
-/** Joins an endpoint row to its handler, typed by the row. `mount` does the rest (docs/adding-an-endpoint.md). */
+/** Joins an endpoint row to its handler, typed by the row; `mount` does the rest (docs/adding-an-endpoint.md). */
 import type { Actor, BodyOf, EndpointRow, QueryOf, ResponseOf } from '@acp/contract';
 import type { FailedFile, StoredFile } from '@acp/core';
 import type { Tx } from '@acp/db';
@@ -13,7 +13,7 @@ type FileOf<F> = F extends { into: 'memory' }
     ? StoredFile | FailedFile
     : StoredFile;
 
-/** The files of a multipart row; undefined where the body came as JSON. */
+/** The files of a multipart row; undefined if the body was sent as JSON. */
 type FilesOf<R extends EndpointRow> = R extends { body_kind: 'multipart'; files: infer F }
   ? readonly FileOf<F>[]
   : R extends { body_kind: 'json_or_multipart'; files: infer F }
@@ -24,7 +24,7 @@ export interface Context<R extends EndpointRow> {
   /** The transaction of a `write` row; the plain database of a `none` row. */
   readonly tx: Tx;
   readonly actor: Actor;
-  /** The company that the scope led to; an empty string where the row has none. */
+  /** The company of the scope; an empty string if the row has none. */
   readonly company_id: string;
   /** The row that the scope loaded: agent, issue, run …; the agent itself for `self`. */
   readonly subject: SubjectOf<R['scope']['by']>;
@@ -35,9 +35,9 @@ export interface Context<R extends EndpointRow> {
   readonly services: Services;
   readonly request: Request;
   readonly response: Response;
-  /** Announces that a further page exists: `X-Next-Cursor` and `Link`. */
+  /** Announces a further page: `X-Next-Cursor` and `Link`. */
   nextPage(cursor: string | null): void;
-  /** Answers with another success status than the row's; it must be listed in `also`. */
+  /** Answers with a success status other than the row's; it must be listed in `also`. */
   status(code: number): void;
 }
 
@@ -53,9 +53,9 @@ export interface Route {
 }
 
 /**
- * @param prepare what is too slow for the row's transaction (hashing a password): done before it begins, on a valid
- * body; the handler gets the result. One that holds something (stored bytes) has `release`, which is called when the
- * transaction is over, however it ended and even where an `Idempotency-Key` spared the handler.
+ * @param prepare work too slow for the row's transaction (hashing a password): runs before it, on a valid body, and its
+ * result is passed to the handler. A result that holds something (stored bytes) has a `release`, which is called after the
+ * transaction, however that ended, even if an `Idempotency-Key` made the handler unnecessary.
  */
 export function handle<const R extends EndpointRow>(row: R, handler: Handler<R, undefined>): Route;
 export function handle<const R extends EndpointRow, P>(
@@ -68,6 +68,6 @@ export function handle<const R extends EndpointRow, P>(
   handler: Handler<R, P>,
   prepare?: (context: Context<R>) => Promise<P>,
 ): Route {
-  // The row that types the handler is the row that mount validates against: here its types are only forgotten.
+  // `mount` validates against the very row that types the handler: only the types are erased here.
   return { row, handler, prepare } as Route;
 }

@@ -3,7 +3,7 @@ import { Counter, Histogram, register } from 'prom-client';
 
 const NAMES = { requests: 'service_http_requests_total', duration: 'service_http_request_duration_seconds' };
 
-// Several apps of one process (tests) share the process's registry.
+// Several apps in one process (tests) share the process's registry.
 const requests =
   (register.getSingleMetric(NAMES.requests) as Counter | undefined) ??
   new Counter({
@@ -21,8 +21,8 @@ const duration =
   });
 
 /**
- * What was asked for, as a metric and a span name it: the operation of the endpoint table, a kind of page, or neither.
- * Never a path: those are without number.
+ * The request's name in metrics and spans: the operation of the endpoint table, a kind of page, or neither. Never a path:
+ * their number is unlimited.
  */
 export const operationOf = ({ locals }: Response): string =>
   (locals.operation as string | undefined) ?? 'other';
@@ -33,7 +33,7 @@ export const measureRequests: RequestHandler = (_request, response, next) => {
   response.once('close', () => {
     const operation = operationOf(response);
     requests.inc({ operation, status: `${Math.floor(response.statusCode / 100)}xx` });
-    // Streams last for as long as somebody reads them.
+    // Streams last as long as someone reads them.
     if (response.locals.streams !== true) duration.observe({ operation }, (performance.now() - began) / 1000);
   });
   next();

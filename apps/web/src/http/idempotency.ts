@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key` (decisions 8.5): the row that remembers an answer commits with the effect, so a repeat either finds
- * both or neither. A repeat that comes while the first is under way waits for it at the primary key.
+ * `Idempotency-Key` (decisions 8.5): the row that remembers an answer commits with the effect, so a repeat finds either
+ * both or neither. A repeat during the first request waits for it at the primary key.
  */
 import type { Actor, EndpointRow } from '@acp/contract';
 import { actorId } from '@acp/core';
@@ -23,14 +23,14 @@ interface IdempotentCall {
   readonly row: EndpointRow;
   readonly actor: Actor;
   readonly key: string;
-  /** Path with its ids, in one spelling. */
+  /** The path with its ids, normalised. */
   readonly target: string;
   readonly body: unknown;
 }
 
 const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 
-/** Undefined where there is none; throws 400 for one that is empty, too long or not visible ASCII. */
+/** Undefined if there is none; throws 400 if it is empty, too long or not visible ASCII. */
 export function idempotencyKey(request: IncomingMessage): string | undefined {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return undefined;
@@ -39,8 +39,8 @@ export function idempotencyKey(request: IncomingMessage): string | undefined {
 }
 
 /**
- * Does it, unless it was done before: then gives the answer of that time. Throws 409 where the key came with another
- * request, or where the answer showed a secret, which is not kept.
+ * Executes `act`, unless it was executed before: then returns that answer. Throws 409 if the key was sent with another
+ * request, or if the answer contained a secret, which is not kept.
  */
 export async function onlyOnce(tx: Tx, call: IdempotentCall, act: () => Promise<Answer>): Promise<Answer> {
   const { row, actor, key } = call;
@@ -63,7 +63,7 @@ function showsSecret({ issues_secret: field }: EndpointRow, { text }: Answer): b
   return shown !== undefined && shown !== null;
 }
 
-/** True where the key is new, or so old that it counts as new. */
+/** True if the key is new, or so old that it counts as new. */
 async function claim(tx: Tx, scopeHash: string, requestHash: string): Promise<boolean> {
   const { rowCount } = await tx.execute(sql`
     insert into ${idempotency_keys} (scope_hash, request_hash) values (${scopeHash}, ${requestHash})
@@ -82,7 +82,7 @@ async function replay(tx: Tx, row: EndpointRow, scopeHash: string, requestHash: 
     })
     .from(idempotency_keys)
     .where(eq(idempotency_keys.scope_hash, scopeHash));
-  // Gone between two statements: the retention came by. The next attempt finds the key free.
+  // Removed between two statements by the retention. The next attempt finds the key free.
   if (kept === undefined || kept.status === null) throw conflict('the request is still being processed');
   if (kept.request_hash !== requestHash) throw conflict('Idempotency-Key was used with another request');
   if (row.issues_secret !== undefined && kept.text === null) throw conflict('already issued');

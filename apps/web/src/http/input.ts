@@ -1,4 +1,4 @@
-/** What a request says, as its row wants it: ids, query and body. Anything else is 400, or 404 where it names nothing. */
+/** Reads ids, query and body as the row declares them. Anything invalid is 400; an id that can't exist is 404. */
 import { invalid, isUuid, notFound } from '@acp/kernel';
 import type { Request, Response } from 'express';
 import { checkText, readJsonBody } from './json-body.ts';
@@ -11,7 +11,7 @@ export type Query = Record<string, unknown>;
 /** Shared by all requests without one. */
 export const NO_QUERY: Query = Object.freeze({});
 
-/** Ids in one spelling; what is none names nothing (decisions 7.11). */
+/** Normalises ids; an invalid id refers to nothing (decisions 7.11). */
 export function readParams({ params }: Pick<MountedRow, 'params'>, values: readonly string[]): Params {
   const read: Params = {};
   for (const [index, { name, isId }] of params.entries()) {
@@ -26,10 +26,10 @@ export function readParams({ params }: Pick<MountedRow, 'params'>, values: reado
 export function readQuery({ query: validate }: MountedRow, query: Query): unknown {
   if (validate === undefined) return NO_QUERY;
   for (const value of Object.values(query)) if (typeof value === 'string') checkText(value);
-  // The frozen empty one is shared; a validator may fill in defaults.
+  // The frozen empty query is shared, and a validator may fill in defaults.
   const read = validate(query === NO_QUERY ? {} : query);
   for (const value of Object.values(query)) {
-    // `1e999` and the like are coerced to what no integer column holds.
+    // `1e999` and the like are coerced to numbers that fit no integer column.
     if (typeof value === 'number' && !Number.isSafeInteger(value))
       throw invalid('number out of range in query');
   }
@@ -43,7 +43,7 @@ export async function readBody(mounted: MountedRow, request: Request, response: 
   return bodyOf(mounted, await readJsonBody(request, response));
 }
 
-/** @param sent JSON that `checkJson` has seen; undefined where there is none */
+/** @param sent JSON checked by `checkJson`; undefined if there is no body */
 export function bodyOf(mounted: MountedRow, sent: unknown): unknown {
   if (mounted.body === undefined) return undefined;
   const body = nullIsAbsent(mounted) ? withoutNulls(sent) : sent;
@@ -52,7 +52,7 @@ export function bodyOf(mounted: MountedRow, sent: unknown): unknown {
   return undefined;
 }
 
-/** In what creates, a null field is one that was left out (decisions 10.5); free maps and JSON-RPC mean their nulls. */
+/** On creation, a null field counts as left out (decisions 10.5); in free maps and JSON-RPC null means null. */
 const nullIsAbsent = ({ row, bodyFields }: MountedRow): boolean =>
   row.method === 'POST' && bodyFields !== undefined && row.errors !== 'json_rpc';
 
@@ -66,7 +66,7 @@ export function readFields({ fields: validate, bodyFields }: MountedRow, fields:
   return validate === undefined ? undefined : known(validate(fields), bodyFields);
 }
 
-/** What the row does not name never reaches a command: no field of a table can be set by the way (decisions 7.10). */
+/** Drops fields that the row does not name, so that no column can be set inadvertently (decisions 7.10). */
 export function known(body: unknown, fields: ReadonlySet<string> | undefined): unknown {
   if (fields === undefined || typeof body !== 'object' || body === null) return body;
   return Object.fromEntries(Object.entries(body).filter(([name]) => fields.has(name)));

@@ -1,16 +1,16 @@
 /**
- * What of the instance decides whether a row answers at all: its feature's flag (decisions 10.1) and the license. Kept in
- * memory, so that no request pays for it: read at the start, when a change is signalled, and now and then.
+ * The instance's state that decides whether a row answers at all: its feature's flag (decisions 10.1) and the license. Kept
+ * in memory, so that requests pay nothing for it: read at startup, when a change is signalled, and periodically.
  */
 import type { EndpointRow, FlagName } from '@acp/contract';
 import { disabledFlags, licenseState, READ_ONLY } from '@acp/core';
 import type { Database, Listener } from '@acp/db';
 import { forbidden, type Logger, notFound } from '@acp/kernel';
 
-// A trial ends without a signal, and a signal may get lost.
+// A trial expires without a signal, and a signal may get lost.
 const REFRESH_MS = 10_000;
 
-/** What the rows are held against. */
+/** The checks that rows must pass. */
 export type InstanceGate = Pick<
   InstanceState,
   'read_only' | 'hasFeature' | 'requireFeature' | 'requireEntitlement'
@@ -53,7 +53,7 @@ export class InstanceState {
     return this.#read_only;
   }
 
-  /** Before anybody is served; throws what the database throws. */
+  /** Must run before anything is served; throws the database's errors. */
   async refresh(): Promise<void> {
     this.#disabled = new Set(await disabledFlags(this.#database.db));
     this.#read_only = (await licenseState(this.#database.db)).read_only;
@@ -67,7 +67,7 @@ export class InstanceState {
     }
   }
 
-  /** Whether the feature is there: for parts of pages. */
+  /** Whether the feature is enabled: for parts of pages. */
   hasFeature(feature: FlagName): boolean {
     return !this.#disabled.has(feature);
   }
@@ -88,7 +88,7 @@ export class InstanceState {
   }
 }
 
-/** An inbox that is consumed by its reading changes something too. */
+/** Reading an inbox consumes it, so that counts as a change too. */
 function isMutating({ method, tx }: Pick<EndpointRow, 'method' | 'tx'>): boolean {
   return method !== 'GET' || tx === 'write';
 }

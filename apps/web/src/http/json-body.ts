@@ -1,4 +1,4 @@
-/** Reads the JSON body of a request: capped, and free of what PostgreSQL or a naive reader would stumble over. */
+/** Reads a request's JSON body: limited in size, and free of values that PostgreSQL or a naive reader can't handle. */
 import { invalid, tooLarge } from '@acp/kernel';
 import express from 'express';
 import type { Request, Response } from 'express';
@@ -9,11 +9,11 @@ const MAX_DEPTH = 64;
 
 const parse = express.json({ limit: MAX_JSON_BYTES, strict: false });
 
-/** The parsed body; undefined where the request has none. Throws 400 or 413; the parser's errors are mapped in errors.ts. */
+/** The parsed body; undefined if there is none. Throws 400 or 413; the parser's errors are mapped in errors.ts. */
 export async function readJsonBody(request: Request, response: Response): Promise<unknown> {
   const { 'content-length': length, 'transfer-encoding': transfer } = request.headers;
   if (transfer === undefined && (length === undefined || length === '0')) return undefined;
-  // The parser would first read all of what it is going to refuse.
+  // The parser would first read everything that it is going to refuse.
   if (Number(length) > MAX_JSON_BYTES) throw tooLarge('payload too large');
   if (!request.is('json')) throw invalid('the body must be application/json');
   await new Promise<void>((resolve, reject) => {
@@ -28,8 +28,8 @@ export async function readJsonBody(request: Request, response: Response): Promis
 }
 
 /**
- * Throws 400 for text that PostgreSQL can't store (NUL, half a surrogate pair) and for depth. Drops `__proto__`, which
- * would become a prototype as soon as someone copies the object by assignment.
+ * Throws 400 for text that PostgreSQL can't store (NUL, half a surrogate pair) and for excessive depth. Drops `__proto__`,
+ * which would become a prototype as soon as someone copies the object by assignment.
  */
 export function checkJson(value: unknown, depth: number): void {
   if (typeof value === 'string') {

@@ -1,6 +1,6 @@
 /**
- * What every endpoint has in common, once (docs/ARCHITECTURE.md, 'A comment, through the files'): authenticate > scope > role >
- * validate > transaction > handler > commit > send. The row says which of it applies. Limits come before (app.ts).
+ * What all endpoints have in common (docs/ARCHITECTURE.md, 'A comment, through the files'): authenticate > scope > role >
+ * validate > transaction > handler > commit > send. The row decides which of it applies. Rate limits run before (app.ts).
  */
 import type { Request, RequestHandler } from 'express';
 import querystring from 'node:querystring';
@@ -20,14 +20,14 @@ import { RouteTable } from './route-table.ts';
 import { withBody } from './with-body.ts';
 
 interface MountDeps extends CallDeps, RefusalDeps {
-  /** Tests: every answer is checked against its row's schema, a mismatch is a defect (500). */
+  /** For tests: checks every answer against its row's schema; a mismatch is a defect (500). */
   readonly validate_responses: boolean;
 }
 
-/** All routes as one middleware; what it does not know it passes on. */
+/** All routes as one middleware; passes on whatever it does not know. */
 export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler {
   const api = new RouteTable<MountedRow>();
-  // Paths that are pages too, with other methods of their own.
+  // Paths that are also pages, with other methods of their own.
   const beside_pages = new RouteTable<MountedRow>();
   for (const route of routes) {
     const table = route.row.negotiated ? beside_pages : api;
@@ -59,7 +59,7 @@ export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler
   };
 }
 
-/** Nobody who takes anything: browsers and the like are shown the page. */
+/** False for clients that accept anything: browsers and the like get the page. */
 const wantsJson = (request: Request): boolean =>
   (request.method === 'GET' || request.method === 'HEAD') && request.accepts(['html', 'json']) === 'json';
 

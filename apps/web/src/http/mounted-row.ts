@@ -3,24 +3,24 @@ import type { EndpointRow, Validator } from '@acp/contract';
 import type { Route } from './handle.ts';
 import { responseCheck } from './response-check.ts';
 
-/** A row with all that can be worked out before the first request. */
+/** A row with everything that can be computed before the first request. */
 export interface MountedRow {
   readonly row: EndpointRow;
   readonly handler: Route['handler'];
   readonly prepare: Route['prepare'];
   readonly params: readonly { readonly name: string; readonly isId: boolean }[];
   readonly scopeParam: string | undefined;
-  /** The path names a company beside the subject that the scope loads. */
+  /** Whether the path names a company in addition to the subject that the scope loads. */
   readonly inCompany: boolean;
   readonly query: Validator<unknown> | undefined;
   readonly body: Validator<unknown> | undefined;
-  /** Of the text fields of a multipart body: numbers and booleans come as text. */
+  /** Validates the text fields of a multipart body, in which numbers and booleans are sent as text. */
   readonly fields: Validator<unknown> | undefined;
-  /** Undefined where the body is a free map. */
+  /** Undefined if the body is a free map. */
   readonly bodyFields: ReadonlySet<string> | undefined;
   readonly checkResponse: ((text: string) => void) | undefined;
   readonly idempotent: boolean;
-  /** Fields of the body that no digest of it may hold: passwords, which can be guessed from one. */
+  /** Body fields that no digest may include: passwords, which can be guessed from one. */
   readonly writeOnly: ReadonlySet<string>;
   readonly tokenInQuery: boolean;
 }
@@ -56,7 +56,7 @@ export function prepareRow({ row, handler, prepare }: Route, validateResponses: 
   };
 }
 
-/** Parameters of a path: those that end in `id` are ids. */
+/** Parameters of a path; names that end in `id` are ids. */
 export const pathNames = (path: string): MountedRow['params'] =>
   pathParams(path).map((name) => ({ name, isId: /id$/i.test(name) }));
 

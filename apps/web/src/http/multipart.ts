@@ -1,4 +1,4 @@
-/** Reads a multipart body: fields into memory, files straight into the storage; nothing stays behind of one refused. */
+/** Reads a multipart body: fields into memory, files straight into the storage; a refused body leaves nothing behind. */
 import { invalid, ServiceError, tooLarge } from '@acp/kernel';
 import type { Request, Response } from 'express';
 import multer from 'multer';
@@ -10,7 +10,7 @@ import type { FilePart, Upload } from './upload.ts';
 const MAX_FIELDS = 40;
 const MAX_FIELD_BYTES = 1024 * 1024;
 const MAX_FIELD_NAME_BYTES = 200;
-/** What fields and boundaries may add to the files in a body whose length is announced. */
+/** Allowance for fields and boundaries on top of the files, in a body with a declared length. */
 const FRAME_BYTES = 2 * 1024 * 1024;
 
 const tooMuch: readonly string[] = [
@@ -25,7 +25,7 @@ export function isMultipart(request: Request): boolean {
   return request.is('multipart') === 'multipart';
 }
 
-/** The text fields, an empty one left out as a form means it. Throws 400 or 413; the files are then still to discard. */
+/** The text fields without empty ones, which forms send for absent values. On 400 or 413 the files must still be discarded. */
 export async function readMultipart(
   request: Request,
   response: Response,
@@ -62,7 +62,7 @@ export async function readMultipart(
   return fields;
 }
 
-/** Ours pass; what the parser says of the body is the client's fault, and it tells no status. */
+/** Passes our own errors on; the parser's, which have no status, are the client's fault. */
 function publicError(error: unknown): Error {
   if (error instanceof ServiceError) return error;
   if (error instanceof multer.MulterError)

@@ -1,7 +1,7 @@
 const MINUTE_MS = 60_000;
 const MAX_KEYS = 10_000;
 
-/** Lets through the first of equal happenings within a minute, in this process; bounded, the oldest are forgotten. */
+/** Lets through the first of equal events within a minute, in this process; bounded: the oldest are forgotten. */
 export class OncePerMinute {
   readonly #seen = new Map<string, number>();
 

@@ -2,7 +2,7 @@ import { type Database, transaction } from '@acp/db';
 import type { Call } from './call.ts';
 import { type Answer, idempotencyKey, onlyOnce } from './idempotency.ts';
 
-/** What a request does once all is known of it: what is slow first, then the handler, in a transaction where its row says so. */
+/** Executes a validated request: slow preparations first, then the handler, in a transaction if its row says so. */
 export async function perform(database: Database, call: Call): Promise<Answer> {
   await call.prepare();
   try {
@@ -13,7 +13,7 @@ export async function perform(database: Database, call: Call): Promise<Answer> {
 }
 
 async function inTransaction(database: Database, call: Call): Promise<Answer> {
-  // Not with files (decisions 8.5): the key would have to stand for their bytes.
+  // Not with files (decisions 8.5): the key would have to cover their bytes.
   const key = call.mounted.idempotent && call.files === undefined ? idempotencyKey(call.request) : undefined;
   const answering = transaction(database, async (tx) => {
     call.tx = tx;
@@ -28,7 +28,7 @@ async function inTransaction(database: Database, call: Call): Promise<Answer> {
   });
 }
 
-/** Rolls a reading back that changes something (an inbox, whose wakeups it consumes): to ask for the head changes nothing. */
+/** Rolls back a read with side effects (an inbox, whose wakeups it consumes): a HEAD request changes nothing. */
 class HeadOnly extends Error {
   readonly answer: Answer;
 

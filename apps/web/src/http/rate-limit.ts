@@ -1,4 +1,4 @@
-/** Requests per minute and client address (specification, Limits); counted by each process for itself (decisions 7.44). */
+/** Requests per minute and client address (specification, Limits), counted by each process separately (decisions 7.44). */
 import { clientAddress, rateLimited } from '@acp/kernel';
 import type { TrustedProxies } from '@acp/kernel';
 import type { Request, RequestHandler } from 'express';
@@ -9,17 +9,17 @@ import type { Socket } from 'node:net';
 interface RateLimitOptions {
   requests_per_minute: number;
   trusted_proxies: TrustedProxies;
-  /** Requests that are not counted: static files, routes of worker keys. */
+  /** Requests that are not counted: static files, routes for worker keys. */
   skip: (request: Request) => boolean;
 }
 
 const WINDOW_MS = 60_000;
-// An attacker with many addresses must not fill the memory; about 10 MB.
+// An attacker with many addresses must not exhaust the memory; about 10 MB.
 const MAX_CLIENTS = 50_000;
-// The owner of one IPv6 address has the /64 around it.
+// The owner of an IPv6 address has the /64 around it.
 const IPV6_PREFIX = 64;
 
-/** Undefined where the limit is switched off. */
+/** Undefined if the limit is switched off. */
 export function rateLimiter(options: RateLimitOptions): RequestHandler | undefined {
   if (options.requests_per_minute === 0) return undefined;
   return rateLimit({
@@ -31,12 +31,12 @@ export function rateLimiter(options: RateLimitOptions): RequestHandler | undefin
     handler: (request, _response, next) => next(exceeded(request)),
     legacyHeaders: false,
     standardHeaders: false,
-    // Its checks are about `trust proxy` of Express, which stays off: addresses come by our own rule.
+    // Its checks concern Express's `trust proxy`, which stays off: addresses are determined by our own rule.
     validate: false,
   });
 }
 
-// Parsing an address is the dearest part of counting, and a kept connection does not change its peer.
+// Parsing an address is the most expensive part of counting, and a socket's peer never changes.
 const keysBySocket = new WeakMap<Socket, string>();
 
 function rateLimitKey({ socket, headers }: Request, trusted: TrustedProxies): string {
@@ -67,7 +67,7 @@ interface Window {
   readonly resetTime: Date;
 }
 
-/** Fixed windows in insertion order, oldest first: what is to be forgotten lies at the front. */
+/** Fixed windows in insertion order, oldest first, so that expired ones are at the front. */
 export class ClientWindows implements Store {
   readonly localKeys = true;
   readonly #windows = new Map<string, Window>();

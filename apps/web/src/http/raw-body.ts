@@ -4,11 +4,11 @@ import type { Request, Response } from 'express';
 
 const MAX_BYTES = 1024 * 1024;
 
-// Not inflated: a signature is over the bytes as they were sent. A compressed body is 415.
+// Not inflated: a signature covers the bytes as sent. A compressed body is 415.
 const reader = (limit: number) => express.raw({ limit, type: () => true, inflate: false });
 const readers = new Map([[MAX_BYTES, reader(MAX_BYTES)]]);
 
-/** The bytes of the body, none where there is none. Throws 413 or 415; the reader's errors are mapped in errors.ts. */
+/** The bytes of the body, empty if there is none. Throws 413 or 415; the reader's errors are mapped in errors.ts. */
 export async function readRawBody(
   request: Request,
   response: Response,
@@ -16,7 +16,7 @@ export async function readRawBody(
 ): Promise<Uint8Array> {
   const { 'content-length': length, 'transfer-encoding': transfer } = request.headers;
   if (transfer === undefined && (length === undefined || length === '0')) return Buffer.alloc(0);
-  // The reader would first take in all of what it is going to refuse.
+  // The reader would first receive everything that it is going to refuse.
   if (Number(length) > maxBytes) throw tooLarge('payload too large');
   const read = readers.get(maxBytes) ?? reader(maxBytes);
   readers.set(maxBytes, read);

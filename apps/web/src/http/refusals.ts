@@ -14,7 +14,7 @@ export interface RefusalDeps {
 export const placeOf = (request: IncomingMessage, { trusted_proxies }: RefusalDeps): SignInPlace =>
   callerPlace(request, trusted_proxies);
 
-/** Who was refused what: the security log's, once a minute each. */
+/** Records a refusal in the security log, each at most once a minute. */
 export function noteRefusal(
   error: unknown,
   { actor, mounted: { row }, request, company_id }: Call,

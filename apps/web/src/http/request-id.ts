@@ -1,10 +1,10 @@
 import { newId, requestContext } from '@acp/kernel';
 import type { RequestHandler } from 'express';
 
-// What a client or proxy may call its request: it goes into a header and into every log line.
+// Request ids accepted from a client or proxy: they end up in a header and in every log line.
 const sane = /^[\w.:-]{1,128}$/;
 
-/** Names the request, in the answer and in every log line that it causes. */
+/** Assigns the request's id, for the answer and for every log line that it causes. */
 export const requestId: RequestHandler = (request, response, next) => {
   const given = request.headers['x-request-id'];
   const id = typeof given === 'string' && sane.test(given) ? given : newId();

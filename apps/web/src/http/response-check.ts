@@ -2,14 +2,14 @@ import { createValidator } from '@acp/contract';
 import type { EndpointRow } from '@acp/contract';
 
 /**
- * Tests check each answer against its row. Objects are closed for it: a field that the contract does not know may be a
- * column that nobody meant to show.
+ * Tests check each answer against its row. Objects are closed for that: a field that the contract does not know may be a
+ * column that was never meant to be shown.
  */
 export function responseCheck(row: EndpointRow): (text: string) => void {
   const validate = createValidator(closed(row.response) as object, 'response');
   return (text) => {
     const problem = problemOf(() => validate(JSON.parse(text)));
-    // An error of ours, not the ServiceError that the validator throws: the caller did nothing wrong.
+    // An error of ours, not the validator's ServiceError: the caller did nothing wrong.
     if (problem !== null) throw new Error(`${row.id} answers against its schema: ${problem}`);
   };
 }

@@ -1,8 +1,8 @@
 /**
- * From method and path to a row. Express tries its routes one after the other; a tree over path segments costs the
- * same for ten rows and for three hundred, and knows which methods a path has (405 with `Allow`).
- * A literal segment goes before a parameter and there is no way back: no id looks like one of our literals. `{path*}`
- * takes the rest of the path, and nothing stands beside it.
+ * Maps method and path to a row. Express tries its routes one after another; a tree over path segments costs the same for
+ * ten rows and for three hundred, and knows which methods a path has (405 with `Allow`).
+ * A literal segment takes precedence over a parameter, without backtracking: no id looks like one of our literals. `{path*}`
+ * matches the rest of the path and has no siblings.
  */
 import { methodNotAllowed } from '@acp/kernel';
 
@@ -14,14 +14,14 @@ interface RoutePattern {
 
 export interface Match<T> {
   readonly target: T;
-  /** Values of the path's parameters in order, as they stand in the URL. */
+  /** Values of the path's parameters in order, as they appear in the URL. */
   readonly values: readonly string[];
 }
 
 interface Node<T> {
   readonly literals: Map<string, Node<T>>;
   parameter?: Node<T>;
-  /** Takes all segments that are left, one at least. */
+  /** Matches all remaining segments, at least one. */
   rest?: Node<T>;
   readonly methods: Map<string, T>;
 }
@@ -31,7 +31,7 @@ const newNode = <T>(): Node<T> => ({ literals: new Map(), methods: new Map() });
 export class RouteTable<T> {
   readonly #root = newNode<T>();
 
-  /** Throws where the same method and path are taken: two rows would hide one another. */
+  /** Throws if method and path are taken: one row would hide the other. */
   add({ method, path }: RoutePattern, target: T): void {
     let node = this.#root;
     for (const segment of path.slice(1).split('/')) {

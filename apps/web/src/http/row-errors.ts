@@ -1,18 +1,18 @@
-/** Errors in the words of the protocol that a row speaks (contract, `errors`). */
+/** Errors in the format of the protocol that a row speaks (contract, `errors`). */
 import type { EndpointRow } from '@acp/contract';
 import { type ErrorKind, httpStatusOf, type ServiceError } from '@acp/kernel';
 import type { Request, Response } from 'express';
 import { sendJson } from './answer.ts';
 import { setErrorHeaders } from './error-headers.ts';
 
-/** JSON-RPC's own codes where one fits, else those that it leaves to servers. */
+/** JSON-RPC's own codes if one fits, else those reserved for servers. */
 const INVALID_PARAMS = -32_602;
 const rpcCodes: Partial<Record<ErrorKind, number>> = { invalid: INVALID_PARAMS, not_found: -32_601 };
 const PARSE_ERROR = -32_700;
 const INTERNAL_ERROR = -32_603;
 const SERVER_ERROR = -32_000;
 
-/** @param known null for a defect, of which nothing is shown @returns false where the row answers in the usual way */
+/** @param known null for a defect, whose details are hidden @returns false if the row answers in the usual way */
 export function sendRowError(
   errors: EndpointRow['errors'],
   known: ServiceError | null,
@@ -32,7 +32,7 @@ export function sendRowError(
   return true;
 }
 
-/** @param about what was not found: the method itself, or something that a known method was asked for */
+/** @param about what was not found: the method itself, or something that a known method refers to */
 export function rpcCode(known: ServiceError | null, about: 'method' | 'call' = 'method'): number {
   if (known === null) return INTERNAL_ERROR;
   if (about === 'call' && known.kind === 'not_found') return INVALID_PARAMS;
@@ -40,7 +40,7 @@ export function rpcCode(known: ServiceError | null, about: 'method' | 'call' = '
   return rpcCodes[known.kind] ?? SERVER_ERROR;
 }
 
-/** Null where the request could not be read so far. */
+/** Null if the request could not be read that far. */
 function idOf(body: unknown): string | number | null {
   if (typeof body !== 'object' || body === null || !('id' in body)) return null;
   return typeof body.id === 'string' || typeof body.id === 'number' ? body.id : null;

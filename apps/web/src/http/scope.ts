@@ -1,6 +1,6 @@
 /**
- * From a path to the company it belongs to: the only mechanism of tenant isolation. What is absent, in the trash or
- * another company's is one and the same 404 (specification, What the service does 7).
+ * Maps a path to the company it belongs to: the only mechanism of tenant isolation. Anything absent, in the trash or owned
+ * by another company results in the same 404 (specification, What the service does 7).
  */
 import type { Actor, EndpointRow, Scope, ScopeEntity, WorkerActor } from '@acp/contract';
 import {
@@ -43,7 +43,7 @@ import type { Tx } from '@acp/db';
 import { forbidden, notFound, unauthenticated } from '@acp/kernel';
 import { isInstanceAdmin, roleIn } from './roles.ts';
 
-/** @param actor for what is not everyone's within its company: others find nothing */
+/** @param actor for entities that not everyone in their company may see: others find nothing */
 type Loader = (tx: Tx, id: string, actor: Actor) => Promise<{ company_id: string } | undefined>;
 
 const loaders = {
@@ -84,7 +84,7 @@ const loaders = {
 
 type Loaded<E extends keyof typeof loaders> = NonNullable<Awaited<ReturnType<(typeof loaders)[E]>>>;
 
-/** What the handler of a row with such a scope finds in `subject`. */
+/** Type of `subject` in the handler of a row with such a scope. */
 export type SubjectOf<By extends Scope['by']> = By extends keyof typeof loaders
   ? Loaded<By>
   : By extends 'self'
@@ -94,7 +94,7 @@ export type SubjectOf<By extends Scope['by']> = By extends keyof typeof loaders
       : undefined;
 
 interface Scoped {
-  /** Empty where the row has no company. */
+  /** Empty if the row has no company. */
   readonly company_id: string;
   readonly subject: unknown;
 }
@@ -125,18 +125,18 @@ export async function loadScope(
 
 async function loadSelf(tx: Tx, actor: Actor): Promise<Scoped> {
   const agent = actor.kind === 'agent' ? await findAgent(tx, actor.agent_id) : undefined;
-  // The key was revoked with the agent a moment ago.
+  // The key was revoked along with the agent a moment ago.
   if (agent === undefined) throw unauthenticated('invalid api key');
   return { company_id: agent.company_id, subject: agent };
 }
 
-/** Workers serve all companies: what they may see is the task that they hold. */
+/** Workers serve all companies: each may see only the task that it holds. */
 function requireWorker(actor: Actor): WorkerActor {
   if (actor.kind !== 'worker') throw unauthenticated('invalid api key');
   return actor;
 }
 
-/** No statement but for an instance admin outside of the company: a member's actor is proof that it exists. */
+/** Queries only for an instance admin outside of the company: a member's actor proves that the company exists. */
 async function loadCompany(tx: Tx, actor: Actor, id: string): Promise<Scoped> {
   const stranger = actor.kind === 'user' ? !Object.hasOwn(actor.roles, id) : roleIn(actor, id) === undefined;
   if (stranger && !(isInstanceAdmin(actor) && (await findCompany(tx, id)))) throw notFound();

@@ -2,7 +2,7 @@ import helmet from 'helmet';
 import type { RequestHandler } from 'express';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Everything comes from our own files: no inline script or style, no foreign host, no frame around us. */
+/** Everything is loaded from our own files: no inline scripts or styles, no other hosts, no framing. */
 export function securityHeaders(publicUrl: string): RequestHandler {
   const https = publicUrl.startsWith('https:');
   const headers = headersOf(
@@ -18,10 +18,10 @@ export function securityHeaders(publicUrl: string): RequestHandler {
           frameAncestors: ["'none'"],
         },
       },
-      // Only where browsers reach us by https: elsewhere it would lock people out of a plain installation.
+      // Only if browsers reach us by https: otherwise it would lock people out of a plain installation.
       strictTransportSecurity: https,
       xFrameOptions: { action: 'deny' },
-      // Referrers would carry paths with ids to foreign sites; none goes out at all.
+      // Referrers would leak paths with ids to other sites, so none are sent there.
       referrerPolicy: { policy: 'same-origin' },
     }),
   );
@@ -31,7 +31,7 @@ export function securityHeaders(publicUrl: string): RequestHandler {
   };
 }
 
-/** They are the same for every request: asked for once, they cost a tenth of what a dozen of helmet's middlewares do. */
+/** They are the same for every request: computed once, they cost a tenth of running helmet's dozen middlewares. */
 function headersOf(middleware: ReturnType<typeof helmet>): [name: string, value: string][] {
   const headers: [string, string][] = [];
   const response = {

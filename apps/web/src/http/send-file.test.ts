@@ -1,4 +1,4 @@
-/** Readers that leave, that take nothing, and that want too much at once; over real sockets. */
+/** Readers that leave, that stop reading, and that request too much at the same time; over real sockets. */
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -9,11 +9,11 @@ import { actors, waitFor } from '@acp/testkit';
 import express from 'express';
 import { sendFile } from './send-file.ts';
 
-/** More than the buffers of two sockets hold. */
+/** More than the buffers of two sockets can hold. */
 const SIZE = 256 * 1024 * 1024;
 const CHUNK = Buffer.alloc(64 * 1024);
 
-/** A file without end, as far as its readers care. */
+/** A file that never ends, as far as its readers can tell. */
 function endlessStorage() {
   const bodies: { body: Readable; signal: AbortSignal | undefined }[] = [];
   const get: Storage['get'] = async (_key, _range, signal) => {
@@ -52,7 +52,7 @@ async function serve(idle_ms: number, most = 16) {
   server = createServer(app);
   await new Promise<void>((done) => server!.listen(0, '127.0.0.1', done));
   const { port } = server.address() as AddressInfo;
-  /** Reads the head of the answer, and nothing after. */
+  /** Reads the head of the answer and nothing more. */
   const ask = async (who: string): Promise<{ socket: Socket; status: number }> => {
     const socket = connect(port, '127.0.0.1');
     sockets.push(socket);

@@ -1,4 +1,4 @@
-/** Answers with stored bytes: streamed, never sniffed, never run. */
+/** Answers with stored bytes: streamed, never sniffed, never executed. */
 import type { Actor } from '@acp/contract';
 import { notFound, unavailable } from '@acp/kernel';
 import type { ByteRange } from '@acp/storage';
@@ -9,20 +9,20 @@ import { sendJson } from './answer.ts';
 import { byteRange } from './byte-range.ts';
 import type { Services } from './services.ts';
 
-/** A reader who takes nothing for so long has left; its connections are needed. */
+/** A reader who receives nothing for this long has left; its connections are needed. */
 const IDLE_MS = 60_000;
 
 interface SentFile {
   readonly storage_key: string;
   readonly content_type: string;
   readonly size_bytes: number;
-  /** Offered as a download under this name; shown in place where it has none. */
+  /** Offered as a download under this name; shown inline if absent. */
   readonly filename?: string;
-  /** Strong: the same tag is the same bytes. Takes ranges where given. */
+  /** Strong: the same tag means the same bytes. If given, ranges are supported. */
   readonly etag?: string;
 }
 
-/** Who reads, and where to. */
+/** The reader, and the response to write to. */
 export interface Reader {
   readonly services: Pick<Services, 'storage' | 'downloads'>;
   readonly request: Request;
@@ -31,8 +31,9 @@ export interface Reader {
 }
 
 /**
- * Whatever someone uploaded comes from our own origin: a browser must neither guess another type nor run it, not even
- * when it is opened in a tab of its own. Throws `notFound` where the bytes are missing, `unavailable` when the caller reads enough already.
+ * Uploads are served from our own origin: a browser must neither guess another type nor execute them, not even when they
+ * are opened in a tab of their own. Throws `notFound` if the bytes are missing, `unavailable` if the caller is already
+ * reading too many.
  */
 export async function sendFile(
   { services: { storage, downloads }, request, response, actor }: Reader,
@@ -46,7 +47,7 @@ export async function sendFile(
     return;
   }
   const isHead = request.method === 'HEAD';
-  // Before the first byte: a length that does not come true would end the connection in the middle.
+  // Before the first byte: a wrong length would cut the connection midway.
   const size = await storage.size(file.storage_key);
   if (size === undefined) throw notFound();
   if (size !== file.size_bytes) throw unavailable('the stored file is damaged');
@@ -76,7 +77,7 @@ export async function sendFile(
   }
 }
 
-/** Public files are bounded by whose they are alone: those who read them share addresses. */
+/** Public files are limited per owner only: their readers share addresses. */
 function readerOf(actor: Actor): string | undefined {
   if (actor.kind === 'user') return actor.user_id;
   if (actor.kind === 'board_user') return actor.key_id;
@@ -85,7 +86,7 @@ function readerOf(actor: Actor): string | undefined {
 }
 
 function setHeaders(response: Response, file: SentFile): void {
-  // Sets a type of its own choice too, which the next line replaces.
+  // Also sets a content type of its own choice, which the next line replaces.
   if (file.filename !== undefined) response.attachment(file.filename);
   response.setHeader('Content-Type', file.content_type);
   response.setHeader('X-Content-Type-Options', 'nosniff');

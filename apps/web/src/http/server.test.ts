@@ -9,7 +9,7 @@ import { listen } from './server.ts';
 const start = async (handler: RequestListener) => listen(handler, { host: '127.0.0.1', port: 0 });
 const hello: RequestListener = (_request, response) => void response.end('hello');
 
-/** What comes back for the bytes, until the server closes. */
+/** Returns everything received in answer to the bytes until the server closes. */
 async function exchange(port: number, bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   let answer = '';
@@ -20,7 +20,7 @@ async function exchange(port: number, bytes: string): Promise<string> {
   return answer;
 }
 
-/** Sends the next part when something came back for the one before. */
+/** Sends each part after receiving something in answer to the previous one. */
 async function exchangeInTurns(port: number, parts: string[]): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   let answer = '';
@@ -137,7 +137,7 @@ describe('stopping', () => {
     const server = await start(hello);
     const agent = new Agent({ keepAlive: true });
     await fetchText(server.url, agent);
-    // Were the connection waited for, the test would run into its own time limit.
+    // If the server waited for the connection, the test would time out.
     await expect(server.stop(3_600_000)).resolves.toBeUndefined();
     agent.destroy();
   });

@@ -1,4 +1,4 @@
-/** The listening socket: time limits, answers to what is no HTTP, and a stop that lets running requests end. */
+/** The listening socket: timeouts, answers to malformed HTTP, and a stop that lets running requests finish. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,18 +8,18 @@ import { sendJson } from './answer.ts';
 export interface WebServer {
   readonly address: AddressInfo;
   readonly url: string;
-  /** Accepts nothing more, lets requests end for so long, then cuts what is left. */
+  /** Stops accepting, lets requests finish for this long, then closes the remaining connections. */
   stop(timeoutMs: number): Promise<void>;
 }
 
-// Longer than the idle timeout of the usual load balancers (60 s), which would else reuse a connection we just closed.
+// Longer than the idle timeout of common load balancers (60 s), which might otherwise reuse a connection we just closed.
 const KEEP_ALIVE_MS = 65_000;
 const HEADERS_TIMEOUT_MS = 20_000;
-// A whole request, uploads included.
+// For a whole request, uploads included.
 const REQUEST_TIMEOUT_MS = 300_000;
 const IDLE_CHECK_MS = 50;
 
-/** @throws Error that names address and settings where the system refuses the address */
+/** @throws Error that names address and settings if the system refuses the address */
 export async function listen(
   handler: RequestListener,
   { host, port }: { host: string; port: number },
@@ -28,10 +28,10 @@ export async function listen(
   const answers = new WeakMap<Duplex, ServerResponse>();
   const begin = (request: IncomingMessage, response: ServerResponse) => {
     answers.set(request.socket, response);
-    // A client that goes on with a kept connection has to turn to another process.
+    // Makes a client with a kept-alive connection turn to another process.
     if (draining) response.setHeader('Connection', 'close');
   };
-  // Node would refuse a request without a Host by itself, and without a body.
+  // Node would itself refuse a request without a Host, and without a body.
   const server = createServer({ requireHostHeader: false }, (request, response) => {
     begin(request, response);
     toOriginForm(request);
@@ -77,7 +77,7 @@ export async function listen(
 
 async function close(server: Server, timeoutMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  // Connections whose request ends after `close` would stay until their keep-alive runs out.
+  // Connections whose request finishes after `close` would stay until their keep-alive expires.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const cut = setTimeout(() => server.closeAllConnections(), timeoutMs);
   await closed;
@@ -91,15 +91,15 @@ const clientErrors: Record<string, [status: string, message: string]> = {
 };
 
 /**
- * Whether bytes that are written now would be an answer of their own: not while another answer is under way, nor after
- * one that came before its request was read to the end (a 413).
+ * Whether bytes written now would form an answer of their own: not during another answer, nor after one that was sent
+ * before its request was fully read (a 413).
  */
 function mayStillAnswer(last: ServerResponse | undefined): boolean {
   if (last === undefined) return true;
   return last.writableFinished ? last.req.complete : !last.headersSent && !last.req.complete;
 }
 
-/** A proxy's spelling of a request (RFC 9112, 3.2.2): its authority stands in for the Host header. */
+/** Normalises a proxy's form of a request (RFC 9112, 3.2.2): its authority replaces the Host header. */
 function toOriginForm(request: IncomingMessage): void {
   const absolute = /^https?:\/\/([^/?#]+)([^#]*)/i.exec(request.url ?? '');
   if (absolute === null) return;
@@ -108,7 +108,7 @@ function toOriginForm(request: IncomingMessage): void {
   request.url = rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** What the parser refused never becomes a request; node would answer it without a body. */
+/** Requests that the parser refuses never become requests; node would answer them without a body. */
 function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

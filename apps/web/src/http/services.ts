@@ -1,4 +1,4 @@
-/** What handlers need beside the transaction: the operator's rules, vault, storage, commands that a scheduler answers. */
+/** What handlers need besides the transaction: the operator's rules, vault, storage, commands that a scheduler answers. */
 import type { Actor, CommandName, CommandPayload, CommandResult } from '@acp/contract';
 import {
   type AlertTargets,
@@ -39,59 +39,59 @@ interface PortabilityMeans {
   /** SERVICE_LLM_ALLOWED_HOSTS. */
   readonly allowed_hosts: readonly string[];
   readonly readEnv: (name: string) => string | undefined;
-  /** Folder of the bundles of ready-made companies. */
+  /** Folder with the bundles of ready-made companies. */
   readonly templates: string;
 }
 
 export interface Services {
   readonly vault: Vault;
-  /** Where homes of agents and companies may lie (decisions 7.32). */
+  /** Permitted locations for homes of agents and companies (decisions 7.32). */
   readonly homes: HomeRules;
-  /** What of the machine's and the cloud's an adapter_config may name (decisions 7.33). */
+  /** Resources of the machine and the cloud that an adapter_config may refer to (decisions 7.33). */
   readonly adapters: AdapterRules;
-  /** What providers may reach (SERVICE_PROVIDER_EGRESS). */
+  /** Destinations that providers may reach (SERVICE_PROVIDER_EGRESS). */
   readonly providers: ProviderRules;
-  /** What outbound webhooks may reach beside the public internet. */
+  /** Destinations that outbound webhooks may reach besides the public internet. */
   readonly webhooks: WebhookRules;
-  /** What push notifications of tasks may reach beside it. */
+  /** Destinations that push notifications of tasks may reach besides the public internet. */
   readonly push: WebhookRules;
-  /** What outside MCP servers may be beside the public internet, and which programs may be such servers. */
+  /** Permitted external MCP servers besides those on the public internet, and permitted programs. */
   readonly mcp_servers: McpServerRules;
-  /** What imports may read: variables of the environment, ready-made companies. */
+  /** What imports may read: environment variables, ready-made companies. */
   readonly portability: PortabilityMeans;
   readonly public_url: string;
-  /** The environment configures a model for agents that name none, as far as this process knows. */
+  /** Whether the environment configures a model for agents that name none, as far as this process knows. */
   readonly has_model: boolean;
-  /** Flags and license: which rows answer at the moment. */
+  /** Flags and license: which rows currently answer. */
   readonly instance: InstanceGate;
   /** Verifies a license key. @throws invalid */
   readLicense(license_key: string): License;
   readonly storage: Storage;
-  /** Bytes on their way to a row, or without one. */
+  /** Incoming files, until a row keeps them; also those kept without a row. */
   readonly files: FileStore;
   readonly upload_limits: UploadLimits;
-  /** Files on their way out, by who reads them. */
+  /** Outgoing files, by reader. */
   readonly downloads: OpenBodies;
-  /** What this process keeps for the requests of remote workers. */
+  /** What this process keeps in memory for the requests of remote workers. */
   readonly fleet: Fleet;
-  /** The last alerts that reached this process; null where no process told it of any. */
+  /** The latest alerts that reached this process; null if it receives none. */
   readonly alerts: AlertRing | null;
-  /** Who is told of alerts outside of the service. */
+  /** Recipients of alerts outside of the service. */
   readonly alert_targets: AlertTargets;
-  /** What mails to people are made with. */
+  /** What mails to people are made from. */
   readonly mailing: Mailing;
-  /** Whose word on a client's address counts. */
+  /** Proxies whose forwarded client address counts. */
   readonly trusted_proxies: TrustedProxies;
   /**
-   * Has a scheduler do it and waits, 30 s at most (decisions 6). Only in rows without a transaction.
-   * @throws what the handler threw, or unavailable when nobody answered in time
+   * Has a scheduler execute the command and waits, 30 s at most (decisions 6). Only for rows without a transaction.
+   * @throws the handler's error, or unavailable if no scheduler answered in time
    */
   command<N extends CommandName>(
     name: N,
     payload: CommandPayload<N>,
     caller: { actor: Actor; company_id: string },
   ): Promise<CommandResult<N>>;
-  /** A transaction of its own, for the rare row that has work outside of one (slow hashes, bytes, awaited commands). */
+  /** A transaction of its own, for the rare row with work outside of one (slow hashes, bytes, awaited commands). */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }
 
@@ -133,11 +133,11 @@ interface ServiceSources {
         | 'alert_webhook_url'
       >
     >;
-  /** The folder under SERVICE_HOME unless given. */
+  /** Defaults to the folder under SERVICE_HOME. */
   storage?: Storage | undefined;
   logger?: Logger | undefined;
   alerts?: AlertRing | undefined;
-  /** Absent in tests: all features, and a license. */
+  /** Absent in tests: all features enabled, and licensed. */
   instance?: InstanceGate | undefined;
   /** Absent in tests that await no command. */
   listener?: Listener | undefined;
@@ -145,7 +145,7 @@ interface ServiceSources {
 
 const DEFAULT_UPLOAD_BYTES = 25_000_000;
 const DEFAULT_FILES = 10;
-/** Of one user or key, in this process: half of what one owner's files may be read by. */
+/** Per user or key, in this process: half of the limit per owner of the files. */
 const DOWNLOADS_PER_READER = 16;
 const DEFAULT_WORKERS = 10_000;
 

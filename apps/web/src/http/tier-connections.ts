@@ -2,10 +2,10 @@ import { createListener, createNotifier, openDatabase } from '@acp/db';
 import type { Database, Listener, Notifier } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
 
-// A burst of requests waits for its turn rather than fail; clients and proxies wait a minute at least.
+// Queries of a burst wait for a connection rather than fail; clients and proxies wait at least a minute.
 const QUEUE_MS = 20_000;
 
-// A scheduler looks often enough; this only catches what a web process left when no scheduler ran.
+// A scheduler polls often enough; this only catches what a web process left behind while no scheduler ran.
 const OUTBOX_POLL_MS = 10_000;
 
 export function openTierDatabase(config: Config, logger: Logger, name: string): Database {
@@ -16,7 +16,7 @@ export function openTierDatabase(config: Config, logger: Logger, name: string): 
     application_name: name,
     logger,
     queue_timeout_ms: QUEUE_MS,
-    // Another direct address means that a pooler stands before the database: named statements would get lost.
+    // A different direct address implies a pooler in front of the database: named statements would get lost.
     prepared_statements: config.database_url === config.database_direct_url,
   });
 }

@@ -1,7 +1,7 @@
-/** A browser without a session is shown the way to one (specification, Authentication 4). */
+/** Redirects a browser without a session to the sign-in page (specification, Authentication 4). */
 import type { Request, Response } from 'express';
 
-/** Somebody at a browser who opened a page-like path, not a program with or without its key. */
+/** Whether someone at a browser opened a page-like path, rather than a program with or without its key. */
 export function wantsPage(request: Request): boolean {
   const { accept, authorization } = request.headers;
   const html = accept?.toLowerCase().includes('text/html') ?? false;
@@ -9,7 +9,7 @@ export function wantsPage(request: Request): boolean {
 }
 
 export function sendToLogin(request: Request, response: Response): void {
-  // The list of companies is where the sign-in leads anyway.
+  // Signing in leads to the list of companies anyway.
   const back =
     request.method === 'GET' && request.originalUrl !== '/companies'
       ? `?next=${encodeURIComponent(request.originalUrl)}`

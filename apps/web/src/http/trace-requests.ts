@@ -2,7 +2,7 @@ import { isTracing, measure, openSpan } from '@acp/kernel';
 import type { RequestHandler } from 'express';
 import { operationOf } from './http-metrics.ts';
 
-/** A span for each request, below its caller's where that tells of one. Nothing at all where nobody traces. */
+/** Creates a span for each request, as a child of the caller's if it sends one. Does nothing unless tracing is on. */
 export const traceRequests: RequestHandler = (request, response, next) => {
   if (!isTracing()) return next();
   const { method } = request;

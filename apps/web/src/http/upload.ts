@@ -5,7 +5,7 @@ import { invalid, ServiceError, tooLarge } from '@acp/kernel';
 import type { FileStore } from '@acp/storage';
 import type { Readable } from 'node:stream';
 
-/** A small file, kept in memory: its handler looks into it before anything is stored. */
+/** A small file, kept in memory: its handler inspects it before anything is stored. */
 export interface MemoryFile {
   readonly filename: string;
   readonly content_type: string;
@@ -14,15 +14,15 @@ export interface MemoryFile {
 
 export type UploadedFile = StoredFile | FailedFile | MemoryFile;
 
-/** Of the operator (SERVICE_MAX_UPLOAD_SIZE, SERVICE_ATTACHMENT_MAX_*). */
+/** Set by the operator (SERVICE_MAX_UPLOAD_SIZE, SERVICE_ATTACHMENT_MAX_*). */
 export interface UploadLimits {
-  /** All files of a request together. */
+  /** Limit for all files of a request together. */
   readonly upload_bytes: number;
   readonly attachment_bytes: number;
   readonly attachment_files: number;
 }
 
-/** A part with a file name, as the parser hands it over. */
+/** A part with a file name, as passed by the parser. */
 export interface FilePart {
   readonly fieldname: string;
   readonly originalname: string;
@@ -30,7 +30,7 @@ export interface FilePart {
   readonly stream: Readable;
 }
 
-/** Whose files they are: their keys lie below this id. */
+/** The owner of the files: their keys start with this id. */
 export function ownerOf(
   { into }: FileRule,
   { company_id, subject }: { company_id: string; subject: unknown },
@@ -39,15 +39,15 @@ export function ownerOf(
   return (subject as { id: string }).id;
 }
 
-/** The files of one request, from the first byte to the row that keeps them, or to their removal. */
+/** The files of one request, from the first byte until a row keeps them or they are removed. */
 export class Upload {
   readonly max_files: number;
-  /** Of all files together. */
+  /** Limit for all files together. */
   readonly max_bytes: number;
   readonly #maxFileBytes: number;
   readonly #rule: FileRule;
   readonly #store: FileStore;
-  /** Below the folder of its kind: the company's id, or that of whose files they are. */
+  /** The level below the folder: the id of the company or of the files' owner. */
   readonly #owner: string;
   readonly #files: Promise<UploadedFile>[] = [];
   readonly #keys: string[] = [];
@@ -67,24 +67,24 @@ export class Upload {
     );
   }
 
-  /** Resolves when the part is read to its end. Throws `invalid` for a part of another name, `too_large`. */
+  /** Resolves once the part is read to its end. Throws `invalid` for a part with another name, `too_large`. */
   async take(part: FilePart): Promise<void> {
     const taken = this.#take(part);
     this.#files.push(taken);
     await taken;
   }
 
-  /** In the order of their parts. Throws `invalid` where the row demands a file and none came. */
+  /** In the order of their parts. Throws `invalid` if the row requires a file and none was sent. */
   async files(): Promise<UploadedFile[]> {
     if (this.#rule.required && this.#files.length === 0)
       throw invalid(`a file is required in the field ${this.#rule.field}`);
     return Promise.all(this.#files);
   }
 
-  /** Removes what no row has kept. Never throws. */
+  /** Removes everything that no row has kept. Never throws. */
   async discard(): Promise<void> {
     this.#abort.abort(invalid('the upload was cut off'));
-    // A put that ended later than the removal would leave bytes that nobody knows of.
+    // A put that finishes after the removal would leave orphaned bytes.
     await Promise.allSettled(this.#files);
     await this.#store.discard(this.#keys);
   }
@@ -105,7 +105,7 @@ export class Upload {
     } catch (error) {
       if (!this.#rule.tolerant || !(error instanceof ServiceError) || error.kind !== 'unavailable')
         throw error;
-      // The parser goes on to the next part only when this one is read to its end.
+      // The parser proceeds to the next part only after this one is read to its end.
       part.stream.resume();
       await this.#store.discard([storage_key]);
       return { filename, error: error.message };
@@ -123,7 +123,7 @@ export class Upload {
     return Buffer.concat(chunks);
   }
 
-  /** Counts the bytes of all files together. Breaking off leaves the stream alone: it belongs to the parser. */
+  /** Counts the bytes of all files together. An abort leaves the stream alone: it belongs to the parser. */
   async *#chunks(stream: Readable): AsyncGenerator<Uint8Array> {
     for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
       const bytes = chunk as Uint8Array;

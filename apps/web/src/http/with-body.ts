@@ -4,7 +4,7 @@ import { readBody, readFields } from './input.ts';
 import { isMultipart, readMultipart } from './multipart.ts';
 import { ownerOf, Upload } from './upload.ts';
 
-/** Reads the body in the way that it came, and then acts. */
+/** Reads the body in whichever form it was sent, then acts. */
 export async function withBody<T>(call: Call, act: () => Promise<T>): Promise<T> {
   const { files } = call.mounted.row;
   if (files && isMultipart(call.request)) return withFiles(call, files, act);
@@ -12,7 +12,7 @@ export async function withBody<T>(call: Call, act: () => Promise<T>): Promise<T>
   return act();
 }
 
-/** The bytes are stored before the transaction begins; what it does not keep is removed. */
+/** Stores the bytes before the transaction begins; those that it does not keep are removed. */
 async function withFiles<T>(call: Call, rule: FileRule, act: () => Promise<T>): Promise<T> {
   const { files, upload_limits: limits } = call.services;
   const upload = new Upload(rule, limits, files, ownerOf(rule, call));
