@@ -14,14 +14,14 @@ export const membersPath = (company_id: string): string => `/companies/${company
 export const isAdmin = ({ user, company_id }: CompanyContext): boolean =>
   roleIn(user, company_id) === 'admin';
 
-/** Each with what it may do. */
+/** Roles, each with what it permits. */
 export const roleChoices = (): Choice[] => [
   { value: 'viewer', label: t`viewer: reads` },
   { value: 'member', label: t`member: works` },
   { value: 'admin', label: t`admin: decides` },
 ];
 
-/** Who belongs to the company, and the ways in: one entry of the navigation. */
+/** Frame of the pages on members and ways in: one navigation entry. */
 export async function accessPage(context: CompanyContext, below: string, body: Html): Promise<Html> {
   const base = membersPath(context.company_id);
   const pages = [

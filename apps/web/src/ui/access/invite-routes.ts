@@ -137,7 +137,7 @@ function requestColumns(context: CompanyContext, names: Names): Column<JoinReque
 
 export const inviteRoutes: UiRoute[] = [
   page('/companies/{companyId}/members/invites', { scope: byCompany, role: 'viewer' }, (c) => invitesPage(c)),
-  // The link is shown in the answer itself and nowhere afterwards, so there is no redirect.
+  // The link is shown only in this response, so there is no redirect.
   action('/companies/{companyId}/members/invites', inviteEndpoints.create, {
     read: (form) => ({
       role: form.text('role'),

@@ -67,7 +67,7 @@ const keyColumns: Column<BoardUserKey>[] = [
 
 export const keyRoutes: UiRoute[] = [
   page('/companies/{companyId}/members/keys', { scope: byCompany, role: 'admin' }, (c) => keysPage(c)),
-  // The key is shown in the answer itself and nowhere afterwards, so there is no redirect.
+  // The key is shown only in this response, so there is no redirect.
   action('/companies/{companyId}/members/keys', boardUserKeyEndpoints.mint, {
     read: (form) => ({
       role: form.text('role'),

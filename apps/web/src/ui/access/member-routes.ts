@@ -16,7 +16,7 @@ import {
   roleChoices,
 } from './access-frame.ts';
 
-/** More users than that are added by invite, or by the API. */
+/** Beyond this many users, members are added by invite or through the API. */
 const MOST_USERS = 200;
 
 const done: Record<string, string> = texts({
@@ -94,7 +94,7 @@ function roleForm(base: string, { user_id, display_name, role }: CompanyUser): H
   </form>`;
 }
 
-/** Instance admins know everybody by name; admins of the company invite. */
+/** Instance admins can pick from all users; company admins send invites. */
 function addForm(base: string, outsiders: readonly UserRow[]): Html {
   return when(
     outsiders.length > 0,
@@ -125,7 +125,7 @@ export const memberRoutes: UiRoute[] = [
     failed: membersPage,
   }),
   action('/companies/{companyId}/members/{userId}/remove', companyEndpoints.removeUser, {
-    // Who has removed themselves may not look at the list any more.
+    // Users who removed themselves may no longer see the list.
     next: (c) =>
       c.params.userId === c.user.user_id && !isInstanceAdmin(c.user) ? '/companies' : back('removed')(c),
     failed: membersPage,

@@ -3,7 +3,7 @@ import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
 import { sentence } from '../issues/timeline.ts';
 
-/** Where things have a page of their own. What is gone answers 404 there. */
+/** Page paths by entity type. A deleted entity answers 404 there. */
 const pages: Readonly<Record<string, string>> = {
   issue: '/issues/',
   agent: '/agents/',
@@ -19,7 +19,7 @@ const pages: Readonly<Record<string, string>> = {
   secret: '/secrets/',
 };
 
-/** A line of what was done, with the way to what it was done to. */
+/** One activity entry, linked to its subject. */
 export function activityLine(entry: ActivityEntry): Html {
   return html`<li class="activity">
     <span class="dot" aria-hidden="true"></span
@@ -30,7 +30,7 @@ export function activityLine(entry: ActivityEntry): Html {
   </li>`;
 }
 
-/** By the name that the entry remembers; what belongs to an issue and has no page of its own leads to the issue. */
+/** Link labelled with the name in the entry. Parts of an issue without a page of their own link to the issue. */
 function linkOf({ entity_type: type, entity_id, details }: ActivityEntry): Html {
   const { issue_id, identifier, title, name } = details;
   const page = Object.hasOwn(pages, type) ? pages[type] : undefined;

@@ -10,7 +10,7 @@ import { activityLine } from './activity-line.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 
-/** What people ask for; the rest is under `everything`. */
+/** The types people look for; the rest is under `everything`. */
 const types =
   'issue comment run agent approval project goal note skill routine provider secret budget_policy company invite'.split(
     ' ',

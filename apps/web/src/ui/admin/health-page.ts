@@ -1,4 +1,4 @@
-/** How the instance is, in words first: what is wrong and what to do, then the figures behind it. */
+/** The instance's health: first in words, what is wrong and what to do, then the figures behind it. */
 import type { Alert } from '@acp/contract';
 import {
   countPluginWalls,
@@ -20,7 +20,7 @@ import { type Column, table } from '../kit/table.ts';
 import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { boundTable } from '../plugins/state-parts.ts';
 
-/** Alerts that are shown; the others are a link away. */
+/** Number of alerts shown; the others are a link away. */
 const SHOWN = 5;
 
 async function healthPage({ tx, user }: UiContext<'none'>): Promise<Html> {
@@ -142,7 +142,7 @@ const queueColumns: Column<QueueCounts>[] = [
   { label: 'Failed for good', kind: 'number', cell: ({ failed }) => html`${count(failed)}` },
 ];
 
-/** Those with something in them. */
+/** Shows the queues that are not empty. */
 function queuesCard(queues: readonly QueueCounts[]): Html {
   const filled = queues.filter(({ ready, active, failed }) => ready + active + failed > 0);
   return html`<section class="card">
@@ -176,7 +176,7 @@ const workersCard = (workers: readonly Worker[]): Html =>
       </details>`,
   );
 
-/** What running plugins are shut in with. */
+/** The sandboxes that running plugins are confined in. */
 function pluginWalls(counts: Awaited<ReturnType<typeof countPluginWalls>>): Html {
   return html`<section class="card">
     <h2>Sandboxes of running plugins</h2>

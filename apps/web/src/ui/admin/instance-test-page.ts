@@ -1,4 +1,4 @@
-/** What became of POST /admin/operations/providers/test, for a browser. */
+/** Result of POST /admin/operations/providers/test, for a browser. */
 import type { InstanceProviderTests, UserActor } from '@acp/contract';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';

@@ -114,7 +114,7 @@ const flagColumns: Column<Flag>[] = [
   },
 ];
 
-/** null where it was emptied, undefined where the form lacks it. */
+/** null if the field was cleared, undefined if the form lacks it. */
 const emptied = <T>(form: FormValues, name: string, value: T | undefined): T | null | undefined =>
   form.has(name) ? (value ?? null) : undefined;
 

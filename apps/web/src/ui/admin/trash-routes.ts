@@ -77,7 +77,7 @@ async function columnsFor({ tx }: UiContext, entries: readonly TrashEntry[]): Pr
   ];
 }
 
-/** A purge takes two steps, with and without script. */
+/** A purge takes two steps, with or without script. */
 function acts({ type, entity_id, trash_id, name }: TrashEntry): Html {
   const entry = `${PATH}/${type}/${entity_id}/${trash_id}`;
   return html`!${postButton(`${entry}/restore`, 'Restore', { class: 'quiet small' })}

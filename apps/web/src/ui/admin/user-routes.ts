@@ -62,7 +62,7 @@ function accountForm(
   const form = refused?.section === 'account' ? refused.form : null;
   const errors = new FieldErrors(form && refused ? refused.error : null, ['display_name', 'email']);
   const roles = ['member', 'admin'].map((value) => ({ value, label: words(value) }));
-  // Nobody demotes or locks out themselves.
+  // Admins cannot demote or lock out themselves.
   const rights = is_self
     ? html`<p class="soft">Your own role and state are another administrator’s to change.</p>`
     : html`!${select({ name: 'instance_role', label: 'Role in this instance', value: form?.text('instance_role') ?? user.instance_role, choices: roles })}

@@ -1,4 +1,4 @@
-/** The agents by name, or as the reader wants them: what each does, how it does, and what it costs. */
+/** The list of agents, filtered and sorted: what each one does, how it performs, and what it costs. */
 import type { Agent, AgentFigures } from '@acp/contract';
 import { sparkline } from '../costs/figures.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
@@ -39,7 +39,7 @@ const shareOf = ({ figures }: AgentLine): number =>
 const lastOf = ({ figures }: AgentLine): number =>
   figures?.last_run_at ? new Date(figures.last_run_at).getTime() : 0;
 
-/** What failed least often comes last: whoever sorts by it looks for what goes wrong. */
+/** Success sorts in ascending order: readers who sort by it are looking for failures. */
 const orders: Record<Sort, (a: AgentLine, b: AgentLine) => number> = {
   name: (a, b) => a.agent.name.localeCompare(b.agent.name),
   last_run: (a, b) => lastOf(b) - lastOf(a),

@@ -37,25 +37,25 @@ export interface AgentView {
   agents: readonly Agent[];
   keys: readonly AgentKey[];
   runs: readonly Run[];
-  /** Below it, down to the last level. */
+  /** All subagents below it, at every level. */
   subagents: readonly Subagent[];
   last_error: string | null;
-  /** Why it was paused, where somebody said so. */
+  /** Why it was paused, if a reason was given. */
   pause_reason: string | null;
-  /** How it does; absent for one that has ended. */
+  /** Its performance; absent for a terminated agent. */
   figures: AgentFigures | undefined;
   permissions: Readonly<Record<string, boolean>>;
   spend: { today_usd: number; month_usd: number };
-  /** Its own, with what is spent of them. */
+  /** The agent's own budgets, with usage. */
   budgets: readonly BudgetUsage[];
-  /** Of the company; null for a reader who may not see them. */
+  /** The company's providers; null if the reader may not see them. */
   providers: readonly Provider[] | null;
   can_write: boolean;
-  /** Of an act; the form has its own. */
+  /** Error of an action; the form has its own. */
   error: string | null;
   refused: Refused | null;
   saved: boolean;
-  /** A key that was just minted: shown this once. */
+  /** A newly minted key, shown only once. */
   raw_key: string | null;
 }
 
@@ -151,7 +151,7 @@ const pauseForm = ({ id }: Agent): Html =>
     </form>
   </details>`;
 
-/** What it does, and how it does. */
+/** What the agent is doing, and its performance. */
 function figureFacts({ agent, figures }: AgentView): Html {
   if (figures === undefined) return '';
   const { current_issue, last_run_id, last_run_at, ended, succeeded, runs } = figures;
@@ -216,7 +216,7 @@ function keysPart({ agent, keys, can_write }: AgentView): Html {
   return html`!${list}!${when(can_write, () => mint)}`;
 }
 
-/** The agent's form came back, with what was typed. */
+/** A rejected agent form, with what was typed. */
 export interface Refused {
   error: string;
   form: FormValues;
@@ -236,7 +236,7 @@ const textFields = [
 ] as const;
 type TextField = Exclude<(typeof textFields)[number], 'adapter_config'>;
 
-/** For a new agent and for an existing one. */
+/** Form for a new or an existing agent. */
 export function agentForm(
   path: string,
   { agents, providers }: Pick<AgentView, 'agents' | 'providers'>,

@@ -36,7 +36,7 @@ const byAgent = { by: 'agent', param: 'agentId' } as const;
 type AgentContext = UiContext<'agent'>;
 const listPath = (company_id: string): string => `/companies/${company_id}/agents`;
 
-/** What an act came to, beside the agent itself. */
+/** Outcome of an action, besides the agent itself. */
 type Outcome = Partial<Pick<AgentView, 'error' | 'raw_key' | 'refused'>>;
 
 async function loadView(context: AgentContext, outcome: Outcome = {}): Promise<AgentView> {
@@ -65,7 +65,7 @@ async function loadView(context: AgentContext, outcome: Outcome = {}): Promise<A
   };
 }
 
-/** Providers are an admin's affair: for others the form leaves the agent's as it is. */
+/** Only admins choose providers: for others the form leaves the agent's unchanged. */
 async function providersFor({ tx, user, company_id }: UiContext): Promise<readonly Provider[] | null> {
   if (roleIn(user, company_id) !== 'admin') return null;
   return (await listProviders(tx, company_id, { limit: 200 })).items;
@@ -170,7 +170,7 @@ export const agentRoutes: UiRoute[] = [
     next: (c) => listPath(c.company_id),
     failed,
   }),
-  // The key is shown in the answer itself and nowhere afterwards, so there is no redirect.
+  // The key is shown only in this response, so there is no redirect.
   action('/agents/{agentId}/keys', agentEndpoints.createKey, {
     scope: byAgent,
     read: (form, c) => ({ agent_id: c.subject.id, label: form.given('label') }),

@@ -1,4 +1,4 @@
-/** All agents of a company: the list as the filter has it, or who reports to whom. */
+/** All agents of a company: a filtered list, or the org chart. */
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { emptyState, tabs } from '../kit/parts.ts';
@@ -7,7 +7,7 @@ import { orgChart, orgControls } from './org-chart.ts';
 
 type AgentsView = 'list' | 'chart';
 
-/** The agents as the filter has them, or who reports to whom. */
+/** The filtered list or the org chart. */
 export function agentsPart(lines: readonly AgentLine[], view: AgentsView, filter: AgentsFilter): Html {
   if (view === 'list') return agentTable(chosen(lines, filter));
   return orgChart(lines.map(({ agent }) => agent));

@@ -12,7 +12,7 @@ import { agentsBody, agentsPart } from './agents-page.ts';
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const listPath = (company_id: string): string => `/companies/${company_id}/agents`;
 
-/** All that work, with how they do and what they cost since the month began. */
+/** All active agents, with their performance and this month's costs. */
 async function agentLines({ tx, user, company_id }: UiContext): Promise<AgentLine[]> {
   const { agents } = await listAgents(tx, user, { company_id });
   const figures = new Map((await agentFigures(tx, company_id)).map((each) => [each.agent_id, each]));

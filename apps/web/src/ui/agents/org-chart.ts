@@ -1,11 +1,11 @@
-/** Who reports to whom: a tree that folds without script; script zooms it, and takes arrow keys (assets/js/org-chart.js). */
+/** Org chart: a tree that folds without script; script adds zoom and arrow keys (assets/js/org-chart.js). */
 import type { Agent } from '@acp/contract';
 import { words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { plural } from '../kit/language.ts';
 import { avatar, status } from '../kit/parts.ts';
 
-/** Of more agents only those at the top begin unfolded. */
+/** With more agents than this, only the top level starts unfolded. */
 const ALL_OPEN = 40;
 
 export function orgChart(agents: readonly Agent[]): Html {
@@ -16,7 +16,7 @@ export function orgChart(agents: readonly Agent[]): Html {
   </div>`;
 }
 
-/** Above the part that renews itself: what was chosen stays chosen. Nothing of it works without script. */
+/** Outside the part that refreshes itself, so that choices persist. None of it works without script. */
 export const orgControls = (): Html =>
   html`<div class="buttons org-controls" data-script-only>
     <button type="button" class="quiet small" data-org="out" aria-label="Smaller">−</button>
@@ -29,7 +29,7 @@ export const orgControls = (): Html =>
 
 type Reports = ReadonlyMap<string | null, readonly Agent[]>;
 
-/** By superior, in the order of names; whose superior is gone, or is in a circle with them, stands at the top. */
+/** Agents by superior, sorted by name. Agents whose superior is gone or in a cycle with them are at the top. */
 function reportsOf(agents: readonly Agent[]): Reports {
   const bosses = new Map(agents.map(({ id, reports_to }) => [id, reports_to]));
   const topOf = ({ id, reports_to: to }: Agent): string | null => {
@@ -48,7 +48,7 @@ function reportsOf(agents: readonly Agent[]): Reports {
 
 function branch(reports: Reports, boss: string | null, depth: number, open: number): Html {
   const below = reports.get(boss) ?? [];
-  // Many that have nobody below them stand in columns: side by side they would be wider than any screen.
+  // Many agents without reports are stacked in columns: side by side they would be wider than any screen.
   const stacked = depth > 0 && below.length > 3 && below.every(({ id }) => !reports.has(id));
   return html`<ul class="tree" !${attributes({ 'data-stack': stacked })}>
     !${each(below, (agent) => {

@@ -1,4 +1,4 @@
-/** What is set for an agent: its permissions, earlier configurations, its home and sessions. */
+/** An agent's settings: permissions, earlier configurations, home folder and sessions. */
 import type {
   AdapterTest,
   AgentHome,
@@ -28,12 +28,12 @@ export function agentTabs(id: string, active: string): Html {
 export interface SettingsView {
   id: string;
   revisions: readonly ConfigurationRevision[];
-  /** Of users and agents, by id. */
+  /** Names of users and agents, by id. */
   names: ReadonlyMap<string, string>;
   home: AgentHome;
   sessions: readonly TaskSession[];
   can_write: boolean;
-  /** What a test of the adapter just said. */
+  /** Result of the adapter test just run. */
   tested: AdapterTest | null;
 }
 
@@ -111,7 +111,7 @@ function revisionList({ revisions, names }: SettingsView): Html {
 
 const written = ({ config_json }: ConfigurationRevision): string => JSON.stringify(config_json, null, 2);
 
-/** What it changed against the one before, and the whole of it; of the first alone that. */
+/** The diff to the previous revision and the full configuration; only the latter for the first one. */
 function configurationOf(revision: ConfigurationRevision, before: ConfigurationRevision | undefined): Html {
   const whole = html`<pre>${written(revision)}</pre>`;
   if (before === undefined) return whole;
@@ -134,11 +134,11 @@ interface FilesView {
   id: string;
   files: readonly AgentFile[];
   skills: readonly FsSkill[];
-  /** What they say is the company's to find. */
+  /** Whether their contents can be found as company knowledge. */
   as_knowledge: boolean;
   can_write: boolean;
   error: string | null;
-  /** What was typed of a skill or file that was refused. */
+  /** Input for a rejected skill or file. */
   typed: { slug: string; content: string; path: string };
 }
 
@@ -192,7 +192,7 @@ const knowledgeForm = (here: string, as_knowledge: boolean): Html =>
     <button class="quiet">Save</button>
   </form>`;
 
-/** The path comes before the file: of an upload that breaks off it has been read. */
+/** The path precedes the file, so that it has been read even if the upload is interrupted. */
 const uploadForm = (action: string, path: string): Html =>
   html`<form method="post" action="${action}" enctype="multipart/form-data">
     <div class="row">

@@ -21,7 +21,7 @@ import { filesBody, settingsBody } from './settings-pages.ts';
 const byAgent = { by: 'agent', param: 'agentId' } as const;
 type AgentContext = UiContext<'agent'>;
 
-/** The newest of each: older ones are in the API. */
+/** Only the newest of each are shown; the API has older ones. */
 const SHOWN = { limit: 50 };
 
 const done: Record<string, string> = texts({

@@ -6,14 +6,14 @@ import { say, t, texts } from '../kit/language.ts';
 import { emptyState, formError, notice, postButton, status, tabs } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 
-/** Of the instance's alerts. */
+/** Page of the instance's alerts. */
 export const PATH = '/admin/alerts';
 
 export interface AlertsView {
   path: string;
-  /** What the acts' paths begin with. */
+  /** Path prefix of the actions. */
   acts: string;
-  /** Those that have passed. */
+  /** Whether past alerts are shown. */
   past: boolean;
   alerts: readonly Alert[];
   next_cursor: string | null;
@@ -48,7 +48,7 @@ export function alertsBody(
   !${below}`;
 }
 
-/** The list, which renews itself. */
+/** The list, which refreshes itself. */
 export function alertsPart(view: AlertsView): Html {
   const { alerts, past, path, next_cursor } = view;
   if (alerts.length === 0)
@@ -70,7 +70,7 @@ const what: Column<Alert> = {
     </div>`,
 };
 
-/** What stands between backticks is a command. */
+/** Shows text between backticks as code. */
 export const withCode = (text: string): Html =>
   text
     .split('`')
@@ -111,7 +111,7 @@ function mute(path: string, until: Alert['muted_until']): Html {
   !${when(muted && until, (end) => html`<span class="soft small">muted, !${timeLeft(end)}</span>`)}`;
 }
 
-/** By which ways alerts leave the instance, and how the last ones fared. */
+/** Channels by which alerts leave the instance, and the outcome of recent deliveries. */
 export function channelsPart(
   { mail, mail_to, channels }: AlertTargets,
   messages: readonly OutgoingMessage[],

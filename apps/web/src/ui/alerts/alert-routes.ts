@@ -1,4 +1,4 @@
-/** What an operator, or an admin of a company, has to see to; and whether word of it gets out. */
+/** What an operator or a company admin must attend to, and whether notifications get out. */
 import { alertEndpoints as rows } from '@acp/contract';
 import { lastSequence, listAlerts, listOutgoing, userNames } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
@@ -48,7 +48,7 @@ async function companyAlerts(context: UiContext<'company'>, error: string | null
   return companyPage(context, { title: t`Alerts`, active: view.path, body });
 }
 
-/** The list again, with what went wrong: the act's own page is of one alert, which has no page. */
+/** Shows the list again, with the error: the action concerns a single alert, which has no page. */
 const again = async (c: UiContext<'alert'>, error: string): Promise<Html> =>
   companyAlerts({ ...c, subject: undefined }, error);
 

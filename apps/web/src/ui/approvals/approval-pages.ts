@@ -9,12 +9,12 @@ import { avatar, emptyState, formError, input, select, status, tabs, textarea } 
 import { moreLink, table } from '../kit/table.ts';
 import { payloadPart } from './payload.ts';
 
-/** Names of the agents and users that approvals speak of, by id. */
+/** Names of the agents and users mentioned in approvals, by id. */
 export type Names = ReadonlyMap<string, string>;
 
 export interface ListView {
   company_id: string;
-  /** '' is all of them. */
+  /** '' means all. */
   status: string;
   approvals: readonly Approval[];
   next_cursor: string | null;
@@ -29,7 +29,7 @@ const typeNames: Record<Approval['type'], string> = texts({
   install: 'install',
 });
 
-/** What is filtered by is in the address, so that a list can be kept and passed on. */
+/** The filter is in the address, so that a list can be bookmarked and shared. */
 export const listPath = (company_id: string, of = 'pending'): string =>
   `/companies/${company_id}/approvals${of === 'pending' ? '' : `?status=${of}`}`;
 
@@ -68,7 +68,7 @@ export function requester(approval: Approval, names: Names): string {
   return (id && names.get(id)) ?? t`an integration`;
 }
 
-/** Approved is not yet done where something is to be carried out. */
+/** Approved does not yet mean done if there is something to carry out. */
 function state({ status: value, applied_at, apply_error }: Approval): Html {
   if (value !== 'approved' || applied_at !== null) return status(value);
   return html`!${status(value)} !${apply_error === null ? status('under way') : status('failed')}`;
@@ -80,7 +80,7 @@ export interface ApprovalView {
   comments: readonly ApprovalComment[];
   names: Names;
   can_write: boolean;
-  /** Whoever asked may ask again where that is wanted. */
+  /** The requester may resubmit if a revision is requested. */
   is_requester: boolean;
   refused: { of: 'decision' | 'comment' | 'resubmit'; error: string; form: FormValues } | null;
 }
@@ -102,7 +102,7 @@ export function approvalBody(view: ApprovalView): Html {
   </div>`;
 }
 
-/** Renewed with the decision beside it: nobody decides on another text than the one in sight. */
+/** Refreshed together with the decision form: no one decides on a different text than the one in sight. */
 export function requestPart({ approval }: Pick<ApprovalView, 'approval'>): Html {
   return html`<section class="card">
     <h2>What is asked for</h2>
@@ -159,7 +159,7 @@ export function statePart(view: ApprovalView): Html {
 const failedToApply = ({ status: value, applied_at, apply_error }: Approval): boolean =>
   value === 'approved' && applied_at === null && apply_error !== null;
 
-/** What an approval sets off, so far as it can be told before. */
+/** What an approval will trigger, as far as that is known beforehand. */
 function outcome(approval: Approval, names: Names): Html {
   const { payload, updated_at } = approval;
   const who = requester(approval, names);
@@ -209,7 +209,7 @@ function resubmitForm({ approval, refused }: ApprovalView): Html {
   </form>`;
 }
 
-/** Title, description and payload: of a new approval, and of one that is asked for again. */
+/** Title, description and payload, for a new approval and for a resubmission. */
 function requestFields(form: FormValues | null, error: string | null, approval: Approval | null): Html {
   const errors = new FieldErrors(error, ['title', 'description', 'payload']);
   const payload = form?.text('payload') ?? JSON.stringify(approval?.payload ?? {}, null, 2);

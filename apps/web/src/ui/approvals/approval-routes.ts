@@ -33,7 +33,7 @@ const byCompany = { by: 'company', param: 'companyId' } as const;
 const byApproval = { by: 'approval', param: 'approvalId' } as const;
 type ApprovalContext = UiContext<'approval'>;
 
-/** One statement for agents and one for users, however many approvals there are. */
+/** One statement for agents and one for users, regardless of the number of approvals. */
 export async function namesIn(
   { tx, user, company_id }: UiContext,
   approvals: readonly Approval[],
@@ -122,9 +122,9 @@ const refusedIn =
   (context: ApprovalContext, error: string, form: FormValues): Promise<Html> =>
     approvalPage(context, { of, error, form });
 
-/** The three decisions differ by their command alone. */
+/** The three decisions differ only in their command. */
 const decision = {
-  // The page decides on what it has shown.
+  // The decision applies to the version shown on the page.
   read: (form: FormValues) => ({ note: form.cleared('note'), updated_at: form.given('updated_at') }),
   next: ({ subject }: ApprovalContext): string => `/approvals/${subject.id}`,
   failed: refusedIn('decision'),
@@ -139,7 +139,7 @@ const readRequest = (form: FormValues) => ({
 
 export const approvalRoutes: UiRoute[] = [
   page('/companies/{companyId}/approvals', { scope: byCompany, role: 'viewer' }, approvalsPage),
-  // For the number beside the navigation's entry.
+  // The number next to the navigation entry.
   page(
     '/companies/{companyId}/approvals/part/pending',
     { scope: byCompany, role: 'viewer' },

@@ -1,8 +1,8 @@
-/** What an approval would have done, as people read it: fields by name, long texts as they are. */
+/** What an approval would do, in readable form: fields by name, long texts verbatim. */
 import { each, html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 
-/** Deeper than this it is shown as JSON. */
+/** Deeper levels are shown as JSON. */
 const DEPTH = 3;
 
 export function payloadPart(payload: Record<string, unknown>): Html {

@@ -1,4 +1,4 @@
-/** The backups of the instance: which there are, how far a running one is, and why others failed. */
+/** The instance's backups: the list, the progress of a running one, and why others failed. */
 import type { Backup } from '@acp/contract';
 import { getSetting, lastSuccessfulBackup, listBackups } from '@acp/core';
 import { count, duration, timeAgo, words } from '../kit/format.ts';

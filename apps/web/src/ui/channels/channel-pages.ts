@@ -47,7 +47,7 @@ function stateOf({ enabled, status: state, failing_since }: Channel): Html {
   return html`!${status('failing')} <span class="soft small">since !${timeAgo(failing_since)}</span>`;
 }
 
-/** What the service knows of the connection, and what to do. */
+/** State of the connection as the service knows it, and what to do. */
 export function channelState(channel: Channel): Html {
   const { enabled, status: state, last_error, bot_name, kind, last_seen_at } = channel;
   const said = !enabled
@@ -81,7 +81,7 @@ export interface ChannelChoices {
 
 const FIELDS = ['name', 'kind', 'bot_token', 'app_token', 'default_agent_id', 'groups'] as const;
 
-/** For a new channel and for one that exists. Tokens are secrets of the company, by name. */
+/** Form for a new or an existing channel. Tokens are company secrets, given by name. */
 export function channelForm(
   path: string,
   channel: Channel | null,
@@ -130,7 +130,7 @@ const refusedColumns = (
   },
 ];
 
-/** A bot that was spoken to where it is not allowed: one click lets it in. */
+/** Groups that addressed the bot without being allowed: one click admits them. */
 export function refusedGroups({ id, groups, refused_groups }: Channel): Html {
   return when(
     refused_groups.length > 0,

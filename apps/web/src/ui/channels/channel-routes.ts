@@ -82,7 +82,7 @@ async function channelPage(
   form: FormValues | null = null,
 ): Promise<Html> {
   const { tx, company_id, query } = context;
-  // As it is now, after whatever was tried.
+  // Reloaded, since the action may have changed it.
   const row = await findChannel(tx, context.subject.id);
   if (row === undefined) throw notFound();
   const channel = presentChannel(row);
@@ -131,7 +131,7 @@ const groupsIn = (form: FormValues): string[] => [
   ),
 ];
 
-/** Of sessions alone, as the specification wants it: the API has no such row. */
+/** For sessions only, as the specification requires: the API has no such row. */
 const knowledgeRow = endpoint({
   ...rows.update,
   auth: ['user'],

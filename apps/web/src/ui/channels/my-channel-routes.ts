@@ -1,4 +1,4 @@
-/** A person's own: which bots know him, and what they tell him. */
+/** A user's own channels: which bots know the user, and what they report. */
 import { channelEndpoints as rows, channelNews, type MyChannel, type PairingCode } from '@acp/contract';
 import { myChannels } from '@acp/core';
 import { timeAgo } from '../kit/format.ts';
@@ -75,7 +75,7 @@ const failed = (context: UiContext<'none'>, error: string) => myChannelsPage(con
 export const myChannelRoutes: UiRoute[] = [
   page(OWN, { scope: { by: 'none' }, role: 'none' }, (c) => myChannelsPage(c)),
   action(`${OWN}/{channelId}/code`, rows.pair, {
-    // Shown in the answer itself and nowhere afterwards.
+    // The code is shown only in this response.
     next: (c, code) => myChannelsPage(c, null, code),
     failed,
   }),

@@ -4,7 +4,7 @@ import { postButton } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 
-/** Opens a new chat with the agent; beside the title of its pages. */
+/** Button that opens a new chat with the agent; next to the title of the agent's pages. */
 export function chatButton(context: Pick<UiContext, 'user' | 'company_id'>, { id }: Pick<Agent, 'id'>): Html {
   if (!mayWrite(context)) return '';
   return postButton(`/companies/${context.company_id}/chats`, 'Chat', {

@@ -65,7 +65,7 @@ function chatLinks({ chats, agents }: Pick<ChatList, 'chats' | 'agents'>, curren
 export interface ChatView extends ThreadView {
   chat: Chat;
   list: Pick<ChatList, 'chats' | 'agents'>;
-  /** Why nothing can be sent. */
+  /** Why no message can be sent; null if one can. */
   closed: string | null;
   error: string | null;
 }
@@ -124,7 +124,7 @@ function composer({ chat, agent_name, closed, error }: ChatView): Html {
   </form>`;
 }
 
-/** Name and end of a chat. */
+/** Form for renaming and deleting a chat. */
 export function chatSettings({ id, title }: Chat): Html {
   return html`<details class="edit">
     <summary>Rename or delete</summary>

@@ -25,7 +25,7 @@ const byCompany = { by: 'company', param: 'companyId' } as const;
 const byChat = { by: 'chat', param: 'chatId' } as const;
 const listPath = (company_id: string): string => `/companies/${company_id}/chats`;
 
-/** Messages that a page begins with. */
+/** Number of messages a page starts with. */
 const SHOWN = 50;
 
 async function chatsPage(context: UiContext<'company'>, error: string | null = null): Promise<Html> {
@@ -93,7 +93,7 @@ async function chatPage(context: UiContext<'chat'>, error: string | null = null)
   });
 }
 
-/** A message as the beginning of an issue: its first line, and all of it. */
+/** Draft of an issue from a message: its first line as the title, the full text as the description. */
 async function issueOfMessage(context: UiContext<'chat'>): Promise<Html> {
   const { tx, user, subject, company_id, params } = context;
   const message = await findChatMessage(tx, subject, params.messageId ?? '');
@@ -128,7 +128,7 @@ export const chatRoutes: UiRoute[] = [
     failed: chatsPage,
   }),
   page('/chats/{chatId}', { scope: byChat, role: 'viewer' }, (c) => chatPage(c)),
-  // What the script asks for when something has changed.
+  // Fetched by the script on changes.
   page('/chats/{chatId}/thread', { scope: byChat, role: 'viewer' }, async (c) => thread(await threadOf(c))),
   page('/chats/{chatId}/messages/{messageId}/issue', { scope: byChat, role: 'member' }, issueOfMessage),
   action('/chats/{chatId}/messages', rows.post, {

@@ -12,11 +12,11 @@ export interface ThreadView {
   agent_name: string;
   rows: readonly ChatMessageRow[];
   work: ReadonlyMap<string, ReplyWork>;
-  /** Position of the oldest message shown, where there are earlier ones. */
+  /** Position of the oldest message shown; null if there are no earlier ones. */
   earlier: number | null;
   user_id: string;
   can_write: boolean;
-  /** Not where the agent is gone: what was said stays to be read. */
+  /** False if the agent is gone: the messages stay readable. */
   can_ask: boolean;
 }
 
@@ -50,7 +50,7 @@ function said(view: ThreadView, row: ChatMessageRow): Html {
     !${when(row.status === 'answering', () => pending(view, row))}`;
 }
 
-/** What is shown in place; a browser never runs what stands in an `img`. */
+/** Types displayed inline; a browser never executes the contents of an `img`. */
 const pictures: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
 function files(row: ChatMessageRow): Html {
@@ -75,7 +75,7 @@ function stateOf({ role, status }: ChatMessageRow): string {
   return { waiting: t`waits for its turn`, stopped: 'stopped' }[status] ?? '';
 }
 
-/** What was done besides writing, and what it cost. */
+/** Actions taken besides writing, and the cost. */
 function did({ actions, cost_usd, tokens, model }: ReplyWork, run_id: string): Html {
   const number = actions.length === 0 ? '' : `${plural(actions.length, '# action', '# actions')} · `;
   return html`<details class="did" data-fold="${run_id}">
@@ -123,7 +123,7 @@ ${row.body_markdown}</textarea>
     </details>`;
 }
 
-/** The place of the reply that is being made: the script fills it from the stream. */
+/** Placeholder for the reply being generated: the script fills it from the stream. */
 function pending({ chat_id, agent_name, can_write }: ThreadView, { id }: ChatMessageRow): Html {
   return html`<li
     class="said"

@@ -1,4 +1,4 @@
-/** The last two weeks of a company: how much was run, what failed, what was finished, what it cost. */
+/** The last two weeks of a company: runs, failures, finished issues and costs. */
 import type { DayFigures } from '@acp/contract';
 import { columnChart } from '../costs/figures.ts';
 import { count, money, usd } from '../kit/format.ts';
@@ -48,7 +48,7 @@ const columns: Column<DayFigures>[] = [
   { label: 'Spent', kind: 'number', cell: ({ cost_usd }) => money(cost_usd) },
 ];
 
-/** Nothing where nothing has run yet: the first steps stand there. */
+/** Empty until something has run: the first steps are shown instead. */
 export function chartsPart(days: readonly DayFigures[]): Html {
   if (days.every(({ runs, cost_usd }) => runs === 0 && cost_usd === 0)) return '';
   const chart = ({ title, value, bad, told, total }: Chart): Html => {

@@ -20,7 +20,7 @@ export interface CompaniesView {
 }
 
 export function companiesBody({ companies, can_create, templates, refused, said }: CompaniesView): Html {
-  // A form of another kind of founding tells its own errors.
+  // The import form shows its own errors.
   const own = refused.form?.has('import') ? { error: null, form: null } : refused;
   const { form } = own;
   const errors = new FieldErrors(own.error, ['name', 'slug']);
@@ -54,7 +54,7 @@ export function companiesBody({ companies, can_create, templates, refused, said 
   return html`!${notice(said)}!${list}!${when(can_create, () => html`!${founding}!${foundingForms(templates, refused)}`)}!${when(!can_create, () => joinForm(refused))}`;
 }
 
-/** For who was told of a company and has no invite. */
+/** For users who know of a company but have no invite. */
 function joinForm({ error, form }: { error: string | null; form: FormValues | null }): Html {
   const errors = new FieldErrors(error, ['company_id', 'message'], {
     company: 'company_id',
@@ -91,7 +91,7 @@ export function dashboardBody(view: DashboardView): Html {
     </div>`;
 }
 
-/** One by one, or as a number where there are many. */
+/** Listed individually, or as a number if there are many. */
 function failures(
   company_id: string,
   agents: readonly Agent[],
@@ -102,7 +102,7 @@ function failures(
   return [{ path, what: words('failed'), title: t`${agents.length} agents` }];
 }
 
-/** What failed comes first; of the rest so much is seen without scrolling. */
+/** Failures come first; this many entries fit without scrolling. */
 const MOST_WAITING = 8;
 
 export function dashboardParts(view: DashboardView): Html {

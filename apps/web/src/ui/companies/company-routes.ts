@@ -79,7 +79,7 @@ async function loadDashboard(
   };
 }
 
-/** Null once the company's first issue is done, and for viewers, who take none of these steps. */
+/** Null once the company's first issue is done, and for viewers, who cannot take these steps. */
 async function loadFirstSteps(
   { tx, user, company_id, services }: UiContext,
   agents: readonly Agent[],

@@ -1,4 +1,4 @@
-/** What stands on the dashboard until the company's first issue is done: the next step, in place. */
+/** Onboarding on the dashboard until the company's first issue is done: the next step, in place. */
 import type { Agent, AgentRole, CompanyTemplate, Issue } from '@acp/contract';
 import { connectForm } from '../providers/connect-pages.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -8,17 +8,17 @@ import { formError, input, select, status } from '../kit/parts.ts';
 
 export interface FirstSteps {
   company_id: string;
-  /** There is a model that an agent can use without naming one. */
+  /** Whether there is a model that an agent can use without naming one. */
   has_model: boolean;
   may_connect: boolean;
-  /** Keys of vendors can be stored. */
+  /** Whether vendor keys can be stored. */
   stores_keys: boolean;
-  /** Ready-made teams; none for whom may not add them. */
+  /** Ready-made teams; empty for users who may not add them. */
   templates: readonly CompanyTemplate[];
   agents: readonly Agent[];
   /** The newest issue; null while there is none. */
   issue: Issue | null;
-  /** Of the step's form, come back. */
+  /** Error and input of the step's rejected form. */
   refused: { error: string; form: FormValues } | null;
 }
 
@@ -52,7 +52,7 @@ function currentStep({ has_model, agents, issue }: FirstSteps): StepName {
   return issue === null ? 'issue' : 'work';
 }
 
-/** In their order. */
+/** In the order of the steps. */
 const titles: Record<StepName, string> = texts({
   model: 'Connect a model',
   agent: 'Hire an agent',
@@ -61,7 +61,7 @@ const titles: Record<StepName, string> = texts({
 });
 const stepNames: readonly StepName[] = ['model', 'agent', 'issue', 'work'];
 
-/** Whether something is typed into the step: such a step is not replaced while the page is open. */
+/** Whether the step has input fields: such a step is not replaced while the page is open. */
 export const hasForm = (view: FirstSteps): boolean => currentStep(view) !== 'work';
 
 export function firstSteps(view: FirstSteps): Html {

@@ -1,4 +1,4 @@
-/** What admins of a company set: each section is a form of its own, with its own error. */
+/** Company settings, for admins: each section is a form of its own, with its own error. */
 import {
   adapterTypes,
   type AgentDefaults,
@@ -16,7 +16,7 @@ import { checkbox, formError, input, notice, postButton, select, textarea } from
 
 export type Section = 'general' | 'logo' | 'agents' | 'delete';
 
-/** A form that came back. */
+/** A rejected form. */
 export interface Refused {
   section: Section;
   error: string;
@@ -43,7 +43,7 @@ export function settingsBody(view: SettingsView): Html {
     !${deletePart(view)}`;
 }
 
-/** What was typed where this section came back, else what is stored. */
+/** The input if this section was rejected, else the stored values. */
 function typedIn({ refused }: SettingsView, section: Section) {
   const form = refused?.section === section ? refused.form : null;
   return { form, error: form && refused ? refused.error : null };

@@ -80,7 +80,7 @@ export const companySettingsRoutes: UiRoute[] = [
     next: back('no-logo'),
     failed: refusedIn('logo'),
   }),
-  // Typed, so that nobody deletes a company by a slip.
+  // The name must be typed, so that no one deletes a company by accident.
   action('/companies/{companyId}/delete', companyEndpoints.delete, {
     check: async ({ tx, company_id }, form) => {
       const { slug } = await requireCompany(tx, company_id);

@@ -1,4 +1,4 @@
-/** The compiled index of a company: what agents read, what waits to be promoted, and how it is compiled. */
+/** A company's compiled index: what agents read, what awaits promotion, and how it is compiled. */
 import type { Agent, CompiledIndex, CompiledIndexVersion, CompiledStatement } from '@acp/contract';
 import { timeAgo, timeTo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
@@ -117,7 +117,7 @@ function draftCard({ company_id, index, is_admin }: IndexView, draft: CompiledIn
   </section>`;
 }
 
-/** As text that can be compared: a statement a line, under its topic. */
+/** Plain text for the diff: one statement per line, under its topic. */
 function plain(statements: readonly CompiledStatement[]): string {
   return [...byTopic(statements)]
     .map(([, own]) => `${own[0]!.topic}\n${own.map(({ text }) => `- ${text}\n`).join('')}`)

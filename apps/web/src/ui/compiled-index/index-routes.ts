@@ -12,7 +12,7 @@ import { indexBody, indexPart, indexPath, type IndexView } from './index-pages.t
 const byCompany = { by: 'company', param: 'companyId' } as const;
 type CompanyContext = UiContext<'company'>;
 
-/** Promotion is an act of people on this page; no endpoint of the API does it (specification, Companies). */
+/** Only people promote, on this page; no API endpoint does it (specification, Companies). */
 const chooseRow = { ...rows.cancel, auth: ['user'], body: ChooseDraft } as const;
 
 const done: Record<string, string> = texts({
@@ -55,7 +55,7 @@ const path = '/companies/{companyId}/knowledge/index';
 
 export const compiledIndexUiRoutes: UiRoute[] = [
   page(path, { scope: byCompany, role: 'viewer' }, (c) => indexPage(c)),
-  // What the script asks for when something has changed.
+  // Fetched by the script on changes.
   page(`${path}/part/versions`, { scope: byCompany, role: 'viewer' }, async (c) => {
     c.services.instance.requireFeature(rows.get);
     return indexPart(await loadView(c));

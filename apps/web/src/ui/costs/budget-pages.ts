@@ -1,4 +1,4 @@
-/** Budgets with what is spent of them, and the forms that make and change them. */
+/** Budgets with their usage, and the forms that create and change them. */
 import { type BudgetPolicy, budgetActions, budgetWindows } from '@acp/contract';
 import type { BudgetUsage } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
@@ -21,13 +21,13 @@ import { budgetsPath } from './costs-frame.ts';
 import { openIncidentsPart } from './incident-pages.ts';
 import type { Incident } from './incidents.ts';
 
-/** What of the page renews itself. */
+/** The part of the page that refreshes itself. */
 export interface BudgetsView {
   company_id: string;
   budgets: readonly BudgetUsage[];
   next_cursor: string | null;
   open: readonly Incident[];
-  /** Admins set limits; everybody else looks at them. */
+  /** Admins set limits; everyone else only sees them. */
   is_admin: boolean;
 }
 
@@ -65,7 +65,7 @@ function budgetColumns(is_admin: boolean): Column<BudgetUsage>[] {
   ];
 }
 
-/** Values and their errors, as the form has them: a budget's own, or what was typed. */
+/** Form values and their errors: those of a budget, or what was typed. */
 interface Fields {
   typed: (name: 'window' | 'limit_usd' | 'warn_percent' | 'at_limit') => string;
   errors: FieldErrors;
@@ -76,7 +76,7 @@ function fieldsOf(policy: BudgetPolicy | null, error: string | null, form: FormV
   const names = ['scope', 'window', 'limit_usd', 'warn_percent', 'at_limit'];
   const fresh = { window: 'month', limit_usd: '', warn_percent: 80, action: 'pause' } as const;
   const { action, ...rest } = policy ?? fresh;
-  // A field of the name `action` would stand in the place of the form's own address for whoever asks the form for it.
+  // A field named `action` would shadow the form's own `action` property in scripts.
   const values = { ...rest, at_limit: action };
   return {
     typed: (name) => (form?.has(name) ? form.text(name) : String(values[name])),
@@ -97,7 +97,7 @@ function limitFields({ typed, errors, enabled }: Fields): Html {
     !${checkbox({ name: 'enabled', label: 'Switched on', checked: enabled })}`;
 }
 
-/** @param scopes what can be bounded: `company`, `agent:<id>`, `project:<id>` */
+/** @param scopes what can be limited: `company`, `agent:<id>`, `project:<id>` */
 export function newBudgetForm(
   company_id: string,
   scopes: readonly Choice[],

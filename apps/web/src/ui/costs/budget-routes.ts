@@ -44,7 +44,7 @@ async function loadBudgets(context: UiContext<'company'>): Promise<BudgetsView> 
   };
 }
 
-/** What can be bounded; the newest 200 projects. */
+/** What can be limited; projects: the newest 200. */
 async function scopesOf({ tx, user, company_id }: UiContext): Promise<Choice[]> {
   const { agents } = await listAgents(tx, user, { company_id });
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
@@ -113,7 +113,7 @@ async function incidentPage(
   });
 }
 
-/** An empty field is no limit: neither none at all nor the one before. */
+/** An empty field is not a limit: it means neither unlimited nor unchanged. */
 function limitOf(form: FormValues): number {
   const limit = form.number('limit_usd');
   if (limit === undefined) throw invalid('limit_usd may not be empty');
@@ -155,7 +155,7 @@ export const budgetRoutes: UiRoute[] = [
   }),
   page('/budget-incidents/{incidentId}', { scope: byIncident, role: 'viewer' }, (c) => incidentPage(c)),
   action('/budget-incidents/{incidentId}/resolve', rows.resolveIncident, {
-    // Said outright: a limit that was forgotten must not become a waiver.
+    // Explicit: a forgotten limit must not become a waiver.
     read: (form) => ({
       limit_usd: form.text('choice') === 'waive' ? undefined : limitOf(form),
       note: form.cleared('note'),

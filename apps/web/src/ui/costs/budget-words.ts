@@ -1,4 +1,4 @@
-/** How budgets and their incidents are told. */
+/** Texts for budgets and their incidents. */
 import type { BudgetIncident, BudgetPolicy } from '@acp/contract';
 import type { BudgetUsage } from '@acp/core';
 import { money, timeLeft, usd } from '../kit/format.ts';
@@ -43,7 +43,7 @@ function levelOf({ policy, spent_usd, waived }: BudgetUsage): string {
   return spent_usd >= (limit_usd * warn_percent) / 100 ? 'nearly_used_up' : 'within_limit';
 }
 
-/** The meter with its figures; of a budget that is off only the limit. */
+/** The meter with its figures; only the limit for a disabled budget. */
 export function usagePart(usage: BudgetUsage): Html {
   const { policy, spent_usd, reserved_usd } = usage;
   const { limit_usd, enabled, warn_percent } = policy;
@@ -60,7 +60,7 @@ export function usagePart(usage: BudgetUsage): Html {
 
 export const usageState = (usage: BudgetUsage): Html => status(levelOf(usage));
 
-/** When a budget begins anew. */
+/** When a budget's window resets. */
 export function windowPart({ policy, window_end }: BudgetUsage): Html {
   const left = when(window_end, (end) => html` <span class="soft small number">!${timeLeft(end)}</span>`);
   return html`${windowNames[policy.window]}!${left}`;
@@ -71,7 +71,7 @@ export function incidentTitle({ kind }: Pick<BudgetIncident, 'kind'>, usage: Bud
   return `${kind === 'breach' ? t`Used up` : t`Nearly used up`}: ${budgetName(usage)}`;
 }
 
-/** What stands of an incident once it is over. */
+/** The outcome of a resolved incident. */
 export function outcomePart(incident: BudgetIncident, by: string | null): Html {
   const { waived, note, resolved_by_user_id } = incident;
   const how = waived ? t`waived` : t`ended`;

@@ -1,4 +1,4 @@
-/** What the pages of money have in common: one entry of the navigation, and tabs below it. */
+/** Shared frame of the cost pages: one navigation entry, with tabs below it. */
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
@@ -8,13 +8,13 @@ import type { UiContext } from '../kit/ui-routes.ts';
 export const costsPath = (company_id: string): string => `/companies/${company_id}/costs`;
 export const entriesPath = (company_id: string): string => `${costsPath(company_id)}/entries`;
 export const pricesPath = (company_id: string): string => `${costsPath(company_id)}/prices`;
-/** The form that sets the price of a model. */
+/** Path of the form that sets a model's price. */
 export const setPricePath = (company_id: string, model: string): string =>
   `${pricesPath(company_id)}?model=${encodeURIComponent(model)}#set`;
 export const budgetsPath = (company_id: string): string => `/companies/${company_id}/budgets`;
 export const incidentsPath = (company_id: string): string => `${budgetsPath(company_id)}/incidents`;
 
-/** What an act said on its way here. */
+/** Notices shown after a redirect. */
 const done: Record<string, string> = texts({
   reported: 'The spending is noted, and counts towards the budgets.',
   created: 'The budget is there. What its window has spent already counts.',

@@ -1,4 +1,4 @@
-/** What was spent, one by one, and the form for what was spent elsewhere. */
+/** Individual cost entries, and the form for costs incurred elsewhere. */
 import type { Agent, CostEvent } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { count, money, timeAgo } from '../kit/format.ts';

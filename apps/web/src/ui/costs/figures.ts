@@ -1,23 +1,23 @@
-/** Money as pictures: inline SVG of classes and attributes only, as the policy wants it, each with words beside it. */
+/** Charts of money: inline SVG with classes and attributes only, as the policy requires, each with a text alternative. */
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 
-/** The chart's own units: it is stretched to the width that there is. */
+/** Width in the chart's own units: it is stretched to the available width. */
 const COLUMN = 10;
 const HEIGHT = 100;
-/** So that a day with a little spending differs from one with none. */
+/** Minimum height, so that a day with little spending differs from one with none. */
 const LEAST = 1.5;
 
 interface Bar {
-  /** What the column stands for, on hover. */
+  /** What the column represents, on hover. */
   title: string;
   value: number;
-  /** The part of it that went wrong, at the foot. */
+  /** The part that failed, at the bottom. */
   bad?: number;
-  /** The column that is still growing. */
+  /** Whether the column is still growing. */
   current?: boolean;
 }
 
-/** Columns side by side; the figures themselves belong into a table next to it. */
+/** Column chart; the figures themselves belong in a table next to it. */
 export function columnChart(label: string, bars: readonly Bar[]): Html {
   const most = Math.max(...bars.map(({ value }) => value));
   const column = ({ title, value, bad = 0, current = false }: Bar, index: number): Html => {
@@ -48,7 +48,7 @@ export function columnChart(label: string, bars: readonly Bar[]): Html {
   </svg>`;
 }
 
-/** The newest runs of an agent as small columns, in two strokes: what each cost, and which failed. */
+/** An agent's newest runs as small columns, in two strokes: the cost of each, and which failed. */
 export function sparkline(label: string, runs: readonly { status: string; cost_usd: number }[]): Html {
   if (runs.length === 0) return '';
   const most = Math.max(...runs.map(({ cost_usd }) => cost_usd)) || 1;
@@ -73,17 +73,17 @@ export function sparkline(label: string, runs: readonly { status: string; cost_u
 }
 
 export interface Meter {
-  /** In words, for readers that do not see it. */
+  /** Text alternative for screen readers. */
   label: string;
-  /** Per cent of the limit; may be above 100. */
+  /** Percentage of the limit; may exceed 100. */
   spent: number;
   reserved: number;
-  /** Where the warning is given. */
+  /** Warning threshold. */
   warn: number;
   level: string;
 }
 
-/** How much of a limit is used up, what calls under way may use beside that, and where the warning stands. */
+/** Shows how much of a limit is used, what calls in progress may use on top of that, and the warning threshold. */
 export function limitMeter({ label, spent, reserved, warn, level }: Meter): Html {
   const used = Math.min(100, spent);
   const held = Math.min(100 - used, reserved);
@@ -101,7 +101,7 @@ export function limitMeter({ label, spent, reserved, warn, level }: Meter): Html
   </svg>`;
 }
 
-/** A part of a whole, beside its figure: nothing for readers that do not see it. */
+/** A share of the whole as a bar next to its figure; screen readers skip the bar. */
 export function shareBar(part: number, whole: number): Html {
   const share = whole > 0 ? (part / whole) * 100 : 0;
   return html`<span class="share"

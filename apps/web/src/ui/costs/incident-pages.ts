@@ -1,4 +1,4 @@
-/** Warnings and breaches: those that are open with what can be done, those that are over with how they ended. */
+/** Warnings and breaches: open ones with the available actions, resolved ones with their outcome. */
 import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -15,7 +15,7 @@ const kindOf = ({ incident }: Incident): Html => status(incident.kind);
 const figures = ({ incident }: Incident): Html =>
   html`!${money(incident.spent_usd)} <span class="soft">of</span> !${money(incident.limit_usd)}`;
 
-/** A breach that stops something is let go on; everything else is only taken note of. */
+/** A breach that paused work is waived to let it go on; anything else is only acknowledged. */
 const waiveLabel = ({ incident, usage }: Incident): string =>
   incident.kind === 'breach' && usage.policy.action === 'pause' ? t`Let it go on` : t`Take note`;
 
@@ -112,7 +112,7 @@ function consequence({ incident, usage: { policy } }: Incident): string {
     : t`The agent is paused until this is decided.`;
 }
 
-/** Two acts of one form: what the second one needs no limit for, a browser must not ask for. */
+/** One form with two actions: the browser must not require the limit for the second, which needs none. */
 function resolveForm(of: Incident, errors: FieldErrors, form: FormValues | null): Html {
   const { window_end } = of.usage;
   const hint =

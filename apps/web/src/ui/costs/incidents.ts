@@ -1,18 +1,18 @@
-/** Incidents with the budgets that they are about, for the pages that tell of them. */
+/** Incidents with their budgets, for the pages that show them. */
 import type { BudgetIncident } from '@acp/contract';
 import { type BudgetUsage, budgetUsage, userNames } from '@acp/core';
 import type { Tx } from '@acp/db';
 import { incidentTitle } from './budget-words.ts';
 
-/** With the budget as that stands now. */
+/** An incident with the current state of its budget. */
 export interface Incident {
   incident: BudgetIncident;
   usage: BudgetUsage;
-  /** The user who ended it. */
+  /** The user who resolved it. */
   by: string | null;
 }
 
-/** A statement for the budgets and one for the users, however many incidents there are; none for none. */
+/** One statement for the budgets and one for the users, regardless of the number of incidents; none if there are none. */
 export async function withBudgets(
   tx: Tx,
   company_id: string,
@@ -38,7 +38,7 @@ export interface IncidentLink {
   incident: BudgetIncident;
 }
 
-/** For lists of what waits for people. */
+/** For lists of what awaits people. */
 export async function incidentLinks(
   tx: Tx,
   company_id: string,

@@ -1,4 +1,4 @@
-/** A calendar month in UTC, as the address of the costs names it. */
+/** A calendar month in UTC, as named in the address of the cost pages. */
 import { currentLocale } from '../kit/language.ts';
 
 export interface Month {
@@ -6,7 +6,7 @@ export interface Month {
   key: string;
   /** `November 2026`. */
   name: string;
-  /** Its first day, and the first one after it. */
+  /** Its first day, and the first day after it. */
   from: string;
   to: string;
   days: readonly string[];
@@ -28,7 +28,7 @@ function monthAt(year: number, index: number): Month {
   };
 }
 
-/** The month that the address asks for; the present one for anything else, and for what is still to come. */
+/** The month in the address; the current one if that is invalid or in the future. */
 export function monthOf(asked: string | undefined, now: Date): Month {
   const present = monthAt(now.getUTCFullYear(), now.getUTCMonth());
   const [, year, month] = /^(20\d\d)-(0[1-9]|1[0-2])$/.exec(asked ?? '') ?? [];

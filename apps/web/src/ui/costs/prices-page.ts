@@ -1,4 +1,4 @@
-/** What models cost: those that the company has priced, those that nobody has, and the form for either. */
+/** Model prices: models priced by the company, models without a price, and the form for either. */
 import type { CostSummary, ModelPrice } from '@acp/contract';
 import { defaultRates } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
@@ -16,11 +16,11 @@ interface PricesView {
   company_id: string;
   prices: readonly ModelPrice[];
   next_cursor: string | null;
-  /** By model, of this month. */
+  /** This month's spending by model. */
   spent: readonly Spent[];
-  /** Admins set prices; everybody else looks at them. */
+  /** Admins set prices; everyone else only sees them. */
   is_admin: boolean;
-  /** The model whose price the form is to set. */
+  /** The model to set the price for. */
   model: string;
   error: string | null;
   form: FormValues | null;
@@ -44,7 +44,7 @@ export function pricesBody(view: PricesView): Html {
   return html`!${unpricedPart(view)}!${list}!${when(is_admin, () => priceForm(view))}`;
 }
 
-/** What was computed by the estimate though somebody has set a price by now is over. */
+/** Estimated costs are left out for models that have been priced since. */
 function unpricedPart({ company_id, spent, prices, is_admin }: PricesView): Html {
   const priced = new Set(prices.map(({ model }) => model));
   const unpriced = spent.filter(({ key, estimated_usd }) => estimated_usd > 0 && !priced.has(key ?? ''));

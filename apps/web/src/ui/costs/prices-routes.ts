@@ -31,7 +31,7 @@ async function pricesPage(
   });
 }
 
-/** An empty field is no price: neither nothing at all nor the one before. */
+/** An empty field is not a price: it means neither free nor unchanged. */
 function priceIn(form: FormValues, name: string): number {
   const price = form.number(name);
   if (price === undefined) throw invalid(`${name} may not be empty`);

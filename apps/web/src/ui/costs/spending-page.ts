@@ -1,4 +1,4 @@
-/** What was spent in a month: in all, by day, and by whom and what. */
+/** A month's spending: total, by day, and by agent, model and the like. */
 import type { CostSummary } from '@acp/contract';
 import { count, money, usd } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
@@ -45,7 +45,7 @@ export function spendingBody(view: SpendingView): Html {
   !${groupPart(t`By model`, t`Model`, by_model, modelName(view))}`;
 }
 
-/** With a way to the price of one that nobody has set, for whoever may. */
+/** For a model without a price, links admins to the form that sets one. */
 function modelName({ company_id, is_admin }: SpendingView) {
   return ({ label, estimated_usd }: Group): Html => {
     const name = html`<code>${label ?? ''}</code>`;
@@ -90,7 +90,7 @@ function totals({ month, today, by_day, by_agent }: SpendingView): Html {
   </dl>`;
 }
 
-/** The chart, its axis in words, and the same as a table. */
+/** The chart, its axis in words, and the same data as a table. */
 function dayPart({ month, today, by_day }: SpendingView): Html {
   const spent = new Map(by_day.groups.map(({ key, cost_usd }) => [key, cost_usd]));
   const bars = month.days.map((day) => {

@@ -67,7 +67,7 @@ function conveneForm(issue_id: string, agents: readonly Agent[]): Html {
   </details>`;
 }
 
-/** A council: what it is about, its rounds side by side, its conclusion. Renews itself while it runs. */
+/** A council: its subject, its rounds side by side, its conclusion. Refreshes itself while it runs. */
 export function councilBody(session: CouncilSession, can_write: boolean, error: string | null): Html {
   return html`!${formError(error)}
     <div data-live="council:${session.id}" data-source="/councils/${session.id}/part/rounds">
@@ -109,7 +109,7 @@ function participant({ agent_id, name, role, is_chair, left_out_reason: reason }
   </li>`;
 }
 
-/** Rounds of answers, then the ranking, as far as they have come. The conclusion stands by itself. */
+/** Rounds of answers, then the ranking, as far as they have got. The conclusion is separate. */
 function roundsOf({ turns, status: now, phase, round }: CouncilSession): number[] {
   const known = turns.filter(({ kind }) => kind !== 'conclusion').map((turn) => turn.round);
   return [...new Set([...known, ...(now === 'running' && phase !== 'conclusion' ? [round] : [])])];
@@ -159,7 +159,7 @@ function said(session: CouncilSession, { ranking, body_markdown: text }: Council
   !${markdown(ranking === null ? text : text.replace(BALLOT, ''))}`;
 }
 
-/** The line that the ranking was read from: names say the same. */
+/** The line that the ranking was parsed from; the names are shown instead. */
 const BALLOT = /^\W*RANKING\b.*\n?/im;
 
 const namesOf = ({ participants }: CouncilSession, order: readonly string[]): string =>

@@ -28,7 +28,7 @@ async function councilPage(context: CouncilContext, error: string | null = null)
 
 export const councilUiRoutes: UiRoute[] = [
   page('/councils/{councilSessionId}', { scope: byCouncil, role: 'viewer' }, (c) => councilPage(c)),
-  // What the script asks for when something has changed.
+  // Fetched by the script on changes.
   page('/councils/{councilSessionId}/part/rounds', { scope: byCouncil, role: 'viewer' }, async (c) => {
     c.services.instance.requireFeature(rows.get);
     return councilPart(await presentCouncil(c.tx, c.subject), mayWrite(c));
