@@ -1,4 +1,4 @@
-/** A forgotten password: the request and the form that the mailed link opens. They work without script. */
+/** Forgotten password: the request form, and the form that the mailed link opens. They work without script. */
 import { html } from './kit/html.ts';
 import { t } from './kit/language.ts';
 import { RESET_REQUESTED } from '../api/identity/forgotten-password.ts';
@@ -38,7 +38,7 @@ export function resetRequestedPage(): string {
   );
 }
 
-/** Without mail. */
+/** Shown if the instance sends no mail. */
 export function noResetPage(): string {
   return card(
     t`Forgot your password?`,
@@ -46,7 +46,7 @@ export function noResetPage(): string {
   );
 }
 
-/** @param email of the account, for password managers and for who has several */
+/** @param email of the account, for password managers and for users with several accounts */
 export function newPasswordPage(
   { token, email }: { token: string; email: string },
   error: string | null,

@@ -1,4 +1,4 @@
-/** /forgot-password and /reset-password: a new password by a mailed link, for who has no session. */
+/** /forgot-password and /reset-password: resets a password by a mailed link, for users without a session. */
 import {
   accountMailEndpoints,
   CompletePasswordReset,
@@ -58,7 +58,7 @@ export function forgottenPasswordRouter({ config, database, services }: Dependen
     );
   });
 
-  // Opening the link spends nothing: programs that look at mails follow links.
+  // Opening the link does not spend it: mail scanners follow links.
   router.get('/reset-password', async (request, response) => {
     const token = typed(request.query.token);
     const user = await accountOf(token);

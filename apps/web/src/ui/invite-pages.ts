@@ -1,4 +1,4 @@
-/** What the holder of an invite sees: an account to create, or the one that is signed in to take along. */
+/** What the holder of an invite sees: a form to create an account, or to join with the one that is signed in. */
 import type { CompanyRole } from '@acp/contract';
 import { html } from './kit/html.ts';
 import { providerLinks, type ProviderLink } from './login-pages.ts';
@@ -8,7 +8,7 @@ interface InviteView {
   token: string;
   company_name: string;
   role: CompanyRole;
-  /** Who is signed in; null for a newcomer. */
+  /** The signed-in user; null for a newcomer. */
   user_name: string | null;
   providers: readonly ProviderLink[];
   /** What the newcomer had typed. */

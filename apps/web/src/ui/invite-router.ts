@@ -1,4 +1,4 @@
-/** `/invites/{token}`: the page of an invite's holder, who may create an account there (decisions 7.39). */
+/** `/invites/{token}`: the invite's page, where its holder can create an account (decisions 7.39). */
 import { createValidator, NewcomerForm, type UserActor } from '@acp/contract';
 import {
   acceptInvite,
@@ -75,7 +75,7 @@ export function inviteRouter(deps: InviteDependencies): Router {
       const { token } = request.params;
       const user = await sessionUser(credentials, request);
       const page = await render(request, user);
-      // Before a password is hashed for nothing.
+      // Checked first, so that no password is hashed in vain.
       if (page(null) === undefined) return closed(response);
       return answerPage(
         response,
@@ -97,14 +97,14 @@ export function inviteRouter(deps: InviteDependencies): Router {
 }
 
 async function joinAsUser(database: Database, user: UserActor | undefined, token: string): Promise<void> {
-  // The session ended while the page was open: the form of a newcomer comes back.
+  // The session ended while the page was open: show the newcomer's form again.
   if (!user) throw notFound('you are not signed in any more');
   await transaction(database, (tx) => acceptInvite(tx, user, token));
 }
 
 /**
- * Creates the account and signs it in. Nobody vouches for its address until its link has come back. That an address is taken
- * is said, since there is an account to sign in to; five times, so that nobody goes through a list of addresses.
+ * Creates the account and signs it in. Its address is unverified until its link has been opened. An address that is taken
+ * is reported, since there is an account to sign in to; five times at most, so that no one can probe a list of addresses.
  * @throws rateLimited, and as `joinByInvite`
  */
 async function joinAsNewcomer(

@@ -1,4 +1,4 @@
-/** What a company lets out: its list of hosts, what it would need, and what was asked for in vain. */
+/** A company's egress: its list of allowed hosts, hosts it would need, and refused requests. */
 import type { CompanyEgress } from '@acp/contract';
 import type { RefusedPlace } from '@acp/core';
 import { writeHostRule } from '@acp/kernel';
@@ -14,11 +14,11 @@ import type { NeededHost } from './needed-hosts.ts';
 export interface EgressView {
   company_id: string;
   egress: CompanyEgress;
-  /** What the company’s own settings name and the list lacks; with no list, all that they name. */
+  /** Hosts named in the company’s own settings that the list lacks; without a list, all of them. */
   needed: readonly NeededHost[];
   refused: readonly RefusedPlace[];
   done: string | null;
-  /** A form that came back. */
+  /** Error of a rejected form. */
   error: string | null;
   form: FormValues | null;
 }
@@ -91,7 +91,7 @@ const allowButton = (company_id: string, host: string): Html =>
     fields: { host },
   });
 
-/** The part that renews itself. */
+/** The part that refreshes itself. */
 export function refusedPart({
   company_id,
   egress,

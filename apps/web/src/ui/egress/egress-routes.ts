@@ -12,7 +12,7 @@ type CompanyContext = UiContext<'company'>;
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 
-/** An act of people on this page; no endpoint of the API does it (specification, Companies). */
+/** Only people do this, on this page; no API endpoint does it (specification, Companies). */
 const people = { ...companyEndpoints.update, auth: ['user'], response: CompanyEgress } as const;
 const setRow = { ...people, body: SetEgress } as const;
 const addRow = { ...people, body: AddEgressHost } as const;
@@ -60,7 +60,7 @@ const path = '/companies/{companyId}/egress';
 
 export const egressRoutes: UiRoute[] = [
   page(path, { scope: byCompany, role: 'admin' }, (c) => egressPage(c)),
-  // What the script asks for when a run has ended.
+  // Fetched by the script when a run has finished.
   page(`${path}/part/refused`, { scope: byCompany, role: 'admin' }, async ({ tx, company_id }) =>
     refusedPart({
       company_id,

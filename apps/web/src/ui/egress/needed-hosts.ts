@@ -4,18 +4,18 @@ import type { Tx } from '@acp/db';
 import { HostList, parseRepositoryUrl, portOf, writeHostRule } from '@acp/kernel';
 import { t } from '../kit/language.ts';
 
-/** A host that settings of the company name. */
+/** A host named in the company's settings. */
 export interface NeededHost {
-  /** As the list would have it. */
+  /** In the notation of the list. */
   host: string;
   what: string;
-  /** Of the page that names it. */
+  /** Path of the page that names it. */
   path: string;
 }
 
 const MOST = 200;
 
-/** What providers, webhooks, tools, peers and repositories of the company lie on and the list lacks, each host once. */
+/** Hosts of the company's providers, webhooks, tools, peers and repositories that the list lacks, each once. */
 export async function neededHosts(
   { tx, company_id }: { tx: Tx; company_id: string },
   hosts: readonly string[] | null,

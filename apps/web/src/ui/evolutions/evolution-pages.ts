@@ -1,4 +1,4 @@
-/** An evolution: how far it is, the curve of scores, its candidates and what they came to on each issue. */
+/** An evolution: its progress, the curve of scores, its candidates and their results on each issue. */
 import type { EvolutionCandidate, EvolutionInstance, PromptEvolution } from '@acp/contract';
 import { columnChart, limitMeter } from '../costs/figures.ts';
 import { timeAgo, usd } from '../kit/format.ts';
@@ -52,7 +52,7 @@ function outcome(evolution: PromptEvolution): Html {
         <a href="/agents/${agent_id}/prompts">version ${version}</a>${promotionWords(evolution)}.`;
 }
 
-/** The best score known so far, candidate by candidate. */
+/** The best score so far, candidate by candidate. */
 function curve({ candidates, winner_number: winner }: PromptEvolution): Html {
   const scored = candidates.filter(({ score }) => score !== null);
   if (scored.length === 0) return '';

@@ -66,7 +66,7 @@ const failed = (context: AgentContext, error: string): Promise<Html> => promptsP
 
 export const evolutionUiRoutes: UiRoute[] = [
   page('/agents/{agentId}/prompts', { scope: byAgent, role: 'viewer' }, (c) => promptsPage(c)),
-  // What the script asks for when something has changed.
+  // Fetched by the script on changes.
   page('/agents/{agentId}/prompts/part/evolutions', { scope: byAgent, role: 'viewer' }, async (c) => {
     c.services.instance.requireFeature(rows.list);
     return evolutionList((await listEvolutions(c.tx, c.subject, { limit: EVOLUTIONS })).items);

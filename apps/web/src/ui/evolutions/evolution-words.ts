@@ -8,6 +8,6 @@ const watched = texts({
   superseded: ', activated by itself, then changed',
 });
 
-/** What became of the winner, after the words for it. */
+/** What became of the winner, as a suffix to the outcome. */
 export const promotionWords = ({ watch }: Pick<PromptEvolutionSummary, 'watch'>): string =>
   watch === null ? '' : watched[watch];

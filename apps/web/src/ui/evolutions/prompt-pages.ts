@@ -1,4 +1,4 @@
-/** An agent's prompts: its versions with what changed in each, and the evolutions that made some of them. */
+/** An agent's prompts: its versions with the changes in each, and the evolutions that created some of them. */
 import {
   type Agent,
   DEFAULT_EVOLUTION_USD,
@@ -17,7 +17,7 @@ import { promotionWords } from './evolution-words.ts';
 export interface PromptsView {
   agent: Agent;
   versions: readonly PromptVersion[];
-  /** Null while the feature is off. */
+  /** Null if the feature is off. */
   evolutions: readonly PromptEvolutionSummary[] | null;
   can_write: boolean;
 }

@@ -45,7 +45,7 @@ const numbers: readonly { name: NumberField; label: string; hint: string; usual:
   },
 ];
 
-/** For a new peer and for one that exists. The key is typed in and never shown. */
+/** Form for a new or an existing peer. The key is write-only: it is never shown. */
 export function peerForm(
   path: string,
   peer: Peer | null,

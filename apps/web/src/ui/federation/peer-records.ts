@@ -1,4 +1,4 @@
-/** What was asked of a peer: the work it was given, and each call. */
+/** Requests to a peer: the work delegated to it, and each call. */
 import { endedTaskStates, type Peer, type PeerCall, type PeerDelegation } from '@acp/contract';
 import { listDelegations, listPeerCalls, presentPeer } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
@@ -14,7 +14,7 @@ type PeerContext = UiContext<'peer'>;
 
 const peersPath = (company_id: string): string => `/companies/${company_id}/peers`;
 
-/** A page of one peer, with the way to the others of it. */
+/** Frame of a peer's pages, with tabs to its other ones. */
 export async function peerFrame(context: PeerContext, rest: string, body: Html): Promise<Html> {
   const peer = presentPeer(context.subject);
   const path = peersPath(context.company_id);

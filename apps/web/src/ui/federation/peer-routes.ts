@@ -58,7 +58,7 @@ async function peerPage(
   );
 }
 
-/** An empty key is left alone. */
+/** An empty key leaves the stored one unchanged. */
 const readPeer = (form: FormValues) => ({
   label: form.text('label').trim(),
   url: form.text('url').trim(),

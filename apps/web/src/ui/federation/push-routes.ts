@@ -12,7 +12,7 @@ const byCompany = { by: 'company', param: 'companyId' } as const;
 const peersPath = (company_id: string): string => `/companies/${company_id}/peers`;
 const ownPath = (company_id: string): string => `/companies/${company_id}/push-deliveries`;
 
-/** Peers, and what their agents' tasks here have them told. */
+/** Tabs: the peers, and the push notifications that other agents requested for their tasks here. */
 export const peerTabs = (company_id: string, active: string): Html =>
   tabs(
     'Peers',

@@ -16,7 +16,7 @@ const byCompany = { by: 'company', param: 'companyId' } as const;
 const byGoal = { by: 'goal', param: 'goalId' } as const;
 const listPath = (company_id: string): string => `/companies/${company_id}/goals`;
 
-/** More of them than anybody keeps in view; what lies beyond is reached by its parent. */
+/** More than anyone keeps in view; goals beyond that are reached through their parents. */
 const MOST = 200;
 
 const done: Record<string, string> = texts({
@@ -25,7 +25,7 @@ const done: Record<string, string> = texts({
   deleted: 'The goal is in the trash.',
 });
 
-/** Below their parents, oldest first; what has its parent elsewhere stands at the top. */
+/** Goals below their parents, oldest first; goals whose parent is not listed are at the top level. */
 function tree(goals: readonly Goal[]): Html {
   const known = new Set(goals.map(({ id }) => id));
   const below = Map.groupBy(goals.toReversed(), ({ parent_goal_id }) =>

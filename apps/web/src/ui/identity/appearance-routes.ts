@@ -1,4 +1,4 @@
-/** How pages look to the person who is signed in. */
+/** How pages look to the signed-in user. */
 import { densities, identityEndpoints, type Preferences, themes } from '@acp/contract';
 import { readPreferences } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
@@ -23,7 +23,7 @@ async function appearancePage(
   const preferences = await readPreferences(tx, user);
   return shell({
     title: t`Appearance`,
-    // The answer to a change shows it at once, also where the session is known from before.
+    // The response already shows the change, even if the session was loaded before it.
     user: { ...user, preferences },
     company: null,
     active: '/profile',
@@ -59,7 +59,7 @@ function appearanceForm(preferences: Preferences, error: string | null, form: Fo
   </form>`;
 }
 
-/** Each by its own name, for who reads no other. */
+/** Each language by its own name, for users who read no other. */
 const languageChoices = (): Choice[] => [
   { value: '', label: t`as the browser has it` },
   ...languages.map((tag) => ({

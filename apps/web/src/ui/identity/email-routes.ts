@@ -1,4 +1,4 @@
-/** One's own address: the page that a mailed link opens, and the forms about what waits to be confirmed. */
+/** The user's own address: the page a mailed link opens, and the forms for a pending confirmation. */
 import { accountMailEndpoints as rows } from '@acp/contract';
 import { previewConfirmation } from '@acp/core';
 import { html, type Html } from '../kit/html.ts';
@@ -10,7 +10,7 @@ import { profilePage } from './profile-routes.ts';
 
 const PAGE = '/confirm-email';
 
-/** Opening the link confirms nothing: programs that look at mails follow links. */
+/** Opening the link confirms nothing: mail scanners follow links. */
 async function confirmPage(context: UiContext<'none'>, token: string, error: string | null): Promise<Html> {
   const { tx, user, response } = context;
   response.set('cache-control', 'no-store');

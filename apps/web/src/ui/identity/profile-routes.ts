@@ -67,7 +67,7 @@ function addressHint({ by_mail, verified_at }: OwnEmail): string {
   return t`${state} A new one gets a link, and takes its place once you have opened that.`;
 }
 
-/** What is still to be confirmed; nothing where no mail is sent. */
+/** The pending confirmation; empty if the instance sends no mail. */
 function addressBody({ by_mail, email, verified_at, pending_email, link_expires_at }: OwnEmail): Html {
   const waits = pending_email ?? (verified_at === null ? email : null);
   if (!by_mail || waits === null) return html``;
@@ -86,7 +86,7 @@ function addressBody({ by_mail, email, verified_at, pending_email, link_expires_
   </section>`;
 }
 
-/** Nobody is described without being told. */
+/** Shows users what agents have written down about them. */
 function knownBody(known: readonly UserModel[]): Html {
   return when(
     known.length > 0,
@@ -113,7 +113,7 @@ export const profileRoutes: UiRoute[] = [
       email: form.given('email'),
       current_password: form.given('current_password'),
     }),
-    // Who asked for another address is told where it waits.
+    // Users who changed their address learn where it awaits confirmation.
     next: (_c, me, form) =>
       form.given('email') === undefined || form.given('email') === me.email
         ? '/profile?done=saved'

@@ -1,4 +1,4 @@
-/** What a user signs in with beside the password, and where the user is signed in. */
+/** A user's second factors, and where the user is signed in. */
 import type { NewTotp, Passkey, SecondFactors, Session } from '@acp/contract';
 import { renderSVG } from 'uqr';
 import { assetPath } from '../kit/assets.ts';
@@ -13,9 +13,9 @@ export const SECURITY_PAGE = '/profile/security';
 interface SecurityView {
   factors: SecondFactors;
   sessions: readonly Session[];
-  /** An app that waits for its first code. */
+  /** An authenticator app that awaits its first code. */
   pending: NewTotp | null;
-  /** Shown this once. */
+  /** Shown only once. */
   recovery_codes: readonly string[] | null;
   passkeys_possible: boolean;
   must_enrol: boolean;
@@ -37,7 +37,7 @@ const again = (): Html =>
     <a href="/login?next=!${encodeURIComponent(SECURITY_PAGE)}">sign in again</a> if they are refused.
   </p>`;
 
-/** Filled by the script where a passkey brought them. */
+/** Filled in by the script if registering a passkey created the codes. */
 function codesPart({ recovery_codes: codes }: SecurityView): Html {
   return html`<section class="notice once" data-recovery-codes tabindex="-1" !${codes ? '' : 'hidden'}>
     <h2>Your recovery codes</h2>
@@ -69,7 +69,7 @@ function appPart({ factors: { totp }, pending }: SecurityView): Html {
 }
 
 function confirmForm({ secret, otpauth_url }: NewTotp): Html {
-  // The policy admits images of this form, and no inline style.
+  // The policy permits images of this form, but no inline styles.
   const image = `data:image/svg+xml,${encodeURIComponent(renderSVG(otpauth_url))}`;
   return html`<p>Scan this with the app, or type the secret into it; then enter the code that it shows.</p>
     <p><img src="${image}" alt="QR code of the secret" width="200" height="200" /></p>

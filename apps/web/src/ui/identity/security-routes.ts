@@ -43,7 +43,7 @@ async function securityPage(
 }
 
 const failed = (context: Context, error: string) => securityPage(context, error);
-/** Shown in the answer itself and nowhere afterwards, so there is no redirect. */
+/** The codes are shown only in this response, so there is no redirect. */
 const shown = (context: Context, { recovery_codes: codes }: { recovery_codes: readonly string[] }) =>
   codes.length > 0 ? securityPage(context, null, codes) : SECURITY_PAGE;
 

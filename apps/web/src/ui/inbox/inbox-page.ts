@@ -1,4 +1,4 @@
-/** What waits for a person, each with who asked and what was said: mostly enough to know what to do about it. */
+/** What awaits a user, each with who asked and what was said: usually enough to know what to do. */
 import type { Approval, Inbox, IssueSummary, SnoozedIssue } from '@acp/contract';
 import type { Reason } from '@acp/core';
 import { type Names, requester } from '../approvals/approval-pages.ts';
@@ -13,7 +13,7 @@ export interface InboxView {
   inbox: Inbox;
   budgets: readonly IncidentLink[];
   names: Names;
-  /** By issue. */
+  /** By issue id. */
   reasons: ReadonlyMap<string, Reason>;
 }
 
@@ -25,7 +25,7 @@ const wishes: Record<Approval['type'], string> = texts({
   install: 'wants to install something',
 });
 
-/** Of each section; more is folded. */
+/** Number of entries shown per section; the rest is folded. */
 const SHOWN = 12;
 
 export function inboxParts(view: InboxView): Html {
@@ -120,7 +120,7 @@ function issueLine(issue: IssueSummary, reason: Reason | undefined): Html {
   </li>`;
 }
 
-/** Who wants what of the reader, as far as that can be told in a line. */
+/** Who wants what from the reader, as far as one line can say. */
 function whyOf(issue: IssueSummary, reason: Reason | undefined): string {
   if (reason === undefined) return '';
   const { assignee_name: worker, author, said, blocked_reason } = reason;

@@ -37,7 +37,7 @@ async function inboxPage(context: CompanyContext): Promise<Html> {
   return companyPage(context, { title: t`Inbox`, active: path, body });
 }
 
-/** Of what was just marked, with the way back. */
+/** Confirms that an issue was marked as read or snoozed, with an undo button. */
 async function readNotice({ tx, query, company_id }: CompanyContext): Promise<Html> {
   const id = query.read ?? query.later;
   const issue = id && isUuid(id) ? await findIssue(tx, id) : undefined;
@@ -50,7 +50,7 @@ async function readNotice({ tx, query, company_id }: CompanyContext): Promise<Ht
 
 export const inboxRoutes: UiRoute[] = [
   page('/companies/{companyId}/inbox', { scope: byCompany, role: 'viewer' }, inboxPage),
-  // For the number beside the link to it.
+  // The number next to the inbox link.
   page(
     '/companies/{companyId}/inbox/part/waiting',
     { scope: byCompany, role: 'viewer' },

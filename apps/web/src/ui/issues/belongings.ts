@@ -1,4 +1,4 @@
-/** What belongs to an issue and is changed where it stands: labels, relations, parts, files, documents, results. */
+/** What belongs to an issue and is edited in place: labels, relations, parts, files, documents, results. */
 import {
   type Attachment,
   type Document,
@@ -24,7 +24,7 @@ export interface BelongingsView {
   can_write: boolean;
 }
 
-/** Its parts and what came of it: in the middle of the page, where the work is. */
+/** The issue's parts and results: in the middle of the page, where the work is. */
 export function workPart(view: Pick<BelongingsView, 'issue' | 'family' | 'products' | 'can_write'>): Html {
   return html`!${partsOfIssue(view)}!${resultsPart(view)}`;
 }
@@ -74,7 +74,7 @@ function relative({ id, identifier, title, status: state, assignee_name }: Relat
   </li>`;
 }
 
-/** The newest are enough here: all of them, with what they say, are on the page beside. */
+/** Only the newest: the material page shows all of them, with their contents. */
 const RESULTS_SHOWN = 10;
 
 function resultsPart({ issue, products }: Pick<BelongingsView, 'issue' | 'products'>): Html {
@@ -101,12 +101,12 @@ function resultsPart({ issue, products }: Pick<BelongingsView, 'issue' | 'produc
 
 export interface LabelsView {
   issue: IssueDetail;
-  /** Of the company, those that the issue has not. */
+  /** The company's labels that the issue lacks. */
   other_labels: readonly Label[];
   can_write: boolean;
 }
 
-/** Labels, added and taken off by a press. */
+/** Labels, added and removed by a click. */
 export function labelsPart({ issue, other_labels, can_write }: LabelsView): Html {
   const { id, labels } = issue;
   const press = (label: Label, act: 'add' | 'remove'): Html =>
@@ -140,7 +140,7 @@ export function labelsPart({ issue, other_labels, can_write }: LabelsView): Html
   </section>`;
 }
 
-/** By an attribute of SVG, for the policy lets no style stand in the page. Whoever makes a label may write anything there. */
+/** An SVG attribute, since the policy allows no inline styles. The colour of a label is arbitrary user input. */
 const colour = ({ color }: Label): Html =>
   when(
     color && /^(?:#[\da-f]{3,8}|[a-z]{3,30})$/i.test(color) && color,
@@ -150,14 +150,14 @@ const colour = ({ color }: Label): Html =>
       </svg>`,
   );
 
-/** What this issue has to do with others, as the other end is told of it. */
+/** Relation names, as seen from this issue in either direction. */
 const relationNames: Record<RelationType, Record<RelatedIssue['direction'], string>> = texts({
   blocks: { out: 'blocks', in: 'is blocked by' },
   depends_on: { out: 'depends on', in: 'is needed by' },
   relates_to: { out: 'relates to', in: 'relates to' },
 });
 
-/** What lies beside it. A form of its own for each kind: what is typed in one stays while the others change. */
+/** The side column. Each kind has a form of its own: input in one survives changes to the others. */
 export function besidePart(view: Omit<BelongingsView, 'products'>): Html {
   return html`<div class="card">!${relationsPart(view)}!${filesPart(view)}!${documentsPart(view)}</div>`;
 }

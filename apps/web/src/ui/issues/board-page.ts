@@ -57,7 +57,7 @@ function nothing(company_id: string, filter: ViewFilter): Html {
   );
 }
 
-/** An empty one is narrow, so that all have room side by side. */
+/** Empty columns are narrow, so that all fit side by side. */
 function boardColumn(column: BoardColumn, view: BoardView): Html {
   const { status, count } = column;
   return html`<section
@@ -73,7 +73,7 @@ function boardColumn(column: BoardColumn, view: BoardView): Html {
 
 const asHeading = (text: string): string => text.charAt(0).toLocaleUpperCase(currentLocale()) + text.slice(1);
 
-/** Cards, and the way to more of them: the script follows it when it comes into sight, else it leads to the list. */
+/** Cards and a link to more of them: the script follows it on scrolling into view; without script it leads to the list. */
 export function columnCards(
   { status, cards, next_cursor }: Pick<BoardColumn, 'status' | 'cards' | 'next_cursor'>,
   { company_id, filter }: Pick<BoardView, 'company_id' | 'filter'>,

@@ -34,7 +34,7 @@ export const boardRoutes: UiRoute[] = [
       }),
     });
   }),
-  // The cards of a column that come after those that are there.
+  // The next cards of a column.
   page(
     '/companies/{companyId}/board/part/{status}',
     { scope: byCompany, role: 'viewer' },
@@ -48,7 +48,7 @@ export const boardRoutes: UiRoute[] = [
       return columnCards({ status, ...column }, { company_id, filter });
     },
   ),
-  // One card, for the script: empty where the board with this filter does not show it.
+  // One card, for the script: empty if the board with this filter does not show it.
   page('/issues/{issueId}/card', { scope: byIssue, role: 'viewer' }, async ({ tx, subject, query }) => {
     const shown = await readBoardCard(tx, subject, toBoardFilter(filterOf(query)));
     return shown ? card(shown) : '';

@@ -4,7 +4,7 @@ import { plural } from '../kit/language.ts';
 import { avatar, priority } from '../kit/parts.ts';
 import { flagsOf } from './flags.ts';
 
-/** A card of the board: a link to the issue, which the script moves by keyboard and by drag. */
+/** A board card: a link to the issue, which the script moves by keyboard and by drag. */
 export function card(issue: BoardCard): Html {
   const flags = flagsOf(issue);
   return html`<a

@@ -12,7 +12,7 @@ interface EntryView {
   issue_id: string;
   company_id: string;
   user: UserActor;
-  /** Names by agent id. */
+  /** Agent names by id. */
   agents: ReadonlyMap<string, string>;
   can_write: boolean;
 }
@@ -68,7 +68,7 @@ function commentActs(comment: OutlinedComment, path: string, { user, company_id 
     )}`;
 }
 
-/** Who reacted how; a press adds or takes away one's own. */
+/** Reactions and who gave them; a click adds or removes one's own. */
 function reactionsPart({ reactions }: OutlinedComment, path: string, view: EntryView): Html {
   const { user, can_write } = view;
   if (reactions.length === 0 && !can_write) return '';

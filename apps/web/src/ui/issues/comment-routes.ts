@@ -1,4 +1,4 @@
-/** What becomes of a comment: edited, deleted, reacted to; what it said before. */
+/** Acts on a comment: edit, delete, react; and its earlier versions. */
 import { commentEndpoints, markdownEndpoints, type Comment } from '@acp/contract';
 import { findComment, listVersions, mayChangeComment } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
@@ -20,7 +20,7 @@ const pathOf = ({ subject, params }: IssueContext): string =>
 const back = ({ subject, params }: IssueContext): string =>
   `/issues/${subject.id}#comment-${params.commentId!}`;
 
-/** Alone, or in the place of the comment where the script asks. */
+/** A page of its own, or a fragment that replaces the comment if the script asks. */
 async function editPage(context: IssueContext, error: string | null = null): Promise<Html> {
   const { user, subject, company_id, fragment } = context;
   const comment = await commentOf(context);
@@ -84,7 +84,7 @@ export const commentRoutes: UiRoute[] = [
   action('/issues/{issueId}/comments/{commentId}/reactions/{reaction}/remove', commentEndpoints.unreact, {
     next: back,
   }),
-  // What a text will look like: the answer is the text alone.
+  // Preview of a text: the response is the rendered text alone.
   action('/companies/{companyId}/preview', markdownEndpoints.render, {
     read: (form) => ({ text: form.text('body_markdown') }),
     next: (_, __, form) => markdown(form.text('body_markdown')) || html`<p class="soft">Nothing yet.</p>`,

@@ -1,4 +1,4 @@
-/** The filters above lists and boards of issues, and the views that are kept of them. */
+/** The filters above lists and boards of issues, and the saved views. */
 import {
   issueSorts,
   issueStatuses,
@@ -13,7 +13,7 @@ import { t, texts } from '../kit/language.ts';
 import { checkbox, type Choice, input, postButton, select } from '../kit/parts.ts';
 import { narrows, pathWith, queryOf } from './issue-filter.ts';
 
-/** What there is to choose from. */
+/** The available choices. */
 export interface Choices {
   agents: readonly Choice[];
   projects: readonly Choice[];
@@ -33,7 +33,7 @@ const sortWords: Record<(typeof issueSorts)[number], string> = texts({
   title: 'title',
 });
 
-/** @param layout the board has its statuses side by side and no order of its own */
+/** @param layout the board shows its statuses side by side and has no sort order of its own */
 export function filterForm(path: string, layout: ViewLayout, filter: ViewFilter, choices: Choices): Html {
   const { q, status, priority, unassigned, assignee_agent_id, project_id, label_id } = filter;
   const chosen = new URLSearchParams(queryOf(filter)).get('status') ?? '';
@@ -65,7 +65,7 @@ interface ViewsOptions {
 const pathOf = (company_id: string, layout: ViewLayout): string =>
   `/companies/${company_id}/${layout === 'board' ? 'board' : 'issues'}`;
 
-/** Everything, and what is kept under a name; the one that is shown is marked. */
+/** All issues and the saved views; the current one is marked. */
 export function viewTabs({ company_id, layout, filter, views, can_write }: ViewsOptions): Html {
   const here = queryOf(filter);
   const shown = views.find((view) => view.layout === layout && queryOf(view.filter) === here);

@@ -1,7 +1,7 @@
 import type { Issue } from '@acp/contract';
 import { t } from '../kit/language.ts';
 
-/** What of an issue's state wants to be seen at a glance. */
+/** Parts of an issue's state that should be visible at a glance. */
 export const flagsOf = (
   issue: Pick<
     Issue,

@@ -1,4 +1,4 @@
-/** What lists and boards of issues are narrowed down to, as their addresses say it, and remembered per company. */
+/** The filter of lists and boards of issues, as encoded in their addresses, and remembered per company. */
 import {
   issueSorts,
   issueStatuses,
@@ -19,7 +19,7 @@ const REMEMBERED_MS = 90 * 86_400_000;
 
 type Query = Readonly<Record<string, string>>;
 
-/** What names nothing filters nothing: an address that somebody mistyped still shows issues. */
+/** Ignores invalid values: a mistyped address still shows issues. */
 export function filterOf(query: Query): ViewFilter {
   const q = query.q?.replaceAll('\0', '').trim().slice(0, 200);
   const status = (query.status === 'open' ? openStatuses.join(',') : (query.status ?? '')).split(',');
@@ -44,7 +44,7 @@ export function filterOf(query: Query): ViewFilter {
   };
 }
 
-/** The same as the address has it; in one order, so that two that are alike are one text. */
+/** The filter as query parameters, in a fixed order, so that equal filters give equal texts. */
 export function queryOf(filter: ViewFilter): string {
   const { q, status, priority, sort, columns } = filter;
   const open = status?.join() === openStatuses.join();
@@ -65,7 +65,7 @@ export function queryOf(filter: ViewFilter): string {
   return new URLSearchParams(pairs).toString();
 }
 
-/** A path with a filter, and with what else the address says. */
+/** A path with a filter and the given other query parameters. */
 export function pathWith(
   path: string,
   filter: ViewFilter,
@@ -75,7 +75,7 @@ export function pathWith(
   return query.length === 0 ? path : `${path}?${query.join('&')}`;
 }
 
-/** Whether fewer issues are shown than there are; order and columns leave none out. */
+/** Whether the filter hides issues; order and columns hide none. */
 export function narrows({
   sort: _sort,
   reverse: _reverse,
@@ -86,8 +86,8 @@ export function narrows({
 }
 
 /**
- * The filter of a page: what its address says, else what the reader had last in this company. An address with `all`
- * begins anew.
+ * The filter of a page: the one in its address, else the reader's last one in this company. An address with `all` resets
+ * it.
  */
 export function rememberedFilter({ query, request, response, company_id }: UiContext): ViewFilter {
   const { cursor: _cursor, all, done: _done, ...asked } = query;
@@ -122,7 +122,7 @@ export function toListQuery(filter: ViewFilter): ListIssues {
   };
 }
 
-/** The board's columns are its statuses. */
+/** Drops the statuses, which are the board's columns. */
 export function toBoardFilter(filter: ViewFilter): BoardFilter {
   const { q, priority, unassigned, assignee_agent_id, project_id, label_id } = filter;
   return { q, priority, unassigned, assignee_agent_id, project_id, label_id };

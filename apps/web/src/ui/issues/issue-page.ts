@@ -25,28 +25,28 @@ import { timeline, type TimelineView } from './timeline.ts';
 
 export interface RunsOfIssue {
   issue: Pick<IssueDetail, 'id' | 'company_id'>;
-  /** Those under way first, then by age. */
+  /** Live runs first, then by age. */
   runs: readonly Run[];
-  /** There are older ones. */
+  /** Whether there are older ones. */
   more_runs: boolean;
-  /** Of the runs that are shown with their transcripts, by run. */
+  /** Events of the runs that are shown with their transcripts, by run. */
   events: ReadonlyMap<string, readonly RunEvent[]>;
   agents: readonly Agent[];
 }
 
 export interface IssueView extends BelongingsView, PropertiesView, RunsOfIssue {
   issue: IssueDetail;
-  /** Spawned for it, and those below them. */
+  /** Subagents spawned for the issue, and those below them. */
   subagents: readonly Subagent[];
-  /** Null while the feature is switched off. */
+  /** Null if the feature is off. */
   councils: readonly CouncilSession[] | null;
-  /** Null where no program has worked on it. */
+  /** Null if no program has worked on the issue. */
   workspace: Workspace | null;
   timeline: TimelineView;
   error: string | null;
-  /** A comment that was refused, so that nothing typed is lost. */
+  /** A rejected comment, so that nothing typed is lost. */
   draft: string;
-  /** The form that makes a routine of it came back. */
+  /** The rejected form that turns the issue into a routine. */
   promotion: Refused | null;
 }
 
@@ -104,7 +104,7 @@ export function issueBody(view: IssueView): Html {
     </div>`;
 }
 
-/** The text renews itself while somebody writes in the form below it; the form does when nobody has. */
+/** The text refreshes even while someone is typing in the form below it; the form only if no one is. */
 export function description({ issue, can_write }: { issue: Issue; can_write: boolean }): Html {
   const text = issue.body_markdown
     ? markdown(issue.body_markdown)
@@ -140,7 +140,7 @@ const runLine = (run: Run, agents: readonly Agent[]): Html =>
     !${when(run.cost_usd > 0, () => money(run.cost_usd))}
   </li>`;
 
-/** Runs that are under way, open and followed, or else the newest one; and all others. */
+/** Live runs, expanded and followed, or else the newest one; then all others. */
 export function runPart({ issue, runs, more_runs, events, agents }: RunsOfIssue): Html {
   const shown = runs.filter(({ id }) => events.has(id));
   if (shown.length === 0) return '';
@@ -178,7 +178,7 @@ function openRun(run: Run, events: readonly RunEvent[], agents: readonly Agent[]
     </details>`;
 }
 
-/** In sight wherever one reads. Names and issues complete themselves, files are dropped, Ctrl-Enter sends. */
+/** Always in sight. Completes names and issues, takes dropped files, and submits on Ctrl-Enter. */
 function commentForm({ issue, draft }: IssueView): Html {
   return html`<form
     class="card comment-form"

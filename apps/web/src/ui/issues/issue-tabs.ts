@@ -2,7 +2,7 @@ import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { tabs } from '../kit/parts.ts';
 
-/** @param changes whether programs have a folder for the issue */
+/** @param changes whether the issue has a workspace folder */
 export function issueTabs(id: string, active: string, changes: boolean): Html {
   const path = `/issues/${id}`;
   const items = [

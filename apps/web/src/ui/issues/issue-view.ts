@@ -1,4 +1,4 @@
-/** Loads what an issue's page shows, and the parts of it by themselves: an event renews parts, not the page. */
+/** Loads what an issue's page shows, and its parts separately: an event refreshes parts, not the page. */
 import type { Agent, CouncilSession, RunEvent, Subagent, Workspace } from '@acp/contract';
 import {
   findWorkspace,
@@ -33,10 +33,10 @@ import { timeline, type TimelineView } from './timeline.ts';
 
 export type IssueContext = UiContext<'issue'>;
 
-/** What did not go well, and what was typed. */
+/** The error and what was typed. */
 export type Failure = Partial<Pick<IssueView, 'error' | 'draft' | 'promotion'>>;
 
-/** Of a comment, in characters; a longer one is folded before it is read. */
+/** Maximum length of a comment in characters; longer ones are folded before they are loaded. */
 const LONGEST_SHOWN = 50_000;
 
 async function loadProperties(context: IssueContext) {
@@ -55,7 +55,7 @@ async function loadProperties(context: IssueContext) {
   };
 }
 
-/** Of each list; the page beside has the rest. */
+/** Limit per list; the material page has the rest. */
 const MOST_BESIDE = { limit: 50 };
 
 const loadFamily = async ({ tx, subject }: IssueContext) => ({ family: await readFamily(tx, subject.id) });
@@ -67,7 +67,7 @@ const loadMaterial = async ({ tx, subject }: IssueContext) => ({
   documents: (await listDocuments(tx, subject, MOST_BESIDE)).items,
 });
 
-/** Runs that stand open at once with their transcripts. */
+/** Number of runs whose transcripts are expanded at the same time. */
 const MOST_OPEN = 3;
 
 async function loadRuns({ tx, user, subject, company_id }: IssueContext) {
@@ -131,7 +131,7 @@ export async function loadView(context: IssueContext, failure: Failure = {}): Pr
 const agentsOf = async ({ tx, user, company_id }: IssueContext): Promise<Agent[]> =>
   (await listAgents(tx, user, { company_id })).agents;
 
-/** Parts of the page that the script asks for when the issue has changed. */
+/** Parts of the page that the script fetches when the issue has changed. */
 export const issueParts: Record<string, (context: IssueContext) => Promise<Html>> = {
   run: async (c) => runPart({ issue: c.subject, agents: await agentsOf(c), ...(await loadRuns(c)) }),
   properties: async (c) => propertiesPart(await loadProperties(c)),

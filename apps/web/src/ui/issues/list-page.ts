@@ -1,4 +1,4 @@
-/** Issues as a list: one table, each column of which can be changed in place, and acts on many at once. */
+/** Issues as a list: one table with cells that can be edited in place, and bulk actions. */
 import {
   type Issue,
   issueStatuses,
@@ -22,9 +22,9 @@ export interface ListView {
   filter: ViewFilter;
   issues: readonly Issue[];
   next_cursor: string | null;
-  /** That match, and whether there are more than were counted. */
+  /** Number of matching issues, and whether there are more than were counted. */
   total: { count: number; more: boolean };
-  /** By issue. */
+  /** By issue id. */
   labels: ReadonlyMap<string, readonly { id: string; name: string }[]>;
   choices: Choices;
   /** Names by id. */
@@ -32,7 +32,7 @@ export interface ListView {
   views: readonly SavedView[];
   can_write: boolean;
   error: string | null;
-  /** That something was done. */
+  /** Notice of what was done. */
   said: Html;
 }
 
@@ -83,7 +83,7 @@ function nothing({ company_id, filter }: ListView): Html {
   );
 }
 
-/** Which columns the table has; the address says it like the filter. */
+/** Chooses the table's columns; they are in the address, like the filter. */
 function columnsForm({ company_id, filter }: ListView): Html {
   const shown = filter.columns ?? usual;
   const { columns: _columns, ...rest } = filter;
@@ -113,7 +113,7 @@ const rowAttributes = (issue: Issue): Html =>
 
 type RowView = Pick<ListView, 'company_id' | 'filter' | 'labels' | 'names' | 'can_write'>;
 
-/** A row alone, for the script: after a change, by itself or by somebody. */
+/** A single row, for the script: after a change by the reader or someone else. */
 export const issueRow = (view: RowView, issue: Issue): Html =>
   tableRow(columnsOf(view), issue, rowAttributes);
 
@@ -146,7 +146,7 @@ const titleColumn = (view: RowView): Column<Issue> => ({
       )}`,
 });
 
-/** The same heading again turns the order round. */
+/** The same heading again reverses the order. */
 function sortBy(
   { company_id, filter }: RowView,
   name: NonNullable<ViewFilter['sort']>,
@@ -162,7 +162,7 @@ function sortBy(
 
 function optionalColumns(view: RowView): Record<ViewColumn, Column<Issue>> {
   const { names, labels, can_write } = view;
-  /** A cell that the script makes a choice of; without it the issue's page does the same. */
+  /** A cell that the script turns into a select; without script, the issue's page does the same. */
   const choice = (field: string, issue: Issue, value: string | null, shown: Html): Html =>
     can_write
       ? html`<button
@@ -230,7 +230,7 @@ function optionalColumns(view: RowView): Record<ViewColumn, Column<Issue>> {
 const stays = (): Choice => ({ value: '', label: t`as it is` });
 const none = (label: string): Choice => ({ value: 'none', label });
 
-/** Acts on what is chosen. Without script it stands below the list; with it, it comes with the first choice. */
+/** Bulk actions. Without script they are below the list; with script they appear once something is selected. */
 function bulkBar({ choices, company_id, filter }: ListView): Html {
   const field = (name: string, label: string, options: readonly Choice[]): Html =>
     select({ name, id: `bulk-${name}`, label, value: '', choices: [stays(), ...options] });
@@ -252,7 +252,7 @@ function bulkBar({ choices, company_id, filter }: ListView): Html {
   </fieldset>`;
 }
 
-/** What cells turn into, once for the page. */
+/** Templates for editing cells, once per page. */
 function choiceTemplates({ agents, projects }: Choices): Html {
   const options = (choices: readonly Choice[]): Html =>
     each(choices, ({ value, label }) => html`<option value="${value}">${label}</option>`);

@@ -29,10 +29,10 @@ const byIssue = { by: 'issue', param: 'issueId' } as const;
 
 type ListContext = UiContext<'company'>;
 
-/** Nobody reads further than that in a number. */
+/** Larger numbers mean nothing to readers. */
 const MOST_COUNTED = 10_000;
 
-/** Names to choose from, and by id. */
+/** Names, as choices and by id. */
 export async function choicesOf({ tx, user, company_id }: UiContext): Promise<{
   choices: Choices;
   names: ReadonlyMap<string, string>;
@@ -91,7 +91,7 @@ async function listPage(context: ListContext, filter: ViewFilter, told: Told = {
 const said = (done: string | undefined): Html =>
   when(done === 'kept' && t`The view is kept.`, (text) => toast(text));
 
-/** What the bar below the list asks for, of each that is chosen. */
+/** The changes requested in the bulk bar, for each selected issue. */
 function changesOf(form: FormValues, { query }: UiContext): { changes: IssueChange[] } {
   const chosen = form.all('issue');
   if (chosen.length === 0) throw invalid('choose an issue first');
@@ -116,7 +116,7 @@ function changesOf(form: FormValues, { query }: UiContext): { changes: IssueChan
   };
 }
 
-/** A button that takes back what an act has changed. */
+/** A button that undoes an action's changes. */
 export function undoButton(
   company_id: string,
   filter: ViewFilter,
@@ -169,7 +169,7 @@ export const issueListRoutes: UiRoute[] = [
     listPage(context, rememberedFilter(context)),
   ),
   page('/companies/{companyId}/issues/deleted', { scope: byCompany, role: 'member' }, deletedPage),
-  // One row, for the script: after a change of it, with the columns that the page shows.
+  // One row, for the script: fetched after a change, with the columns that the page shows.
   page('/issues/{issueId}/row', { scope: byIssue, role: 'viewer' }, async (context) => {
     const { subject, tx, company_id, query } = context;
     const { names } = await choicesOf(context);
@@ -203,7 +203,7 @@ export const issueListRoutes: UiRoute[] = [
     failed: (context, error) => listPage(context, filterOf(context.query), { error }),
   }),
   action('/issues/{issueId}/delete', issueEndpoints.delete, {
-    // The page of the issue is gone: the list says so, and offers it back.
+    // The issue's page is gone: the list says so, and offers an undo.
     next: (context) => {
       const { company_id, subject } = context;
       const undo = undoButton(company_id, {}, [{ issue_id: subject.id, deleted: false }]);

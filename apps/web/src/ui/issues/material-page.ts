@@ -1,4 +1,4 @@
-/** What belongs to an issue beside the conversation: files, documents, results, decisions. */
+/** What belongs to an issue besides the conversation: files, documents, results, decisions. */
 import type { Attachment, Document, ExecutionDecision, WorkProduct } from '@acp/contract';
 import type { RevisionHead } from '@acp/core';
 import type { Page } from '@acp/db';
@@ -16,7 +16,7 @@ interface MaterialView {
   documents: readonly Document[];
   products: readonly WorkProduct[];
   decisions: readonly ExecutionDecision[];
-  /** Programs have a folder for it. */
+  /** Whether the issue has a workspace folder. */
   changes: boolean;
   can_write: boolean;
   error: string | null;
@@ -78,7 +78,7 @@ function documentsPart({ id, documents, can_write }: MaterialView): Html {
 export const documentPath = (id: string, key: string): string =>
   `/issues/${id}/documents/${encodeURIComponent(key)}`;
 
-/** To where it lies, or to what it says. */
+/** Links to the result's URL, or to its summary. */
 export function resultLink({ id, title, url, summary }: WorkProduct): Html {
   if (url !== null && /^https?:\/\//.test(url))
     return html`<a href="${url}" rel="noopener noreferrer nofollow">${title}</a>`;
@@ -96,7 +96,7 @@ const productColumns: Column<WorkProduct>[] = [
   { label: 'Summary', cell: ({ id, summary }) => summaryOf(id, summary ?? '') },
 ];
 
-/** A line stands as it is; a report is opened. */
+/** A single line is shown as it is; a report is folded. */
 function summaryOf(id: string, text: string): Html {
   if (text.length <= 200 && !text.includes('\n')) return html`<span class="prose">${text}</span>`;
   return html`<details>

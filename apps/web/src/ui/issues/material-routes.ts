@@ -51,7 +51,7 @@ async function documentPage(context: IssueContext, error: string | null = null):
 const issuePath = ({ subject }: IssueContext): string => `/issues/${subject.id}`;
 const failed = (context: IssueContext, error: string): Promise<Html> => issuePage(context, { error });
 
-/** By what people call it: `ABC-12`, with its title or without, or its id. */
+/** Finds an issue by its identifier `ABC-12`, with or without its title, or by its id. */
 async function namedIssue({ tx, company_id }: UiContext, text: string): Promise<string> {
   const [name = ''] = text.trim().split(/\s+/);
   const issue = await resolveIssueRef(tx, company_id, name);
@@ -97,7 +97,7 @@ export const materialRoutes: UiRoute[] = [
     failed,
   }),
   action('/issue-relations/{relationId}/delete', issueEndpoints.deleteRelation, {
-    // Either end has the button: back to the one that it was pressed at.
+    // Both ends have the button: return to the one where it was pressed.
     next: ({ subject }, _, form) => {
       const { source_issue_id, target_issue_id } = subject;
       return `/issues/${form.text('at') === target_issue_id ? target_issue_id : source_issue_id}`;
@@ -112,7 +112,7 @@ export const materialRoutes: UiRoute[] = [
   }),
   page('/issues/{issueId}/documents/{key}', { scope: byIssue, role: 'viewer' }, (c) => documentPage(c)),
   action('/issues/{issueId}/documents', documentEndpoints.put, {
-    // People name documents; the key that agents use comes of it.
+    // People give documents a title; the key that agents use is derived from it.
     params: (_, form) => ({ key: keyOf(form.text('title')) }),
     read: (form) => ({ title: form.text('title'), body: form.text('body') }),
     next: (c, document) => `/issues/${c.subject.id}/documents/${document.key}`,

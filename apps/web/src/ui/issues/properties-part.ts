@@ -1,4 +1,4 @@
-/** What an issue is: each property a form of its own, so that changing one overwrites none that others change meanwhile. */
+/** An issue's properties: each is a form of its own, so that changing one never overwrites someone else's change to another. */
 import { type Agent, issueStatuses, priorities } from '@acp/contract';
 import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';

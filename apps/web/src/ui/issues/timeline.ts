@@ -1,4 +1,4 @@
-/** Comments and activity of an issue in one line of time. */
+/** An issue's comments and activity in one timeline. */
 import type { ActivityEntry, UserActor } from '@acp/contract';
 import type { OutlinedComment } from '@acp/core';
 import { timeAgo, words } from '../kit/format.ts';
@@ -11,17 +11,17 @@ export interface TimelineView {
   company_id: string;
   user: UserActor;
   comments: readonly OutlinedComment[];
-  /** Of the comments before these; null where there are none. */
+  /** Link to the comments before these; null if there are none. */
   earlier: string | null;
-  /** The reader has gone back to a page before the newest. */
+  /** Whether the reader is on a page older than the newest. */
   is_old: boolean;
   activity: readonly ActivityEntry[];
-  /** Names by agent id. */
+  /** Agent names by id. */
   agents: ReadonlyMap<string, string>;
   can_write: boolean;
 }
 
-/** The comment itself is the better entry for its own creation. */
+/** Left out: the comment itself is the better entry for its own creation. */
 const SAID_BY_COMMENTS = new Set(['comment.created', 'issue.commented']);
 
 export function timeline(view: TimelineView): Html {
@@ -57,7 +57,7 @@ export function timeline(view: TimelineView): Html {
     !${when(view.is_old, () => html`<p><a href="/issues/${view.issue_id}">Back to the newest comments</a></p>`)}`;
 }
 
-/** Comments, and stretches of happenings between them, that stand open; what is older is folded. */
+/** Number of comments, and stretches of activity between them, shown expanded; older ones are folded. */
 const OPEN = 12;
 
 interface Entry {
@@ -65,7 +65,7 @@ interface Entry {
   comment: boolean;
 }
 
-/** Comments one by one; what happened between them together. */
+/** Each comment is an entry; activity between comments is grouped. */
 function stretches(entries: readonly Entry[]): Entry[][] {
   const found: Entry[][] = [];
   for (const entry of entries) {
@@ -76,7 +76,7 @@ function stretches(entries: readonly Entry[]): Entry[][] {
   return found;
 }
 
-/** So much between two comments is shown; of more only the newest, the rest is folded. */
+/** Number of activity entries shown between two comments: the newest; the rest is folded. */
 const SHOWN = 3;
 
 function stretch(entries: readonly Entry[]): Html {
@@ -106,7 +106,7 @@ function activityEntry(entry: ActivityEntry): Html {
 
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Happenings that are said often, as a person would say them. */
+/** Wordings for common activity. */
 export const phrases: Record<string, string> = texts({
   'comment.created': 'commented',
   'issue.created': 'created the issue',
@@ -128,10 +128,10 @@ export const phrases: Record<string, string> = texts({
   'agent.created': 'hired an agent',
 });
 
-/** Fields whose values the code knows by a word: what people and agents write is shown as it is. */
+/** Fields with values that the code knows: free text is shown as it is. */
 const WORDED = new Set(['status', 'priority', 'role', 'level']);
 
-/** `changed status from todo to done`; what has no words of its own is named by its action. */
+/** `changed status from todo to done`; an action without a phrase is named by its key. */
 export function sentence({ action, details }: Pick<ActivityEntry, 'action' | 'details'>): string {
   const fields = typeof details.changes === 'object' && details.changes !== null ? details.changes : {};
   const changes = Object.entries(fields).flatMap(([field, change]) => {
@@ -149,7 +149,7 @@ export function sentence({ action, details }: Pick<ActivityEntry, 'action' | 'de
   return phrase ?? named(action);
 }
 
-/** `created a skill`, `changed permissions of an agent`: English has an article, other languages an order of their own. */
+/** `created a skill`, `changed permissions of an agent`: English needs an article, other languages a different order. */
 function named(action: string): string {
   const [entity = '', verb = action] = action.split('.');
   if (entity === 'issue') return t`${words(verb)} this issue`;

@@ -10,7 +10,7 @@ const backTo = ({ subject }: UiContext<'saved_view'>): string => {
   return listOf(company_id, layout);
 };
 
-/** The filter of a new view comes by the form's address, as it stands on the page. */
+/** The filter of a new view is taken from the query of the form's address. */
 export const viewRoutes: UiRoute[] = [
   action('/companies/{companyId}/views', viewEndpoints.create, {
     read: (form, { query }) => ({
