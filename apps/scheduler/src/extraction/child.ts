@@ -7,7 +7,7 @@ import { TextIsFull, TextSink } from './text-sink.ts';
 
 const [kind = '', memoryMb = '', timeoutMs = ''] = process.argv.slice(2);
 
-// The heap's limit does not count buffers, and a busy main thread looks at nothing: a thread watches the process.
+// The heap limit does not count buffers, and a busy main thread checks nothing: a thread watches the process.
 const watchdog = new Worker(new URL('watchdog.ts', import.meta.url), {
   workerData: { limit_bytes: Number(memoryMb) * 1024 * 1024, timeout_ms: Number(timeoutMs) },
 });
@@ -15,7 +15,7 @@ watchdog.unref();
 
 const moment = new Int32Array(new SharedArrayBuffer(4));
 
-/** Done when it returns, as the streams of the process are not: what is on its way in them is lost at the end. */
+/** Written when it returns, unlike with the process's streams: what they have buffered is lost on exit. */
 function tell(fd: 1 | 2, text: string): void {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length;) at += writeSome(fd, bytes.subarray(at));
@@ -26,7 +26,7 @@ function writeSome(fd: 1 | 2, bytes: Buffer): number {
     return writeSync(fd, bytes);
   } catch (err) {
     if (!(err instanceof Error && 'code' in err && err.code === 'EAGAIN')) throw err;
-    // The pipe is full until the scheduler reads on.
+    // The pipe is full until the scheduler reads more.
     Atomics.wait(moment, 0, 0, 1);
     return 0;
   }
@@ -48,5 +48,5 @@ async function run(): Promise<number> {
   return UNREADABLE;
 }
 
-// There may be more to come in that nobody reads.
+// Input may still arrive that no one reads.
 process.exit(await run());

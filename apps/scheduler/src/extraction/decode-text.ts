@@ -1,4 +1,4 @@
-/** UTF-8 unless a byte order mark says otherwise. Throws for what is no text. A character cut off at the end is left out. */
+/** UTF-8 unless a byte order mark says otherwise. Throws if it is not text. A character cut off at the end is dropped. */
 export async function* decodeText(source: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let decoder: InstanceType<typeof TextDecoder> | undefined;
   let begun: Buffer = Buffer.alloc(0);
@@ -17,7 +17,7 @@ function encodingOf([first, second]: Buffer): string {
   return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
 }
 
-/** Something else under the name of a text. */
+/** Rejects binary data named like a text. */
 function readable(text: string): string {
   if (text.includes('\0')) throw new Error('not a text file');
   return text;

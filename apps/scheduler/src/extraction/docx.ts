@@ -8,7 +8,7 @@ export async function extractDocx(bytes: Buffer, sink: TextSink): Promise<void> 
   const open = (await openArchive(bytes, /^word\/document\.xml$/)).get(MAIN);
   if (open === undefined) throw new Error('not a text document');
   let inText = false;
-  // A text box is there twice, for old readers in a `Fallback`.
+  // A text box occurs twice: once more in a `Fallback`, for old readers.
   let fallbacks = 0;
   await readXml(open(), {
     open: (name) => {

@@ -3,7 +3,7 @@ import type { SchedulerContext } from '../context.ts';
 import { extractText } from './extract.ts';
 import { LONGEST_INPUT_BYTES, LONGEST_OUTPUT_BYTES } from './protocol.ts';
 
-/** The text of what lies in the storage. Throws where the store is away. */
+/** Extracts the text of a stored file. Throws if the store is unavailable. */
 export async function extractStored(
   { config, storage }: Pick<SchedulerContext, 'config' | 'storage'>,
   { kind, size_bytes, storage_key }: { kind: TextKind | null; size_bytes: number; storage_key: string },

@@ -1,4 +1,4 @@
-/** Real processes, real files of each kind, and files that mean harm. */
+/** Real processes, real files of each kind, and malicious files. */
 import { describe, expect, it } from '@jest/globals';
 import type { TextKind } from '@acp/core';
 import { strToU8, zipSync } from 'fflate';
@@ -18,7 +18,7 @@ function archive(files: Record<string, string>): Uint8Array {
   return zipSync(Object.fromEntries(Object.entries(files).map(([name, text]) => [name, strToU8(text)])));
 }
 
-/** Pages with content streams, packed. */
+/** Pages with compressed content streams. */
 function pdf(...contents: Buffer[]): Buffer {
   const pages = contents.map((content, index) => [
     `<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]/Contents ${5 + 2 * index} 0 R/Resources<</Font<</F1 3 0 R>>>>>>`,
@@ -121,7 +121,7 @@ describe('texts', () => {
 });
 
 const cell = '<row><c><v>12345678</v></c></row>';
-/** A page's text, line upon line; what lies beside the page is no text of it. */
+/** A page's text, line by line; text outside the page does not count. */
 const fullPage = (index: number) =>
   deflateSync(`BT /F1 1 Tf ${`1 0 0 1 20 100 Tm (${index} ${'y'.repeat(60)}) Tj `.repeat(100)} ET`);
 const manyPages = Array.from({ length: 120 }, (_each, index) => fullPage(index));
@@ -172,7 +172,7 @@ describe('more than is kept', () => {
     const bytes = Buffer.from(
       archive({ 'xl/worksheets/sheet1.xml': `<worksheet>${cell}`, 'xl/worksheets/sheet2.xml': 'x' }),
     );
-    // The size after unpacking of the second sheet, in the central directory.
+    // The uncompressed size of the second sheet, in the central directory.
     bytes.writeUInt32LE(2_000_000_000, bytes.lastIndexOf('PK\u0001\u0002', undefined, 'latin1') + 24);
     expect(await extract('xlsx', bytes)).toMatchObject({
       status: 'done',

@@ -1,6 +1,6 @@
 /**
- * The text of a file, by a process of its own with bounds on time, memory, output and reach: parsers of other people's
- * files crash, hang and unpack a megabyte to terabytes, and none of it may cost the scheduler more than a failed attempt.
+ * Extracts a file's text in a separate process with limits on time, memory, output and access: parsers of untrusted files
+ * crash, hang and unpack a megabyte to terabytes, and none of it may cost the scheduler more than a failed attempt.
  */
 import { killMarked } from '@acp/adapters';
 import type { ExtractedText, TextKind } from '@acp/core';
@@ -14,12 +14,12 @@ import { walledCommand } from './walls.ts';
 
 export interface ExtractionLimits {
   timeout_ms: number;
-  /** Resident, of the whole process; its bare start takes about 80 MB. */
+  /** Resident memory of the whole process, which takes about 80 MB when it starts. */
   memory_mb: number;
 }
 
 export interface Extraction {
-  /** Folders with state of the service, which the process never sees. */
+  /** Folders with state of the service, which are hidden from the process. */
   hidden: readonly string[];
   limits?: ExtractionLimits;
 }
@@ -29,8 +29,8 @@ const LONGEST_REASON = 300;
 const TOO_MUCH = 'the file took too much time or memory';
 
 /**
- * Where a limit strikes, or the file turns out to be broken, the text of its beginning is its text, and says so.
- * Throws what the source threw, the signal's reason, or an Error when no process could be started: worth a retry.
+ * If a limit is reached, or the file turns out to be broken, the result is the text found so far with a note that says so.
+ * Throws what the source threw, the signal's reason, or an Error if no process could be started: worth a retry.
  */
 export async function extractText(
   kind: TextKind,
@@ -38,7 +38,7 @@ export async function extractText(
   signal: AbortSignal,
   { hidden, limits = DEFAULT_LIMITS }: Extraction,
 ): Promise<ExtractedText> {
-  // Until it is read nobody else would hear of it.
+  // Until it is read, no one else would notice the error.
   source.once('error', () => undefined);
   const [program = '', ...args] = await walledCommand(
     'child.ts',
@@ -52,7 +52,7 @@ export async function extractText(
   const mark = newId();
   const env = { SERVICE_RUN_ID: mark };
   const child = spawn(program, args, { env, stdio: 'pipe', signal: ended, killSignal: 'SIGKILL' });
-  // Bubblewrap that is killed while it sets itself up leaves a process behind, which waits for it and holds the pipes open.
+  // Killed during its setup, bubblewrap leaves behind a process that waits for it and keeps the pipes open.
   const killRest = (): void => void killMarked(mark);
   ended.addEventListener('abort', killRest, { once: true });
   const exit = new Promise<number | null>((done, failed) => {
@@ -61,7 +61,7 @@ export async function extractText(
       if (child.pid === undefined) failed(error);
     });
   });
-  // What the child has started may outlive it for a moment, and hold its pipes open.
+  // Processes started by the child may outlive it for a moment and keep its pipes open.
   const letGo = (): void => {
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy();
   };
@@ -77,7 +77,7 @@ export async function extractText(
   signal.throwIfAborted();
   if (code.status === 'rejected') throw code.reason;
   if (fed.status === 'rejected' && !isHangUp(fed.reason) && !ended.aborted) throw fed.reason;
-  // Both are the process's word, and it read a stranger's file.
+  // Neither the output nor the exit status can be trusted: the process read an untrusted file.
   const found =
     output.status === 'fulfilled' ? clean(output.value).slice(0, LONGEST_TEXT).toWellFormed() : '';
   if (code.value === 0)
@@ -95,7 +95,7 @@ function unfinished(beginning: string, why: string): ExtractedText {
   };
 }
 
-/** Without what PostgreSQL can't store as text. */
+/** Drops what PostgreSQL can't store as text. */
 const clean = (said: string): string => said.replaceAll('\0', '');
 
 async function bounded(stream: Readable, stop: () => void): Promise<string> {
@@ -107,7 +107,7 @@ async function bounded(stream: Readable, stop: () => void): Promise<string> {
   return text(stream);
 }
 
-/** The child ended before it had read everything: its exit says why. */
+/** The child exited before it had read everything: its exit status says why. */
 function isHangUp(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'ECANCELED'].includes(String(code));

@@ -8,7 +8,7 @@ const inline = new Set(
   ),
 );
 
-/** What a reader of the page would see, its title first, a line for each block; scripts and styles are left out. */
+/** What a reader of the page would see: first its title, then a line per block, without scripts and styles. */
 export async function extractHtml(html: AsyncIterable<string>, sink: TextSink): Promise<void> {
   let silence = 0;
   const parser = new Parser({

@@ -1,14 +1,14 @@
-/** Office documents are zip archives of XML files; each is unpacked piece by piece, as far as its text is wanted. */
+/** Office documents are zip archives of XML files; each file is unpacked in chunks, as far as its text is wanted. */
 import { type Entry, fromBufferPromise } from 'yauzl';
 import { Parser } from 'htmlparser2';
 import { decodeText } from './decode-text.ts';
 
-/** By name, what unpacks a file of the archive. */
+/** Unpackers of the archive's files, by file name. */
 export type Archive = ReadonlyMap<string, () => AsyncIterable<Buffer>>;
 
 const MAX_FILES = 20_000;
 
-/** The files whose names match. Throws for what is no zip archive. */
+/** The files whose names match. Throws if it is not a zip archive. */
 export async function openArchive(bytes: Buffer, wanted: RegExp): Promise<Archive> {
   const zip = await fromBufferPromise(bytes, { lazyEntries: true });
   const files = new Map<string, () => AsyncIterable<Buffer>>();
@@ -32,7 +32,7 @@ interface XmlEvents {
   close?: (name: string) => void;
 }
 
-/** Names without their prefixes: which one a document uses is up to its writer. Entities of a DTD are never expanded. */
+/** Names without their prefixes, which each document chooses freely. Entities of a DTD are never expanded. */
 export async function readXml(file: AsyncIterable<Buffer>, events: XmlEvents): Promise<void> {
   const parser = new Parser(
     {
@@ -46,7 +46,7 @@ export async function readXml(file: AsyncIterable<Buffer>, events: XmlEvents): P
   parser.end();
 }
 
-/** By the number in their names: `slide10` comes after `slide9`. */
+/** Sorted by the number in their names: `slide10` follows `slide9`. */
 export function byNumber(names: readonly string[]): string[] {
   return names.toSorted((a, b) => numberOf(a) - numberOf(b));
 }

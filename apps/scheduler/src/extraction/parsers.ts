@@ -1,4 +1,4 @@
-/** One function for each kind of file (core/attachments): the file in, its text out; throws for what it can't read. */
+/** One function per kind of file (core/attachments): takes the file, writes its text; throws if it can't be read. */
 import type { TextKind } from '@acp/core';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -9,7 +9,7 @@ import type { TextSink } from './text-sink.ts';
 
 export type Parse = (file: Readable, sink: TextSink) => Promise<void>;
 
-/** All of it, or nothing: what turns out to be no text has none at its beginning either. */
+/** Everything or nothing: in a file that turns out to be binary, the beginning is no text either. */
 async function extractPlain(file: Readable, sink: TextSink): Promise<void> {
   let text = '';
   for await (const part of decodeText(file)) {
@@ -19,7 +19,7 @@ async function extractPlain(file: Readable, sink: TextSink): Promise<void> {
   sink.write(text);
 }
 
-/** Each library is loaded for its own kind alone. */
+/** Each library is loaded only for its own kind. */
 export const parsers: Readonly<Record<TextKind, Parse>> = {
   plain: extractPlain,
   html: async (file, sink) => extractHtml(decodeText(file), sink),

@@ -1,7 +1,7 @@
 import { byNumber, openArchive, readXml } from './office.ts';
 import type { TextSink } from './text-sink.ts';
 
-/** The text of the slides in order, a line for each paragraph, with the speaker's notes after each slide. */
+/** The text of the slides in order, one line per paragraph, each slide followed by its speaker notes. */
 export async function extractPptx(bytes: Buffer, sink: TextSink): Promise<void> {
   const archive = await openArchive(bytes, /^ppt\/(?:slides\/slide|notesSlides\/notesSlide)\d+\.xml$/);
   const slides = byNumber([...archive.keys()].filter((name) => name.startsWith('ppt/slides/')));

@@ -1,10 +1,10 @@
-/** Between extract.ts and its child process: the file comes in by standard input, the text goes out by standard output. */
+/** Between extract.ts and its child process: the file arrives on standard input, the text leaves on standard output. */
 
-/** Characters of a text that are kept. */
+/** Number of characters kept of a text. */
 export const LONGEST_TEXT = 500_000;
-/** More can't come out of a child that keeps to it. */
+/** A child that observes the limit can't produce more. */
 export const LONGEST_OUTPUT_BYTES = 4 * LONGEST_TEXT;
-/** Of what is not plain text: more would not fit into the child's memory as it unpacks. */
+/** Limit for files that are not plain text: larger ones would not fit into the child's memory when unpacked. */
 export const LONGEST_INPUT_BYTES = 64 * 1024 * 1024;
-/** Exit status of a file that its parser refused; the reason is on standard error. */
+/** Exit status for a file that its parser rejected; the reason is on standard error. */
 export const UNREADABLE = 3;

@@ -1,14 +1,14 @@
-/** Where parsers put the text while they find it: what has arrived stays, also when their process is ended. */
+/** Where parsers write the text as they find it: what has been written survives when their process is killed. */
 import { LONGEST_TEXT } from './protocol.ts';
 
-/** Thrown out of a parser once the text is as long as it may be; nothing is wrong then. */
+/** Thrown to stop a parser once the text has reached its maximum length; this is no failure. */
 export class TextIsFull extends Error {}
 
-/** Between two pieces of text, the weakest first: of several in a row the strongest counts. */
+/** Separators between two pieces of text, weakest first: of several in a row the strongest applies. */
 const gaps = ['', ' ', '\t', '\n', '\n\n'] as const;
 export type Gap = (typeof gaps)[number];
 
-/** Small enough that little is lost, large enough that a file of tiny pieces costs few writes. */
+/** Small enough to lose little, large enough that a file of tiny pieces needs few writes. */
 const WRITE_CHARACTERS = 4096;
 
 export class TextSink {
@@ -18,17 +18,17 @@ export class TextSink {
   #gap: Gap = '';
   #begun = false;
 
-  /** @param put must have handed the text on when it returns */
+  /** @param put must have passed the text on by the time it returns */
   constructor(put: (text: string) => void) {
     this.#put = put;
   }
 
-  /** Nothing comes of gaps at the beginning and at the end. */
+  /** Separators at the beginning and the end are dropped. */
   separate(gap: Gap): void {
     if (this.#begun && gaps.indexOf(gap) > gaps.indexOf(this.#gap)) this.#gap = gap;
   }
 
-  /** Throws TextIsFull. */
+  /** @throws TextIsFull */
   write(text: string): void {
     if (text === '') return;
     const more = (this.#gap + text).slice(0, this.#room);
@@ -40,7 +40,7 @@ export class TextSink {
     if (this.#held.length >= WRITE_CHARACTERS) this.flush();
   }
 
-  /** Its words, with one blank for any white space between them. */
+  /** Writes the words, with one space for any white space between them. */
   writeWords(text: string): void {
     for (const [index, word] of text.split(/\s+/).entries()) {
       if (index > 0) this.separate(' ');
@@ -49,7 +49,7 @@ export class TextSink {
   }
 
   flush(): void {
-    // Half of a pair waits for the other: each write is encoded by itself.
+    // Half of a surrogate pair waits for the other half: each write is encoded separately.
     const whole = /[\uD800-\uDBFF]$/.test(this.#held) ? this.#held.slice(0, -1) : this.#held;
     if (whole === '') return;
     this.#held = this.#held.slice(whole.length);

@@ -1,4 +1,4 @@
-/** A parser that somebody else's file has taken over: what it finds when it looks around. */
+/** A parser that has been taken over by a malicious file: what it finds when it looks around. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
@@ -13,7 +13,7 @@ const bubblewrap = await findBubblewrap();
 const here: typeof describe.skip = 'file' in bubblewrap ? describe : describe.skip;
 if ('reason' in bubblewrap) process.stderr.write(`the sandbox is not tested: ${bubblewrap.reason}\n`);
 
-/** Prints what each way came to. Its one argument says where things are. */
+/** Prints the outcome of each attempt. Its only argument says where things are. */
 const hostile = `
 const { readFileSync, readdirSync, writeFileSync } = require('node:fs');
 const about = JSON.parse(process.argv[1]);
@@ -78,7 +78,7 @@ async function listen(at: string | number): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** @param change of the command, whose script the hostile one takes the place of */
+/** @param change to the command, whose script is replaced by the hostile one */
 async function lookAround(change: (command: string[]) => string[]): Promise<Record<string, string>> {
   const own = join(import.meta.dirname, 'child.ts');
   const [secret, socket, abstract] = [
@@ -117,7 +117,7 @@ here('a parser that was taken over, in bubblewrap', () => {
   it('also where Node’s own permissions were overcome', async () => {
     const bare = (command: string[]) => command.filter((each) => !/^--(?:permission|allow-)/.test(each));
     const found = await lookAround(bare);
-    // The system's programs are there to be run, and see as little.
+    // The system's programs may be run; they see just as little.
     expect(found).toEqual({
       ...allowed,
       ...files,

@@ -1,7 +1,7 @@
 /**
- * What the process of an extraction can reach: of the files its own code and libraries, and nothing of the network. With
- * bubblewrap that is the kernel's doing. Node's own permissions hold in any case, but know no network, and are a promise of
- * the program to itself.
+ * What an extraction's process can reach: its own code and libraries among the files, and no network. With bubblewrap the
+ * kernel enforces this. Node's own permissions apply in any case, but don't cover the network, and are enforced by the
+ * process itself.
  */
 import { visibleFiles } from '@acp/adapters';
 import { bubblewrapProc, bubblewrapWalls, findBubblewrap, repositoryRoot } from '@acp/kernel';

@@ -1,12 +1,12 @@
 import { workerData } from 'node:worker_threads';
 
 const { limit_bytes: limit, timeout_ms } = workerData as { limit_bytes: number; timeout_ms: number };
-/** Memory grows by a few gigabytes a second at most: what a look misses, the next one finds. */
+/** Memory grows by a few gigabytes a second at most: what one check misses, the next one finds. */
 const LOOK_EVERY_MS = 10;
 
 setInterval(() => {
   if (process.memoryUsage.rss() > limit) process.kill(process.pid, 'SIGKILL');
 }, LOOK_EVERY_MS);
 
-// The scheduler ends it at that time, unless it is no more.
+// The scheduler kills it at that time, unless the scheduler itself is gone.
 setTimeout(() => process.kill(process.pid, 'SIGKILL'), timeout_ms);

@@ -2,13 +2,13 @@ import { type Archive, byNumber, openArchive, readXml } from './office.ts';
 import { LONGEST_TEXT } from './protocol.ts';
 import type { TextSink } from './text-sink.ts';
 
-/** Of texts that cells share, all together: they are in memory while the cells are read. */
+/** Limit for all shared texts together: they are in memory while the cells are read. */
 const SHARED_CHARACTERS = 16 * LONGEST_TEXT;
 const SHARED_TEXTS = 1_000_000;
-/** For a shared text beyond. */
+/** Stands for a shared text beyond the limit. */
 const UNKNOWN = '…';
 
-/** Every sheet under its name: a line for each row, tabs between the cells; formulas by their stored results. */
+/** Every sheet under its name: a line per row, tabs between the cells; formulas by their stored results. */
 export async function extractXlsx(bytes: Buffer, sink: TextSink): Promise<void> {
   const archive = await openArchive(bytes, /^xl\/(?:workbook|sharedStrings|worksheets\/sheet\d+)\.xml$/);
   const sheets = byNumber([...archive.keys()].filter((name) => name.startsWith('xl/worksheets/')));
@@ -36,7 +36,7 @@ async function sheetNames(archive: Archive): Promise<string[]> {
 
 class Enough extends Error {}
 
-/** Texts that several cells share; each may be cut into runs of different looks. */
+/** Texts shared by several cells; each may be split into runs of different formatting. */
 async function sharedStrings(archive: Archive): Promise<string[]> {
   const strings: string[] = [];
   let room = SHARED_CHARACTERS;
@@ -96,7 +96,7 @@ async function writeRows(
     },
     close: (name) => {
       if (name === 'v' || name === 't') inValue = false;
-      // A million cells may share one long text: what is over the limit is not put together.
+      // A million cells may share one long text: text beyond the limit is not assembled.
       else if (name === 'c' && row.length <= LONGEST_TEXT)
         row += `${type === 's' ? (shared[Number(value)] ?? UNKNOWN) : value}\t`;
       else if (name === 'row') {

@@ -25,24 +25,24 @@ import { invalid } from '@acp/kernel';
 
 type Body = Record<string, unknown> | string;
 
-/** For whom something is installed, and in whose name. */
+/** The company that something is installed for, and the agent that wants it. */
 interface InstallTarget {
   company_id: string;
-  /** The agent that wanted it. */
+  /** The agent that requested it. */
   agent_id: string | null;
 }
 
-/** Makes what a body says, by the command behind that resource's POST. @returns what it is called */
+/** Creates what a body describes, by the command behind that resource's POST. @returns its name */
 type Make = (tx: Tx, actor: Actor, target: InstallTarget) => Promise<string>;
 
-/** One kind of thing that agents install: by a verb, or by an approval where the permission is withheld. */
+/** One kind of thing that agents install: by a verb, or by an approval if they lack the permission. */
 export interface Install {
   permission: AgentPermission;
-  /** An admin decides, whatever the agent may do. */
+  /** An admin decides, whatever the agent's permissions. */
   admins_only?: true;
-  /** Fields that its body may have, for telling what was not understood. */
+  /** Fields that its body may have, to report those that were not understood. */
   fields: readonly string[];
-  /** Throws `invalid` for a body that can't be carried out. */
+  /** @throws invalid for a body that can't be carried out */
   read: (body: Body) => Make;
 }
 
@@ -85,7 +85,7 @@ function readNote(body: Record<string, unknown>): Make {
   return async (tx, actor, { company_id }) => (await createNote(tx, actor, company_id, input)).title;
 }
 
-/** Who asked for a skill gets it: it would be of no use to that agent otherwise. It may come as the text of its SKILL.md. */
+/** The requesting agent gets the skill, useless to it otherwise. The body may be the text of its SKILL.md. */
 function readSkill(body: Body): Make {
   const input = skill(typeof body === 'string' ? { content: body } : body);
   return async (tx, actor, { company_id, agent_id }) => {
@@ -115,10 +115,10 @@ function readAgent(body: Body): Make {
   };
 }
 
-/** Without a key: that is an admin's to give, once the peer is there. */
+/** Creates the peer without a key: an admin sets it once the peer exists. */
 function readPeer(body: Body): Make {
   const given = fields(body);
-  // It would stand in the approval for all to read.
+  // The key would be readable by everyone in the approval.
   if ('api_key' in given) throw invalid('api_key: a key is an admin’s to give, when the peer is there');
   const input = peer(given);
   const known = Object.fromEntries(

@@ -33,15 +33,15 @@ export interface EmbedderOptions {
   pricing: Pricing;
 }
 
-/** Texts of one call; more go in the next. */
+/** Number of texts per call; more are sent in the next call. */
 const BATCH = 96;
-/** Then another company has its turn. */
+/** Number of batches before another company has its turn. */
 const BATCHES = 20;
-/** Of models that nobody has priced: far below that of models that write, as vendors have it. */
+/** Rates of unpriced models: far below those of models that generate text, as is usual among vendors. */
 const DEFAULT_RATES = { InputPer1K: 0.0001, OutputPer1K: 0 };
 const CACHED_QUESTIONS = 500;
 
-/** A provider that may be called now, and what for. */
+/** A provider that may be called now, and what it is called with. */
 interface Opened {
   provider: Provider;
   space: string;
@@ -51,14 +51,14 @@ interface Opened {
 /** Has embeddings computed by the companies' own providers (specification, Providers). */
 export class Embedder {
   readonly #options: EmbedderOptions;
-  /** By space and question; the longest unused are first. */
+  /** Keyed by space and question, least recently used first. */
   readonly #questions = new Map<string, Float32Array>();
 
   constructor(options: EmbedderOptions) {
     this.#options = options;
   }
 
-  /** Some batches of a claimed company; what goes wrong stands in its row. @param signal broken off, it is claimed again later */
+  /** Embeds some batches of a claimed company; errors are recorded in its row. @param signal if aborted, it is claimed again */
   async embedPassages(claim: EmbeddingClaim, signal: AbortSignal): Promise<void> {
     const { database } = this.#options;
     try {
@@ -70,7 +70,7 @@ export class Embedder {
     }
   }
 
-  /** Null where there is nothing to compare it with, or the provider does not answer: words have to do. */
+  /** Null if there is nothing to compare with, or the provider fails: the caller falls back to full-text search. */
   async embedQuestion(
     company_id: string,
     question: string,
@@ -88,7 +88,7 @@ export class Embedder {
       this.#keep(key, vector);
       return { space, vector };
     } catch (error) {
-      // A search without it is worth more than none.
+      // A search without embeddings is better than none.
       if (!(error instanceof AdapterError)) throw error;
       this.#options.logger.warn('a question could not be embedded', { company_id, reason: error.message });
       return null;
@@ -100,7 +100,7 @@ export class Embedder {
     const { database } = this.#options;
     const { company_id } = claim;
     const opened = await this.#open(company_id);
-    // A provider that is added says so itself.
+    // A new provider triggers the next attempt itself.
     if (opened === null) return true;
     let after: string | null = null;
     for (let batch = 0; batch < BATCHES; batch += 1) {
@@ -139,7 +139,7 @@ export class Embedder {
     };
   }
 
-  /** Null without a provider that can. @throws AdapterError while it is paused, or its key can't be opened */
+  /** Null without a suitable provider. @throws AdapterError while it is paused, or if its key can't be decrypted */
   async #open(company_id: string): Promise<Opened | null> {
     const { database, vault, config } = this.#options;
     const provider = await embeddingsProvider(database.db, company_id);

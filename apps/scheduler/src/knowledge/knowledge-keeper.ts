@@ -10,16 +10,16 @@ import { transaction } from '@acp/db';
 import type { Recall } from '../execution/kinds/execution-kind.ts';
 import { Embedder, type EmbedderOptions } from './embedder.ts';
 
-/** Companies whose passages one process has embedded at once: a slow provider does not hold up the others. */
+/** Companies that one process embeds concurrently: a slow provider does not hold up the others. */
 const MAX_AT_ONCE = 4;
-/** A prompt, or a reader, does not wait longer for the embedding of a question. */
+/** Longest that a prompt or a reader waits for the embedding of a question. */
 const QUESTION_MS = 4000;
-/** In characters, of a question: models take no more than some thousand tokens. */
+/** Maximum length of a question in characters: models accept no more than some thousand tokens. */
 const LONGEST_QUESTION = 4000;
 
 /**
- * Keeps what the search of knowledge looks at in step with what is written down. Any number of processes may: a source
- * is locked while it is cut, a company's embeddings are claimed.
+ * Keeps the search index of knowledge in step with its sources. Any number of processes may run it: a source is locked
+ * while it is split into passages, and a company's embeddings are claimed.
  */
 export class KnowledgeKeeper {
   readonly #options: EmbedderOptions;
@@ -27,7 +27,7 @@ export class KnowledgeKeeper {
   readonly #stopping = new AbortController();
   readonly #embedding = new Set<Promise<void>>();
   #working: Promise<void> | undefined;
-  /** The company that had its turn last. */
+  /** The company that had the last turn. */
   #last: string | null = null;
 
   constructor(options: EmbedderOptions) {
@@ -35,24 +35,24 @@ export class KnowledgeKeeper {
     this.#embedder = new Embedder(options);
   }
 
-  /** Something has changed. What comes while it is at work is seen by the next kick. */
+  /** Call after a change. Changes during a pass are seen by the next kick. */
   kick(): void {
     if (this.#working !== undefined || this.#stopping.signal.aborted) return;
     this.#working = this.#bringUpToDate()
-      // The next kick tries again: what is not done waits in the tables.
+      // The next kick tries again: unfinished work stays in the tables.
       .catch((error: unknown) =>
         this.#options.logger.warn('knowledge could not be brought up to date', { error }),
       )
       .finally(() => (this.#working = undefined));
   }
 
-  /** What a prompt is told. */
+  /** The knowledge that a prompt includes. */
   readonly recall: Recall = async (company_id, query, signal) => {
     const vector = await this.embedQuestion(company_id, query.question, signal);
     return recallKnowledge(this.#options.database.db, company_id, { ...query, vector });
   };
 
-  /** Null where words have to do. */
+  /** Null if the caller must fall back to full-text search. */
   async embedQuestion(
     company_id: string,
     question: string,
@@ -80,7 +80,7 @@ export class KnowledgeKeeper {
       if (claim === undefined) return;
       const done = this.#embedder
         .embedPassages(claim, this.#stopping.signal)
-        // Its claim lapses: it is tried later.
+        // The claim expires, and another attempt is made later.
         .catch((error: unknown) => this.#options.logger.warn('passages were not embedded', { error }))
         .finally(() => this.#embedding.delete(done));
       this.#embedding.add(done);

@@ -2,12 +2,12 @@ import { claimFileText, releaseFileText, storeFileText } from '@acp/core';
 import type { SchedulerContext } from '../context.ts';
 import { extractStored } from '../extraction/extract-stored.ts';
 
-/** Of one look: then the timer goes on with what else there is. */
+/** Number of files per pass: then the timer goes on with other work. */
 const AT_ONCE = 20;
 
 type Context = Pick<SchedulerContext, 'config' | 'database' | 'storage'>;
 
-/** Extracts what is wanted of the texts of agents' files, a company after the other. */
+/** Extracts the pending texts of agents' files, alternating between companies. */
 export async function readFileTexts(context: Context, signal: AbortSignal): Promise<void> {
   const { db } = context.database;
   let last: string | null = null;

@@ -6,12 +6,12 @@ import { Undeliverable } from './undeliverable.ts';
 
 type Send = (message: ClaimedMessage, signal: AbortSignal) => Promise<void>;
 
-/** Telegram takes 4,096 characters, Slack shows 40,000. */
+/** Telegram accepts 4,096 characters, Slack shows 40,000. */
 const TELEGRAM_CHARACTERS = 4000;
 
 /**
- * How each channel takes a message. All their addresses are the operator's: none comes from a tenant, so private ones
- * are allowed.
+ * How a message is sent over each channel. The operator sets all their addresses, none comes from a tenant, so private
+ * addresses are allowed.
  */
 export function openChannels(config: Config): { send: Send; close(): Promise<void> } {
   const mail = openMail(config);
@@ -24,7 +24,7 @@ export function openChannels(config: Config): { send: Send; close(): Promise<voi
       headers: { 'content-type': 'application/json', 'user-agent': 'agent-control-plane', ...headers },
       signal,
     }).catch((error: unknown) => {
-      // The address holds a secret: nothing of what the driver says of it is kept.
+      // The address contains a secret, so the driver's own message is discarded.
       throw new Error(connectionFailure(error));
     });
     await answer.body?.cancel();
@@ -67,6 +67,6 @@ function setUp(value: string | null): string {
   return value;
 }
 
-/** What is between angle brackets would be a link or a mention of everybody: names and errors come from anybody. */
+/** Angle brackets would make a link or a mention of everyone, and names and errors come from anyone. */
 const slackText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -4,7 +4,7 @@ import { Undeliverable } from './undeliverable.ts';
 
 const TIMEOUT_MS = 15_000;
 
-/** The mailer of SERVICE_SMTP_URL; a connection is made for the first mail and kept for a while. */
+/** The mailer of SERVICE_SMTP_URL; it connects for the first mail and keeps the connection for a while. */
 export function openMail({ smtp_url, mail_from }: Pick<Config, 'smtp_url' | 'mail_from'>) {
   const connect = async (url: string) => {
     const { createTransport } = await import('nodemailer');
@@ -15,7 +15,7 @@ export function openMail({ smtp_url, mail_from }: Pick<Config, 'smtp_url' | 'mai
       connectionTimeout: TIMEOUT_MS,
       greetingTimeout: TIMEOUT_MS,
       socketTimeout: TIMEOUT_MS,
-      // Texts are all that we send: nothing in a message may name a file or an address to fetch.
+      // We send text only: nothing in a message may name a file or an address to fetch.
       disableFileAccess: true,
       disableUrlAccess: true,
     });
@@ -32,7 +32,7 @@ export function openMail({ smtp_url, mail_from }: Pick<Config, 'smtp_url' | 'mai
           to: { name: '', address: recipient },
           subject,
           text: body,
-          // The same in each attempt: a mail that arrives twice is known by it.
+          // Same in every attempt, so that a mail delivered twice is recognisable.
           messageId: `<${id}@agent-control-plane>`,
           headers: { 'auto-submitted': 'auto-generated' },
         });
@@ -46,11 +46,11 @@ export function openMail({ smtp_url, mail_from }: Pick<Config, 'smtp_url' | 'mai
   };
 }
 
-/** The server's own words are kept, for they say what is wrong; a refused address or mail is not tried again. */
+/** Keeps the server's own message, which says what is wrong; a rejected address or mail is not retried. */
 function readable(error: unknown): Error {
   const { responseCode, code, message } = error as { responseCode?: number; code?: string; message?: string };
   const text = message ?? 'the mail server failed';
-  // A wrong password is the operator's to mend: mails wait for that.
+  // Only the operator can fix a wrong password, so mails wait for that.
   const refused = responseCode !== undefined && responseCode >= 500 && code !== 'EAUTH';
   return refused ? new Undeliverable(text) : new Error(text);
 }

@@ -81,7 +81,7 @@ const queue = async (channel: Channel, more: object = {}, sealing: Vault | null 
     ),
   );
 const state = async () => (await listOutgoing(database.db, {})).items[0]!;
-/** Kicks until the message is as it should be. */
+/** Kicks until the message is in the expected state. */
 const until = async (holds: (message: Awaited<ReturnType<typeof state>>) => boolean, by = sender) =>
   waitFor(async () => {
     by.kick();
@@ -158,7 +158,7 @@ describe('a message', () => {
     const { url } = mail;
     const other = open({ SERVICE_SMTP_URL: url, SERVICE_MAIL_FROM: 'b@example.com' });
     await queue('mail');
-    // As if a process had taken it and died.
+    // As if a process had claimed it and died.
     await database.pool.query(
       `update outgoing_messages set attempts = 1, next_attempt_at = now() + interval '30 s'`,
     );

@@ -12,11 +12,11 @@ interface MessageSenderOptions {
 }
 
 const AT_ONCE = 8;
-/** How long one attempt may take; its lease lasts somewhat longer. */
+/** Timeout of one attempt; its lease lasts somewhat longer. */
 const TIMEOUT_SEC = 20;
 const LEASE_SEC = TIMEOUT_SEC + 10;
 
-/** Sends mail, and to the operator's channels, what the database holds for them. Any number of processes may do so. */
+/** Sends the messages queued in the database, by mail and to the operator's channels. Any number of processes may run it. */
 export class MessageSender {
   readonly #options: MessageSenderOptions;
   readonly #channels: ReturnType<typeof openChannels>;
@@ -28,13 +28,13 @@ export class MessageSender {
     this.#channels = openChannels(options.config);
   }
 
-  /** There are messages to send. */
+  /** Call when there are messages to send. */
   kick(): void {
     if (this.#stopping.signal.aborted) return;
     this.#working ??= this.#work().finally(() => (this.#working = null));
   }
 
-  /** What is under way is broken off, and sent again by whoever comes next. */
+  /** Aborts sends in progress, which the next process to claim them repeats. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#working;
@@ -50,7 +50,7 @@ export class MessageSender {
         await Promise.all(claimed.map(async (message) => this.#send(message)));
       } while (claimed.length === AT_ONCE && !this.#stopping.signal.aborted);
     } catch (error) {
-      // The timer comes again.
+      // The timer will try again.
       logger.warn('messages could not be sent', { error });
     }
   }

@@ -1,2 +1,2 @@
-/** It will never be taken: the address does not exist, or the channel is not set up. */
+/** Delivery can never succeed: the address does not exist, or the channel is not set up. */
 export class Undeliverable extends Error {}

@@ -18,11 +18,11 @@ export interface ToolParts {
   logger: Logger;
   /** Embeds questions. */
   knowledge: Pick<KnowledgeKeeper, 'embedQuestion'>;
-  /** Of this process, as `claimed_by` names it. */
+  /** Name of this process, as in `claimed_by`. */
   name: string;
 }
 
-/** What `/mcp:` lines can call, which hears of changes that other processes make, and who talks to outside servers for it. */
+/** The tools that `/mcp:` lines can call; follows changes made by other processes and connects to outside servers. */
 export function openTools(
   parts: ToolParts,
   providers?: readonly ToolProvider[],

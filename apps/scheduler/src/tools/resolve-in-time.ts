@@ -2,15 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ToolComing, type ToolRegistry } from '@acp/core';
 import type { Tx } from '@acp/db';
 
-/** A plugin is taken over within 30 s of the death of its scheduler, and then starts. */
+/** A plugin is taken over within 30 s of its scheduler's death, and must then start. */
 const LONGEST_WAIT_MS = 45_000;
 const LOOK_MS = 500;
 
 type Resolved = ReturnType<ToolRegistry['resolve']>;
 
 /**
- * The call, checked; while a plugin that may have the tool is between two schedulers it is waited for.
- * @param signal gives the wait up
+ * Resolves and checks the call; waits while a plugin that may have the tool is moving between two schedulers.
+ * @param signal stops the waiting
  * @throws what `resolve` throws
  */
 export async function resolveInTime(
@@ -27,7 +27,7 @@ export async function resolveInTime(
       if (!(error instanceof ToolComing) || signal.aborted || performance.now() > until) throw error;
     }
     await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
-    // Word that the plugin runs may have come before what was listed for another.
+    // The notification that the plugin runs may have preceded a listing cached for another call.
     tools.forget([caller.company_id]);
   }
 }

@@ -6,17 +6,17 @@ import type { McpServers } from '../mcp/mcp-servers.ts';
 export interface ProviderParts {
   database: Database;
   listener: Listener;
-  /** For inputs and answers that are too large for a row. */
+  /** Stores inputs and answers that are too large for a row. */
   bodies: CommandBodies;
   mcp_servers: McpServers;
 }
 
-/** As long as any outside server may be given; each has its own limit below it. */
+/** Upper bound for any outside server; each has its own limit below it. */
 const LONGEST_CALL_MS = 120_000;
 
 /**
- * The table of those who give tools to companies beside the service's own commands: one row each (docs/adding-a-tool-provider.md).
- * Of two tools of one name the earlier row's counts.
+ * The providers of companies' tools besides the service's own commands: one row each (docs/adding-a-tool-provider.md).
+ * If two tools have the same name, the earlier row wins.
  */
 export function toolProviders({
   database,

@@ -3,18 +3,18 @@ import { connectionFailure, hmacSha256Hex } from '@acp/kernel';
 
 interface Envelope extends PendingDelivery {
   url: string;
-  /** Null: the receiver has none to verify a signature with. */
+  /** Null: the receiver has no secret to verify a signature with. */
   secret: string | null;
   headers: Readonly<Record<string, string>>;
 }
 
-/** In characters: what a receiver's failure may say of itself. */
+/** Maximum length of a receiver's error message, in characters. */
 const MAX_ERROR = 500;
 
 /**
- * Sends one delivery, signed as inbound `hmac_ts` webhooks are (specification, Webhook ingress 4). Anything but a 2xx is
- * a failure; redirects are not followed, for where they lead nobody has allowed.
- * @param signal aborts where the process stops: throws then, for nothing is known of the outcome
+ * Sends one delivery, signed like inbound `hmac_ts` webhooks (specification, Webhook ingress 4). Anything but a 2xx is a
+ * failure; redirects are not followed, since no one has allowed their targets.
+ * @param signal aborts when the process stops: throws then, since the outcome is unknown
  */
 export async function sendWebhook(
   send: typeof fetch,
@@ -40,7 +40,7 @@ export async function sendWebhook(
       },
       signal: AbortSignal.any([signal, tooLong]),
     });
-    // What it says is not read: it could go on forever.
+    // The body is not read: it could be endless.
     await response.body?.cancel();
     const { status } = response;
     return { response_status: status, error: response.ok ? null : `it answered ${status}` };

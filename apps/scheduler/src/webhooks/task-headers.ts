@@ -1,8 +1,8 @@
 import { taskSecret } from '@acp/core';
 
 /**
- * How a client of the agent-to-agent protocol is told of its task: by the credentials that it gave for this. Its token is
- * also what the delivery is signed with; without one there is nothing that it could verify.
+ * Headers of a task notification to a client of the agent-to-agent protocol: the credentials that it supplied. Its token
+ * also signs the delivery; without one the client could verify nothing.
  */
 export function taskHeaders(sealed: string, dialect: string | null) {
   const { token, authorization } = taskSecret(sealed);

@@ -29,32 +29,32 @@ interface WebhookSenderOptions {
   >;
 }
 
-/** Webhooks that one process serves at once; a slow receiver may take minutes over what waits for it. */
+/** Webhooks that one process serves concurrently; a slow receiver may take minutes for its queue. */
 const AT_ONCE = 48;
 const OF_ONE_COMPANY = 8;
-/** Taken at a time, between two looks at who has places left. */
+/** Number claimed at a time, before checking again which companies have places left. */
 const BATCH = 4;
-/** Deliveries to one webhook in a row: then others have their turn. */
+/** Deliveries to one webhook in a row before others have their turn. */
 const IN_A_ROW = 50;
-/** Beyond the time of an attempt: what its statements may take. */
+/** Added to the timeout of an attempt, for its statements. */
 const LEASE_MARGIN_SEC = 5;
-/** Events come thick and fast: they are looked at together. */
+/** Events arrive in bursts: they are processed in batches. */
 const REST_MS = 100;
 
 /**
- * Makes deliveries of events and sends them: woken by the word of new events while webhooks listen, and by the timer of
- * what is due. Any number of processes may do so: the cursor is moved by one at a time, a webhook served by one.
+ * Creates deliveries from events and sends them: woken by new events while webhooks listen, and by the timer when something
+ * is due. Any number of processes may run it: one at a time moves the cursor, and one serves each webhook.
  */
 export class WebhookSender {
   readonly #options: WebhookSenderOptions;
   readonly #fetch: GuardedFetch;
-  /** To clients of tasks. */
+  /** Sends to clients of tasks. */
   readonly #push: GuardedFetch;
   readonly #taskBodies: TaskBodies;
   readonly #places = new CompanyPlaces({ all: AT_ONCE, ofOne: OF_ONE_COMPANY });
   readonly #stopping = new AbortController();
   readonly #off: () => void;
-  /** Without webhooks nobody reads events. */
+  /** Without webhooks no one reads events. */
   #listening = false;
   #wanted = false;
   #rest: NodeJS.Timeout | undefined;
@@ -71,13 +71,13 @@ export class WebhookSender {
     });
   }
 
-  /** There are events to look at, or attempts to make. */
+  /** Call when there are events to process or attempts to make. */
   kick(): void {
     this.#wanted = true;
     if (this.#rest === undefined && this.#working === null) this.#begin();
   }
 
-  /** Attempts that are under way are broken off and made again, by whoever comes next. */
+  /** Aborts attempts in progress, which the next process to claim them repeats. */
   async stop(): Promise<void> {
     this.#off();
     clearTimeout(this.#rest);
@@ -103,13 +103,13 @@ export class WebhookSender {
     try {
       for (let more = true; more && !this.#stopping.signal.aborted;) {
         const made = await transaction(database, async (tx) => fanOut(tx, this.#taskBodies));
-        // Where another process is at it, it is that one which listens.
+        // If another process is at work, that one does the listening.
         this.#listening = made?.listening ?? false;
         more = made?.more ?? false;
       }
       while (!this.#stopping.signal.aborted && (await this.#serveSome()));
     } catch (error) {
-      // The timer comes again.
+      // The timer will try again.
       logger.warn('webhooks could not be looked after', { error });
     }
   }
@@ -134,7 +134,7 @@ export class WebhookSender {
       await this.#deliver(webhook);
       this.kick();
     } catch (error) {
-      // Its lease lapses: after a pause somebody tries again.
+      // The lease expires, and after a pause a process tries again.
       this.#options.logger.warn('a webhook could not be served', { webhook_id: webhook.id, error });
     }
   }
@@ -156,7 +156,7 @@ export class WebhookSender {
     await transaction(database, async (tx) => releaseWebhook(tx, webhook));
   }
 
-  /** Null where it was broken off, because the process stops. */
+  /** Null if it was aborted because the process stops. */
   async #attempt(webhook: ClaimedWebhook, delivery: PendingDelivery): Promise<Attempt | null> {
     const { database, vault, config, logger } = this.#options;
     let secret: string;
