@@ -72,7 +72,7 @@ export const installs: Readonly<Record<InstallKind, Install>> = {
   },
 };
 
-/** What carries out an approved install. */
+/** Functions that carry out approved installs. */
 export const installAppliers: InstallAppliers = Object.fromEntries(
   Object.entries(installs).map(([kind, { read }]): [string, NonNullable<InstallAppliers[InstallKind]>] => [
     kind,

@@ -1,25 +1,25 @@
 import { JsonDepth, MAX_JSON_DEPTH } from '@acp/kernel';
 
-/** What a server did that no call of it may do. Its message is for people and agents. */
+/** A server's violation that ends its connection. The message is written for people and agents. */
 export class ServerFault extends Error {}
 
 export interface FetchBounds {
-  /** Of one answer, streams included. */
+  /** Maximum size of one answer, streams included. */
   max_bytes: number;
-  /** Messages of a stream: each costs its reader more than its bytes. */
+  /** Maximum number of messages in a stream: each costs its reader more than its bytes. */
   max_messages: number;
-  /** At the same time: a server can ask its client for answers, each of which is a request. */
+  /** Maximum number of concurrent requests: a server can ask its client for answers, each of which is a request. */
   max_requests: number;
-  /** After so long any exchange is broken off. */
+  /** Any exchange is aborted after this time. */
   max_ms: number;
 }
 
 const NO_BODY = new Set([204, 205, 304]);
 
 /**
- * What a client of MCP may send and read over `send`: no lasting streams, no redirects (where they lead nobody has
- * allowed), answers of bounded size, depth and time. @param onFault is told at once, for a stream that is cut off says
- * nothing to whoever waits for its end.
+ * What an MCP client may send and read over `send`: no long-lived streams, no redirects (no one has allowed their
+ * targets), answers limited in size, depth and time. @param onFault is called immediately, since a stream that is cut off
+ * does not notify those waiting for its end.
  */
 export function boundedFetch(
   send: typeof fetch,
@@ -33,7 +33,7 @@ export function boundedFetch(
     throw fault;
   };
   return async (input, init = {}) => {
-    // What a server has to tell it tells in the answers of calls.
+    // The server's notifications arrive in the answers to calls.
     if (init.method === 'GET') return new Response(null, { status: 405 });
     if (open >= max_requests) refuse('it asks too much of its client');
     open += 1;
@@ -60,10 +60,10 @@ const isStream = (headers: Headers): boolean =>
   headers.get('content-type')?.toLowerCase().includes('text/event-stream') ?? false;
 
 const LINE_ENDS = [0x0a, 0x0d];
-/** Of a message: its data, its name, an empty line. */
+/** Maximum number of lines per message: its data, its name, an empty line. */
 const MOST_LINES = 4;
 
-/** Passes bytes on until they or their messages are too many, or JSON in them is nested too deeply to be walked. */
+/** Passes bytes on until they or their messages exceed a limit, or their JSON is nested too deeply to be walked. */
 function bounded(
   { max_bytes, max_messages }: Pick<FetchBounds, 'max_bytes' | 'max_messages'>,
   streams: boolean,
@@ -84,7 +84,7 @@ function bounded(
   });
 }
 
-/** Both bytes of a line's end that has two. */
+/** Counts line ends; a two-byte one counts twice. */
 function lineEnds(chunk: Uint8Array): number {
   let count = 0;
   for (const byte of chunk) if (LINE_ENDS.includes(byte)) count += 1;

@@ -3,15 +3,15 @@ import type { ListedMcpTool } from '@acp/core';
 import { bounded, mapTexts, type Scrubber, storableText } from '@acp/kernel';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 
-/** Of one server; the company's prompts have a limit of their own. */
+/** Maximum number of tools of one server; the company's prompts have a limit of their own. */
 const MOST_TOOLS = 500;
-/** In characters of JSON: a company's tools are held in memory by every process. */
+/** In characters of JSON: every process keeps a company's tools in memory. */
 const LONGEST_LIST = 500_000;
 const LONGEST_NAME = 128;
 const LONGEST_DOC = 1000;
 const LONGEST_CALLED = 64;
 
-/** What is kept of a server's tools: within bounds, storable, without secrets. What can't be called is left out. */
+/** The server's tools as they are stored: within limits, storable, without secrets. Tools that can't be called are dropped. */
 export function listedTools(tools: readonly Tool[], scrubber: Scrubber): ListedMcpTool[] {
   const taken = new Set<string>();
   const kept: ListedMcpTool[] = [];
@@ -32,7 +32,7 @@ function listedTool(
   { name, description, title, inputSchema, annotations }: Tool,
   scrubber: Scrubber,
 ): ListedMcpTool | null {
-  // The server knows it by this very name: one that can't be kept as it is can't be called.
+  // The server knows the tool by exactly this name: if it can't be stored unchanged, it can't be called.
   if (name === '' || name.length > LONGEST_NAME || name !== clean(name, scrubber)) return null;
   const input_schema = storable(inputSchema, scrubber);
   if (input_schema === null || JSON.stringify(input_schema).length > LONGEST_SCHEMA) return null;
@@ -57,8 +57,8 @@ function storable(value: object, scrubber: Scrubber): Record<string, unknown> | 
 }
 
 /**
- * What a caller gets: the structured content where there is some, else the text. What a model can't read is named
- * rather than sent along.
+ * What a caller receives: the structured content if there is any, else the text. Content that a model can't read is
+ * mentioned, not included.
  */
 export function answerOf({ structuredContent, content }: CallToolResult, scrubber: Scrubber): unknown {
   if (structuredContent !== undefined) return storable({ structuredContent }, scrubber)?.structuredContent;
@@ -69,7 +69,7 @@ export function answerOf({ structuredContent, content }: CallToolResult, scrubbe
     : { text: said, left_out: left_out.map((each) => clean(each, scrubber)) };
 }
 
-/** Of a result that is marked as an error. */
+/** The message of a result that is marked as an error. */
 export function errorOf({ content }: CallToolResult, scrubber: Scrubber): string {
   return bounded(clean(readable(content).text, scrubber).trim() || 'the tool failed', 2000);
 }

@@ -17,7 +17,7 @@ export interface McpDescription {
   server_info: string | null;
 }
 
-/** How long, and until when, an exchange may take. */
+/** The timeout of an exchange, and the signal that aborts it. */
 export interface McpLimits {
   timeout_ms: number;
   signal: AbortSignal;
@@ -26,23 +26,23 @@ export interface McpLimits {
 const MAX_PAGES = 20;
 const GOODBYE_MS = 2000;
 
-// A good part of a megabyte of code: loaded where a company has a server.
+// Much of a megabyte of code: loaded only once a company has a server.
 const library = async () => import('@modelcontextprotocol/client');
 
-/** Schemas of answers are the server's own affair, and to compile them would be to run what it says. */
+/** Schemas of answers are not checked: compiling them would mean running what the server sends. */
 const noValidation: NonNullable<ClientOptions['jsonSchemaValidator']> = {
   getValidator:
     <T>(): JsonSchemaValidator<T> =>
     (data) => ({ valid: true, data: data as T, errorMessage: undefined }),
 };
 
-/** A conversation with one server on behalf of one caller: stateful servers keep a session for it. */
+/** A connection to one server on behalf of one caller: stateful servers keep a session for it. */
 export class McpConnection {
   readonly #client: Client;
   readonly #link: McpLink;
-  /** What the server did wrong; the connection is then closed. */
+  /** The server's violation, after which the connection is closed. */
   fault: ServerFault | null = null;
-  /** The server has said that its tools are others now. */
+  /** The server has reported a change of its tools. */
   toolsChanged = false;
 
   private constructor(client: Client, link: McpLink) {
@@ -103,25 +103,25 @@ export class McpConnection {
     return this.#saying(this.#client.callTool({ name, arguments: input }, limits));
   }
 
-  /** @throws where the server does not answer at all */
+  /** @throws if the server does not answer at all */
   async ping({ timeout_ms, signal }: McpLimits): Promise<void> {
     await this.#client.ping({ timeout: timeout_ms, maxTotalTimeout: timeout_ms, signal });
   }
 
-  /** The connection is over: who waits on it is told why. */
+  /** Ends the connection; pending calls fail with the fault. */
   fail(fault: ServerFault): void {
     this.fault ??= fault;
-    // Of a connection that is broken anyway nothing more is to be learned.
+    // The connection is broken anyway, so an error while closing it says nothing new.
     this.close().catch(() => undefined);
   }
 
-  /** Ends the server's session too, where it answers in time. */
+  /** Also ends the server's session, provided the server answers in time. */
   async close(): Promise<void> {
     const goodbye = this.fault === null ? this.#link.goodbye?.() : undefined;
     try {
       if (goodbye !== undefined) await Promise.race([goodbye, pause(GOODBYE_MS, null, { ref: false })]);
     } catch {
-      // A session that can't be ended lapses at the server.
+      // A session that can't be ended expires at the server.
     }
     await this.#client.close();
   }

@@ -6,21 +6,21 @@ import { httpLink, type McpTarget } from './mcp-link.ts';
 interface Kept {
   connection: Promise<McpConnection>;
   users: number;
-  /** Given up: it ends with its last user. */
+  /** Given up: closed as soon as its last user is done. */
   over: boolean;
   idle: NodeJS.Timeout | undefined;
 }
 
 const MOST = 200;
-/** Between two calls of a run; the server's session lives as long. */
+/** Idle time after which a connection is closed, and the server's session with it. */
 const IDLE_MS = 120_000;
 
-/** Conversations that are under way, of one process: one for each server and caller, given up when they rest. */
+/** Open connections of one process: one per server and caller, closed when idle. */
 export class McpConnections {
-  /** The longest unused first. */
+  /** Least recently used first. */
   readonly #kept = new Map<string, Kept>();
 
-  /** Works on a connection that ends with the work. */
+  /** Works on a connection that is closed afterwards. */
   async useOnce<T>(
     target: McpTarget,
     limits: McpLimits,
@@ -35,9 +35,9 @@ export class McpConnections {
   }
 
   /**
-   * Works on the caller's connection, which is made where there is none. One that has lost its session since the last
-   * call is made anew, once: the server has then refused the request without looking at it.
-   * @param who tells callers apart: they share no session
+   * Works on the caller's connection, which is opened if there is none. If its session was lost since the last call, it is
+   * reopened once: the server has then refused the request without processing it.
+   * @param who distinguishes callers: they share no session
    */
   async use<T>(
     who: string,
@@ -45,7 +45,7 @@ export class McpConnections {
     limits: McpLimits,
     work: (connection: McpConnection) => Promise<T>,
   ): Promise<T> {
-    // Another address, or another token, is another conversation.
+    // A different address or token needs a different connection.
     const key = `${who} ${sha256Hex(JSON.stringify([target.url, target.headers]))}`;
     const reused = this.#kept.has(key);
     try {
@@ -114,7 +114,7 @@ export class McpConnections {
     if (kept.users === 0) void end(kept);
   }
 
-  /** Ends all of them; work that is under way fails. */
+  /** Closes all connections; work in progress fails. */
   async close(): Promise<void> {
     const all = [...this.#kept.values()];
     this.#kept.clear();
@@ -127,6 +127,6 @@ async function end({ connection }: Kept): Promise<void> {
   try {
     await (await connection).close();
   } catch {
-    // It never came to be.
+    // It was never established.
   }
 }

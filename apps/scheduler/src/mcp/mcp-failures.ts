@@ -1,24 +1,24 @@
 import { bounded, connectionFailure, type Scrubber, ServiceError, storableText } from '@acp/kernel';
 import { ServerFault } from './bounded-fetch.ts';
 
-/** In characters: what a server may say of its failure. */
+/** Maximum length of a server's error message, in characters. */
 const LONGEST = 500;
 
 const library = async () => import('@modelcontextprotocol/client');
 
-/** The server answered, with an error of the protocol: the conversation goes on. */
+/** The server answered with an error of the protocol: the connection remains usable. */
 export async function isRefusal(error: unknown): Promise<boolean> {
   const { ProtocolError } = await library();
   return error instanceof ProtocolError;
 }
 
-/** The server does not know the session, and has done nothing. Of the kinds in use some say 404, some 400. */
+/** The server does not know the session and has done nothing. Some servers in use answer 404, some 400. */
 export async function hasLostSession(error: unknown): Promise<boolean> {
   const { SdkHttpError } = await library();
   return error instanceof SdkHttpError && (error.status === 404 || error.status === 400);
 }
 
-/** What went wrong, in words for people and agents. Cleaned as a whole: a cut could leave a part of a secret. */
+/** Describes an error to people and agents. Scrubbed before it is cut, since a cut could leave part of a secret. */
 export async function describeFailure(
   error: unknown,
   timeout_ms: number,
@@ -39,7 +39,7 @@ async function describe(error: unknown, timeout_ms: number): Promise<string> {
     if (error.code === SdkErrorCode.RequestTimeout) return `no answer in ${timeout_ms / 1000} s`;
     if (error.code === SdkErrorCode.ListPaginationExceeded) return 'its list of tools has no end';
     if (error.cause !== undefined) return describe(error.cause, timeout_ms);
-    // The library's check says more in further lines.
+    // The library's check adds details on further lines.
     return `it does not speak the protocol: ${error.message.split('\n', 1)[0]}`;
   }
   if (isTimeout(error)) return `no answer in ${timeout_ms / 1000} s`;
@@ -50,7 +50,7 @@ async function describe(error: unknown, timeout_ms: number): Promise<string> {
 const isTimeout = (error: unknown): boolean =>
   error instanceof DOMException && (error.name === 'TimeoutError' || error.name === 'AbortError');
 
-/** No JSON, or none that the library's own checks let pass. */
+/** Not JSON, or JSON that fails the library's own checks. */
 const isMessageError = (error: unknown): boolean =>
   error instanceof Error &&
   (error.name === 'SyntaxError' || ('issues' in error && Array.isArray(error.issues)));

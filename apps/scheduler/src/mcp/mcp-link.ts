@@ -1,37 +1,37 @@
 import type { StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client';
 import { boundedFetch, type ServerFault } from './bounded-fetch.ts';
 
-/** The way to a server. */
+/** The transport to a server. */
 export interface McpLink {
   transport: Transport;
-  /** Whether it may be asked for its era, or begins with `initialize`. */
+  /** Whether the server may be asked for its era, or the connection starts with `initialize`. */
   era: 'auto' | 'legacy';
-  /** Ends the server's session, where there is one. */
+  /** Ends the server's session, if there is one. */
   goodbye?(): Promise<void>;
 }
 
-/** Opens a link; what the server does wrong afterwards is told by `fail`. */
+/** Opens a link; the server's later violations are reported through `fail`. */
 export type OpenLink = (fail: (fault: ServerFault) => void) => Promise<McpLink>;
 
-/** Where a server is, with its secrets. */
+/** A server's address, with its secrets. */
 export interface McpTarget {
   url: string;
-  /** Guarded, and held to the company's list. */
+  /** Guarded and restricted to the company's host list. */
   send: typeof fetch;
   headers: Record<string, string>;
-  /** As it was agreed on before; spares a server of the older era the question for its era. */
+  /** Version negotiated before; saves asking a server of the older era for its era. */
   protocol_version: string | null;
 }
 
 const MAX_BYTES = 4_000_000;
 const MAX_MESSAGES = 2000;
 const MAX_REQUESTS = 16;
-/** A call of two minutes, and what the client does around it. */
+/** A call of two minutes, plus the client's overhead. */
 const MAX_EXCHANGE_MS = 130_000;
 /** First version of the era without sessions. */
 const STATELESS_SINCE = '2026-07-28';
 
-/** By streamable HTTP, within bounds. */
+/** Streamable HTTP within limits. */
 export function httpLink({ url, send, headers, protocol_version }: McpTarget): OpenLink {
   return async (fail) => {
     const { StreamableHTTPClientTransport: TransportOf } = await import('@modelcontextprotocol/client');

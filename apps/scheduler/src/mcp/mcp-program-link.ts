@@ -6,15 +6,15 @@ import type { SandboxedCommand } from '../plugins/sandbox.ts';
 import { ServerFault } from './bounded-fetch.ts';
 import type { McpLink } from './mcp-link.ts';
 
-/** In bytes, of one message. */
+/** Maximum length of one message, in bytes. */
 const LONGEST_LINE = 4_000_000;
 
 export type ProgramProcess = LineProcess<JSONRPCMessage, JSONRPCMessage>;
 
 /**
- * A link to a program of this machine, which starts with it. Programs begin with `initialize`, which those of either era
- * answer: not every one survives a question that it does not know.
- * @param onStart has the process @param reasonOf its end in words, where nobody here wanted it
+ * A link to a program on this machine, started along with the link. It begins with `initialize`, which programs of either
+ * era answer: not every program survives a request that it does not know.
+ * @param onStart receives the process @param onEnd turns its end into a fault; null if the end was intended
  */
 export async function programLink(
   command: SandboxedCommand,
@@ -28,7 +28,7 @@ export async function programLink(
     longest: LONGEST_LINE,
     encode: (message) => `${JSON.stringify(message)}\n`,
     read: (line) => {
-      // Many a program greets on its standard output, where only messages belong.
+      // Many programs print a greeting on standard output, where only messages belong.
       if (!line.startsWith('{')) return undefined;
       if (isNestedDeeper(line, MAX_JSON_DEPTH)) throw new ProtocolError('a message is nested too deeply');
       try {

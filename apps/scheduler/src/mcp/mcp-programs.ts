@@ -29,22 +29,22 @@ export interface McpProgramParts {
   config: Config;
   database: Database;
   logger: Logger;
-  /** Names this process as a holder. */
+  /** Identifies this process as the lease owner. */
   name: string;
 }
 
-/** A server that is a program, with what it is told. */
+/** A server that is a program, with its environment. */
 export interface McpProgramTarget {
   address: McpServerAddress;
   env: Record<string, string>;
-  /** Knows the secrets among it. */
+  /** Knows the secrets in the environment. */
   scrubber: Scrubber;
 }
 
 interface Running {
   hold: McpProgramHold;
   company_id: string;
-  /** Of what it was started with. */
+  /** Identifies the settings that it was started with. */
   key: string;
   connection: Promise<McpConnection>;
   process: ProgramProcess | undefined;
@@ -53,32 +53,32 @@ interface Running {
   users: number;
   used_at: number;
   idle: NodeJS.Timeout | undefined;
-  /** Its end is wanted here, or has come. */
+  /** The process has ended, or is being ended by this scheduler. */
   over: boolean;
-  /** It came by itself. */
+  /** The process ended by itself. */
   crashed: boolean;
 }
 
 const LONGEST_LEASE_SEC = 15;
-/** Of a lease: when it is renewed, and given up where it could not be. */
+/** Fractions of a lease: when it is renewed, and when programs whose lease could not be renewed are given up. */
 const [RENEW, GIVE_UP] = [0.3, 0.75];
-/** After the last call. */
+/** Time from the last call until the program is stopped. */
 const IDLE_MS = 120_000;
 const START_MS = 15_000;
 const PING_MS = 5000;
-/** A lease that was given back is looked after for so long: word of a command may have come before. */
+/** How long commands for a released lease are still accepted: they may have been sent before the release. */
 const AFTERMATH_MS = 5000;
 const STDERR_SHOWN = 300;
 
 /**
- * MCP servers that are programs, those of one scheduler: each starts with its first call, is shut in as a plugin is, runs in
- * one scheduler at a time for all callers of its company, and ends two minutes after the last call.
+ * One scheduler's MCP servers that are programs. Each starts with its first call, is sandboxed like a plugin, runs in one
+ * scheduler at a time for all callers of its company, and stops two minutes after the last call.
  */
 export class McpPrograms {
   readonly #parts: McpProgramParts;
   readonly #leaseSec: number;
   readonly #running = new Map<string, Running>();
-  /** Nobody may start these before they have ended, and their leases are kept until then. */
+  /** These can't be started before they have ended; their leases are kept until then. */
   readonly #ending = new Map<string, { hold: McpProgramHold; ended: Promise<void> }>();
   readonly #given = new Set<string>();
   readonly #stopping = new AbortController();
@@ -92,15 +92,15 @@ export class McpPrograms {
     this.#watch = new UsageWatch(parts.config, () => this.#watched());
   }
 
-  /** For the queue: commands about these are this scheduler's. */
+  /** Leases reported to the queue: commands for these are this scheduler's. */
   leases(): string[] {
     const ids = new Set([...this.#running.keys(), ...this.#given]);
     return [...ids].map((server_id) => mcpProgramLease({ server_id }));
   }
 
   /**
-   * Works on the program's connection, which is started where it does not run.
-   * @returns null where another scheduler runs it @throws unavailable, conflict for what may not run, ServerFault
+   * Works on the program's connection; starts the program if it does not run.
+   * @returns null if another scheduler runs it @throws unavailable, conflict if it may not run, ServerFault
    */
   async use<T>(
     target: McpProgramTarget,
@@ -125,7 +125,7 @@ export class McpPrograms {
     }
   }
 
-  /** Ends all of them, and gives their leases back. */
+  /** Stops all programs and releases their leases. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#watch.stop();
@@ -153,7 +153,7 @@ export class McpPrograms {
             'its program has failed three times in five minutes: it is left alone for a while',
           );
         if (claim.how === 'elsewhere') {
-          // Commands for it are not this scheduler's any more: one that came here goes on to the other.
+          // Commands for it are no longer this scheduler's: one that arrived here is passed on to the other.
           this.#given.delete(id);
           return null;
         }
@@ -204,7 +204,7 @@ export class McpPrograms {
     return running;
   }
 
-  /** What the process's end is to those who wait for it; null where it was wanted. */
+  /** Turns the process's end into the error for pending calls; null if the end was intended. */
   #ended(running: Running, { failure, stderr }: ProcessEnd, scrubber: Scrubber): ServerFault | null {
     const wasWanted = running.over;
     running.crashed ||= failure !== null && !wasWanted;
@@ -214,7 +214,7 @@ export class McpPrograms {
     return new ServerFault(`its program failed: ${failure}${said === '' ? '' : `; it last wrote: ${said}`}`);
   }
 
-  /** One that does not answer is asked whether it is there at all. */
+  /** Pings a program after a failed call: one that does not answer is killed. */
   async #doubt(running: Running): Promise<void> {
     try {
       const connection = await running.connection;
@@ -233,7 +233,7 @@ export class McpPrograms {
     return this.#running.size >= most || own >= Math.ceil(most / 2);
   }
 
-  /** Ends one that rests, the longest unused; of the company where that has its share. @returns whether it did */
+  /** Stops the program idle the longest, one of the company's if only its share is used up. @returns whether it did */
   async #makeRoom(company_id: string): Promise<boolean> {
     if (!this.#isFull(company_id)) return false;
     const isFull = this.#running.size >= this.#parts.config.mcp_max_programs;
@@ -245,7 +245,7 @@ export class McpPrograms {
     return true;
   }
 
-  /** Its lease is given back when nothing of it is left. */
+  /** Stops the program completely before releasing its lease. */
   async #end(running: Running, how: 'in its time' | 'at once' = 'in its time'): Promise<void> {
     const { hold } = running;
     clearTimeout(running.idle);
@@ -262,28 +262,28 @@ export class McpPrograms {
     const { database, logger } = this.#parts;
     const { hold, connection } = running;
     if (how === 'at once') await running.process?.kill();
-    // One that never came to be has nothing to close.
+    // A connection that was never established has nothing to close.
     await connection.then(async (each) => each.close()).catch(() => undefined);
     await running.process?.kill();
     this.#given.add(hold.server_id);
     void pause(AFTERMATH_MS, undefined, { ref: false }).then(() => this.#given.delete(hold.server_id));
     await releaseMcpProgram(database.db, hold, running.crashed).catch((error: unknown) =>
-      // It lapses.
+      // The lease expires.
       logger.warn('the lease of an MCP server could not be given back', { server_id: hold.server_id, error }),
     );
   }
 
-  /** As a part of the lease. */
+  /** Time since the last renewal, as a fraction of the lease. */
   #sinceRenewal(): number {
     return (performance.now() - this.#renewedAt) / (this.#leaseSec * 1000);
   }
 
-  /** What is lost, switched off or deleted ends; so does all that can't be renewed, before another may take it. */
+  /** Stops what was lost, switched off or deleted; and everything that can't be renewed, before another may claim it. */
   async #renew(): Promise<void> {
     const running = [...this.#running.values()];
     const holds = [...running, ...this.#ending.values()].map(({ hold }) => hold);
     if (holds.length === 0) return;
-    // A database that does not answer at all leaves the last look where it is.
+    // If the database does not answer at all, the previous renewal hangs, so the lease's age is checked first.
     if (this.#sinceRenewal() > GIVE_UP) for (const each of running) void this.#end(each, 'at once');
     const asked = performance.now();
     try {

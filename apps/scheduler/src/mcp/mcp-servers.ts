@@ -39,13 +39,13 @@ interface McpServersOptions {
   logger: Logger;
   vault: Vault;
   config: Config;
-  /** Names this process as the holder of programs. */
+  /** Identifies this process as the owner of programs. */
   name: string;
-  /** Has the scheduler do it that runs the server's program. */
+  /** Passes a command to the scheduler that runs the server's program. */
   elsewhere: Elsewhere;
 }
 
-/** Commands for the holder of a program. */
+/** Sends commands to the owner of a program. */
 export type Elsewhere = <N extends 'call-mcp-program' | 'list-mcp-program'>(
   name: N,
   payload: CommandPayload<N>,
@@ -55,17 +55,17 @@ export type Elsewhere = <N extends 'call-mcp-program' | 'list-mcp-program'>(
 /** A tool as its server knows it. */
 type AskedTool = Pick<McpTool, 'server_id' | 'remote_name' | 'input_schema'>;
 
-/** Servers that one process lists at once. Each may take its time, so that one company has a part of them only. */
+/** Servers that one process lists concurrently. Each may be slow, so that one company gets only a part of them. */
 const AT_ONCE = 12;
 const OF_ONE_COMPANY = 3;
-/** Below the 30 s in which whoever asks for it is answered, as are the calls of programs. */
+/** Below the 30 s within which its caller expects an answer, as is the timeout of calls to programs. */
 const LISTING_MS = 20_000;
 const PROGRAM_CALL_MS = 25_000;
 
 /**
- * Talks to the companies' outside MCP servers: lists their tools when it is time to, and calls them. Any number of
- * processes may do so: a listing is claimed in the row, a caller's conversation is the process's that runs it. Programs
- * run in one scheduler, to which the others turn.
+ * Talks to the companies' outside MCP servers: lists their tools when due, and calls them. Any number of processes may run
+ * it: a listing is claimed in the row, and a caller's connection belongs to the process that runs the caller. Programs run
+ * in one scheduler, to which the others forward their calls.
  */
 export class McpServers {
   readonly #options: McpServersOptions;
@@ -82,12 +82,12 @@ export class McpServers {
     this.#programs = new McpPrograms(options);
   }
 
-  /** Of the programs that run here: commands for them are this process's. */
+  /** Leases of the programs that run here: commands for them are this process's. */
   leases(): string[] {
     return this.#programs.leases();
   }
 
-  /** There are servers to list. */
+  /** Call when there are servers to list. */
   async kick(): Promise<void> {
     while (!this.#stopping.signal.aborted && (await this.#listSome()));
   }
@@ -102,14 +102,14 @@ export class McpServers {
     for (const { id, company_id } of due)
       listing.begin(company_id, async () =>
         this.refresh(id, this.#stopping.signal).catch((error: unknown) =>
-          // Its claim lapses: it is listed later.
+          // The claim expires, and the server is listed later.
           logger.warn('an MCP server could not be listed', { server_id: id, error }),
         ),
       );
     return due.length > 0;
   }
 
-  /** Lists the server's tools anew; what came of it stands in its row. @param abort throws then, and records nothing */
+  /** Lists the server's tools again and records the outcome in its row. @param abort makes it throw and record nothing */
   async refresh(id: string, abort: AbortSignal): Promise<void> {
     const { database, elsewhere } = this.#options;
     const address = await mcpServerAddress(database.db, id);
@@ -141,7 +141,7 @@ export class McpServers {
     }
   }
 
-  /** Null where another scheduler runs the program. */
+  /** Null if another scheduler runs the program. */
   async #describe(
     address: McpServerAddress,
     limits: McpLimits,
@@ -152,12 +152,12 @@ export class McpServers {
       const found = await this.#programs.use(await this.#programOf(address, scrubber), limits, describe);
       return found?.result ?? null;
     }
-    // The era may have changed with the server: it is asked for anew.
+    // The era may have changed along with the server, so it is negotiated again.
     const target = { ...(await this.#targetOf(address, address.url, scrubber)), protocol_version: null };
     return this.#connections.useOnce(target, limits, describe);
   }
 
-  /** @throws notFound, conflict with the tool's own words, unavailable with what went wrong on the way */
+  /** @throws notFound, conflict with the tool's own message, unavailable with what failed on the way */
   async call(
     tool: AskedTool,
     { actor, company_id, input }: Pick<ToolCall, 'actor' | 'company_id' | 'input'>,
@@ -196,7 +196,7 @@ export class McpServers {
     return answerOf(answer, scrubber);
   }
 
-  /** A call that was made is not undone by a record that fails. */
+  /** A call that was made still counts if recording it fails. */
   async #record(
     { server_id, remote_name }: AskedTool,
     actor: ToolCall['actor'],
@@ -210,7 +210,7 @@ export class McpServers {
     }
   }
 
-  /** What is under way is broken off. */
+  /** Aborts everything in progress. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([this.#connections.close(), this.#programs.stop()]);
@@ -267,7 +267,7 @@ export class McpServers {
 const scrubbed = (text: string | null, scrubber: Scrubber): string | null =>
   text === null ? null : scrubber.scrub(text).replaceAll('\0', '').toWellFormed().slice(0, 200);
 
-/** A run's calls are one conversation, as are those of a key. */
+/** Calls of one run share a connection, as do those of one key. */
 function callerOf(actor: ToolCall['actor']): readonly (string | null)[] {
   switch (actor.kind) {
     case 'agent':

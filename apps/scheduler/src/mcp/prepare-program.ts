@@ -12,8 +12,8 @@ import { sandboxed, type SandboxedCommand, sweepPluginContainers } from '../plug
 import { makeWorkspace } from '../plugins/workspace.ts';
 
 /**
- * The command of a program that the operator offers, within the walls of plugins and with a folder of its own.
- * @throws conflict where it is not offered (any more), or can't be shut in
+ * Command of a program offered by the operator, in the sandbox of plugins and with a folder of its own.
+ * @throws conflict if it is not offered (any more) or can't be sandboxed
  */
 export async function prepareProgram(
   config: Config,
@@ -26,11 +26,11 @@ export async function prepareProgram(
   const foreign = Object.keys(env).find((variable) => !offer.env.includes(variable));
   if (foreign !== undefined) throw conflict(`the operator does not let ${foreign} be set for ${name}`);
   const walls = await wallsOf(config, offer);
-  // Not by its path, which is the operator's affair.
+  // The error omits its path, which is for the operator only.
   if (walls.kind !== 'container' && findProgram(offer.command[0] ?? '') === undefined)
     throw conflict(`the program ${name} is not installed where schedulers run`);
   const workspace = await makeWorkspace(config, server_id);
-  // What a scheduler left that was killed here.
+  // Remains of a scheduler that was killed on this machine.
   const current = async () => Promise.resolve(new Map([[server_id, fence]]));
   if (walls.kind === 'container') await sweepPluginContainers(config, current);
   else await sweepControlGroups(config, current);
@@ -47,8 +47,8 @@ export async function prepareProgram(
 }
 
 /**
- * A program with an image runs in a container, another one in bubblewrap. Without walls it runs only where the operator
- * has switched them off: what a company's agents write decides what it does.
+ * A program with an image runs in a container, any other in bubblewrap. It runs without a sandbox only if the operator has
+ * turned sandboxing off: text written by a company's agents controls what it does.
  */
 async function wallsOf(config: Config, { image }: McpCommand): Promise<PluginWalls> {
   const wanted = config.plugin_sandbox;
