@@ -1,7 +1,7 @@
 import { index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import { createdAt, id } from './columns.ts';
 
-/** The audit trail: one entry per mutation, written in its transaction. */
+/** The audit trail: one entry per mutation, written in the same transaction. */
 export const activity = pgTable(
   'activity',
   {

@@ -40,11 +40,11 @@ export const agents = pgTable(
     externally_available: boolean().notNull().default(false),
     blocked_notify_enabled: boolean().notNull().default(false),
     auto_extract_findings: boolean().notNull().default(false),
-    /** What its files say is the company's to find. */
+    /** The text of its files is searchable by the whole company. */
     files_as_knowledge: boolean().notNull().default(false),
     parent_agent_id: uuid(),
     subagent_depth: integer().notNull().default(0),
-    /** Of a sub-agent, from the root down to its parent: their budgets pay for it too. */
+    /** Ancestors of a sub-agent, from the root down to its parent: their budgets pay for it too. */
     ancestor_ids: uuid()
       .array()
       .notNull()
@@ -58,7 +58,7 @@ export const agents = pgTable(
     paused_with_parent: boolean().notNull().default(false),
     /** Paused by a breached budget: resumed when it is resolved or its window rolls over. */
     budget_paused: boolean().notNull().default(false),
-    /** Overrides of the permission defaults; a key that is absent has its default. */
+    /** Overrides of the permission defaults; an absent key has its default. */
     permissions: jsonb().$type<Record<string, boolean>>().notNull().default({}),
     /** When the heartbeat timer wakes the agent next; null while the heartbeat is off. */
     next_heartbeat_at: instant(),
@@ -89,7 +89,7 @@ export const agents = pgTable(
   ],
 );
 
-/** What the engine knows of an agent between runs; one row per agent, made with it. */
+/** The engine's state of an agent between runs; one row per agent, created with it. */
 export const agent_runtime_states = pgTable('agent_runtime_states', {
   agent_id: uuid()
     .primaryKey()
@@ -100,7 +100,7 @@ export const agent_runtime_states = pgTable('agent_runtime_states', {
   session_id: text(),
   session_cwd: text(),
   session_updated_at: instant(),
-  /** Token totals of the CLI session so far, for engines that report the whole session's. */
+  /** Token totals of the CLI session so far, for engines that report totals of the whole session. */
   session_totals: jsonb(),
   updated_at: updatedAt(),
 });
@@ -121,9 +121,9 @@ export const agent_api_keys = pgTable(
     key_prefix: text().notNull(),
     run_id: uuid(),
     last_used_at: instant(),
-    /** Null: good until it is revoked. */
+    /** Null: valid until revoked. */
     expires_at: instant(),
-    /** When its end was announced. */
+    /** When its upcoming expiry was announced. */
     expiry_warned_at: instant(),
     created_at: createdAt(),
   },
@@ -135,7 +135,7 @@ export const agent_api_keys = pgTable(
   ],
 );
 
-/** What an agent's configuration was after each change: who, when, why. Secrets stay references. */
+/** An agent's configuration after each change: who, when, why. Secrets stay references. */
 export const agent_config_revisions = pgTable(
   'agent_config_revisions',
   {
@@ -162,7 +162,7 @@ export const prompt_versions = pgTable(
     /** `manual` or `gepa`. */
     source: text().notNull(),
     score: doublePrecision(),
-    /** Of an evolved one: what it was made from, and what for. */
+    /** Set on an evolved revision: the version it was derived from, and for what purpose. */
     parent_version_number: integer(),
     reason: text(),
     created_at: createdAt(),

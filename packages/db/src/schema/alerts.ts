@@ -4,28 +4,28 @@ import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle
 import { companies } from './companies.ts';
 import { createdAt, id, instant } from './columns.ts';
 
-/** What an operator or a company's admin has to see to, and what it was until it passed. */
+/** Problems that an operator or a company's admin must deal with, kept after they have passed. */
 export const alerts = pgTable(
   'alerts',
   {
     id: id(),
-    /** Null: the instance's. */
+    /** Null: an alert of the instance. */
     company_id: uuid().references(() => companies.id, { onDelete: 'cascade' }),
     kind: text().notNull(),
-    /** What it is about within its kind: one alert of both stands at a time. */
+    /** Subject within its kind: at most one alert per kind and key is open. */
     key: text().notNull(),
     level: text().notNull(),
     message: text().notNull(),
-    /** The message as a sentence that can be said in other languages; null: it is from before there was one. */
+    /** The message in translatable form; null: written before there was one. */
     said: jsonb().$type<Said>(),
     entity_type: text(),
     entity_id: uuid(),
     status: text().notNull().default('firing'),
     opened_at: createdAt(),
-    /** When a look found it last: one that was not found for a while has passed. */
+    /** When a check last found it; an alert not found for a while is resolved. */
     last_seen_at: createdAt(),
     resolved_at: instant(),
-    /** When it was told last; null: it was not, for it is muted or comes and goes. */
+    /** When it was last notified; null: never, because it is muted or flapping. */
     told_at: instant(),
     acknowledged_at: instant(),
     acknowledged_by_user_id: uuid(),
@@ -44,7 +44,7 @@ export const alerts = pgTable(
   ],
 );
 
-/** One row: who has looked last, and when. Whoever moves it on looks; the others see that somebody has. */
+/** A single row: who checked last, and when. The process that advances it does the check; the others skip it. */
 export const alert_looks = pgTable('alert_looks', {
   id: integer().primaryKey(),
   looked_at: createdAt(),

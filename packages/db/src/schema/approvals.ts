@@ -24,7 +24,7 @@ export const approvals = pgTable(
     decided_by_user_id: uuid(),
     decided_by_key_id: uuid(),
     decided_at: instant(),
-    /** When what was asked for was carried out; once, and only after approval. */
+    /** When the requested action was carried out; once, and only after approval. */
     applied_at: instant(),
     apply_error: text(),
     created_at: createdAt(),

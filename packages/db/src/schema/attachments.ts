@@ -4,14 +4,14 @@ import { chat_messages } from './chats.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { issues } from './issues.ts';
 
-/** Files of an issue or of a message in a chat: exactly one of the two. */
+/** Files of an issue or of a chat message: exactly one of the two. */
 export const attachments = pgTable(
   'attachments',
   {
     id: id(),
     company_id: uuid().notNull(),
     issue_id: uuid().references(() => issues.id, { onDelete: 'cascade' }),
-    /** Who may see it is who may see its chat; knowledge never knows of it. */
+    /** Visible to whoever can see the chat; never part of the company's knowledge. */
     chat_message_id: uuid().references(() => chat_messages.id, { onDelete: 'cascade' }),
     filename: text().notNull(),
     content_type: text().notNull(),
@@ -31,20 +31,20 @@ export const attachments = pgTable(
   ],
 );
 
-/** Text of an attachment for agents' prompts, extracted after the upload by a scheduler. */
+/** Text of an attachment for agents' prompts, extracted by a scheduler after the upload. */
 export const attachment_texts = pgTable(
   'attachment_texts',
   {
     attachment_id: uuid()
       .primaryKey()
       .references(() => attachments.id, { onDelete: 'cascade' }),
-    /** Null in rows that the release before wrote; the sweep fills it in. */
+    /** Null in rows written by the previous release; the sweep fills it in. */
     company_id: uuid(),
     /** `pending`, `reading` (claimed by a scheduler), `done`, `none` (nothing to extract), `failed`. */
     status: text().notNull().default('pending'),
-    /** Since when it has waited for its turn among those of its company. */
+    /** When it joined its company's queue. */
     queued_at: createdAt(),
-    /** Schedulers that ended while they read it. */
+    /** Number of schedulers that died while reading it. */
     losses: integer().notNull().default(0),
     extracted_text: text(),
     error: text(),
@@ -59,15 +59,15 @@ export const attachment_texts = pgTable(
 );
 
 /**
- * Keys in the storage that no row names (yet, or any more): written before the bytes are, and by triggers when a row of
- * `attachments` or `assets` goes, by whichever path. The transaction that writes a row takes its key out of here. The
- * sweep deletes the bytes of what stays, so that rows and bytes agree again after any crash.
+ * Storage keys that no row references (yet, or any more): inserted before the bytes are written, and by triggers when a row
+ * of `attachments` or `assets` is deleted, by whichever path. The transaction that writes a row removes its key from here.
+ * The sweep deletes the bytes of the remaining keys, so that rows and bytes agree again after any crash.
  */
 export const storage_orphans = pgTable(
   'storage_orphans',
   {
     storage_key: text().primaryKey(),
-    /** From then on the bytes may be deleted at any moment and no row may take the key any more. */
+    /** From then on the bytes may be deleted at any moment and no row may use the key any more. */
     doomed_at: instant(),
     created_at: createdAt(),
   },

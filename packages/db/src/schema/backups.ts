@@ -2,24 +2,24 @@ import { sql } from 'drizzle-orm';
 import { bigint, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { id, instant, updatedAt } from './columns.ts';
 
-/** Backups of the instance, one at a time. A row outlives its file by nothing: retention removes both. */
+/** Backups of the instance, one at a time. A row never outlives its file: retention removes both. */
 export const backups = pgTable(
   'backups',
   {
     id: id(),
     status: text().notNull(),
     trigger: text().notNull(),
-    /** What a running one is doing. */
+    /** Current step of a running backup. */
     phase: text(),
-    /** Name in the store of backups; null while it has none. */
+    /** Name in the backup store; null until it has one. */
     file: text(),
-    /** Of the file; of a running one what was read so far. */
+    /** Size of the file; for a running backup, bytes read so far. */
     bytes: bigint({ mode: 'number' }).notNull().default(0),
     error: text(),
     claimed_by: text().notNull(),
     started_at: instant().notNull(),
     finished_at: instant(),
-    /** A running one says every few seconds that it is still being made. */
+    /** Refreshed every few seconds while the backup is running. */
     updated_at: updatedAt(),
   },
   (t) => [

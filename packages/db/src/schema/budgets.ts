@@ -13,14 +13,14 @@ import {
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { companies } from './companies.ts';
 
-/** What a run or an outside report spent. Money is numeric, never float. */
+/** Spend of a run, or reported from outside. Money is numeric, never float. */
 export const cost_events = pgTable(
   'cost_events',
   {
     id: id(),
     company_id: uuid().notNull(),
     agent_id: uuid(),
-    /** Of a sub-agent: the agents above it, whose budgets pay too. */
+    /** Set for a sub-agent: the agents above it, whose budgets pay too. */
     rolled_up_to: uuid()
       .array()
       .notNull()
@@ -34,7 +34,7 @@ export const cost_events = pgTable(
     output_tokens: integer().notNull(),
     cached_tokens: integer().notNull(),
     cost_usd: numeric({ precision: 18, scale: 8 }).notNull(),
-    /** Nobody had set a price for the model: the built-in one was taken. */
+    /** No price was configured for the model, so the built-in one was used. */
     price_estimated: boolean().notNull().default(false),
     occurred_at: createdAt(),
   },
@@ -45,7 +45,7 @@ export const cost_events = pgTable(
   ],
 );
 
-/** What a company says a model costs, in USD per million tokens; the operator's pricing file comes before it. */
+/** Model prices set by a company, in USD per million tokens; the operator's pricing file takes precedence. */
 export const model_prices = pgTable(
   'model_prices',
   {
@@ -56,7 +56,7 @@ export const model_prices = pgTable(
     model: text().notNull(),
     input_usd: numeric({ precision: 16, scale: 9 }).notNull(),
     output_usd: numeric({ precision: 16, scale: 9 }).notNull(),
-    /** Null: cached tokens cost what other input does. */
+    /** Null: cached tokens cost the same as other input. */
     cached_usd: numeric({ precision: 16, scale: 9 }),
     created_at: createdAt(),
     updated_at: updatedAt(),
@@ -88,7 +88,7 @@ export const budget_policies = pgTable(
   ],
 );
 
-/** What a policy's window has used up: settled spend and open reservations. One conditional UPDATE reserves. */
+/** Usage of a policy's window: settled spend and open reservations. One conditional UPDATE reserves. */
 export const budget_windows = pgTable(
   'budget_windows',
   {
@@ -102,7 +102,7 @@ export const budget_windows = pgTable(
   (t) => [primaryKey({ columns: [t.policy_id, t.window_start] })],
 );
 
-/** What a live run holds of a policy's window and has settled there already; gone at the end of the run. */
+/** A live run's open reservation in a policy's window and the spend it has settled there; deleted when the run ends. */
 export const budget_reservations = pgTable(
   'budget_reservations',
   {
@@ -112,7 +112,7 @@ export const budget_reservations = pgTable(
       .references(() => budget_policies.id, { onDelete: 'cascade' }),
     run_id: uuid().notNull(),
     window_start: instant().notNull(),
-    /** Reserved for the call under way. */
+    /** Reserved for the call in progress. */
     amount_usd: numeric({ precision: 18, scale: 8 }).notNull(),
     settled_usd: numeric({ precision: 18, scale: 8 }).notNull().default('0'),
     created_at: createdAt(),

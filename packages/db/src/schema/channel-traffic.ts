@@ -16,7 +16,7 @@ import { chats } from './chats.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { users } from './identity.ts';
 
-/** A thread in which a person talks with one agent: its chat is private to that person. */
+/** A thread in which a person talks to one agent; its chat is private to that person. */
 export const channel_threads = pgTable(
   'channel_threads',
   {
@@ -27,14 +27,14 @@ export const channel_threads = pgTable(
     user_id: uuid()
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    /** The vendor's ids; '' where a conversation is not in threads. */
+    /** The vendor's ids; '' if the conversation has no threads. */
     conversation: text().notNull(),
     thread: text().notNull(),
-    /** Chosen here; null: the channel's. */
+    /** The agent chosen for this thread; null: the channel's. */
     agent_id: uuid().references(() => agents.id, { onDelete: 'set null' }),
-    /** Null until something is said to the agent. */
+    /** Null until the agent has received a message. */
     chat_id: uuid().references(() => chats.id, { onDelete: 'set null' }),
-    /** The person's last message, which answers in a group refer to. */
+    /** The person's last message, which replies in a group refer to. */
     last_message: text(),
     created_at: createdAt(),
     updated_at: updatedAt(),
@@ -47,7 +47,7 @@ export const channel_threads = pgTable(
   ],
 );
 
-/** What came from the vendor, stored before it is acknowledged. The rows stay for some days: a repeat is known by them. */
+/** Events from the vendor, stored before they are acknowledged. Rows stay for some days, to detect repeats. */
 export const channel_inbox = pgTable(
   'channel_inbox',
   {
@@ -56,9 +56,9 @@ export const channel_inbox = pgTable(
     channel_id: uuid()
       .notNull()
       .references(() => channels.id, { onDelete: 'cascade' }),
-    /** The vendor's number of it. */
+    /** The vendor's id of the event. */
     external_id: text().notNull(),
-    /** Null once it was dealt with. */
+    /** Null once it has been processed. */
     payload: jsonb(),
     status: text().notNull().default('pending'),
     attempts: integer().notNull().default(0),
@@ -75,7 +75,7 @@ export const channel_inbox = pgTable(
   ],
 );
 
-/** What is to be said. Rows of one conversation go out in order. */
+/** Outgoing messages. Rows of one conversation are sent in order. */
 export const channel_outbox = pgTable(
   'channel_outbox',
   {
@@ -84,24 +84,24 @@ export const channel_outbox = pgTable(
     channel_id: uuid()
       .notNull()
       .references(() => channels.id, { onDelete: 'cascade' }),
-    /** Whom it is for; null: somebody who is not paired. Without a pairing it is not sent. */
+    /** The recipient; null: someone who is not paired. Without a pairing it is not sent. */
     user_id: uuid(),
     conversation: text().notNull(),
     thread: text().notNull().default(''),
-    /** `notice`, `reply`, `approval`, `outcome` (an approval that was sent is settled). */
+    /** `notice`, `reply`, `approval`, `outcome` (an approval that was sent has been settled). */
     kind: text().notNull(),
-    /** Once per channel, whoever asks for it again. */
+    /** Unique per channel, however often it is enqueued. */
     dedupe_key: text().notNull(),
-    /** Markdown; null: that of the chat message. */
+    /** Markdown; null: the text of the chat message. */
     body: text(),
     chat_message_id: uuid(),
-    /** Of an approval: which one, as it was at `approval_version`. */
+    /** Set for an approval: its id, in the state of `approval_version`. */
     approval_id: uuid(),
     approval_version: instant(),
-    /** The vendor's id of the message that it answers or changes. */
+    /** The vendor's id of the message it replies to or edits. */
     reply_to: text(),
     status: text().notNull().default('pending'),
-    /** Of a long text: how many pieces are out. */
+    /** Number of parts of a long text already sent. */
     sent_parts: integer().notNull().default(0),
     external_id: text(),
     attempts: integer().notNull().default(0),
@@ -125,7 +125,7 @@ export const channel_outbox = pgTable(
   ],
 );
 
-/** One-time codes by which a person proves to a bot who he is; hash only. */
+/** One-time codes by which people prove their identity to a bot; hash only. */
 export const channel_pairing_codes = pgTable(
   'channel_pairing_codes',
   {
@@ -146,7 +146,7 @@ export const channel_pairing_codes = pgTable(
   ],
 );
 
-/** Who wrote to a bot without being paired: told so once, and bounded in guessing codes. */
+/** Unpaired people who wrote to a bot: told about pairing once, and limited in guessing codes. */
 export const channel_strangers = pgTable(
   'channel_strangers',
   {

@@ -14,7 +14,7 @@ import { agents } from './agents.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { companies } from './companies.ts';
 
-/** A company's connection to Slack or Telegram. One scheduler at a time holds it. */
+/** A company's connection to Slack or Telegram. Leased by one scheduler at a time. */
 export const channels = pgTable(
   'channels',
   {
@@ -25,34 +25,34 @@ export const channels = pgTable(
     name: text().notNull(),
     /** `slack` or `telegram`. */
     kind: text().notNull(),
-    /** `${secret:NAME}`, as `app_token`, which Slack's socket mode needs. */
+    /** `${secret:NAME}`, like `app_token`, which Slack's socket mode needs. */
     bot_token: text().notNull(),
     app_token: text(),
-    /** Who answers where nobody has chosen an agent. */
+    /** Answers when no one has chosen an agent. */
     default_agent_id: uuid().references(() => agents.id, { onDelete: 'set null' }),
-    /** Conversations of several people in which the bot answers, by the vendor's ids. */
+    /** Group conversations in which the bot answers, by the vendor's ids. */
     groups: text().array().notNull().default([]),
-    /** The last of the others in which it was spoken to, for the admin who may let them in: `{id, title}`. */
+    /** Other groups that recently addressed it, for the admin who may allow them: `{id, title}`. */
     refused_groups: jsonb().$type<{ id: string; title: string }[]>().notNull().default([]),
-    /** Kinds of knowledge that prompts of its chats may hold. */
+    /** Kinds of knowledge that prompts of its chats may contain. */
     knowledge: text().array().notNull().default([]),
     enabled: boolean().notNull().default(true),
-    /** `connecting`, `connected`, `failing` (see `last_error`), `refused`: the vendor does not take the tokens. */
+    /** `connecting`, `connected`, `failing` (see `last_error`), `refused`: the vendor rejects the tokens. */
     status: text().notNull().default('connecting'),
     last_error: text(),
     failing_since: instant(),
-    /** What the vendor calls the bot. */
+    /** The vendor's id of the bot. */
     bot_id: text(),
     bot_name: text(),
-    /** Anything came from the vendor, word that the line stands included. */
+    /** When anything last arrived from the vendor, including keep-alives. */
     last_seen_at: instant(),
-    /** Of Telegram: the number behind the last update that is stored here. */
+    /** Telegram only: the number following the last update stored here. */
     update_offset: bigint({ mode: 'number' }).notNull().default(0),
-    /** Whoever holds it; a lapsed lease is anybody's. */
+    /** Lease owner; an expired lease may be taken by anyone. */
     held_by: text(),
     lease_until: createdAt(),
     fence: bigint({ mode: 'number' }).notNull().default(0),
-    /** Raised by each change that asks for another connection. */
+    /** Incremented by each change that requires a new connection. */
     revision: integer().notNull().default(1),
     created_at: createdAt(),
     updated_at: updatedAt(),

@@ -4,7 +4,7 @@ import { channels } from './channels.ts';
 import { createdAt, id, instant } from './columns.ts';
 import { users } from './identity.ts';
 
-/** A user's chat identities that were paired; deactivating the user ends them, leaving a company those of its channels. */
+/** A user's paired chat identities; deactivating the user ends them, leaving a company those of its channels. */
 export const chat_pairings = pgTable(
   'chat_pairings',
   {
@@ -12,7 +12,7 @@ export const chat_pairings = pgTable(
     user_id: uuid()
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    /** The company's channel that knows the person: no other takes its word. */
+    /** The company's channel that knows the person: no other channel accepts the identity. */
     channel_id: uuid()
       .notNull()
       .references(() => channels.id, { onDelete: 'cascade' }),
@@ -20,9 +20,9 @@ export const chat_pairings = pgTable(
     /** `slack` or `telegram`. */
     channel: text().notNull(),
     external_id: text().notNull(),
-    /** What the vendor calls the person. */
+    /** The person's name at the vendor. */
     external_name: text().notNull().default(''),
-    /** What the person wants to be told of. */
+    /** What the person wants to be notified about. */
     notify: text().array().notNull().default([]),
     created_at: createdAt(),
     revoked_at: instant(),

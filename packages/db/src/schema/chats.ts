@@ -4,7 +4,7 @@ import { agents } from './agents.ts';
 import { channels } from './channels.ts';
 import { createdAt, id, updatedAt } from './columns.ts';
 
-/** A conversation with one agent. Its row is locked by whoever adds to it. */
+/** A conversation with one agent. Its row is locked by every transaction that adds to it. */
 export const chats = pgTable(
   'chats',
   {
@@ -15,14 +15,14 @@ export const chats = pgTable(
       .references(() => agents.id, { onDelete: 'cascade' }),
     title: text(),
     channel: text().notNull().default('web'),
-    /** Where it is held, unless that is here: what its prompts may know is that channel's to say. */
+    /** The channel it takes place in, if not here; that channel decides which knowledge its prompts may contain. */
     channel_id: uuid().references(() => channels.id, { onDelete: 'set null' }),
-    /** Private to this person; null: opened by a key, open to the company. */
+    /** Private to this person; null: opened by a key and visible to the company. */
     created_by_user_id: uuid(),
     created_by_agent_id: uuid(),
-    /** The number of the last message that asked something. */
+    /** Number of the last message that asked something. */
     last_turn: integer().notNull().default(0),
-    /** What was said up to and with `summary_turn`, in short: it stands in prompts instead of the messages. */
+    /** Summary of the conversation up to and including `summary_turn`; prompts contain it in place of those messages. */
     summary: text(),
     summary_turn: integer().notNull().default(0),
     created_at: createdAt(),
@@ -41,8 +41,8 @@ export const chats = pgTable(
 );
 
 /**
- * The message of turn n has the position 2n, its reply 2n + 1. The table has one column more than this: `words`, which
- * PostgreSQL generates from the text for the search (index `chat_messages_text`).
+ * The message of turn n has position 2n, its reply 2n + 1. The table has one more column than listed here: `words`, which
+ * PostgreSQL generates from the text for full-text search (index `chat_messages_text`).
  */
 export const chat_messages = pgTable(
   'chat_messages',
@@ -53,10 +53,10 @@ export const chat_messages = pgTable(
       .notNull()
       .references(() => chats.id, { onDelete: 'cascade' }),
     position: integer().notNull(),
-    /** `user` (whoever asks) or `assistant` (the agent of the chat). */
+    /** `user` (the one who asks) or `assistant` (the agent of the chat). */
     role: text().notNull(),
     body_markdown: text().notNull(),
-    /** What its files are called and how large they are; the files are rows of `attachments`, and live as long as this. */
+    /** Names and sizes of its files; the files are rows of `attachments` with the same lifetime as the message. */
     attachments: jsonb()
       .$type<{ id: string; filename: string; content_type: string; size_bytes: number }[]>()
       .notNull()
@@ -67,7 +67,7 @@ export const chat_messages = pgTable(
     status: text().notNull(),
     error: text(),
     run_id: uuid(),
-    /** Agent-made causes in a row behind it; 0 where a human asks. */
+    /** Length of the chain of agent-made causes behind it; 0 if a human asks. */
     depth: integer().notNull().default(0),
     created_at: createdAt(),
   },

@@ -23,7 +23,7 @@ export const comments = pgTable(
   (t) => [index('comments_issue').on(t.issue_id, t.created_at, t.id)],
 );
 
-/** What comments said before they were edited; the last few of each. */
+/** Earlier texts of edited comments; the last few of each. */
 export const comment_versions = pgTable(
   'comment_versions',
   {

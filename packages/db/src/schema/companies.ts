@@ -10,9 +10,9 @@ export const companies = pgTable(
     name: text().notNull(),
     slug: text().notNull(),
     home_dir: text(),
-    /** First three letters or digits of the slug, upper case, fixed at creation (decisions 7.38). */
+    /** First three letters or digits of the slug, in upper case, fixed at creation (decisions 7.38). */
     identifier_prefix: text().notNull(),
-    /** Of the former release, which takes numbers from it: a trigger keeps it together with `issue_counters`. */
+    /** The previous release takes issue numbers from it: a trigger keeps it in sync with `issue_counters`. */
     next_issue_number: integer().notNull().default(1),
     /** Members, and instance admins, must have a second factor. */
     require_second_factor: boolean().notNull().default(false),
@@ -32,7 +32,7 @@ export const companies = pgTable(
   ],
 );
 
-/** The number of the next issue of each company; made with its first one. Beside `companies`, whose rows others lock. */
+/** Next issue number of each company; created with its first issue. Separate from `companies`, whose rows others lock. */
 export const issue_counters = pgTable('issue_counters', {
   company_id: uuid()
     .primaryKey()
@@ -73,9 +73,9 @@ export const board_user_keys = pgTable(
     key_prefix: text().notNull(),
     created_by_user_id: uuid(),
     last_used_at: instant(),
-    /** Null: good until it is revoked. */
+    /** Null: valid until revoked. */
     expires_at: instant(),
-    /** When its end was announced. */
+    /** When its upcoming expiry was announced. */
     expiry_warned_at: instant(),
     created_at: createdAt(),
   },
@@ -88,8 +88,8 @@ export const board_user_keys = pgTable(
 );
 
 /**
- * Invites; single use. The token is found by its hash, and shown to admins from its sealed form; without an encryption
- * key it is shown once, at the creation.
+ * Invites; single use. The token is looked up by its hash, and shown to admins from its sealed form; without an encryption
+ * key it is shown only once, at creation.
  */
 export const invites = pgTable(
   'invites',
@@ -98,7 +98,7 @@ export const invites = pgTable(
     company_id: uuid()
       .notNull()
       .references(() => companies.id, { onDelete: 'cascade' }),
-    /** Of the former release: always null, dropped by the next. */
+    /** Used by the previous release: always null, dropped by the next. */
     token: text().unique('invites_token'),
     token_hash: text().unique('invites_token_hash'),
     token_sealed: text(),
@@ -136,7 +136,7 @@ export const join_requests = pgTable(
   ],
 );
 
-/** Stored files that are no attachments: logos. The bytes lie in the storage under `storage_key`. */
+/** Stored files other than attachments: logos. The bytes are in the storage under `storage_key`. */
 export const assets = pgTable(
   'assets',
   {

@@ -5,7 +5,7 @@ import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { companies } from './companies.ts';
 import { knowledge_sources } from './knowledge.ts';
 
-/** How a company's index is compiled. */
+/** Compilation settings of a company's index. */
 export const compile_settings = pgTable(
   'compile_settings',
   {
@@ -14,7 +14,7 @@ export const compile_settings = pgTable(
       .references(() => companies.id, { onDelete: 'cascade' }),
     agent_id: uuid().references(() => agents.id, { onDelete: 'set null' }),
     every_hours: integer(),
-    /** Null: by hand only. */
+    /** Null: compiled manually only. */
     next_at: instant(),
     updated_at: updatedAt(),
   },
@@ -26,7 +26,7 @@ export const compile_settings = pgTable(
   ],
 );
 
-/** A version of a company's index. Its row is locked by whatever moves it on, after its agent's. */
+/** A version of a company's index. Every transaction that advances it locks its row, after its agent's. */
 export const compiled_indexes = pgTable(
   'compiled_indexes',
   {
@@ -69,14 +69,14 @@ export const compiled_statements = pgTable(
   (t) => [index('compiled_statements_index').on(t.index_id, t.ordinal)],
 );
 
-/** Where a statement comes from. Triggers on `knowledge_sources` set the state, in the transaction that changes the source. */
+/** The source of a statement. Triggers on `knowledge_sources` set the state, in the transaction that changes the source. */
 export const compiled_citations = pgTable(
   'compiled_citations',
   {
     statement_id: uuid()
       .notNull()
       .references(() => compiled_statements.id, { onDelete: 'cascade' }),
-    /** Of `knowledge_sources`; it outlives the source, to say that it is gone. */
+    /** Key in `knowledge_sources`; outlives the source, to show that it is gone. */
     source_key: uuid().notNull(),
     /** `current`, `changed`, `gone`. */
     state: text().notNull().default('current'),
@@ -87,7 +87,7 @@ export const compiled_citations = pgTable(
   ],
 );
 
-/** Portions of a compilation, each read by a run: what is `done` is never asked for again. */
+/** Portions of a compilation, each read by a run: a portion that is `done` is never requested again. */
 export const compiled_batches = pgTable(
   'compiled_batches',
   {
@@ -96,10 +96,10 @@ export const compiled_batches = pgTable(
       .references(() => compiled_indexes.id, { onDelete: 'cascade' }),
     number: integer().notNull(),
     source_keys: uuid().array().notNull(),
-    /** Of the sources, in the same order, as they were planned. */
+    /** Revisions of the sources at planning time, in the same order. */
     revisions: integer().array().notNull(),
     run_id: uuid(),
-    /** `planned`, `asked` (its run waits or runs), `done`, `failed`. */
+    /** `planned`, `asked` (its run is waiting or running), `done`, `failed`. */
     status: text().notNull().default('planned'),
     attempts: integer().notNull().default(0),
     error: text(),
@@ -113,7 +113,7 @@ export const compiled_batches = pgTable(
   ],
 );
 
-/** Which revision of a source has been read, whatever was made of it. */
+/** The revision of each source that has been read, whatever came out of it. */
 export const compiled_sources = pgTable(
   'compiled_sources',
   {
@@ -121,7 +121,7 @@ export const compiled_sources = pgTable(
       .primaryKey()
       .references(() => knowledge_sources.id, { onDelete: 'cascade' }),
     revision: integer().notNull(),
-    /** For which version: what is thrown away was not read. */
+    /** The version it was read for: if that is discarded, the source counts as unread. */
     index_id: uuid().references(() => compiled_indexes.id, { onDelete: 'set null' }),
   },
   (t) => [index('compiled_sources_index').on(t.index_id)],

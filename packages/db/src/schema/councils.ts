@@ -3,7 +3,7 @@ import { boolean, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid }
 import { createdAt, id, instant } from './columns.ts';
 import { issues } from './issues.ts';
 
-/** A council on an issue. Its row is locked by whatever moves it on. */
+/** A council on an issue. Every transaction that advances it locks its row. */
 export const council_sessions = pgTable(
   'council_sessions',
   {
@@ -14,12 +14,12 @@ export const council_sessions = pgTable(
       .references(() => issues.id, { onDelete: 'cascade' }),
     question: text().notNull(),
     status: text().notNull().default('running'),
-    /** Rounds of answers, at most. */
+    /** Maximum number of answer rounds. */
     rounds: integer().notNull(),
-    /** What is under way: `answer` of a round, `ranking` or `conclusion`. */
+    /** Current phase: `answer` of a round, `ranking` or `conclusion`. */
     phase: text().notNull().default('answer'),
     round: integer().notNull().default(1),
-    /** Agent-made causes in a row behind it; 0 where a human has convened it. */
+    /** Length of the chain of agent-made causes behind it; 0 if a human convened it. */
     depth: integer().notNull(),
     conclusion: text(),
     error: text(),
@@ -47,9 +47,9 @@ export const council_participants = pgTable(
       .references(() => council_sessions.id, { onDelete: 'cascade' }),
     company_id: uuid().notNull(),
     agent_id: uuid().notNull(),
-    /** By the reporting tree, the highest first: the first that is still there has the chair. */
+    /** Position by the reporting tree, highest first: the first member still present chairs. */
     place: integer().notNull(),
-    /** As they were when it began: what was said stays readable when the agent is gone. */
+    /** Copied when the council began: its contributions stay readable when the agent is gone. */
     name: text().notNull(),
     role: text().notNull(),
     left_out_reason: text(),
@@ -58,8 +58,8 @@ export const council_participants = pgTable(
 );
 
 /**
- * What is to be said, planned when the council begins: each turn has the id of the run that will take it, under which its
- * money is reserved, so that it is taken once however often it is asked for.
+ * Turns, planned when the council begins: each has the id of the run that will take it, under which its money is
+ * reserved, so that it is taken once however often it is requested.
  */
 export const council_turns = pgTable(
   'council_turns',
@@ -72,7 +72,7 @@ export const council_turns = pgTable(
     kind: text().notNull(),
     round: integer().notNull(),
     run_id: uuid().notNull(),
-    /** `planned`, `asked` (its run waits or runs), `done`, `failed`, `skipped`. */
+    /** `planned`, `asked` (its run is waiting or running), `done`, `failed`, `skipped`. */
     status: text().notNull().default('planned'),
     body_markdown: text(),
     is_revised: boolean().notNull().default(true),
@@ -83,7 +83,7 @@ export const council_turns = pgTable(
   (t) => [
     primaryKey({ columns: [t.session_id, t.agent_id, t.kind, t.round] }),
     uniqueIndex('council_turns_run').on(t.run_id),
-    // What its turns have cost lately.
+    // Recent cost of an agent's turns.
     index('council_turns_agent')
       .on(t.agent_id, t.finished_at.desc())
       .where(sql`${t.status} = 'done'`),

@@ -2,7 +2,7 @@ import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg
 import { createdAt, id, updatedAt } from './columns.ts';
 import { issues } from './issues.ts';
 
-/** Keyed documents of an issue; the text lies in the revisions. */
+/** Keyed documents of an issue; the text is in the revisions. */
 export const documents = pgTable(
   'documents',
   {
@@ -22,7 +22,7 @@ export const documents = pgTable(
   (t) => [uniqueIndex('documents_issue_key').on(t.issue_id, t.key)],
 );
 
-/** Append-only: a restore is a new revision with an old text. */
+/** Append-only: restoring adds a new revision with an old text. */
 export const document_revisions = pgTable(
   'document_revisions',
   {

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { bigint, boolean, check, index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 
-/** Events of committed transactions that the sequencer has not numbered yet. Written with the business rows. */
+/** Events of committed transactions that the sequencer has not numbered yet. Written together with the business rows. */
 export const outbox = pgTable('outbox', {
   id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
   event_id: uuid()
@@ -28,7 +28,7 @@ export const events = pgTable(
   (t) => [index('events_occurred_at').on(t.occurred_at)],
 );
 
-/** One row: the last number given out. */
+/** A single row: the last number assigned. */
 export const event_sequence = pgTable(
   'event_sequence',
   {
@@ -38,7 +38,7 @@ export const event_sequence = pgTable(
   (t) => [check('event_sequence_only_row', sql`${t.only_row}`)],
 );
 
-/** Durable cursors: up to which number each reader has taken effect (decisions 10.12). */
+/** Durable cursors: the number up to which each reader has taken effect (decisions 10.12). */
 export const event_cursors = pgTable(
   'event_cursors',
   {
@@ -59,10 +59,10 @@ export const commands = pgTable(
     company_id: uuid(),
     actor: jsonb().notNull(),
     payload: jsonb().notNull(),
-    /** Where the payload or the result lies in the storage when it is too large for the row. */
+    /** Storage key of the payload or the result if it is too large for the row. */
     payload_key: text(),
     result_key: text(),
-    /** Only the scheduler that holds it may take the command; null: any. */
+    /** Only the scheduler that owns this lease may take the command; null: any. */
     lease: text(),
     status: text().notNull().default('queued'),
     deadline: instant().notNull(),
@@ -80,11 +80,11 @@ export const commands = pgTable(
   ],
 );
 
-/** Answers kept for `Idempotency-Key` (decisions 8.5); the row commits with the effect. */
+/** Responses kept for `Idempotency-Key` (decisions 8.5); the row commits with the effect. */
 export const idempotency_keys = pgTable(
   'idempotency_keys',
   {
-    /** SHA-256 over actor, operation and key: one primary key, no tenant can meet another's. */
+    /** SHA-256 over actor, operation and key: one primary key, so tenants cannot collide. */
     scope_hash: text().primaryKey(),
     request_hash: text().notNull(),
     status: bigint({ mode: 'number' }),

@@ -14,7 +14,7 @@ import { agents } from './agents.ts';
 import { createdAt, id, instant } from './columns.ts';
 import { issues } from './issues.ts';
 
-/** The evolution of an agent's prompt. Its row is locked by whatever moves it on, after the agent's. */
+/** The evolution of an agent's prompt. Every transaction that advances it locks its row, after the agent's. */
 export const prompt_evolutions = pgTable(
   'prompt_evolutions',
   {
@@ -32,7 +32,7 @@ export const prompt_evolutions = pgTable(
     error: text(),
     waiting_reason: text(),
     promoted_at: instant(),
-    /** Of a version that was activated by itself: `watching`, `kept`, `rolled_back`, `superseded`. */
+    /** Set on a version that was activated automatically: `watching`, `kept`, `rolled_back`, `superseded`. */
     watch: text(),
     watch_note: text(),
     started_by_agent_id: uuid(),
@@ -51,7 +51,7 @@ export const prompt_evolutions = pgTable(
   ],
 );
 
-/** Finished issues of the agent that candidates are tried on. Nothing of them is copied: one that is gone counts no more. */
+/** Finished issues of the agent that candidates are tried on. Nothing is copied: a deleted issue no longer counts. */
 export const evolution_instances = pgTable(
   'evolution_instances',
   {
@@ -62,9 +62,9 @@ export const evolution_instances = pgTable(
     issue_id: uuid()
       .notNull()
       .references(() => issues.id, { onDelete: 'cascade' }),
-    /** `train`: its rollouts are reflected on. `held_out`: it only scores. */
+    /** `train`: its rollouts are reflected on. `held_out`: used for scoring only. */
     split: text().notNull(),
-    /** The agent's first run on it began: what was said before was its task, what came after its outcome. */
+    /** Start of the agent's first run on it: comments before it were the task, those after it the outcome. */
     began_at: instant().notNull(),
   },
   (t) => [
@@ -82,7 +82,7 @@ export const evolution_candidates = pgTable(
     number: integer().notNull(),
     parent_number: integer(),
     status: text().notNull().default('proposed'),
-    /** Train issues that it is written for, and has to be better on than its parent. */
+    /** Train issues the candidate is written for, on which it must beat its parent. */
     minibatch: integer().array().notNull(),
     /** Null while it is being written. */
     system_prompt: text(),
@@ -94,7 +94,7 @@ export const evolution_candidates = pgTable(
   (t) => [primaryKey({ columns: [t.evolution_id, t.number] })],
 );
 
-/** What an evolution has asked for so far, each by a run: what is `done` is never asked for again. */
+/** Requests an evolution has made so far, each through a run: a step that is `done` is never requested again. */
 export const evolution_steps = pgTable(
   'evolution_steps',
   {
@@ -103,13 +103,13 @@ export const evolution_steps = pgTable(
       .references(() => prompt_evolutions.id, { onDelete: 'cascade' }),
     candidate_number: integer().notNull(),
     kind: text().notNull(),
-    /** Of the instance; -1 for a reflection, which is about several. */
+    /** Number of the instance; -1 for a reflection, which covers several. */
     ordinal: integer().notNull(),
     run_id: uuid().notNull(),
-    /** `asked` (its run waits or runs), `done`, `failed`. */
+    /** `asked` (its run is waiting or running), `done`, `failed`. */
     status: text().notNull().default('asked'),
     attempts: integer().notNull().default(1),
-    /** What was said: the rollout with its verbs, the judge's feedback. */
+    /** The result: the rollout with its verbs, or the judge's feedback. */
     text: text(),
     score: doublePrecision(),
     cost_usd: numeric({ precision: 18, scale: 8 }).notNull().default('0'),

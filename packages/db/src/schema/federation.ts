@@ -15,7 +15,7 @@ import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { companies } from './companies.ts';
 import { issues } from './issues.ts';
 
-/** Issues that others filed by the agent-to-agent protocol: what they call a task. */
+/** Issues filed by other instances over the agent-to-agent protocol, which calls them tasks. */
 export const a2a_tasks = pgTable(
   'a2a_tasks',
   {
@@ -23,16 +23,16 @@ export const a2a_tasks = pgTable(
       .primaryKey()
       .references(() => issues.id, { onDelete: 'cascade' }),
     company_id: uuid().notNull(),
-    /** To whom it was sent, whoever works on it now. */
+    /** The agent it was sent to, whoever works on it now. */
     agent_id: uuid().notNull(),
-    /** The client's conversation. */
+    /** The client's conversation id. */
     context_id: text().notNull(),
     created_at: createdAt(),
   },
   (t) => [index('a2a_tasks_context').on(t.agent_id, t.context_id, t.created_at.desc(), t.issue_id.desc())],
 );
 
-/** What clients sent, as they sent it: a task's history shows it under their own ids. */
+/** Messages as clients sent them: a task's history shows them under the clients' own ids. */
 export const a2a_messages = pgTable(
   'a2a_messages',
   {
@@ -43,7 +43,7 @@ export const a2a_messages = pgTable(
       .references(() => issues.id, { onDelete: 'cascade' }),
     agent_id: uuid().notNull(),
     message_id: text().notNull(),
-    /** SHA-256 of the message: one that is sent again changes nothing, another of the same id is another. */
+    /** SHA-256 of the message: a resend changes nothing; a different one with the same id is another message. */
     digest: text().notNull(),
     parts: jsonb().notNull(),
     metadata: jsonb(),
@@ -55,7 +55,7 @@ export const a2a_messages = pgTable(
   ],
 );
 
-/** Others whose agents a company's own may call. */
+/** Remote instances whose agents a company's own agents may call. */
 export const a2a_peers = pgTable(
   'a2a_peers',
   {
@@ -71,14 +71,14 @@ export const a2a_peers = pgTable(
     refresh_interval_seconds: integer().notNull().default(3600),
     local_preference_bias: doublePrecision().notNull().default(0.2),
     enabled: boolean().notNull().default(true),
-    /** `pending` until the first fetch, then `healthy` or `failing`: of fetches of its card alone. */
+    /** `pending` until the first fetch, then `healthy` or `failing`: reflects only fetches of its card. */
     status: text().notNull().default('pending'),
-    /** The agents of its card. */
+    /** The agents listed on its card. */
     agents: jsonb().notNull().default([]),
     last_fetched_at: instant(),
     last_fetch_error: text(),
     next_refresh_at: createdAt(),
-    /** Calls of the minute that began then, by all schedulers together. */
+    /** Start of the current minute, in which calls are counted across all schedulers. */
     window_started_at: createdAt(),
     window_calls: integer().notNull().default(0),
     calls: integer().notNull().default(0),
@@ -97,7 +97,7 @@ export const a2a_peers = pgTable(
   ],
 );
 
-/** Work given to an agent of a peer: an issue that follows the task there. */
+/** Work delegated to a peer's agent: an issue that follows the task there. */
 export const a2a_delegations = pgTable(
   'a2a_delegations',
   {
@@ -108,40 +108,40 @@ export const a2a_delegations = pgTable(
     peer_id: uuid()
       .notNull()
       .references(() => a2a_peers.id, { onDelete: 'cascade' }),
-    /** Who gave it away, and is told what the peer asks; null: no agent. */
+    /** The agent that delegated it and receives the peer's questions; null: not an agent. */
     agent_id: uuid(),
-    /** Agent-made causes in a row behind it: the peer is told, so that no circle over several instances goes on for ever. */
+    /** Length of the chain of agent-made causes behind it, passed to the peer so that loops across instances end. */
     depth: integer().notNull().default(0),
     remote_agent: text().notNull(),
     remote_url: text().notNull(),
     dialect: text().notNull(),
-    /** Of the first message: sent again, it makes no second task. */
+    /** Id of the first message: resending it creates no second task. */
     message_id: uuid().notNull(),
     /** Null: not sent yet. */
     remote_task_id: text(),
     context_id: text(),
     state: text().notNull().default('submitted'),
-    /** Id of the peer's last words, as they stand on the issue. */
+    /** Id of the peer's latest message, as posted on the issue. */
     said: text(),
-    /** Comments that its words and questions were so far. */
+    /** Number of comments that its messages and questions have produced so far. */
     words: integer().notNull().default(0),
-    /** Ids of its artifacts that are work products here. */
+    /** Ids of its artifacts that have become work products here. */
     artifacts: jsonb().notNull().default([]),
-    /** Comments up to then were sent on. */
+    /** Comments up to this instant have been forwarded. */
     forwarded_at: createdAt(),
     failures: integer().notNull().default(0),
     failing_since: instant(),
-    /** Why the last step came to nothing; null where it did not. */
+    /** Why the last step failed; null if it did not. */
     error: text(),
-    /** As the peer says so far; null: it says nothing. */
+    /** Cost so far as reported by the peer; null: not reported. */
     cost_usd: numeric({ precision: 18, scale: 8 }),
-    /** Null: over. Put ahead by whoever takes it, for as long as a step may take. */
+    /** Null: finished. The scheduler that claims a step moves it ahead by the maximum duration of a step. */
     next_attempt_at: instant(),
-    /** Since when somebody takes a step; null: nobody. */
+    /** When the step in progress was claimed; null: unclaimed. */
     claimed_at: instant(),
-    /** With which the peer proves its notifications; null: it was not asked for any, or refused. */
+    /** Token that authenticates the peer's notifications; null: none were requested, or the request was refused. */
     push_token_sealed: text(),
-    /** When the last of them came. */
+    /** When the last notification arrived. */
     notified_at: instant(),
     created_at: createdAt(),
     changed_at: createdAt(),
@@ -154,7 +154,7 @@ export const a2a_delegations = pgTable(
   ],
 );
 
-/** Calls of agents of peers; of those that only ask how a task stands, the failed ones. Kept as long as events. */
+/** Calls to peers' agents; of those that only poll a task's state, just the failed ones. Kept as long as events. */
 export const a2a_calls = pgTable(
   'a2a_calls',
   {
@@ -162,7 +162,7 @@ export const a2a_calls = pgTable(
     peer_id: uuid()
       .notNull()
       .references(() => a2a_peers.id, { onDelete: 'cascade' }),
-    /** The delegation that it was about. */
+    /** The delegation the call belongs to. */
     issue_id: uuid().notNull(),
     remote_agent: text().notNull(),
     method: text().notNull(),

@@ -15,11 +15,11 @@ export const scheduler_ticks = pgTable(
   (t) => [primaryKey({ columns: [t.scheduler, t.worker] })],
 );
 
-/** Schedulers, each with how it is. One that stops takes its row along: what falls silent instead was lost. */
+/** Schedulers and their health. One that stops deletes its row; one that falls silent is considered lost. */
 export const scheduler_processes = pgTable('scheduler_processes', {
   scheduler: text().primaryKey(),
   started_at: instant().notNull(),
-  /** Of the fullest of the file systems that it lives on. */
+  /** Usage of the fullest of its file systems. */
   disk_used_pct: real(),
   updated_at: updatedAt(),
 });

@@ -7,7 +7,7 @@ export const users = pgTable(
   {
     id: id(),
     email: text().notNull(),
-    /** Since when somebody vouches for the address: an operator, or a provider that has verified it. Null: its owner's word. */
+    /** When the address was vouched for, by an operator or a provider that verified it. Null: only its owner claims it. */
     email_verified_at: instant().default(sql`now()`),
     display_name: text().notNull(),
     password_hash: text(),
@@ -16,7 +16,7 @@ export const users = pgTable(
     last_login_at: instant(),
     slack_user_id: text(),
     telegram_user_id: text(),
-    /** How pages look to the user; what is absent is as it is for everybody. */
+    /** Display preferences of the user; absent keys have the general default. */
     preferences: jsonb()
       .$type<{ theme?: 'light' | 'dark'; density?: 'compact'; time_zone?: string; language?: string }>()
       .notNull()
@@ -25,13 +25,13 @@ export const users = pgTable(
     updated_at: updatedAt(),
   },
   (t) => [
-    // The collation folds ASCII letters alone: by Unicode's rules two addresses would be one.
+    // The collation folds only ASCII letters: under Unicode rules two distinct addresses could become one.
     uniqueIndex('users_email').on(sql`lower(${t.email} collate "C")`),
     index('users_created_at').on(t.created_at.desc(), t.id.desc()),
   ],
 );
 
-/** Browser sessions; the cookie's token is stored as its SHA-256 only. */
+/** Browser sessions; the cookie's token is stored only as its SHA-256. */
 export const sessions = pgTable(
   'sessions',
   {
@@ -42,20 +42,20 @@ export const sessions = pgTable(
       .references(() => users.id, { onDelete: 'cascade' }),
     created_at: createdAt(),
     expires_at: instant().notNull(),
-    /** Written off the request, in batches: exact to about a minute. */
+    /** Written outside the request, in batches: accurate to about a minute. */
     last_seen_at: createdAt(),
-    /** How it was signed in: `password`, `google`, `passkey` …; null: before it was written down. */
+    /** Sign-in method: `password`, `google`, `passkey` …; null: from before it was recorded. */
     method: text(),
-    /** Where the sign-in came from, and by which browser. */
+    /** Client address and browser of the sign-in. */
     address: text(),
     user_agent: text(),
-    /** What a passkey that is being added has to sign. */
+    /** Challenge to be signed by a passkey that is being added. */
     passkey_challenge: text(),
   },
   (t) => [index('sessions_user').on(t.user_id), index('sessions_expires_at').on(t.expires_at)],
 );
 
-/** Failed logins of the last 15 minutes, by e-mail and address: the lockout's memory, shared by all web processes. */
+/** Failed logins of the last 15 minutes, by e-mail and address: the lockout state, shared by all web processes. */
 export const login_failures = pgTable(
   'login_failures',
   {
@@ -77,17 +77,17 @@ export const setup_tokens = pgTable('setup_tokens', {
   expires_at: instant().notNull(),
 });
 
-/** One-time links that mails to people bring, by the SHA-256 of their token. */
+/** One-time links in mails to users, by the SHA-256 of their token. */
 export const account_links = pgTable(
   'account_links',
   {
     token_hash: text().primaryKey(),
-    /** `confirm_email`, of which a user has one at most, or `reset_password`. */
+    /** `confirm_email` (at most one per user) or `reset_password`. */
     purpose: text().notNull(),
     user_id: uuid()
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    /** Whom it went to. Of `confirm_email`: where it is not the user's address, it becomes that. */
+    /** The address it was sent to. For `confirm_email`: becomes the user's address if it differs. */
     email: text().notNull(),
     created_at: createdAt(),
     expires_at: instant().notNull(),
@@ -96,19 +96,19 @@ export const account_links = pgTable(
 );
 
 /**
- * What was asked for that sends a mail to somebody's account, for a day: so that nobody has an instance write without an
- * end. A row without an answer is a forgotten password that a scheduler has not looked at yet.
+ * Requests that send a mail to someone's account, kept for a day so that no one can make an instance send mail without
+ * limit. A row without an answer is a forgotten password that no scheduler has handled yet.
  */
 export const account_mails = pgTable(
   'account_mails',
   {
     id: id(),
     purpose: text().notNull(),
-    /** As it was typed, in lower case; whether an account has it is not said. */
+    /** As typed, in lower case; whether an account has it is not disclosed. */
     recipient: text().notNull(),
-    /** Whose account it is about, where somebody signed in has asked. */
+    /** The account it concerns, if the request was made by a signed-in user. */
     user_id: uuid().references(() => users.id, { onDelete: 'cascade' }),
-    /** From where it was asked. */
+    /** Client address of the request. */
     address: text(),
     user_agent: text(),
     created_at: createdAt(),
@@ -123,7 +123,7 @@ export const account_mails = pgTable(
   ],
 );
 
-/** Sign-in by an outside provider: the user behind its subject. Tokens are encrypted, or not stored at all. */
+/** Sign-in through an external provider: the user behind its subject. Tokens are encrypted, or not stored at all. */
 export const oauth_accounts = pgTable(
   'oauth_accounts',
   {
@@ -146,8 +146,8 @@ export const oauth_accounts = pgTable(
 );
 
 /**
- * Sign-ins that are under way at a provider: what its answer must match. The browser's cookie holds the token, its
- * SHA-256 stands here; the row is deleted by the answer, so that none counts twice.
+ * Sign-ins in progress at a provider: what its response must match. The browser's cookie contains the token, this table
+ * its SHA-256; the response deletes the row, so none is accepted twice.
  */
 export const oauth_flows = pgTable(
   'oauth_flows',
@@ -157,9 +157,9 @@ export const oauth_flows = pgTable(
     state: text().notNull(),
     nonce: text().notNull(),
     code_verifier: text().notNull(),
-    /** The invite that the sign-in shall accept, by its token's hash. */
+    /** Hash of the token of the invite that the sign-in will accept. */
     invite_token: text(),
-    /** The path of ours that the browser was on its way to. */
+    /** Path on this site that the browser was heading for. */
     next_path: text(),
     created_at: createdAt(),
     expires_at: instant().notNull(),

@@ -1,7 +1,7 @@
 import { index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import { createdAt, id } from './columns.ts';
 
-/** Acts of instance administration, which belong to no company. */
+/** Instance administration actions, which belong to no company. */
 export const instance_audit = pgTable(
   'instance_audit',
   {

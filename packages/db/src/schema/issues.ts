@@ -22,7 +22,7 @@ export const issues = pgTable(
     assignee_agent_id: uuid(),
     checked_out_by_agent_id: uuid(),
     checked_out_at: instant(),
-    /** The run that took the checkout, null when the agent took it by itself. */
+    /** The run that took the checkout; null if the agent took it by itself. */
     checkout_run_id: uuid(),
     origin_kind: text().notNull().default('manual'),
     origin_id: text(),
@@ -34,7 +34,7 @@ export const issues = pgTable(
     blocked_at: instant(),
     blocked_reason: text(),
     blocked_by_agent_id: uuid(),
-    /** Runs in a row that ended without a change to the issue: the loop breaker's counter (decisions 8.2). */
+    /** Consecutive runs that ended without a change to the issue: the loop breaker's counter (decisions 8.2). */
     stalled_runs: integer().notNull().default(0),
     created_by_agent_id: uuid(),
     created_by_user_id: uuid(),
@@ -50,7 +50,7 @@ export const issues = pgTable(
     index('issues_company_status')
       .on(t.company_id, t.status, t.created_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null`),
-    // A column of the board, changed last first.
+    // A column of the board, most recently changed first.
     index('issues_company_column')
       .on(t.company_id, t.status, t.updated_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null`),
@@ -66,7 +66,7 @@ export const issues = pgTable(
     index('issues_company_title')
       .on(t.company_id, sql`${titleOrder(t.title)} desc nulls last`, t.id.desc())
       .where(sql`${t.deleted_at} is null`),
-    // What changed last is read first: the inbox of a reader.
+    // A reader's inbox: most recently changed first.
     index('issues_company_updated')
       .on(t.company_id, t.updated_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null`),
@@ -82,13 +82,13 @@ export const issues = pgTable(
     index('issues_checked_out')
       .on(t.checked_out_by_agent_id)
       .where(sql`${t.checked_out_by_agent_id} is not null`),
-    // Open issues of routines: what a concurrency policy asks for.
+    // Open issues of routines, queried by the concurrency policy.
     index('issues_routine_open')
       .on(t.company_id)
       .where(
         sql`${t.deleted_at} is null and ${t.origin_kind} = 'routine' and ${t.status} not in ${terminalIssueStatuses}`,
       ),
-    // Tasks of an agent's outside clients, what changed last first.
+    // Tasks of an agent's external clients, most recently changed first.
     index('issues_a2a')
       .on(t.origin_id, t.updated_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null and ${t.origin_kind} = 'a2a'`),
@@ -149,7 +149,7 @@ export const issue_relations = pgTable(
   ],
 );
 
-/** When a reader (user, or board-user key) last read the issue: what came later is unread. */
+/** When a reader (user, or board-user key) last read the issue: anything later is unread. */
 export const issue_reads = pgTable(
   'issue_reads',
   {
@@ -158,7 +158,7 @@ export const issue_reads = pgTable(
       .notNull()
       .references(() => issues.id, { onDelete: 'cascade' }),
     read_at: createdAt(),
-    /** Until then it waits for nobody, unless something happens to it; then it is unread again. */
+    /** Hidden from the inbox until then, unless something happens to the issue; then it is unread again. */
     snoozed_until: instant(),
   },
   (t) => [

@@ -17,7 +17,7 @@ import { users } from './identity.ts';
 const varbit = customType<{ data: string }>({ dataType: () => 'varbit' });
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
-/** What the agents of a company have learnt of a user who asks them for work. */
+/** What a company's agents have learnt about a user who gives them work. */
 export const user_models = pgTable(
   'user_models',
   {
@@ -35,9 +35,9 @@ export const user_models = pgTable(
 );
 
 /**
- * What the search of knowledge looks at. Triggers on the tables of the sources write the rows, in the transaction that
- * changes the source, by whichever path: a source that goes takes its row and chunks along, one that changes counts up
- * `revision`. Chunks are served only while they are of the latest revision.
+ * Sources of the knowledge search. Triggers on the source tables write the rows, in the transaction that changes the
+ * source, by whichever path: deleting a source deletes its row and chunks, changing one increments `revision`. Chunks are
+ * served only while they are of the latest revision.
  */
 export const knowledge_sources = pgTable(
   'knowledge_sources',
@@ -46,16 +46,16 @@ export const knowledge_sources = pgTable(
     company_id: uuid()
       .notNull()
       .references(() => companies.id, { onDelete: 'cascade' }),
-    /** `note`, `document`, `attachment`, `issue` (what came of a closed one). */
+    /** `note`, `document`, `attachment`, `issue` (the outcome of a closed one). */
     source_type: text().notNull(),
     source_id: uuid().notNull(),
-    /** Of what lies on an issue; of an issue, itself. */
+    /** The issue it belongs to; for an issue, itself. */
     issue_id: uuid(),
     revision: integer().notNull().default(1),
     chunked_revision: integer().notNull().default(0),
     changed_at: updatedAt(),
     chunk_count: integer().notNull().default(0),
-    /** The end of the text, or all of it, is not in the chunks: a bound of the source or of the company was met. */
+    /** Some or all of the text is missing from the chunks because a limit of the source or of the company was reached. */
     cut: boolean().notNull().default(false),
   },
   (t) => [
@@ -69,8 +69,8 @@ export const knowledge_sources = pgTable(
 );
 
 /**
- * Passages of a source, in their order. The table has one column more than this: `words`, generated from heading and text
- * for the search (index `knowledge_chunks_text`).
+ * Passages of a source, in order. The table has one more column than listed here: `words`, generated from heading and text
+ * for full-text search (index `knowledge_chunks_text`).
  */
 export const knowledge_chunks = pgTable(
   'knowledge_chunks',
@@ -81,7 +81,7 @@ export const knowledge_chunks = pgTable(
       .references(() => knowledge_sources.id, { onDelete: 'cascade' }),
     company_id: uuid().notNull(),
     ordinal: integer().notNull(),
-    /** Title of the source, then the headings that lead to the passage. */
+    /** Title of the source, then the headings above the passage. */
     heading: text().notNull(),
     text: text().notNull(),
   },
@@ -92,7 +92,7 @@ export const knowledge_chunks = pgTable(
   ],
 );
 
-/** The passages' embeddings. The search reads the signs of all of a company's, and the numbers of the nearest alone. */
+/** The passages' embeddings. The search reads the signs of all of a company's, and the numbers of only the nearest. */
 export const knowledge_vectors = pgTable(
   'knowledge_vectors',
   {
@@ -100,35 +100,35 @@ export const knowledge_vectors = pgTable(
       .primaryKey()
       .references(() => knowledge_chunks.id, { onDelete: 'cascade' }),
     company_id: uuid().notNull(),
-    /** By which endpoint and model it was computed: only what is of one space can be compared. */
+    /** Identifies the endpoint and model that computed it: only vectors of the same space are comparable. */
     space: uuid().notNull(),
     signs: varbit().notNull(),
-    /** Float32, little endian, of length 1. */
+    /** Float32, little endian, normalized to length 1. */
     embedding: bytea().notNull(),
   },
   (t) => [
-    // The signs are read here: numbers of up to 500 dimensions stand in the rows, longer ones beside them.
+    // The search reads signs from this index: vectors of up to 500 dimensions are stored inline, longer ones out of line.
     index('knowledge_vectors_signs').on(t.company_id, t.space, t.signs, t.chunk_id),
   ],
 );
 
-/** How far a company's embeddings are: a row where there are passages. */
+/** Embedding progress of a company: there is a row if there are passages. */
 export const knowledge_embeddings = pgTable(
   'knowledge_embeddings',
   {
     company_id: uuid()
       .primaryKey()
       .references(() => companies.id, { onDelete: 'cascade' }),
-    /** There are passages, or a provider, that nobody has looked at since. Null: all is done that can be. */
+    /** Set when passages or a provider have changed and are not processed yet. Null: everything possible is done. */
     wanted_at: instant(),
-    /** A scheduler is at it, or it failed: nobody begins before. */
+    /** Set by a scheduler at work, or after a failure: no one starts before then. */
     next_attempt_at: updatedAt(),
-    /** Of the latest vectors, as of `knowledge_vectors`; null: there are none. */
+    /** Space of the latest vectors, as in `knowledge_vectors`; null: there are none. */
     space: uuid(),
     model: text(),
     dimensions: integer(),
     failures: integer().notNull().default(0),
-    /** Why the last attempt failed, in words for an admin. */
+    /** Why the last attempt failed, phrased for an admin. */
     error: text(),
   },
   (t) => [

@@ -16,7 +16,7 @@ import { agents } from './agents.ts';
 import { companies } from './companies.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 
-/** Outside servers whose tools a company's agents call (decisions 10.14). */
+/** External servers whose tools a company's agents call (decisions 10.14). */
 export const mcp_servers = pgTable(
   'mcp_servers',
   {
@@ -25,23 +25,23 @@ export const mcp_servers = pgTable(
       .notNull()
       .references(() => companies.id, { onDelete: 'cascade' }),
     name: text().notNull(),
-    /** Of one that is reached by HTTP; null: it is a program that the operator offers. */
+    /** Set if it is reached over HTTP; null: it is a program that the operator offers. */
     url: text(),
-    /** Secrets by name. */
+    /** Secrets are referenced by name. */
     headers: jsonb().notNull().default({}),
     /** The operator's name for the program. */
     command: text(),
-    /** What the program is told by variables; secrets by name. */
+    /** Environment variables of the program; secrets are referenced by name. */
     env: jsonb().notNull().default({}),
-    /** Null: all of its tools are taken. */
+    /** Null: all of its tools are enabled. */
     allowed_tools: jsonb(),
-    /** Only the agents of `mcp_server_agents` have its tools. */
+    /** Only the agents in `mcp_server_agents` get its tools. */
     restricted: boolean().notNull().default(false),
     enabled: boolean().notNull().default(true),
     timeout_seconds: integer().notNull().default(30),
     refresh_interval_seconds: integer().notNull().default(900),
     status: text().notNull().default('unlisted'),
-    /** As they were listed last: name, description, schema. */
+    /** Tools as last listed: name, description, schema. */
     listed_tools: jsonb().notNull().default([]),
     tool_count: integer().notNull().default(0),
     protocol_version: text(),
@@ -49,18 +49,18 @@ export const mcp_servers = pgTable(
     last_listed_at: instant(),
     last_error: text(),
     failing_since: instant(),
-    /** Listings in a row that failed. */
+    /** Consecutive listings that failed. */
     failures: integer().notNull().default(0),
-    /** When it is listed next; whoever does so puts it off first. Null: it is switched off. */
+    /** Time of the next listing; whoever does it postpones it first. Null: it is switched off. */
     next_refresh_at: instant(),
     call_count: integer().notNull().default(0),
     failed_call_count: integer().notNull().default(0),
     last_called_at: instant(),
-    /** The one scheduler that runs the program. The fence rises with each holder. */
+    /** The one scheduler that runs the program. The fence is incremented for each owner. */
     held_by: text(),
     lease_until: instant(),
     fence: bigint({ mode: 'number' }).notNull().default(0),
-    /** Its last ends that nobody wanted, three at most. */
+    /** Its last unexpected exits, three at most. */
     crashed_at: instant()
       .array()
       .notNull()
@@ -87,7 +87,7 @@ export const mcp_server_agents = pgTable(
     agent_id: uuid()
       .notNull()
       .references(() => agents.id, { onDelete: 'cascade' }),
-    /** Null: all that the server's own list allows. */
+    /** Null: everything the server's own list allows. */
     tools: jsonb(),
   },
   (t) => [

@@ -2,27 +2,27 @@ import { sql } from 'drizzle-orm';
 import { index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
 import { createdAt, id, instant } from './columns.ts';
 
-/** What waits to be sent to people or programs outside, and for some days what became of it. */
+/** Messages to external people or programs, waiting to be sent; for some days afterwards, their outcome. */
 export const outgoing_messages = pgTable(
   'outgoing_messages',
   {
     id: id(),
     /** `mail`, or the operator's channels: `slack`, `telegram`, `webhook`. */
     channel: text().notNull(),
-    /** What it is for: `alert`, `invite` … */
+    /** Purpose: `alert`, `invite` … */
     purpose: text().notNull(),
-    /** An address; empty for channels that have one place each. */
+    /** An address; empty for channels with a single destination. */
     recipient: text().notNull(),
     subject: text().notNull(),
-    /** The text, or what a webhook's body is made of; null once it was sent or given up. */
+    /** The text, or the data of a webhook's body; null once sent or given up. */
     body: text(),
     payload: jsonb(),
-    /** The text of one that opens something, such as an invite: sealed, and gone once it was sent. */
+    /** Text of a message that grants access, such as an invite: sealed, and deleted once sent. */
     body_sealed: text(),
     status: text().notNull().default('pending'),
     attempts: integer().notNull().default(0),
     error: text(),
-    /** Null: nothing is to be done. Moved ahead by whoever sends it: that is the lease. */
+    /** Null: nothing to do. Moved ahead by the sender: this is the lease. */
     next_attempt_at: instant().default(sql`now()`),
     created_at: createdAt(),
     finished_at: instant(),

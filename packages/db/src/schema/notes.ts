@@ -5,8 +5,8 @@ import { createdAt, deletedAt, id, instant, updatedAt } from './columns.ts';
 import { issues } from './issues.ts';
 
 /**
- * The table has one column more than this: `words`, which PostgreSQL generates from title and text for the search
- * (index `notes_text`). It is as large as the text and no query needs to read it, so it is left out of `select *`.
+ * The table has one more column than listed here: `words`, which PostgreSQL generates from title and text for full-text
+ * search (index `notes_text`). It is as large as the text and no query needs to read it, so it is left out of `select *`.
  */
 export const notes = pgTable(
   'notes',
@@ -31,7 +31,7 @@ export const notes = pgTable(
     index('notes_company')
       .on(t.company_id, t.created_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null`),
-    // For agents, who name a note by its title.
+    // Agents refer to a note by its title.
     index('notes_named')
       .on(t.company_id, sql`lower(${t.title})`)
       .where(sql`${t.deleted_at} is null`),

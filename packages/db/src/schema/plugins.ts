@@ -15,7 +15,7 @@ import {
 import { companies } from './companies.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 
-/** Plugins, and the lease of the one scheduler that runs the process (specification, Plugin). */
+/** Plugins, and the lease of the one scheduler that runs each process (specification, Plugin). */
 export const plugins = pgTable(
   'plugins',
   {
@@ -37,17 +37,17 @@ export const plugins = pgTable(
     host_capabilities: jsonb().notNull(),
     error: text(),
     sandbox: text(),
-    /** What holds the running process to its limits, or held the last one. */
+    /** Mechanism that enforces the limits of the running process, or did for the last one. */
     bounds: jsonb(),
-    /** As the running process sent it; of a stopped one null. */
+    /** As sent by the running process; null if it is stopped. */
     manifest: jsonb(),
-    /** It is to run: somebody started it, and neither a stop nor too many crashes came since. */
+    /** It should be running: someone started it, and neither a stop nor too many crashes have happened since. */
     wanted: boolean().notNull().default(false),
-    /** Since when, by hand: crashes before then do not count. */
+    /** When it was last started manually: earlier crashes do not count. */
     wanted_at: instant(),
     /** Not started before then: the pause after a crash. */
     next_start_at: instant(),
-    /** Whoever runs the process holds it. The fence rises with each holder, and every write of a holder names its own. */
+    /** Lease owner that runs the process. The fence is incremented for each owner, and every write of an owner names its own. */
     held_by: text(),
     lease_until: instant(),
     fence: bigint({ mode: 'number' }).notNull().default(0),
@@ -67,24 +67,24 @@ export const plugins = pgTable(
   ],
 );
 
-/** The copy that was taken when the plugin was allowed: the only file that is ever run. */
+/** The copy taken when the plugin was allowed: the only file that is ever run. */
 export const plugin_binaries = pgTable('plugin_binaries', {
   plugin_id: uuid()
     .primaryKey()
     .references(() => plugins.id, { onDelete: 'cascade' }),
   storage_key: text().notNull(),
-  /** Hex. */
+  /** Hexadecimal. */
   sha256: text().notNull(),
   size_bytes: bigint({ mode: 'number' }).notNull(),
 });
 
-/** Schedulers that can run plugins, as long as they say so: plugins are spread evenly over them. */
+/** Schedulers that can run plugins, while they keep reporting so: plugins are spread evenly over them. */
 export const plugin_hosts = pgTable('plugin_hosts', {
   name: text().primaryKey(),
   seen_at: instant().notNull(),
 });
 
-/** What happened to a plugin, and what it said. */
+/** Lifecycle events and output of a plugin. */
 export const plugin_events = pgTable(
   'plugin_events',
   {
@@ -99,7 +99,7 @@ export const plugin_events = pgTable(
     to_state: text(),
     details: jsonb().notNull(),
     created_at: createdAt(),
-    /** Rows of one instant in the order in which they were written. */
+    /** Insertion order of rows with the same timestamp. */
     ordinal: bigint({ mode: 'number' }).generatedAlwaysAsIdentity(),
   },
   (t) => [
@@ -118,7 +118,7 @@ export const plugin_jobs = pgTable(
     name: text().notNull(),
     schedule: text().notNull(),
     config: jsonb(),
-    /** The tick that comes next, or the first that was missed; null while the plugin is stopped. */
+    /** The next tick, or the first missed one; null while the plugin is stopped. */
     next_run_at: instant(),
   },
   (t) => [primaryKey({ columns: [t.plugin_id, t.name] })],
@@ -134,7 +134,7 @@ export const plugin_job_runs = pgTable(
     status: text().notNull().default('running'),
     result: jsonb(),
     error: text(),
-    /** Of the process that runs it: one of an earlier process has been lost. */
+    /** Fence of the process that runs it: a row of an earlier process is lost. */
     fence: bigint({ mode: 'number' }).notNull(),
     started_at: createdAt(),
     finished_at: instant(),
@@ -149,7 +149,7 @@ export const plugin_job_runs = pgTable(
   ],
 );
 
-/** Values of a plugin's own, by the host service `kv`. */
+/** A plugin's own values, written through the host service `kv`. */
 export const plugin_kv = pgTable(
   'plugin_kv',
   {

@@ -19,17 +19,17 @@ export const projects = pgTable(
     repo_url: text(),
     file_backend: text().notNull().default('local'),
     module_endpoint: text(),
-    /** Null: what the repository itself says. */
+    /** Null: the repository's default branch. */
     base_branch: text(),
     branch_template: text(),
-    /** Name of the company's secret that git and the API of its host are given. */
+    /** Name of the company's secret that is passed to git and to the API of the repository's host. */
     repo_secret: text(),
     setup_command: text(),
     check_command: text(),
     env: jsonb().$type<Record<string, string>>().notNull().default({}),
     push_after_run: boolean().notNull().default(false),
     close_on_merge: boolean().notNull().default(true),
-    /** Days that the folder of an issue that is over stays. */
+    /** Days that the folder of a closed issue is kept. */
     workspace_days: integer().notNull().default(7),
     default_worker_tags: jsonb().$type<string[]>().notNull().default([]),
     created_at: createdAt(),

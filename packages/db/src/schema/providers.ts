@@ -20,7 +20,7 @@ export const providers = pgTable(
     embedding_model: text(),
     default_model: text(),
     is_default: boolean().notNull().default(false),
-    /** After a quota error: no call is made before this instant. */
+    /** Set after a quota error: no calls are made before this instant. */
     paused_until: instant(),
     pause_reason: text(),
     created_at: createdAt(),

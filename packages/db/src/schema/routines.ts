@@ -30,7 +30,7 @@ export const routines = pgTable(
   },
   (t) => [
     index('routines_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
-    // For what they refer to, when it goes.
+    // Supports deletion of the referenced rows.
     index('routines_assignee').on(t.assignee_agent_id),
     index('routines_project').on(t.project_id),
     index('routines_goal').on(t.goal_id),
@@ -85,14 +85,14 @@ export const routine_runs = pgTable(
     payload: jsonb(),
     payload_sha256: text(),
     error: text(),
-    /** A schedule's fire is unique by the instant it was due. */
+    /** A scheduled firing is unique by the instant it was due. */
     due_at: instant(),
     created_at: createdAt(),
   },
   (t) => [
     index('routine_runs_routine').on(t.routine_id, t.created_at.desc(), t.id.desc()),
     index('routine_runs_replay').on(t.trigger_id, t.payload_sha256, t.created_at),
-    // From an open issue to the routine that made it.
+    // Finds the routine that created an open issue.
     index('routine_runs_issue')
       .on(t.issue_id)
       .where(sql`${t.status} = 'enqueued'`),

@@ -25,17 +25,17 @@ export const heartbeat_runs = pgTable(
     agent_id: uuid()
       .notNull()
       .references(() => agents.id, { onDelete: 'cascade' }),
-    /** The row of the table of kinds that says what the run is about. */
+    /** Row of the table of kinds that defines what the run is about. */
     kind: text().notNull().default('heartbeat'),
     subject_type: text(),
     subject_id: uuid(),
-    /** At most one live run has it, whatever its kind: `issue:<id>`, `chat:<id>` … */
+    /** Unique among live runs, whatever their kind: `issue:<id>`, `chat:<id>` … */
     live_key: text(),
-    /** Small facts of the kind; what is large lies in tables of its own. */
+    /** Small facts of the kind; large data is in tables of its own. */
     payload: jsonb().$type<Record<string, unknown>>().notNull().default({}),
-    /** The issue that it counts towards: its project's budget pays. */
+    /** The issue it counts towards: its project's budget pays. */
     issue_id: uuid(),
-    /** Whose eyes summary, transcript and live frames are for; null: everyone who may see the company. */
+    /** The only user who may see summary, transcript and live frames; null: everyone who may see the company. */
     private_to_user_id: uuid(),
     status: text().notNull().default('queued'),
     wake_reason: text().notNull(),
@@ -53,16 +53,16 @@ export const heartbeat_runs = pgTable(
     retry_of_run_id: uuid(),
     /** Longest chain of agent-made causes behind the wakeups of this run. */
     depth: integer().notNull().default(0),
-    /** Of what caused it (W3C Trace Context), where that was traced. */
+    /** Trace context of its cause (W3C Trace Context), if that was traced. */
     traceparent: text(),
     claimed_by: text(),
-    /** Grows with each claim and each loss; every write of a run names the fence that it was claimed with. */
+    /** Incremented by each claim and each loss; every write of a run names the fence it was claimed with. */
     fence: bigint({ mode: 'number' }).notNull().default(0),
     lease_expires_at: instant(),
     cancel_requested_at: instant(),
-    /** Since when somebody outside of the schedulers works on it; its result may be brought at any time. */
+    /** Since when someone outside the schedulers has been working on it; the result may be delivered at any time. */
     handed_over_at: instant(),
-    /** Where its transcript lies. Migrations make the last part the default: who inserts a run need not know of it. */
+    /** Partition of its transcript. Migrations make the newest part the default: code that inserts runs need not set it. */
     transcript_part: integer().notNull().default(0),
     created_at: createdAt(),
     started_at: instant(),
@@ -78,14 +78,14 @@ export const heartbeat_runs = pgTable(
     index('heartbeat_runs_queued')
       .on(t.company_id, t.created_at, t.id)
       .where(sql`${t.status} = 'queued'`),
-    // The whole queue, from its front.
+    // The whole queue, read from its front.
     index('heartbeat_runs_front')
       .on(t.created_at, t.id)
       .where(sql`${t.status} = 'queued'`),
     index('heartbeat_runs_running_agent')
       .on(t.company_id, t.agent_id)
       .where(sql`${t.status} = 'running'`),
-    // An agent's part of the queue is read from its front, too.
+    // An agent's part of the queue is also read from its front.
     index('heartbeat_runs_live_of_agent')
       .on(t.agent_id, t.created_at, t.id)
       .where(sql`${t.status} in ${liveRunStatuses}`),
@@ -108,8 +108,8 @@ export const heartbeat_runs = pgTable(
 );
 
 /**
- * Transcript entries, numbered from 1 within the run by its lease holder. Partitioned by the part of their run, which dates from its
- * beginning (docs/adr/0040): each partition has the primary key, the whole has none.
+ * Transcript entries, numbered from 1 within the run by its lease owner. Partitioned by the part of their run, which is set
+ * when the run begins (docs/adr/0040): each partition has the primary key, the parent table has none.
  */
 export const run_events = pgTable(
   'run_events',
@@ -127,13 +127,13 @@ export const run_events = pgTable(
   (t) => [primaryKey({ columns: [t.run_id, t.seq] })],
 );
 
-/** Spans of time one after another, each with its partition of `run_events`, which goes when all of its runs have gone. */
+/** Consecutive time spans, each with its own partition of `run_events`, which is dropped once all of its runs are gone. */
 export const transcript_parts = pgTable('transcript_parts', {
   part: integer().primaryKey(),
   began_at: createdAt(),
 });
 
-/** One row per applied verb: the proof that it is not applied twice (decisions 8.3). */
+/** One row per applied verb: proof against applying it twice (decisions 8.3). */
 export const run_actions = pgTable(
   'run_actions',
   {
@@ -143,7 +143,7 @@ export const run_actions = pgTable(
     ordinal: integer().notNull(),
     verb: text().notNull(),
     args: jsonb().notNull(),
-    /** Read verbs change nothing: they do not stop a lost run from being retried. */
+    /** Read verbs change nothing, so they do not prevent a lost run from being retried. */
     mutating: boolean().notNull(),
     ok: boolean().notNull(),
     result: text(),

@@ -18,19 +18,19 @@ const ofUser = () =>
     .notNull()
     .references(() => users.id, { onDelete: 'cascade' });
 
-/** The authenticator app of a user (TOTP). It counts from its confirmation by a first code on. */
+/** The authenticator app of a user (TOTP). It counts once confirmed by a first code. */
 export const user_totp = pgTable('user_totp', {
   user_id: uuid()
     .primaryKey()
     .references(() => users.id, { onDelete: 'cascade' }),
   secret_sealed: text().notNull(),
   confirmed_at: instant(),
-  /** Number of the 30-second step whose code was used last: no code counts twice. */
+  /** Number of the 30-second step whose code was used last: no code is accepted twice. */
   last_step: bigint({ mode: 'number' }).notNull().default(0),
   created_at: createdAt(),
 });
 
-/** One-time codes in the place of a lost second factor, as SHA-256; a row goes with its use. */
+/** One-time codes that replace a lost second factor, as SHA-256; using one deletes its row. */
 export const recovery_codes = pgTable(
   'recovery_codes',
   { id: id(), user_id: ofUser(), code_hash: text().notNull(), created_at: createdAt() },
@@ -49,7 +49,7 @@ export const passkeys = pgTable(
     public_key: text().notNull(),
     counter: bigint({ mode: 'number' }).notNull(),
     transports: jsonb().$type<string[]>().notNull().default([]),
-    /** Synchronised between devices by its maker. */
+    /** Synchronised between devices by its vendor. */
     backed_up: boolean().notNull(),
     created_at: createdAt(),
     last_used_at: instant(),
@@ -58,18 +58,18 @@ export const passkeys = pgTable(
 );
 
 /**
- * Sign-ins between the first step and the session: a password or provider was right and the second factor is due, or a
- * passkey has been asked for. The browser's cookie holds the token, its SHA-256 stands here.
+ * Sign-ins between the first step and the session: a password or provider was accepted and the second factor is due, or a
+ * passkey has been requested. The browser's cookie contains the token, this table its SHA-256.
  */
 export const sign_in_steps = pgTable(
   'sign_in_steps',
   {
     token_hash: text().primaryKey(),
-    /** Whose first step it was; null where a passkey is to say who it is. */
+    /** The user who passed the first step; null if a passkey is to identify the user. */
     user_id: uuid().references(() => users.id, { onDelete: 'cascade' }),
-    /** How the first step was made: `password`, `google`, … */
+    /** Method of the first step: `password`, `google`, … */
     method: text().notNull(),
-    /** What the passkey has to sign. */
+    /** Challenge that the passkey must sign. */
     challenge: text(),
     next_path: text(),
     created_at: createdAt(),
@@ -83,7 +83,7 @@ export const sign_in_steps = pgTable(
   ],
 );
 
-/** What happened to accounts and keys: the log that a security team reads. Ids outlive what they name. */
+/** Security log of accounts and keys, read by security teams. Ids outlive what they refer to. */
 export const security_events = pgTable(
   'security_events',
   {
@@ -92,7 +92,7 @@ export const security_events = pgTable(
     company_id: uuid(),
     user_id: uuid(),
     key_id: uuid(),
-    /** Who it was, as far as known: an address that was typed, a key's label. */
+    /** The person or key as far as known: an address that was typed, a key's label. */
     subject: text().notNull(),
     address: text(),
     user_agent: text(),
@@ -107,7 +107,7 @@ export const security_events = pgTable(
   ],
 );
 
-/** From where each key was used: an address that is new is an event. */
+/** Addresses each key was used from: a new address is logged as an event. */
 export const key_addresses = pgTable(
   'key_addresses',
   {

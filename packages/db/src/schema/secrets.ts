@@ -2,7 +2,7 @@ import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg
 import { companies } from './companies.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 
-/** Secrets of a company by name. `sealed` is the envelope, which names its key; the value never comes back. */
+/** A company's secrets by name. `sealed` is the envelope, which names its key; the value is never returned. */
 export const secrets = pgTable(
   'secrets',
   {

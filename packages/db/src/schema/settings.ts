@@ -8,7 +8,7 @@ export const instance_settings = pgTable('instance_settings', {
   updated_at: updatedAt(),
 });
 
-/** Operational flags that are overridden; their defaults are code (decisions 7.7). */
+/** Overridden operational flags; their defaults are code (decisions 7.7). */
 export const instance_flags = pgTable('instance_flags', {
   name: text().primaryKey(),
   value: jsonb().notNull(),

@@ -45,7 +45,7 @@ export const agent_skills = pgTable(
   (t) => [primaryKey({ columns: [t.agent_id, t.skill_id] }), index('agent_skills_skill').on(t.skill_id)],
 );
 
-/** An agent's own skills and files; the bytes lie in the storage under `agents/<id>/` (decisions 6). */
+/** An agent's own skills and files; the bytes are in the storage under `agents/<id>/` (decisions 6). */
 export const agent_files = pgTable(
   'agent_files',
   {
@@ -68,7 +68,7 @@ export const agent_files = pgTable(
 );
 
 /**
- * Texts of the files of agents with `files_as_knowledge`, for the search of knowledge. Triggers write the rows, a scheduler
+ * Texts of the files of agents with `files_as_knowledge`, for the knowledge search. Triggers write the rows, a scheduler
  * extracts the texts.
  */
 export const agent_file_texts = pgTable(
@@ -81,7 +81,7 @@ export const agent_file_texts = pgTable(
     agent_id: uuid().notNull(),
     /** `pending`, `reading` (claimed by a scheduler), `done`, `none` (nothing to extract), `failed`. */
     status: text().notNull().default('pending'),
-    /** Schedulers that ended while they read it. */
+    /** Number of schedulers that died while reading it. */
     losses: integer().notNull().default(0),
     extracted_text: text(),
     updated_at: updatedAt(),

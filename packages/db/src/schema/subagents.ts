@@ -4,7 +4,7 @@ import { agents } from './agents.ts';
 import { createdAt, instant } from './columns.ts';
 import { issues } from './issues.ts';
 
-/** Agents that agents have spawned, each for one issue. All below one ordinary agent, the root, are one tree. */
+/** Agents spawned by agents, each for one issue. All those below one ordinary agent, the root, form a tree. */
 export const subagents = pgTable(
   'subagents',
   {
@@ -14,12 +14,12 @@ export const subagents = pgTable(
     company_id: uuid().notNull(),
     root_agent_id: uuid().notNull(),
     parent_agent_id: uuid().notNull(),
-    /** The issue that the parent worked on, and the one below it that the sub-agent is for. */
+    /** The issue the parent was working on, and the child issue that the sub-agent was spawned for. */
     parent_issue_id: uuid().notNull(),
     issue_id: uuid().notNull(),
-    /** How it ended: `done`, `failed`, `cancelled`, `deleted`; null while it lives. */
+    /** How it ended: `done`, `failed`, `cancelled`, `deleted`; null while it is active. */
     outcome: text(),
-    /** Its last words on its issue, for the parent's prompt. */
+    /** Its final message on its issue, for the parent's prompt. */
     result: text(),
     created_at: createdAt(),
     ended_at: instant(),
@@ -38,7 +38,7 @@ export const subagents = pgTable(
   ],
 );
 
-/** Issues that are parked until the sub-agents of their agent end. The row goes when the agent is woken. */
+/** Issues parked until their agent's sub-agents finish. The row is deleted when the agent is woken. */
 export const subagent_waits = pgTable(
   'subagent_waits',
   {
@@ -50,9 +50,9 @@ export const subagent_waits = pgTable(
     agent_id: uuid()
       .notNull()
       .references(() => agents.id, { onDelete: 'cascade' }),
-    /** For those below its own too. */
+    /** Waits for descendants of its sub-agents too. */
     recursive: boolean().notNull(),
-    /** Agent-made causes behind the run that waits: the wakeup adds one. */
+    /** Agent-made causes behind the waiting run: the wakeup adds one. */
     depth: integer().notNull(),
     created_at: createdAt(),
   },

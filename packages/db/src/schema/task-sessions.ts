@@ -5,7 +5,7 @@ import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { companies } from './companies.ts';
 import { issues } from './issues.ts';
 
-/** An agent's work on an issue over several runs. One of an agent on an issue is active at most. */
+/** An agent's work on an issue over several runs. At most one per agent and issue is active. */
 export const task_sessions = pgTable(
   'task_sessions',
   {
@@ -19,14 +19,14 @@ export const task_sessions = pgTable(
     issue_id: uuid()
       .notNull()
       .references(() => issues.id, { onDelete: 'cascade' }),
-    /** Runs are forgotten after a while; sessions stay. */
+    /** Runs are deleted after a while; sessions stay. */
     run_id: uuid(),
     status: text().notNull().default('active'),
     summary: text(),
-    /** The CLI's session that the agent's next run on the issue goes on from, and the folder it worked in. */
+    /** The CLI session that the agent's next run on the issue resumes, and the folder it worked in. */
     session_id: text(),
     session_cwd: text(),
-    /** What the CLI has counted of it; of the adapter's own shape. */
+    /** Totals counted by the CLI for the session, in the adapter's own format. */
     session_totals: jsonb(),
     session_begun_at: instant(),
     session_updated_at: instant(),

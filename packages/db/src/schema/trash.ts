@@ -1,7 +1,7 @@
 import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import { createdAt, id } from './columns.ts';
 
-/** What DELETE moved to the trash (decisions 7.6): the row itself carries `deleted_at`, this tells who and what. */
+/** Entries that DELETE moved to the trash (decisions 7.6): the row itself has `deleted_at`, this records who and what. */
 export const trash_entries = pgTable(
   'trash_entries',
   {

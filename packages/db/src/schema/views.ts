@@ -3,7 +3,7 @@ import { boolean, index, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle
 import { createdAt, id, updatedAt } from './columns.ts';
 import { companies } from './companies.ts';
 
-/** Filters of issue lists that people keep under a name. */
+/** Issue list filters that people save under a name. */
 export const saved_views = pgTable(
   'saved_views',
   {

@@ -3,7 +3,7 @@ import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle
 import { agents } from './agents.ts';
 import { createdAt, id, instant } from './columns.ts';
 
-/** Requests to wake an agent, for one issue or for none. Pending ones of one agent and issue coalesce. */
+/** Requests to wake an agent, for one issue or none. Pending ones for the same agent and issue coalesce. */
 export const wakeup_requests = pgTable(
   'wakeup_requests',
   {
@@ -16,10 +16,10 @@ export const wakeup_requests = pgTable(
     reason: text().notNull(),
     payload: jsonb().notNull().default({}),
     status: text().notNull().default('pending'),
-    /** The run whose output caused this wakeup, and how many such causes lie in a row (12 at most). */
+    /** The run whose output caused this wakeup, and the length of the chain of such causes (at most 12). */
     cause_run_id: uuid(),
     depth: integer().notNull().default(0),
-    /** The run that the wakeup was bound to when it was consumed. */
+    /** The run the wakeup was bound to when it was consumed. */
     run_id: uuid(),
     created_at: createdAt(),
     consumed_at: instant(),

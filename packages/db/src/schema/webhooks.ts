@@ -14,7 +14,7 @@ import { companies } from './companies.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { issues } from './issues.ts';
 
-/** Where events of a company are sent to (decisions 10.17). */
+/** Endpoints that a company's events are sent to (decisions 10.17). */
 export const webhooks = pgTable(
   'webhooks',
   {
@@ -22,9 +22,9 @@ export const webhooks = pgTable(
     company_id: uuid()
       .notNull()
       .references(() => companies.id, { onDelete: 'cascade' }),
-    /** One that tells of a task of the agent-to-agent protocol alone; null: of the company's events. */
+    /** Set if it reports only on a task of the agent-to-agent protocol; null: on the company's events. */
     issue_id: uuid().references(() => issues.id, { onDelete: 'cascade' }),
-    /** Of those: the client's name for it, the dialect that it reads, and a digest of what it was told last. */
+    /** Set for those: the client's name for it, the dialect it reads, and a digest of the last notification. */
     config_id: text(),
     dialect: text(),
     told: text(),
@@ -33,15 +33,15 @@ export const webhooks = pgTable(
     secret_sealed: text().notNull(),
     enabled: boolean().notNull().default(true),
     disabled_reason: text(),
-    /** Events up to this number happened before it was there, or while it was off. */
+    /** Events up to this number happened before it existed, or while it was off. */
     from_seq: bigint({ mode: 'number' }).notNull(),
-    /** Attempts in a row that failed, and since when none has succeeded. */
+    /** Consecutive failed attempts, and since when none has succeeded. */
     failures: integer().notNull().default(0),
     failing_since: instant(),
     last_delivered_at: instant(),
-    /** Null: nothing waits. */
+    /** Null: nothing is waiting. */
     next_attempt_at: instant(),
-    /** Whoever delivers holds it; a lapsed one is anybody's. */
+    /** Lease of the process that delivers; an expired one may be taken by anyone. */
     lease_id: uuid(),
     lease_until: instant(),
     created_at: createdAt(),
@@ -66,7 +66,7 @@ export const webhook_deliveries = pgTable(
     webhook_id: uuid()
       .notNull()
       .references(() => webhooks.id, { onDelete: 'cascade' }),
-    /** The event's number: deliveries of a webhook go out in its order. */
+    /** The event's number: deliveries of a webhook are sent in this order. */
     seq: bigint({ mode: 'number' }).notNull(),
     event_id: uuid().notNull(),
     event_type: text().notNull(),
@@ -76,7 +76,7 @@ export const webhook_deliveries = pgTable(
     attempts: integer().notNull().default(0),
     response_status: integer(),
     error: text(),
-    /** Its day of attempts begins here: when it was made, or asked for again. */
+    /** Start of its day of attempts: when it was created, or requested again. */
     queued_at: createdAt(),
     created_at: createdAt(),
     finished_at: instant(),

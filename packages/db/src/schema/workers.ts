@@ -3,13 +3,13 @@ import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { heartbeat_runs } from './runs.ts';
 
-/** Remote workers, of no company. A heartbeat changes only columns without an index, so that it is a cheap update. */
+/** Remote workers, which belong to no company. A heartbeat only changes columns without an index, which keeps it cheap. */
 export const workers = pgTable(
   'workers',
   {
     id: id(),
     name: text().notNull(),
-    /** What counts, whatever the worker says of itself later. */
+    /** The authoritative tags, whatever the worker later reports. */
     tags: jsonb().$type<string[]>().notNull().default([]),
     status: text().notNull(),
     key_hash: text().notNull().unique('workers_key_hash'),
@@ -20,7 +20,7 @@ export const workers = pgTable(
     prompt_version: text(),
     /** `[{provider, models}]`; empty: all. */
     shared_models: jsonb().$type<{ provider: string; models: string[] }[]>().notNull().default([]),
-    /** As it was last told to the admins' pages; whether a worker gets tasks follows from `last_seen_at`. */
+    /** State last pushed to the admins' pages; whether a worker gets tasks depends on `last_seen_at`. */
     online: boolean().notNull().default(false),
     last_seen_at: instant(),
     created_at: createdAt(),
@@ -41,24 +41,24 @@ export const remote_tasks = pgTable(
     company_id: uuid().notNull(),
     worker_id: uuid().references(() => workers.id, { onDelete: 'set null' }),
     tags_required: jsonb().$type<string[]>().notNull().default([]),
-    /** Names under which workers may share the model; empty: any. */
+    /** Provider names under which workers may share the model; empty: any. */
     model_providers: jsonb().$type<string[]>().notNull().default([]),
-    /** The model that the worker must share; null: any. */
+    /** The model the worker must share; null: any. */
     model: text(),
-    /** Digest of company, tags and model: what one worker may take of it, it may take all of. */
+    /** Digest of company, tags and model: a worker that may take one task of a route may take all of them. */
     route: text().notNull().default(''),
     payload: jsonb().notNull(),
-    /** Time for the claim, and afresh for the result. */
+    /** Time limit for the claim, and again for the result. */
     timeout_sec: integer().notNull().default(600),
     status: text().notNull().default('queued'),
-    /** Until when the task has to be claimed, or afterwards completed. */
+    /** When the task must be claimed or, after that, completed. */
     deadline: instant().notNull(),
     claimed_at: instant(),
-    /** Since when the worker's heartbeats do not name it among what it runs. */
+    /** Since when the worker's heartbeats have not listed it as running. */
     missing_since: instant(),
-    /** Claims so far: a task that workers get lost over is not handed out for ever. */
+    /** Claims so far: a task that keeps losing its workers is not handed out forever. */
     attempts: integer().notNull().default(0),
-    /** Of what workers added to the transcript. */
+    /** Bytes that workers have added to the transcript. */
     transcript_bytes: integer().notNull().default(0),
     completed_at: instant(),
     result: jsonb(),

@@ -32,7 +32,7 @@ export const workspaces = pgTable(
     project_id: uuid().references(() => projects.id, { onDelete: 'set null' }),
     /** `repository` or `folder`. */
     kind: text().notNull(),
-    /** As it was when the workspace was made: what lies in the folder belongs to it. */
+    /** Repository at the time the workspace was created: the contents of the folder belong to it. */
     repo_url: text(),
     base_branch: text(),
     branch: text(),
@@ -40,13 +40,13 @@ export const workspaces = pgTable(
     error: text(),
     base_commit: text(),
     head_commit: text(),
-    /** What the folder held at the end of the last run, committed or not. */
+    /** State of the folder at the end of the last run, committed or not. */
     work_commit: text(),
     pushed_commit: text(),
     pushed_at: instant(),
-    /** Grows with each state that was stored; a folder that says another one is out of date. */
+    /** Incremented with each stored state; a folder with another version is out of date. */
     version: integer().notNull().default(0),
-    /** The scheduler's machine on which the folder of that version lies. */
+    /** The scheduler machine that has the folder of that version. */
     place: text(),
     size_bytes: bigint({ mode: 'number' }).notNull().default(0),
     commit_count: integer().notNull().default(0),
@@ -62,7 +62,7 @@ export const workspaces = pgTable(
     last_run_id: uuid(),
     last_used_at: instant(),
     removed_at: instant(),
-    /** When its pull request was, or is to be, looked at because of a webhook: one look in some seconds is enough. */
+    /** When a webhook made, or will make, its pull request be checked: one check every few seconds is enough. */
     news_at: instant(),
     created_at: createdAt(),
     updated_at: updatedAt(),
@@ -71,14 +71,14 @@ export const workspaces = pgTable(
     uniqueIndex('workspaces_issue').on(t.issue_id),
     index('workspaces_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
     index('workspaces_project_branch').on(t.project_id, t.branch),
-    // What a sweep of one machine looks through.
+    // Workspaces of one machine, for its sweep.
     index('workspaces_place')
       .on(t.place, t.last_used_at)
       .where(sql`${t.place} is not null`),
   ],
 );
 
-/** What of a workspace is not in its repository yet, as a git bundle in the storage: a lost machine loses none of it. */
+/** The part of a workspace not yet in its repository, as a git bundle in the storage: losing a machine loses none of it. */
 export const workspace_bundles = pgTable('workspace_bundles', {
   workspace_id: uuid()
     .primaryKey()
@@ -90,7 +90,7 @@ export const workspace_bundles = pgTable('workspace_bundles', {
   created_at: createdAt(),
 });
 
-/** Commits of the branch that its base has not, from the newest (0) on; rewritten by each run. */
+/** Commits of the branch that its base lacks, starting with the newest (0); rewritten by each run. */
 export const workspace_commits = pgTable(
   'workspace_commits',
   {
@@ -106,7 +106,7 @@ export const workspace_commits = pgTable(
   (t) => [primaryKey({ columns: [t.workspace_id, t.position] })],
 );
 
-/** Changed files: of the whole branch against its base, or, with a run, of that run alone. */
+/** Changed files: of the whole branch against its base or, with a run, of that run alone. */
 export const workspace_files = pgTable(
   'workspace_files',
   {
@@ -122,7 +122,7 @@ export const workspace_files = pgTable(
     additions: integer().notNull(),
     deletions: integer().notNull(),
     binary: boolean().notNull(),
-    /** Unified, without the lines that name the file; null where there is none to show. */
+    /** Unified diff, without the lines that name the file; null if there is nothing to show. */
     patch: text(),
     patch_truncated: boolean().notNull(),
   },
@@ -137,7 +137,7 @@ export const workspace_files = pgTable(
   ],
 );
 
-/** What people say of a line; told to the agent by the next run. */
+/** People's comments on a line; passed to the agent by the next run. */
 export const review_comments = pgTable(
   'review_comments',
   {
@@ -158,7 +158,7 @@ export const review_comments = pgTable(
     status: text().notNull().default('open'),
     author_user_id: uuid(),
     author_agent_id: uuid(),
-    /** A run that ended well was told it then, as it was: again only when it changes, or is asked for again. */
+    /** When a successful run received it in this form; it is sent again only if it changes or is requested again. */
     told_at: instant(),
     told_agent_id: uuid(),
     created_at: createdAt(),
@@ -170,7 +170,7 @@ export const review_comments = pgTable(
   ],
 );
 
-/** What people have a scheduler do with a workspace: push, open a pull request, merge it. */
+/** Actions that people have a scheduler perform on a workspace: push, open a pull request, merge it. */
 export const workspace_actions = pgTable(
   'workspace_actions',
   {
@@ -192,7 +192,7 @@ export const workspace_actions = pgTable(
     finished_at: instant(),
   },
   (t) => [
-    // One at a time: what comes after a push may depend on it.
+    // One at a time: an action after a push may depend on it.
     uniqueIndex('workspace_actions_live')
       .on(t.workspace_id)
       .where(sql`${t.status} in ('queued', 'running')`),
@@ -204,7 +204,7 @@ export const workspace_actions = pgTable(
   ],
 );
 
-/** How a work product of the type `pull_request` is looked after; what people see of it is the work product. */
+/** How a work product of type `pull_request` is tracked; people see the work product. */
 export const pull_requests = pgTable(
   'pull_requests',
   {
@@ -218,9 +218,9 @@ export const pull_requests = pgTable(
       .notNull()
       .references(() => companies.id, { onDelete: 'cascade' }),
     provider: text().notNull(),
-    /** `https://api.github.com`, or of a server of one's own. */
+    /** `https://api.github.com`, or that of a self-hosted server. */
     api_url: text().notNull(),
-    /** `owner/name`; with GitLab the whole path. */
+    /** `owner/name`; for GitLab the whole path. */
     repository: text().notNull(),
     number: integer().notNull(),
     open: boolean().notNull().default(true),
@@ -228,7 +228,7 @@ export const pull_requests = pgTable(
       .notNull()
       .default(sql`now()`),
     failures: integer().notNull().default(0),
-    /** When the last look began: of two at once the later one is believed. */
+    /** When the last check began: of two concurrent ones the later wins. */
     looked_at: instant(),
     created_at: createdAt(),
   },
@@ -241,7 +241,7 @@ export const pull_requests = pgTable(
   ],
 );
 
-/** Where the host of a project's repository says that something happened there. One per project. */
+/** Where the host of a project's repository reports activity. One per project. */
 export const repository_webhooks = pgTable(
   'repository_webhooks',
   {
@@ -251,7 +251,7 @@ export const repository_webhooks = pgTable(
     company_id: uuid()
       .notNull()
       .references(() => companies.id, { onDelete: 'cascade' }),
-    /** The end of its URL: opaque, and new with each secret. */
+    /** Last segment of its URL: opaque, and new with each secret. */
     public_id: uuid().notNull(),
     secret_sealed: text().notNull(),
     last_event: text(),
