@@ -7,7 +7,7 @@ import { resolveInTime } from '../tools/resolve-in-time.ts';
 
 const readActor = createValidator(Actor, 'actor');
 
-/** The command `call-tool {name, input}`: both halves of a call, without a run around it. Rights are checked here again. */
+/** The command `call-tool {name, input}`: both halves of a call, outside of a run. Rights are checked here again. */
 export function callToolCommand({
   database,
   tools,

@@ -4,7 +4,7 @@ import { notFound } from '@acp/kernel';
 import type { CommandHandlers } from '@acp/queue';
 import type { SchedulerContext } from '../context.ts';
 
-/** The command `embed-question {question}`, for a search in the web tier. */
+/** The command `embed-question {question}`, for searches in the web tier. */
 export function embedQuestionCommand({
   knowledge,
 }: Pick<SchedulerContext, 'knowledge'>): CommandHandlers<CommandCatalogue>['embed-question'] {

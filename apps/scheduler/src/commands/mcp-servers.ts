@@ -7,7 +7,7 @@ type Handlers = CommandHandlers<CommandCatalogue>;
 
 const readActor = createValidator(Actor, 'actor');
 
-/** What others have this scheduler do with MCP servers. Rights were looked at by who asks. */
+/** Operations on MCP servers that others request from this scheduler. The requester has already checked the rights. */
 export function mcpServerCommandHandlers({
   mcp_servers,
 }: Pick<SchedulerContext, 'mcp_servers'>): Pick<
@@ -15,7 +15,7 @@ export function mcpServerCommandHandlers({
   'refresh-mcp-server' | 'list-mcp-program' | 'call-mcp-program'
 > {
   return {
-    // What stands in the way of a listing stands in the row, and is no error.
+    // A failed listing is recorded in the row, and is not an error of the command.
     'refresh-mcp-server': async ({ server_id }, { signal }) => {
       await mcp_servers.refresh(server_id, signal);
       return {};

@@ -28,10 +28,10 @@ type PluginCommand =
   'allow-plugin' | 'start-plugin' | 'stop-plugin' | 'invoke-plugin-tool' | 'deliver-plugin-webhook';
 
 const actorOf = createValidator(Actor, 'actor');
-/** Between two looks at the row of a plugin that starts or ends somewhere. */
+/** Interval for polling the row of a plugin that starts or stops on some scheduler. */
 const LOOK_MS = 100;
 
-/** What requests about plugins have a scheduler do. Rights were looked at by who asks. */
+/** Plugin operations that requests delegate to a scheduler. The requester has already checked the rights. */
 export function pluginCommandHandlers(context: SchedulerContext): Pick<Handlers, PluginCommand> {
   const { database, plugins } = context;
   return {
@@ -78,7 +78,7 @@ async function existing({ database }: SchedulerContext, id: string): Promise<Plu
   return row;
 }
 
-/** The start rules, in their order (specification, Start rules). @throws conflict */
+/** Checks the start rules, in their order (specification, Start rules). @throws conflict */
 async function assertStartable(
   { database, config }: SchedulerContext,
   plugin: PluginRow,
@@ -95,7 +95,7 @@ async function assertStartable(
   assertMayStart(plugin, how);
 }
 
-/** @throws conflict with what went wrong where it comes to nothing */
+/** @throws conflict with the reason if the plugin does not start */
 async function untilStarted(
   context: SchedulerContext,
   id: string,

@@ -21,13 +21,13 @@ import { discardFolders } from '../programs/agent-folders.ts';
 
 const readRemote = createValidator(RemoteConfig, 'adapter_config');
 
-/** Below the 30 s in which the caller is answered (decisions 6), with time for killing what hangs. */
+/** Less than the 30 s within which the caller is answered (decisions 6), leaving time to kill what hangs. */
 const TIMEOUT_SEC = 20;
 const MAX_OUTPUT_TOKENS = 64;
 
 /**
- * The command `test-adapter {agent_id, adapter_type?}`: one small real call, with the agent's configuration, in a folder
- * and session of its own. What stands in the way of it is the result, not an error.
+ * The command `test-adapter {agent_id, adapter_type?}`: one small real call, with the agent's configuration, in a separate
+ * folder and session. A failure is its result, not an error.
  */
 export function testAdapterCommand(
   context: SchedulerContext,
@@ -59,14 +59,14 @@ export function testAdapterCommand(
       }
     } catch (err) {
       const { category, message, cause } = failureOf(err);
-      // What is nobody's to mend but ours has no words for the caller.
+      // An internal failure, which only we can fix, is not reported in detail to the caller.
       if (cause !== undefined) throw err;
       return { ok: false, latency_ms: 0, detail: null, error: `${category}: ${message}` };
     }
   };
 }
 
-/** As the claim of a run settles it (specification, behaviour rule 2). */
+/** As settled by the claim of a run (specification, behaviour rule 2). */
 function effectiveAdapter({ provider_id, adapter_type }: PromptAgent): string {
   return provider_id === null && isAdapterType(adapter_type) ? adapter_type : 'llm';
 }
@@ -99,7 +99,7 @@ function smallTask(task: PlannedTask, agent: AgentRow): AdapterTask {
     ...(task.program === undefined
       ? {}
       : { program: { ...task.program, timeout_sec: TIMEOUT_SEC, retries: 0 } }),
-    // Says by its reason that there is nothing to do.
+    // Its wake reason shows that there is nothing to do.
     payload: {
       run_id: task.run_id,
       agent_id: id,
@@ -113,7 +113,7 @@ function smallTask(task: PlannedTask, agent: AgentRow): AdapterTask {
   };
 }
 
-/** Nothing is queued: a worker that is needed for it is looked for when there is a task. */
+/** Queues nothing: a worker is only looked for once there is a task. */
 function testRemote(agent: PromptAgent): AdapterTest {
   const { tags = [], local_adapter_type = 'llm' } = readRemote(agent.adapter_config);
   const who = tags.length === 0 ? 'any eligible worker' : `workers with the tags ${tags.join(', ')}`;

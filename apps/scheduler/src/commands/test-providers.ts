@@ -20,10 +20,10 @@ import { defaultProvider, specOf } from '../execution/provider.ts';
 
 type Handlers = CommandHandlers<CommandCatalogue>;
 
-/** Below the 30 s in which the caller is answered (decisions 6). */
+/** Less than the 30 s within which the caller is answered (decisions 6). */
 const TIMEOUT_SEC = 20;
 
-/** The command `test-provider {provider_id}`: lists its models with the stored key; it changes nothing. */
+/** The command `test-provider {provider_id}`: lists its models with the stored key; changes nothing. */
 export function testProviderCommand({
   database,
   config,
@@ -40,9 +40,9 @@ export function testProviderCommand({
 type Tested = InstanceProviderTests['providers'][number];
 
 /**
- * The command `test-instance-providers`: what the environment configures, all at once (specification, Instance
- * administration). The first chat family lists models, the second sends a message of one token, the cloud's is asked
- * who calls; a family without credentials is not probed.
+ * The command `test-instance-providers`: probes everything configured in the environment, in parallel (specification,
+ * Instance administration). The first chat family lists models, the second sends a message of one token, the cloud is
+ * asked for the caller's identity; a family without credentials is not probed.
  */
 export function testInstanceProvidersCommand(context: SchedulerContext): Handlers['test-instance-providers'] {
   const { config } = context;
@@ -77,7 +77,7 @@ const probes: Record<ProviderFamily, { kind: Tested['probe']; probe: ProbeOf }> 
   family_compat: listing,
   family_cloud: {
     kind: 'caller_identity',
-    // Who calls is told by another host than the one that runs models: that of the region.
+    // The caller's identity is served by the region's own host, not by the one that runs models.
     probe: (provider, signal, settings) =>
       probeIdentity({ ...provider, base_url: null, fetch: fetchFor(settings, null) }, signal),
   },

@@ -2,7 +2,7 @@ import type { JobHandler } from '@acp/queue';
 import type { SchedulerContext } from '../context.ts';
 import { actOnWorkspace } from '../workspaces/act-on-workspace.ts';
 
-/** Git and its server, with the project's secret. */
+/** Runs git and calls its server, with the project's secret. */
 export function actOnWorkspaceJob({
   workspaces,
 }: Pick<SchedulerContext, 'workspaces'>): JobHandler<'act-on-workspace'> {

@@ -8,8 +8,8 @@ import type { SchedulerContext } from '../context.ts';
 const ATTEMPTS = jobCatalogue['apply-approval'].retry_limit + 1;
 
 /**
- * What the command refuses is told to people and waits for them. Anything else is tried again by the queue, and told
- * as an internal error when its attempts are used up: else the sweep would try it forever.
+ * A refusal by the command is shown to people and waits for them. Any other error is retried by the queue, and reported as
+ * an internal error once its attempts are used up: otherwise the sweep would retry it forever.
  */
 export function applyApprovalJob({ database, logger }: SchedulerContext): JobHandler<'apply-approval'> {
   return async ({ approval_id: id }, { attempt }) => {

@@ -8,8 +8,8 @@ import type { BroughtResult } from '../execution/brought-result.ts';
 const readResult = createValidator(TaskResult, 'result');
 
 /**
- * Takes the run of a completed task back and ends it with what the worker brought. Done where the run has ended; where
- * another scheduler has it, the job is tried again: that one may have died over it.
+ * Takes back the run of a completed task and finishes it with the worker's result. Done if the run has already finished. If
+ * another scheduler has it, the job is retried, since that one may have died over it.
  */
 export function applyRemoteResultJob({
   database,
@@ -24,7 +24,7 @@ export function applyRemoteResultJob({
   };
 }
 
-/** Session and connections are stored with the task and not acted on (specification, Remote workers). */
+/** Session and connections are stored with the task but not acted on (specification, Remote workers). */
 function broughtBy(stored: unknown): BroughtResult {
   const { summary, model, input_tokens, output_tokens, cached_tokens, cost_usd } = readResult(stored);
   const told = [model, input_tokens, output_tokens, cost_usd].some((field) => field !== undefined);

@@ -26,7 +26,7 @@ let database: Database;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'acp-texts-'));
   storage = new LocalStorage(folder);
-  // The job takes whichever text is next: other tests' files must not be in its way.
+  // The job takes whichever text is next, so other tests' files must not be in the same database.
   ({ database } = await cloneDatabase('extract_text'));
   await (await openQueue({ database, role: 'client' })).stop();
 });

@@ -6,8 +6,8 @@ import { extractStored } from '../extraction/extract-stored.ts';
 type Context = Pick<SchedulerContext, 'config' | 'database' | 'storage'>;
 
 /**
- * Whichever text is next, not the one of the job: no company waits for another's backlog. A file that can't be read is
- * done, with the reason; a store that is away is tried again.
+ * Extracts whichever text is next, not the one named by the job: no company waits for another's backlog. An unreadable file
+ * is marked done, with the reason; if the store is away, it is retried.
  */
 export function extractTextJob(context: Context): JobHandler<'extract-text'> {
   let last: string | null = null;

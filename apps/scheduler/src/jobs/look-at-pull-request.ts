@@ -2,7 +2,7 @@ import type { JobHandler } from '@acp/queue';
 import type { SchedulerContext } from '../context.ts';
 import { lookAtBranch } from '../workspaces/watch-pull-requests.ts';
 
-/** The host, with the project's secret. */
+/** Calls the host, with the project's secret. */
 export function lookAtPullRequestJob({
   workspaces,
 }: Pick<SchedulerContext, 'workspaces'>): JobHandler<'look-at-pull-request'> {

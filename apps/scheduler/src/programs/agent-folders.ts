@@ -15,23 +15,24 @@ import type { Config } from '@acp/kernel';
 import { RunFailure } from '../execution/run-failure.ts';
 import { HeldFolder } from './held-folder.ts';
 
-/** Where an agent's programs live and work; both exist. */
+/** Home and working directory of an agent's programs; both exist. */
 export interface AgentFolders {
   /** Without links. */
   home: string;
   cwd: string;
-  /** The home, open until the run has ended: `close`. */
+  /** The home, kept open until `close` at the end of the run. */
   held: HeldFolder;
 }
 
-/** Below a home: a folder for each run that does not go on from a session. */
+/** Folder in a home with one folder for each run that does not continue a session. */
 export const WORK = 'work';
 const TEMP = '.service-tmp';
 
 /**
- * Makes the folders of a run and holds the home open. It is checked now, links followed: what it was when it was configured
- * says nothing about today (decisions 7.32). A run that goes on from a session works where that one did, any other in a
- * folder of its own; one with a workspace in that, whose path comes later. Throws RunFailure `config` for a home that is not the agent's to have.
+ * Creates the folders of a run and keeps the home open. The home is checked now, with links resolved: its state when it was
+ * configured says nothing about today (decisions 7.32). A run that continues a session works in that session's folder, any
+ * other in a new one, unless it has a workspace, whose path is set later. Throws RunFailure `config` for a home that the
+ * agent may not have.
  */
 export async function makeFolders(
   config: Pick<Config, 'home' | 'home_roots'>,
@@ -43,7 +44,7 @@ export async function makeFolders(
   const rules = { service_home: config.home, assigned: config.home_roots };
   return asConfigured(async () => {
     const home = await assertHome(agent_id, place, rules);
-    // Nobody else of this machine looks in.
+    // Not accessible to other users of this machine.
     await mkdir(home, { recursive: true, mode: 0o700 });
     const held = await HeldFolder.open(home);
     try {
@@ -59,14 +60,14 @@ export async function makeFolders(
   });
 }
 
-/** The session's folder below the home; undefined where it lies elsewhere, or there is none. */
+/** The session's folder within the home; undefined if it is elsewhere or there is no session. */
 async function workOf({ session }: AgentPlace, home: string): Promise<string | undefined> {
   if (session === null || !(await isInsideFolder(session.cwd, [home]))) return undefined;
   const real = await realPlace(session.cwd);
   return real === undefined ? undefined : relative(home, real);
 }
 
-/** What is wrong with a home in words for the agent's owner. */
+/** Reports what is wrong with a home, worded for the agent's owner. */
 export async function asConfigured<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -78,15 +79,15 @@ export async function asConfigured<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Ends the use of the folders. A working folder that is no session's goes where the run left it empty: it says nothing to
- * anybody. Never rejects.
+ * Releases the folders. A working folder that belongs to no session is deleted if the run left it empty, since it is of no
+ * use to anyone. Never rejects.
  */
 export async function releaseFolders({ home, cwd, held }: AgentFolders, session_cwd?: string): Promise<void> {
   if (session_cwd !== cwd && cwd !== home) await dropIfEmpty(held.here, relative(home, cwd));
   await held.close();
 }
 
-/** Of a test, whose working folder nobody goes on from. Never rejects. */
+/** Removes the folders of a test, whose working folder no run will continue. Never rejects. */
 export async function discardFolders({ home, cwd, held }: AgentFolders): Promise<void> {
   await dropTree(held.here, relative(home, cwd));
   await held.close();

@@ -5,13 +5,13 @@ import { UnsafePlace } from '@acp/kernel';
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 
 /**
- * A folder that is held open: what is done by `here` is done in it, whatever its path leads to by then. Others are given the
- * path, and ask `assertInPlace` in front of using it.
+ * A folder that is kept open: operations through `here` take place in it, wherever its path leads by then. Other programs
+ * get the path; call `assertInPlace` before they use it.
  */
 export class HeldFolder {
   /** Without links, when it was opened. */
   readonly path: string;
-  /** A name for the folder itself. Where there is no /proc, the path is all that there is to go by. */
+  /** A name for the folder itself. Without /proc, the path is all there is to go by. */
   readonly here: string;
   readonly #handle: FileHandle;
   readonly #identity: string;
@@ -23,7 +23,7 @@ export class HeldFolder {
     this.#identity = identity;
   }
 
-  /** @param path absolute and without links. Throws UnsafePlace where it has some, or is no folder. */
+  /** @param path absolute and without links. Throws UnsafePlace if it has links or is not a folder. */
   static async open(path: string): Promise<HeldFolder> {
     const handle = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((err: Error) => {
       throw new UnsafePlace(`it is no folder: ${err.message}`);
@@ -42,12 +42,12 @@ export class HeldFolder {
     }
   }
 
-  /** The device and number of the folder, as `dev:ino`. */
+  /** Device and inode number of the folder, as `dev:ino`. */
   get identity(): string {
     return this.#identity;
   }
 
-  /** Throws UnsafePlace where the path leads to another folder than the one that is held. */
+  /** Throws UnsafePlace if the path now leads to a different folder. */
   async assertInPlace(): Promise<void> {
     const place = this.here === this.path ? this.path : await readlink(this.here).catch(() => null);
     const found = await lstat(this.path, { bigint: true }).catch(() => null);

@@ -90,7 +90,7 @@ describe('the agent’s files in its home', () => {
     expect(readFileSync(s.inHome('skills/binding/SKILL.md'), 'utf8')).toBe(SKILL);
     expect(existsSync(s.inHome('files/old/left.txt'))).toBe(false);
     expect([...laid]).toEqual([['data/sales.csv', createHash('sha256').update('a,b').digest('hex')]]);
-    // Nothing has changed: nothing is kept.
+    // Nothing has changed, so nothing is stored.
     expect(await s.keep(laid)).toEqual([]);
     expect(await s.listed()).toEqual([['data/sales.csv', 3]]);
   });
@@ -194,7 +194,7 @@ describe('a home that leads elsewhere', () => {
     expect(readdirSync(outside)).toEqual(['victim']);
     expect(readFileSync(s.inHome('files/data/sales.csv'), 'utf8')).toBe('a,b');
     expect(readFileSync(s.inHome('files/plain.txt'), 'utf8')).toBe('plain');
-    // Nor is anything read from there.
+    // Nothing is read from there, either.
     rmSync(s.inHome('files/plain.txt'));
     symlinkSync(path.join(outside, 'victim'), s.inHome('files/stolen.txt'));
     expect(await s.keep(laid)).toEqual([]);
@@ -207,7 +207,7 @@ describe('a home that leads elsewhere', () => {
     mkdirSync(path.join(outside, 'data'));
     symlinkSync(outside, s.inHome('files'));
     await expect(writeInside(s.home, 'files/data/x', bytesOf('x'))).resolves.toBeUndefined();
-    // The link itself went, as nothing but a folder may stand there.
+    // The link itself was removed, since only a folder may be there.
     expect(readdirSync(path.join(outside, 'data'))).toEqual([]);
     expect(readFileSync(s.inHome('files/data/x'), 'utf8')).toBe('x');
   });
@@ -268,7 +268,7 @@ describe('files at the end of a run', () => {
     writeFileSync(s.inHome('files/fine.txt'), 'x');
     expect(await s.keep(laid)).toEqual(['files/sparse was not kept: it is larger than 1000 bytes']);
     expect(await s.listed()).toEqual([['fine.txt', 1]]);
-    // Within what is kept it is read, for as long as there is time.
+    // Within the size limit it is read, for as long as there is time.
     const signal = AbortSignal.timeout(20);
     expect(await s.keep(laid, { max_bytes: 500e9, signal })).toEqual([
       'files was not kept as a whole: the time for it was over',
@@ -296,7 +296,7 @@ describe('files at the end of a run', () => {
     const laid = await s.lay();
     writeFileSync(s.inHome('files/new.txt'), 'new');
     rmSync(s.inHome('files/gone.txt'));
-    // Each write takes effect, and its answer gets lost.
+    // Each write takes effect, but its answer is lost.
     const persist = async <T>(work: () => Promise<T>): Promise<T> => {
       await work();
       return work();

@@ -1,6 +1,6 @@
 /**
- * An agent's own files and skills, in its home while a program runs there (decisions 6): written in before, and what the
- * program changed in `files/` written back after, so that every scheduler's next run finds it.
+ * An agent's own files and skills, placed in its home while a program runs there (decisions 6). They are written before the
+ * run, and the program's changes in `files/` are stored after it, so that the next run finds them on any scheduler.
  */
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
@@ -31,18 +31,18 @@ import { FileStore, type PlacedFile, type Storage } from '@acp/storage';
 interface HomeFileSources {
   database: Database;
   storage: Storage;
-  /** Repeats what meets a database that is away, for as long as the run is ours. */
+  /** Retries while the database is away, for as long as the run is ours. */
   persist: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 export interface KeepFileSources extends HomeFileSources {
-  /** Largest file that is written back, in bytes. */
+  /** Largest file that is stored, in bytes. */
   max_bytes: number;
   /** Aborts when the time for the files is up. */
   signal: AbortSignal;
 }
 
-/** The fence refused the write: the run is somebody else's by now. */
+/** The fence refused the write: the run belongs to someone else by now. */
 export class RunNotHeld extends Error {}
 
 /** What was written into `files/`: hashes by path. */
@@ -54,9 +54,9 @@ const MOST = 1000;
 const CHUNK = 256 * 1024;
 
 /**
- * Makes `files/` and `skills/` of the home what the agent's rows say; what else an earlier run left there goes, unless
- * another run of the agent is at work in them. A file that is there already is not written again.
- * Throws UnsafePlace where the program has put a link or another file in the way.
+ * Makes `files/` and `skills/` of the home match the agent's rows. Anything else left by an earlier run is removed, unless
+ * another run of the agent is using them. A file that is already up to date is not written again.
+ * Throws UnsafePlace if the program has put a link or another file in the way.
  */
 export async function writeHomeFiles(
   { database, storage, persist }: HomeFileSources,
@@ -74,7 +74,7 @@ export async function writeHomeFiles(
   for (const row of files) {
     if (!(await isUpToDate(home, row))) {
       const bytes = await bytesOf(storage, row);
-      // Its bytes are missing: the run goes without it, and nothing is said of it when the run ends.
+      // Its bytes are missing: the run does without it, and its absence is not treated as a deletion at the end.
       if (bytes === undefined) continue;
       await writeInside(home, placeOf(row), bytes);
     }
@@ -84,8 +84,8 @@ export async function writeHomeFiles(
 }
 
 /**
- * Stores what the run has changed, added or removed below `files/`, in the agent's name, for as long as its fence holds.
- * @returns what could not be kept, in words for the transcript. Throws RunNotHeld, or the reason that `persist` gives.
+ * Stores what the run has changed, added or removed below `files/`, in the agent's name, as long as its fence is valid.
+ * @returns messages for the transcript about what could not be kept. Throws RunNotHeld, or the reason given by `persist`.
  */
 export async function keepFiles(
   sources: KeepFileSources,
@@ -120,7 +120,7 @@ export async function keepFiles(
           fenced(async (tx) => putAgentFile(tx, run.actor, agent, path, stored)),
         ),
       );
-    // With more files than are looked at, one that was not seen need not be gone.
+    // If there are more files than are read, one that was not seen is not necessarily gone.
     const gone = found.length < MOST ? [...written.keys()].filter((path) => !found.includes(path)) : [];
     for (const path of gone)
       await attempt(path, async () =>
@@ -135,12 +135,12 @@ export async function keepFiles(
 
 type KeepingRun = Pick<ClaimedRun, 'agent_id' | 'actor' | 'run_id' | 'company_id' | 'fence'>;
 
-/** Deleted by somebody else, or by an attempt whose answer got lost. */
+/** Deleted by someone else, or by an attempt whose answer was lost. */
 function ignoreNotFound(err: unknown): void {
   if (!(err instanceof ServiceError) || err.kind !== 'not_found') throw err;
 }
 
-/** Its size is looked at before its bytes: a file may claim more than any disk holds. */
+/** Checks the size before reading: a file may claim more bytes than any disk has. */
 async function keepFile(
   { database, storage, max_bytes, signal }: KeepFileSources,
   home: string,
@@ -175,7 +175,7 @@ async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(bytes);
 }
 
-/** Whether a file of that size and hash lies there. */
+/** Whether a file of that size and hash is already there. */
 async function isUpToDate(home: string, row: AgentFileRow): Promise<boolean> {
   const file = await openInside(home, placeOf(row)).catch(() => null);
   if (file === null) return false;
@@ -186,7 +186,7 @@ async function isUpToDate(home: string, row: AgentFileRow): Promise<boolean> {
   }
 }
 
-/** Hex, of so many bytes at most: a file may grow while it is read. */
+/** Returns the hash in hex; the bytes read are bounded, since a file may grow in the meantime. */
 async function hashOf(file: FileHandle, size: number, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of bytesFrom(file, size + 1, signal)) hash.update(chunk);
@@ -208,7 +208,7 @@ async function* bytesFrom(file: FileHandle, most: number, signal?: AbortSignal):
   }
 }
 
-/** What goes on in the background then is refused by the fence, or done in time. */
+/** Work that continues in the background after that is refused by the fence, or finished in time. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort: () => void = () => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {

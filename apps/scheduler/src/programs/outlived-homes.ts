@@ -1,4 +1,4 @@
-/** What becomes of the homes of sub-agents: each scheduler removes those that it sees a day after their end. */
+/** Removes the homes of sub-agents a day after their end: each scheduler clears those that it can see. */
 import { lstat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { homeOf, outlivedHomes, type OutlivedHome } from '@acp/core';
@@ -13,7 +13,7 @@ interface Removal {
 
 const BATCH = 500;
 
-/** Homes that somebody has put elsewhere (`home_dir`) stay: they are not the service's to remove. */
+/** Homes that someone has placed elsewhere (`home_dir`) stay: they are not the service's to remove. */
 export async function removeOutlivedHomes(
   { config, database, logger }: Removal,
   signal: AbortSignal,
@@ -36,7 +36,7 @@ async function removeHome(
   const home = homeOf(service_home, agent_id, { home_dir: null, company_home_dir, company });
   const found = await lstat(home).catch(() => null);
   if (found === null) return false;
-  // By the folder of all homes, held open: what a program has put in the place of its own is a link, and goes as one.
+  // Deleted through the parent folder, kept open: a link that a program has put in its place is removed as a link.
   await dropTree(dirname(home), basename(home));
   return true;
 }

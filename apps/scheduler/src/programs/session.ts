@@ -3,7 +3,7 @@ import type { StoredSession } from '@acp/core';
 
 const fields = ['input_tokens', 'output_tokens', 'cached_tokens', 'cost_usd'] as const;
 
-/** The stored session as the CLI adapters know it; counts that are not there are none. */
+/** Converts the stored session for the CLI adapters; missing counts are zero. */
 export function sessionOf(stored: StoredSession | null): CliSession | null {
   if (stored === null) return null;
   const told: Record<string, unknown> =

@@ -17,8 +17,8 @@ interface Sweeper {
 }
 
 /**
- * Kills what runs that have ended left on this machine: those of a scheduler that was killed. Runs that the database does
- * not know are another instance's, and what still runs is its scheduler's.
+ * Kills the processes that finished runs left on this machine because their scheduler was killed. Runs unknown to the
+ * database belong to another instance, and running ones to their scheduler.
  */
 export async function sweepProcesses({ database, logger }: Sweeper): Promise<void> {
   const run_ids = new Set((await markedProcesses()).map(({ run_id }) => run_id));
@@ -39,13 +39,13 @@ async function sweepContainers({ config, database, logger }: Sweeper): Promise<v
   }
 }
 
-/** The same for the folders of runs beside their homes: what containers are made with, and sockets of sandboxes. */
+/** The same for the folders of runs outside their homes: what containers are created with, and sockets of sandboxes. */
 export async function sweepFiles({ database, logger }: Pick<Sweeper, 'database' | 'logger'>): Promise<void> {
   const folders = await sweepRunFolders(async (ids) => endedAmong(database.db, ids));
   if (folders > 0) logger.warn('folders of ended runs were removed', { folders });
 }
 
-/** Of a run that has just been found lost, whose scheduler may have been one of this machine's. */
+/** Kills what is left of a run just found lost, whose scheduler may have been on this machine. */
 export async function killLeftovers(
   { config, logger }: Pick<Sweeper, 'config' | 'logger'>,
   run: { id: string; adapter_type: string },
@@ -60,7 +60,7 @@ export async function killLeftovers(
   if (killed > 0) logger.warn('processes of a lost run were killed', { run_id: run.id, processes: killed });
 }
 
-/** All of it, at boot. Never rejects: the timers come by again. */
+/** Runs all sweeps at boot. Never rejects: the timers repeat them. */
 export async function sweepMachine(sweeper: Sweeper): Promise<void> {
   try {
     await Promise.all([sweepProcesses(sweeper), sweepContainers(sweeper), sweepFiles(sweeper)]);

@@ -29,7 +29,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const sweep = async () =>
   sweepWorkFolders({ config, database, logger: testLogger() }, new AbortController().signal);
 
-/** An agent with a home; `lay` makes a working folder that was last written two days ago. */
+/** Creates an agent with a home; `lay` creates a working folder last written two days ago. */
 async function setUp() {
   const company = await createCompany(database.db);
   const adapter_type = 'cli_a_local';
@@ -93,7 +93,7 @@ describe('the sweep of working folders', () => {
   it('follows no link: neither of a home nor of its folder', async () => {
     const [one, two, victim] = [await setUp(), await setUp(), await setUp()];
     const kept = victim.lay(newId());
-    // The victim is at work: what goes from its home would go by another's.
+    // The victim is busy, so only another agent's link could remove anything from its home.
     await victim.runOf({ status: 'running' });
     one.lay(newId());
     rmSync(one.work, { recursive: true });

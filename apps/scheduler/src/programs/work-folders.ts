@@ -1,7 +1,7 @@
 /**
- * What becomes of working folders. One lies in `work/<run id>` of its agent's home; the session that a run leaves may go on in
- * it, and people look into it after a run. It stays as long as the session works in it or its run is remembered
- * (`run_retention_days`), and goes then. Each scheduler clears the homes that it sees.
+ * Removes working folders. Each is in `work/<run id>` of its agent's home; a session that the run leaves may continue in it,
+ * and people may look into it after the run. It is kept as long as the session uses it or its run is retained
+ * (`run_retention_days`). Each scheduler clears the homes that it can see.
  */
 import { lstat, opendir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
@@ -25,12 +25,12 @@ interface Clearing {
   logger: Logger;
 }
 
-/** Agents that one statement asks for. */
+/** Agents per statement. */
 const BATCH = 200;
-/** Names of one home that are looked at, and folders that one sweep removes. */
+/** Maximum number of names read per home, and of folders removed per sweep. */
 const MOST_NAMES = 1000;
 const MOST_REMOVED = 500;
-/** A folder without a known run may be another instance's, whose run is under way. */
+/** A folder without a known run may belong to a run in progress of another instance. */
 const UNKNOWN_KEPT_MS = 24 * 3600 * 1000;
 
 export async function sweepWorkFolders(clearing: Clearing, signal: AbortSignal): Promise<void> {
@@ -42,7 +42,7 @@ export async function sweepWorkFolders(clearing: Clearing, signal: AbortSignal):
     for (const place of places) {
       if (signal.aborted || removed >= MOST_REMOVED) break;
       removed += await clearHome(clearing, place).catch((err: unknown) => {
-        // The next run tells the agent's owner of a home that leads elsewhere.
+        // A home that leads elsewhere is reported to the agent's owner by the next run.
         if (err instanceof UnsafePlace || (err instanceof ServiceError && err.kind === 'invalid')) return 0;
         throw err;
       });
@@ -52,7 +52,7 @@ export async function sweepWorkFolders(clearing: Clearing, signal: AbortSignal):
   if (removed > 0) logger.info('working folders of former runs were removed', { folders: removed });
 }
 
-/** @returns how many folders went */
+/** @returns the number of folders removed */
 async function clearHome({ config, database }: Clearing, place: KeptPlace): Promise<number> {
   const path = homeOf(config.home, place.agent_id, place);
   // Most agents have never worked on this machine.
@@ -78,7 +78,7 @@ async function clearHome({ config, database }: Clearing, place: KeptPlace): Prom
   }
 }
 
-/** Names that the service gives; what else lies there is the agent's own. */
+/** Names created by the service; anything else there belongs to the agent. */
 async function namesIn(folder: string): Promise<string[]> {
   const names: string[] = [];
   let looks = MOST_NAMES;
@@ -88,7 +88,7 @@ async function namesIn(folder: string): Promise<string[]> {
       if (isUuid(name)) names.push(name);
     }
   } catch {
-    // Not there, or no folder: nothing to clear.
+    // Does not exist, or is not a folder: nothing to clear.
   }
   return names;
 }

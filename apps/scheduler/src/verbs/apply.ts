@@ -22,40 +22,40 @@ interface ApplySettings {
   run: ClaimedRun;
   held: HeldRun;
   scrubber: Scrubber;
-  /** Where verbs that write files put their bytes. */
+  /** Stores the bytes of verbs that write files. */
   storage: Storage;
-  /** Which verbs the kind of the run obeys. */
+  /** Which verbs the run's kind obeys. */
   applies: (verb: VerbRow) => boolean;
   tools: ToolRegistry;
-  /** Null where the run's program has none. */
+  /** Null if the run's program has none. */
   workspace: WorkspaceFiles | null;
 }
 
-/** What became of one verb, as transcript, next turn and next prompt tell it. */
+/** The outcome of one verb, as shown in the transcript, the next turn and the next prompt. */
 export interface AppliedAction {
   ordinal: number;
   verb: string;
   args: Record<string, unknown>;
   ok: boolean;
-  /** Something is different now. */
+  /** Something was changed. */
   changed: boolean;
-  /** Of a read verb the text for the next turn, whole. */
+  /** For a read verb, the full text for the next turn. */
   result: string | null;
   error: string | null;
 }
 
-/** In characters, of what is kept of a verb. */
+/** In characters, stored per verb. */
 const BODY_KEPT = 2000;
 const LINE_KEPT = 1000;
 const RESULT_KEPT = 1000;
 
-/** The fence is lost, or the ordinal is there already: an earlier attempt took effect whose answer got lost. */
+/** The fence is lost, or the ordinal already exists: an earlier attempt took effect, but its answer was lost. */
 class NotRecorded extends Error {}
 
 /**
- * Applies one verb: what it prepares outside, then, in its own transaction, what it writes here together with its row in
- * `run_actions`. So it takes effect once, and only while the fence holds (decisions 8.3). A refusal is recorded and never
- * fails the run. Throws RunStopped.
+ * Applies one verb: first its outside effects, then, in a transaction of its own, its writes here along with its row in
+ * `run_actions`. So it takes effect once, and only while the fence is valid (decisions 8.3). A refusal is recorded and
+ * never fails the run. Throws RunStopped.
  */
 export async function applyAction(settings: ApplySettings, action: ParsedAction): Promise<AppliedAction> {
   const row = verbByName.get(action.verb);
@@ -63,7 +63,7 @@ export async function applyAction(settings: ApplySettings, action: ParsedAction)
   return new Application(settings, action, row).apply();
 }
 
-/** What can be said of a verb before it does anything. @throws invalid, forbidden */
+/** Checks everything about a verb that can be checked before it does anything. @throws invalid, forbidden */
 export function assertPermitted({
   run,
   action,
@@ -85,9 +85,9 @@ class Application {
   readonly #action: ParsedAction;
   readonly #row: VerbRow;
   readonly #entry: Entry;
-  /** Its row is there already: something may have taken effect outside. */
+  /** Its row already exists: something may have taken effect outside. */
   #begun = false;
-  /** What the verb came to, for the case that its commit takes effect and only the answer gets lost. */
+  /** The verb's outcome, needed if its commit takes effect but the answer is lost. */
   #outcome: VerbOutcome | undefined;
   #commits = 0;
 
@@ -116,7 +116,7 @@ class Application {
         if (refused !== null) return refused;
       }
     }
-    // If it is the fence after all, the next write or renewal says so.
+    // If the fence is lost after all, the next write or renewal reports that.
     if (this.#commits > 1) return this.#done(this.#outcome ?? { text: 'done', changed: this.#row.mutating });
     held.stop('lost');
     throw new RunStopped('lost');
@@ -127,7 +127,7 @@ class Application {
     return assertPermitted({ run, applies, action: this.#action, row: this.#row });
   }
 
-  /** Never repeated: what it does outside happens once. */
+  /** Never repeated, so that outside effects happen only once. */
   async #prepare(prepare: NonNullable<Verb['prepare']>): Promise<Commit> {
     const { database, run, held, tools } = this.#set;
     const action = this.#action;
@@ -150,7 +150,7 @@ class Application {
       attempts += 1;
       return beginAction(database.db, run, this.#entry);
     }, false);
-    // Of a repeated attempt the row may be one of our own.
+    // On a repeated attempt the row may be our own.
     if (!begun && attempts === 1) throw new NotRecorded();
     this.#begun = true;
   }
@@ -178,7 +178,7 @@ class Application {
     return (this.#begun ? completeAction : recordAction)(tx, run, { ...this.#entry, ...end });
   }
 
-  /** Null where the refusal could not be recorded. */
+  /** Null if the refusal could not be recorded. */
   async #refuse(err: unknown): Promise<AppliedAction | null> {
     const reason = reasonOf(this.#set, this.#action, err);
     const error = this.#begun && !isAnswer(err) ? `${reason}; whether it took effect is not known` : reason;
@@ -188,7 +188,7 @@ class Application {
     return recorded ? { ...pick(this.#entry), ok: false, changed: false, result: null, error } : null;
   }
 
-  /** A run that was called off in the middle of a verb tells its agent next time; one that is lost says so by its row. */
+  /** Notes for the agent's next run that this one was cancelled in the middle of a verb; a lost run's row shows it by itself. */
   async #leaveWord({ why }: RunStopped): Promise<void> {
     if (!this.#begun || why !== 'cancelled' || !this.#set.held.ours) return;
     const error = 'the run was cancelled meanwhile; whether it took effect is not known';
@@ -210,7 +210,7 @@ class Application {
   }
 }
 
-/** Somebody said no, instead of saying nothing. */
+/** An explicit refusal, as opposed to no answer. */
 function isAnswer(err: unknown): boolean {
   const refusal = asServiceError(err);
   return refusal !== null && refusal.kind !== 'unavailable';
@@ -220,7 +220,7 @@ function pick({ ordinal, verb, args }: Entry): Pick<AppliedAction, 'ordinal' | '
   return { ordinal, verb, args };
 }
 
-/** Stores them for `commit`; what it does not keep goes again, now or by the sweep. */
+/** Stores the files for `commit`; those it does not keep are deleted again, now or by the sweep. */
 async function withFiles<T>(
   { storage, database, logger }: ApplySettings,
   files: readonly VerbFile[],
@@ -237,8 +237,8 @@ async function withFiles<T>(
 }
 
 /**
- * `run_actions.args`: the line as written (`verbLine` reads it; the tool of an `/mcp:` line stands before its JSON), and
- * the beginning of the body. The text of a turn comes here scrubbed.
+ * Builds `run_actions.args`: the line as written (`verbLine` reads it; the tool of an `/mcp:` line precedes its JSON), and
+ * the beginning of the body. The text of a turn is already scrubbed here.
  */
 function storedArguments({ verb, args, rest, body }: ParsedAction): Record<string, unknown> {
   const written = verb === 'mcp:' ? `${args.positional[0] ?? ''} ${rest}`.trim() : rest;
@@ -246,11 +246,11 @@ function storedArguments({ verb, args, rest, body }: ParsedAction): Record<strin
   return body === null ? { line } : { line, body: bounded(body, BODY_KEPT) };
 }
 
-/** What the agent is told: refusals in their own words, everything else as a failure that the log explains. */
+/** The reason shown to the agent: a refusal's own message; anything else is a failure that the log explains. */
 function reasonOf({ run, logger, scrubber }: ApplySettings, action: ParsedAction, err: unknown): string {
   const refusal = asServiceError(err);
   if (refusal !== null) {
-    // Where the specification fixes a body, the words for people are in its message field.
+    // If the specification fixes the body, the human-readable text is in its message field.
     const words = refusal.extra?.message;
     const message = typeof words === 'string' ? words : refusal.message;
     return bounded(scrubber.scrub(message), RESULT_KEPT);

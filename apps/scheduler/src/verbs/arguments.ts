@@ -1,10 +1,10 @@
-// The arguments of one verb line: positional words and `key=value` pairs, either of which may be quoted.
+// Parses the arguments of one verb line: positional words and `key=value` pairs, either of which may be quoted.
 
 import type { VerbRow } from '@acp/contract';
 
 export interface VerbArguments {
   positional: string[];
-  /** Null prototype: keys are the model's words, and `__proto__` is one of them. */
+  /** Null prototype: keys are chosen by the model, and may be `__proto__`. */
   named: Record<string, string>;
 }
 
@@ -21,7 +21,7 @@ function isBlank(char: string | undefined): boolean {
   return char === ' ' || char === '\t';
 }
 
-/** Reads a quoted text whose opening quote is at `at`; null where the line has no closing quote. */
+/** Reads a quoted text whose opening quote is at `at`; null if the closing quote is missing. */
 function readQuoted(line: string, at: number): { value: string; end: number } | null {
   let value = '';
   let from = at + 1;
@@ -30,7 +30,7 @@ function readQuoted(line: string, at: number): { value: string; end: number } | 
     if (char === '"') return { value: value + line.slice(from, index), end: index + 1 };
     if (char !== '\\') continue;
     const escaped = escapes[line[index + 1] ?? ''];
-    // An unknown escape (a Windows path, say) stays as it was written.
+    // An unknown escape (a Windows path, say) stays as written.
     if (escaped !== undefined) {
       value += line.slice(from, index) + escaped;
       from = index + 2;
@@ -46,14 +46,14 @@ function endOfWord(line: string, at: number): number {
   return end;
 }
 
-/** The key of a word `key=…` that begins at `start`; null where the word is none. */
+/** Returns the key if the word at `start` has the form `key=…`, otherwise null. */
 function readKey(line: string, start: number): string | null {
   let at = start;
   while (at < line.length && /[A-Za-z0-9_-]/.test(line[at]!)) at += 1;
   return at > start && line[at] === '=' && /[A-Za-z_]/.test(line[start]!) ? line.slice(start, at) : null;
 }
 
-// Linear: a quote without an end is looked for once. A quote that opens a later word follows a blank or `=`,
+// Linear: an unterminated quote is searched for only once. A quote that opens a later word follows a blank or `=`,
 // so the first search would have met it unescaped and ended there.
 function readWords(line: string): Word[] {
   const words: Word[] = [];
@@ -80,8 +80,8 @@ export function emptyArguments(): VerbArguments {
 }
 
 /**
- * Splits what follows the verb on its line. `text` is the line without its named arguments, otherwise as written
- * (a text that is quoted as a whole loses the quotes): titles and questions are taken from there.
+ * Parses the rest of a verb's line. `text` is the line without its named arguments, otherwise as written
+ * (a text that is quoted as a whole loses the quotes): it is used for titles and questions.
  */
 export function parseArguments(rest: string, verb: VerbRow): { args: VerbArguments; text: string } {
   const args = emptyArguments();

@@ -1,4 +1,4 @@
-// The verbs manual: the part of every prompt that tells an agent how to act. Generated, so that it never names a
+// The verbs manual: the part of every prompt that tells an agent how to act. It is generated, so it never mentions a
 // verb that the engine would not obey.
 
 import { toolFields, type ToolRow, toolTable, verbForm, verbTable, type VerbRow } from '@acp/contract';
@@ -19,12 +19,12 @@ function describe(verb: VerbRow): string {
   return [`${verbForm(verb)}: ${verb.doc}`, ...notes.filter((note) => note !== '')].join(' ');
 }
 
-/** `create_note(title, body_markdown?)`: names say enough, and what is wrong with a value the answer says. */
+/** `create_note(title, body_markdown?)`: names are enough, and the answer reports what is wrong with a value. */
 function describeTool(tool: ToolRow): string {
   return `- ${tool.name}(${toolFields(tool)}): ${tool.doc}`;
 }
 
-/** The text for the prompt, with the values that the vocabulary of the board allows. */
+/** Builds the text for the prompt, with the values that the board's vocabulary allows. */
 export function verbsManual(verbs: readonly VerbRow[] = verbTable): string {
   const lines = verbs.filter((verb) => verb.available).map(describe);
   return `${rules}

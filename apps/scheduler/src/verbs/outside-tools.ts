@@ -1,11 +1,11 @@
 import { qualifiedName, type Tool } from '@acp/core';
 import { inline } from '@acp/adapters';
 
-// In characters and fields: they stand in every prompt, and others wrote them.
+// Limits in characters and fields: they are in every prompt, and others wrote them.
 const LONGEST_DOC = 300;
 const MOST_FIELDS = 30;
 
-/** The part of a system prompt that tells of tools which are not the service's own; empty where there are none. */
+/** Builds the part of a system prompt about tools that are not the service's own; empty if there are none. */
 export function outsideToolsManual(tools: readonly Tool[]): string {
   if (tools.length === 0) return '';
   return `# Tools of others

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { verbByName, verbTable } from '@acp/contract';
 import { parse } from './parse.ts';
 
-/** The first action of a text; a test that finds none fails on the property it asks for. */
+/** Returns the first action of a text; a test without one fails on the property it reads. */
 function first(text: string) {
   const action = parse(text).actions[0];
   if (action === undefined) throw new Error(`no action in ${JSON.stringify(text)}`);
@@ -233,7 +233,7 @@ describe('hostile input', () => {
     );
   });
 
-  // Documents built from known blocks, so that what must come out is known too.
+  // Documents are built from known blocks, so that the expected result is known, too.
   const line = fc.constantFrom(
     'words',
     '  /status done',

@@ -1,34 +1,34 @@
-// The grammar of action verbs (decisions 5; specification, behaviour rule 5). Pure and linear in the length of the
-// text: what a model writes is hostile input.
+// The grammar of action verbs (decisions 5; specification, behaviour rule 5). Pure, and linear in the length of the
+// text: a model's output is hostile input.
 
 import { closesFence, dedent, type Fence, openingFence, readVerbLine } from '@acp/contract';
 import { emptyArguments, parseArguments, type VerbArguments } from './arguments.ts';
 
 export interface ParsedAction {
-  /** Position among the actions of the run: part of the key that makes each apply once (decisions 8.3). */
+  /** Position among the run's actions: part of the key that makes each apply only once (decisions 8.3). */
   ordinal: number;
-  /** Canonical name, also where an alias or snake_case was written. */
+  /** Canonical name, even if an alias or snake_case was written. */
   verb: string;
   args: VerbArguments;
-  /** The rest of the line as written, trimmed. For `mcp:` what follows the tool's name. */
+  /** The rest of the line as written, trimmed. For `mcp:`, what follows the tool's name. */
   rest: string;
   /** `rest` without named arguments: a title or a question. */
   text: string;
   body: string | null;
-  /** From 1. */
+  /** Starts at 1. */
   line: number;
 }
 
 export interface ParsedOutput {
   actions: ParsedAction[];
-  /** The text without verb lines and their bodies: what becomes the comment. */
+  /** The text without verb lines and their bodies; becomes the comment. */
   prose: string;
-  /** Lines that look like a verb and are none (they stay in the prose); at most 20, for the transcript. */
+  /** Lines that look like a verb but are none (they stay in the prose); at most 20, for the transcript. */
   unknown: { word: string; line: number }[];
 }
 
 const maxUnknown = 20;
-/** Reads lines one at a time; `\r\n` counts as `\n`. `number` is that of the line read last. */
+/** Reads lines one at a time; `\r\n` counts as `\n`. `number` is the number of the last line read. */
 class Lines {
   number = 0;
   readonly #text: string;
@@ -58,7 +58,7 @@ class Lines {
   }
 }
 
-/** Collects prose lines; a run of blank lines becomes one, except inside a fence, where it may mean something. */
+/** Collects prose lines and collapses blank lines, except inside a fence, where they may be significant. */
 class Prose {
   readonly #lines: string[] = [];
   #blank = true;
@@ -75,7 +75,7 @@ class Prose {
   }
 }
 
-/** The fenced block that starts on the next line, or after one blank line; null, and nothing consumed, without one. */
+/** Reads the fenced block on the next line, or after one blank line; null, consuming nothing, if there is none. */
 function readBody(lines: Lines): string | null {
   const mark = lines.mark();
   let line = lines.next();
@@ -92,7 +92,7 @@ function readBody(lines: Lines): string | null {
   return body.join('\n');
 }
 
-/** Parses the output of one turn. `firstOrdinal` goes on counting where the run's earlier turns ended. */
+/** Parses the output of one turn. `firstOrdinal` continues the numbering of the run's earlier turns. */
 export function parse(text: string, firstOrdinal = 1): ParsedOutput {
   const lines = new Lines(text);
   const prose = new Prose();
@@ -115,7 +115,7 @@ export function parse(text: string, firstOrdinal = 1): ParsedOutput {
     }
     const { verb, rest, tool } = found;
     const number = lines.number;
-    // JSON has quotes of its own: the arguments of a tool call are not split into words.
+    // JSON has its own quoting: the arguments of a tool call are not split into words.
     const { args, text: free } =
       tool === null
         ? parseArguments(rest, verb)

@@ -3,12 +3,12 @@ import { RunStopped } from '../execution/held-run.ts';
 import type { HeldRun } from '../execution/held-run.ts';
 import type { PrepareContext } from './verb.ts';
 
-/** Whatever a provider asks for. */
+/** Upper limit, whatever a provider asks for. */
 const LONGEST_MS = 120_000;
 
 /**
- * The work's result, unless the run is stopped or the time is over before: work that does not hear its signal is left
- * behind. Throws RunStopped, and `unavailable` at the deadline.
+ * Returns the work's result, unless the run is stopped or the time runs out first; work that ignores its signal is
+ * abandoned. Throws RunStopped, and `unavailable` at the deadline.
  */
 export function boundedBy(held: HeldRun): PrepareContext['within'] {
   return async (ms, work) => {
@@ -22,7 +22,7 @@ export function boundedBy(held: HeldRun): PrepareContext['within'] {
     try {
       return await Promise.race([work(signal), over]);
     } catch (err) {
-      // What a work throws that was aborted is a consequence of that.
+      // An error thrown after the abort is a consequence of it.
       throw signal.aborted ? reasonOf(held, limit) : err;
     } finally {
       signal.removeEventListener('abort', onAbort);

@@ -7,7 +7,7 @@ const streamed = (pieces: readonly string[]): string => {
   return pieces.map((piece) => stream.push(piece)).join('') + stream.end();
 };
 
-/** A sequence that is the same in each run. */
+/** A deterministic pseudo-random sequence. */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

@@ -10,8 +10,8 @@ const MOST = 200;
 const LINE = 1000;
 
 /**
- * Reads the verbs of a text as a run would, and applies none: what can be told of each without its effect is told. Words
- * that look like a verb and are none count, too.
+ * Parses the verbs of a text as a run would without applying them, and reports what can be checked beforehand. Words that
+ * look like a verb but are none are included.
  */
 export function rehearse(run: ClaimedRun, text: string): RehearsedVerb[] {
   const { actions, unknown } = parse(text, 1);

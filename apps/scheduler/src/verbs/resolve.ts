@@ -1,4 +1,4 @@
-// What the words of a verb name. Everything is looked up within the company of the agent: another tenant's id is
+// Resolves the words of a verb. Everything is looked up within the agent's company: another tenant's id is
 // simply unknown (specification, behaviour rule 7).
 import { permits } from '@acp/contract';
 import type { AgentPermission } from '@acp/contract';
@@ -12,12 +12,12 @@ type Named = { id: string; name: string };
 
 const identifier = /^[\p{L}\p{N}]+-\d{1,9}$/u;
 
-/** Whether a word can only be an issue: an agent's name may be anything else. */
+/** Whether a word must refer to an issue: an agent's name may be anything else. */
 export function looksLikeIssue(word: string): boolean {
   return isUuid(word) || identifier.test(word);
 }
 
-/** The issue that the word names; without a word the run's own. */
+/** The issue that the word refers to; without a word, the run's own. */
 export async function issueOf({ tx, run }: VerbContext, word: string | undefined): Promise<IssueRow> {
   if (word !== undefined) {
     const named = await resolveIssueRef(tx, run.company_id, word);
@@ -30,12 +30,12 @@ export async function issueOf({ tx, run }: VerbContext, word: string | undefined
   return own;
 }
 
-/** An agent of the company by id, or by its name (in any case, where only one is called so). */
+/** An agent of the company by id or by name (case-insensitive, if the name is unique). */
 export async function agentOf({ tx, run }: Pick<VerbContext, 'tx' | 'run'>, word: string): Promise<Named> {
   return agentNamed(tx, run.company_id, word.replace(/^@/, '').trim());
 }
 
-/** A project likewise: the prompt tells its name, not its id. */
+/** A project, looked up likewise: the prompt shows its name, not its id. */
 export async function projectOf({ tx, run }: VerbContext, word: string): Promise<Named> {
   return projectNamed(tx, run.company_id, word);
 }
@@ -49,21 +49,21 @@ export function requirePermission(run: VerbContext['run'], permission: AgentPerm
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 50;
 
-/** The `limit=` of a list; more than the most is the most. */
+/** The `limit=` of a list, capped at the maximum. */
 export function limitOf(text: string | undefined): number {
   if (text === undefined) return DEFAULT_LIMIT;
   if (!/^[1-9]\d{0,8}$/.test(text)) throw invalid('limit must be a whole number from 1 up');
   return Math.min(Number(text), MAX_LIMIT);
 }
 
-/** What a `TITLE…` or `NAME…` says; models put quotes around it all the same. */
+/** The text of a `TITLE…` or `NAME…`, without quotes: models may add them anyway. */
 export function textOf({ action }: { action: Pick<VerbContext['action'], 'text'> }, what: string): string {
   const text = /^"([^"]*)"$/.exec(action.text)?.[1] ?? action.text;
   if (text.trim() === '') throw invalid(`${what} is missing`);
   return text;
 }
 
-/** The words of the line; more than the verb takes is a mistake, said and not guessed at. */
+/** The words of the line. More than the verb takes is reported as a mistake instead of guessing. */
 export function words({ action }: VerbContext, least: number, most: number): string[] {
   const { positional } = action.args;
   if (positional.length < least) throw invalid('an argument is missing');

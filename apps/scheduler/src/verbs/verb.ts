@@ -7,20 +7,20 @@ import type { ParsedAction } from './parse.ts';
 /** A file that a verb writes. */
 export interface VerbFile {
   folder: 'attachments' | 'agents';
-  /** Whose it is: a company's or an agent's id. */
+  /** Id of the company or agent that owns it. */
   owner: string;
   filename: string;
   content_type: string;
   bytes: Uint8Array;
 }
 
-/** The folder of the run's issue, where a program works in it and may write there. */
+/** The folder of the run's issue, if a program works in it and may write there. */
 export interface WorkspaceFiles {
-  /** Throws a ServiceError for a path that can't be a file's. */
+  /** Throws a ServiceError for a path that is not valid for a file. */
   write(path: string, bytes: Uint8Array): Promise<void>;
 }
 
-/** What the first half of a verb acts with. It may take seconds and holds no transaction. */
+/** What the first half of a verb works with. It may take seconds and has no open transaction. */
 export interface PrepareContext {
   /** For reads. */
   database: Database;
@@ -29,54 +29,54 @@ export interface PrepareContext {
   tools: ToolRegistry;
   /** Aborts when the run is stopped, and at a deadline that `within` sets. */
   signal: AbortSignal;
-  /** The same in each attempt of this verb: for others that know how to do nothing twice. */
+  /** The same in each attempt of this verb: an idempotency key for receivers that support one. */
   call_id: string;
-  /** The work's result, unless the run is stopped or the time (in milliseconds) is over before. */
+  /** Returns the work's result, unless the run is stopped or the time (in milliseconds) runs out first. */
   within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
   /**
-   * Records that from now on something may take effect outside, where no rollback reaches: a run that is lost then is
-   * not repeated, and its agent is told. Nothing to do for what only reads.
+   * Records that from now on something may take effect outside, beyond the reach of a rollback: if the run is lost after
+   * that, it is not repeated, and its agent is informed. Not needed for read-only calls.
    */
   begin(): Promise<void>;
 }
 
-/** What a verb acts with: the agent of the run, in the transaction that also records the action. */
+/** What a verb works with: the run's agent, in the transaction that also records the action. */
 export interface VerbContext {
   tx: Tx;
   run: ClaimedRun;
   action: ParsedAction;
-  /** Those that `Verb.files` asked for, in its order: they lie in the storage under keys that the transaction keeps. */
+  /** The files requested by `Verb.files`, in its order: already stored, under keys that the transaction keeps. */
   files: readonly PlacedFile[];
-  /** What `Verb.into_workspace` named lies there. */
+  /** The file named by `Verb.into_workspace` has been written there. */
   in_workspace: boolean;
 }
 
 export interface VerbOutcome {
-  /** One line for the transcript; of a read verb, the text for the next turn. */
+  /** One line for the transcript; for a read verb, the text for the next turn. */
   text: string;
-  /** Something is different now. A verb that repeats what is there already must not keep the loop breaker quiet. */
+  /** Something was changed. Must be false for a verb without effect, so that the loop breaker still triggers. */
   changed: boolean;
 }
 
-/** The half of a verb that writes here: all of it in one transaction, repeated after a rollback. */
+/** The half of a verb that writes here, all in one transaction, repeated after a rollback. */
 export type Commit = (context: VerbContext) => Promise<VerbOutcome>;
 
 interface VerbRights {
-  /** Checked before the verb begins; the command behind it may demand more. */
+  /** Checked before the verb begins; the command behind it may require more. */
   permission?: AgentPermission;
-  /** What is to be stored before the transaction begins. */
+  /** Files to store before the transaction begins. */
   files?: (context: Pick<VerbContext, 'run' | 'action' | 'in_workspace'>) => VerbFile[];
-  /** What is to be written into the run's workspace, where it has one, before the transaction begins: the same each time. */
+  /** File to write into the run's workspace, if any, before the transaction begins: the same each time. */
   into_workspace?: (context: Pick<VerbContext, 'action'>) => { path: string; bytes: Uint8Array };
 }
 
-/** One that talks to nobody. Refuses by a ServiceError, whose message the agent reads. */
+/** A verb without outside calls. Refuses by a ServiceError, whose message the agent reads. */
 interface PlainVerb extends VerbRights {
   commit: Commit;
   prepare?: never;
 }
 
-/** One that talks to others first, once, and gives what is then to be written. Both halves refuse likewise. */
+/** A verb that first calls others, once, and returns what is to be written. Both halves refuse in the same way. */
 interface TalkingVerb extends VerbRights {
   prepare: (context: PrepareContext) => Promise<Commit>;
   commit?: never;

@@ -31,5 +31,5 @@ const groups: readonly VerbGroup[] = [
   tools,
 ];
 
-/** What is behind each verb that the table marks as available; a test compares the two. */
+/** Implementation of each verb that the table marks as available; a test compares the two. */
 export const verbs: ReadonlyMap<string, Verb> = new Map(groups.flatMap((group) => Object.entries(group)));

@@ -16,7 +16,7 @@ async function report(context: VerbContext): Promise<VerbOutcome> {
   return { text: `${issue.identifier}: report ${inline(title, 100)} added`, changed: true };
 }
 
-/** By the end of the name; everything else is plain text, for a verb's body is text. */
+/** Types by file extension; anything else is plain text, since a verb's body is text. */
 const types: Readonly<Record<string, string>> = {
   csv: 'text/csv',
   html: 'text/html',
@@ -40,7 +40,7 @@ function pathOf({ action }: Pick<VerbContext, 'action'>): string {
 const bytesOf = ({ action: { body } }: Pick<VerbContext, 'action'>): Buffer =>
   Buffer.from(body === null || body === '' ? '' : `${body}\n`);
 
-/** Once for the issue and, where a program has a home but no workspace, once for the agent's own files. */
+/** One file for the issue and, if a program has a home but no workspace, one for the agent's own files. */
 function filesToWrite(call: Call): VerbFile[] {
   const { run, in_workspace } = call;
   const filename = pathOf(call).split('/').at(-1)!;

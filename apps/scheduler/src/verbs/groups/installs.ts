@@ -8,13 +8,13 @@ import type { Verb, VerbContext, VerbGroup } from '../verb.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Fields that name an agent: in the place of the id its name will do. */
+/** Fields that refer to an agent: its name may be given instead of its id. */
 const agentFields: Partial<Record<InstallKind, readonly string[]>> = {
   agent: ['reports_to'],
   routine: ['assignee_agent_id'],
 };
 
-/** Makes the resource of the body; where a permission is withheld, an approval asks for it (decisions 5). */
+/** Creates the resource from the body; if the permission is missing, requests an approval instead (decisions 5). */
 function install(kind: InstallKind): Verb {
   const { permission, admins_only, fields, read } = table[kind];
   return {
@@ -27,7 +27,7 @@ function install(kind: InstallKind): Verb {
           ? text
           : await withIds(context, kind, readYaml(text, 'the body'));
       const make = read(body);
-      // What such an agent goes by an admin decides.
+      // The instructions of such an agent are for an admin to decide.
       const forAdmins =
         admins_only === true || (kind === 'skill' && permits(run.actor.permissions, 'secrets.use'));
       if (forAdmins || !permits(run.actor.permissions, permission)) {

@@ -4,7 +4,7 @@ import { invalid } from '@acp/kernel';
 import { agentOf, issueOf, looksLikeIssue, words } from '../resolve.ts';
 import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 
-// The same shape that PATCH accepts: a model's words are checked as any client's are.
+// The same schema as for PATCH: a model's input is validated like any client's.
 const validPatch = createValidator(UpdateIssue, 'the issue');
 
 async function patch(
@@ -21,7 +21,7 @@ async function patch(
   return { text: `${issue.identifier}: ${changed ? said : `already ${said}`}`, changed };
 }
 
-/** To an agent of a peer: the issue waits for what becomes of it there. */
+/** Delegates to an agent of a peer: the issue waits for the result from there. */
 async function give(
   context: VerbContext,
   word: string | undefined,
@@ -57,7 +57,7 @@ export const issueFields: VerbGroup = {
       const { positional } = context.action.args;
       const last = positional.at(-1);
       const issue = positional.length > 1 && looksLikeIssue(last!) ? last : undefined;
-      // An unquoted name with spaces is no mistake, as long as it is clear where it ends.
+      // An unquoted name with spaces is accepted as long as it is clear where it ends.
       const name = positional.slice(0, issue === undefined ? undefined : -1).join(' ');
       if (name === '') throw invalid('an agent is missing');
       const abroad = await peerAgentNamed(context.tx, context.run.company_id, name);

@@ -7,7 +7,7 @@ import type { VerbContext, VerbGroup } from '../verb.ts';
 /** In characters. */
 const SKILL_SHOWN = 40_000;
 
-/** In a chat the person whose chat it is, else whoever asked for the issue. */
+/** In a chat, the person who owns it; otherwise the requester of the issue. */
 async function requestOf(context: VerbContext): Promise<{ user_id: string } | { issue_id: string }> {
   const { private_to_user_id: user_id } = context.run.audience;
   return user_id === null ? { issue_id: (await issueOf(context, undefined)).id } : { user_id };

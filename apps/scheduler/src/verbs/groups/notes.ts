@@ -6,7 +6,7 @@ import { inline, quoted } from '@acp/adapters';
 import { limitOf, textOf, words } from '../resolve.ts';
 import type { Verb, VerbContext, VerbGroup } from '../verb.ts';
 
-/** In characters, of one note in an answer. */
+/** In characters, per note in an answer. */
 const SHOWN = 20_000;
 
 const validNote = createValidator(CreateNote, 'the note');
@@ -30,7 +30,7 @@ function creating(kind: NoteKind): Verb {
   };
 }
 
-/** Archives or brings back; what is so already stays, and nothing has changed. */
+/** Archives or restores a note; if it is already in that state, nothing changes. */
 function archiveVerb(shelve: typeof archiveNote, archived: boolean): Verb {
   return {
     permission: 'notes.write',

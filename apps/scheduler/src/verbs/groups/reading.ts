@@ -11,7 +11,7 @@ const validQuery = createValidator(ListIssues, 'the list', true);
 
 async function getIssue(context: VerbContext): Promise<VerbOutcome> {
   const { id } = await issueOf(context, words(context, 0, 1)[0]);
-  // Read as the prompt reads its own issue: one statement, the same bounds.
+  // Reads it as a prompt reads its own issue: one statement, the same limits.
   const issue = (await promptFacts(context.tx, { ...context.run, issue_id: id }))?.issue ?? null;
   if (issue === null) throw notFound('the issue is gone');
   return { text: renderIssue(issue), changed: false };

@@ -7,7 +7,7 @@ import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 
 const validRequest = createValidator(CreateApproval, 'the request');
 
-/** What has to be made when it is approved is asked for with all that it is made of. */
+/** Types whose approval creates something, and so are requested by a verb that takes all its fields. */
 const instead: Readonly<Record<string, string>> = {
   hire_agent: '/install-agent',
   install: 'the /install-… verb of its kind',

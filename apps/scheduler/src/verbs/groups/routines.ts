@@ -11,7 +11,7 @@ async function fire(context: VerbContext): Promise<VerbOutcome> {
   const routine = await routineNamed(tx, run.company_id, textOf(context, 'the name of a routine'));
   const { status, issue } = await fireRoutine(tx, run.actor, routine);
   const about = issue === null ? '' : `, ${issue.identifier}`;
-  // A fire that was skipped has left no more than its record.
+  // A skipped run leaves nothing but its record.
   return { text: `${inline(routine.name, 100)}: ${status}${about}`, changed: status !== 'skipped' };
 }
 

@@ -26,7 +26,7 @@ async function prepare(context: PrepareContext): Promise<Commit> {
   };
 }
 
-/** Undefined where all of a call is in the transaction. */
+/** Undefined if the whole call takes place in the transaction. */
 async function talk(context: PrepareContext, provider: ToolProvider, call: ToolCall): Promise<unknown> {
   if (provider.prepare === undefined) return undefined;
   if (!call.tool.read_only) await context.begin();
@@ -34,7 +34,7 @@ async function talk(context: PrepareContext, provider: ToolProvider, call: ToolC
   return context.within(timeout_ms, async (signal) => provider.prepare?.(call, signal));
 }
 
-/** Without any JSON a tool is called with nothing. */
+/** Without JSON, a tool is called with an empty object. */
 function inputOf(rest: string): unknown {
   if (rest === '') return {};
   try {
