@@ -88,16 +88,16 @@ async function oneAtATime(work) {
   if (process.platform !== 'linux') return work();
   const { createServer } = await import('node:net');
   const name = `\0acp-install-${createHash('sha256').update(root).digest('hex').slice(0, 32)}`;
-  const tryToHold = () =>
+  const tryLock = () =>
     new Promise((resolve, reject) => {
       const server = createServer((socket) => socket.destroy());
       server.once('error', (err) => (err.code === 'EADDRINUSE' ? resolve(undefined) : reject(err)));
       server.listen(name, () => resolve(server));
     });
-  let held = await tryToHold();
+  let held = await tryLock();
   while (held === undefined) {
     await new Promise((resolve) => setTimeout(resolve, 100));
-    held = await tryToHold();
+    held = await tryLock();
   }
   try {
     await work();

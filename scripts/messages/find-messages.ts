@@ -34,7 +34,7 @@ const SAID_ARGUMENTS = new Map([
   ['toast', 0],
 ]);
 /** Functions that say a value of the code. */
-const OF_VALUES = new Set(['status', 'sayValue', 'words']);
+const OF_VALUES = new Set(['status', 'translateValue', 'words']);
 
 /** Texts of other packages that pages say: of each file those of a property, or all. */
 const ELSEWHERE: readonly (readonly [path: string, property: string | null])[] = [

@@ -12,7 +12,7 @@ import type { Express } from 'express';
 import request from 'supertest';
 import { Type } from 'typebox';
 import { createApp } from '../../apps/web/src/app.ts';
-import { createCredentials, dropRevokedAtOnce } from '../../apps/web/src/http/credentials.ts';
+import { createCredentials, dropRevokedImmediately } from '../../apps/web/src/http/credentials.ts';
 import type { Credentials } from '../../apps/web/src/http/credentials.ts';
 import { handle } from '../../apps/web/src/http/handle.ts';
 import { bearer, createCast, person } from './cast.ts';
@@ -116,7 +116,7 @@ beforeAll(async () => {
   const logger = createLogger({ level: 'error', format: 'json', role: 'test' });
   credentials = createCredentials({ database: kit.database, logger, listener: kit.listener });
   await kit.listener.ready();
-  kit.database.notifier = dropRevokedAtOnce(kit.notifier, credentials);
+  kit.database.notifier = dropRevokedImmediately(kit.notifier, credentials);
   cast = await createCast(kit.database);
   const config = loadConfig({ RATE_LIMIT_RPM: '0' });
   app = createApp({ database: kit.database, logger, config, credentials, routes });

@@ -1,5 +1,5 @@
 /** The web tier with its pages, and a browser that keeps cookies. */
-import { createCredentials, dropRevokedAtOnce } from '../../apps/web/src/http/credentials.ts';
+import { createCredentials, dropRevokedImmediately } from '../../apps/web/src/http/credentials.ts';
 import { createApp } from '../../apps/web/src/app.ts';
 import { uiRouter } from '../../apps/web/src/ui/router.ts';
 import type { Database } from '@acp/db';
@@ -36,7 +36,7 @@ export async function startPages(env: Record<string, string> = {}, log?: string[
   const config = loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_PUBLIC_URL: PUBLIC_URL, ...env });
   const credentials = createCredentials({ database, logger });
   // Several apps of one file share the database: each is told.
-  database.notifier = dropRevokedAtOnce(database.notifier ?? kit.notifier, credentials);
+  database.notifier = dropRevokedImmediately(database.notifier ?? kit.notifier, credentials);
   const ui = uiRouter({ config, database, credentials, logger });
   const app = createApp({ database, logger, config, credentials, ui });
   return { app, database, flush: () => credentials.flush(), forget: () => credentials.drop(['*']) };

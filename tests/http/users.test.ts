@@ -12,7 +12,7 @@ import type { AddressInfo } from 'node:net';
 import request from 'supertest';
 import { apiRoutes } from '../../apps/web/src/api/index.ts';
 import { createApp } from '../../apps/web/src/app.ts';
-import { createCredentials, dropRevokedAtOnce } from '../../apps/web/src/http/credentials.ts';
+import { createCredentials, dropRevokedImmediately } from '../../apps/web/src/http/credentials.ts';
 import { LiveHub } from '../../apps/web/src/live/hub.ts';
 import { liveRoutes } from '../../apps/web/src/live/routes.ts';
 import { uiRouter } from '../../apps/web/src/ui/router.ts';
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const config = loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_ENCRYPTION_KEY: '7'.repeat(64) });
   const credentials = createCredentials({ database, logger, listener: kit.listener });
   await kit.listener.ready();
-  database.notifier = dropRevokedAtOnce(kit.notifier, credentials);
+  database.notifier = dropRevokedImmediately(kit.notifier, credentials);
   hub = new LiveHub({ database, listener: kit.listener, logger });
   app = createApp({
     database,

@@ -4,7 +4,7 @@ import {
   claimOrphans,
   createAttachments,
   deleteAttachment,
-  claimUnkeptKeys,
+  claimUnusedKeys,
   findAttachment,
   findIssue,
   keepStorageKeys,
@@ -164,14 +164,14 @@ describe('a key', () => {
   it('that was claimed can’t be kept any more: the upload is refused', async () => {
     const key = newKey();
     await reserveStorageKeys(database.db, [key]);
-    expect(await transaction(database, (tx) => claimUnkeptKeys(tx, [key]))).toEqual([key]);
+    expect(await transaction(database, (tx) => claimUnusedKeys(tx, [key]))).toEqual([key]);
     const late = transaction(database, (tx) => keepStorageKeys(tx, [key]));
     await expect(late).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
   it('that was kept can’t be claimed', async () => {
     const key = await attach();
-    expect(await transaction(database, (tx) => claimUnkeptKeys(tx, [key]))).toEqual([]);
+    expect(await transaction(database, (tx) => claimUnusedKeys(tx, [key]))).toEqual([]);
   });
 
   it('kept and claimed at once: one of both, never both', async () => {
@@ -184,7 +184,7 @@ describe('a key', () => {
             () => 1,
             () => 0,
           ),
-          transaction(database, (tx) => claimUnkeptKeys(tx, [key])).then(({ length }) => length),
+          transaction(database, (tx) => claimUnusedKeys(tx, [key])).then(({ length }) => length),
         ]),
       ),
     );

@@ -5,7 +5,7 @@ import { apiRoutes } from './api/index.ts';
 import { createApp } from './app.ts';
 import { admitKey, openInstanceState, prepareFirstSignIn } from './first-start.ts';
 import { healthRouter } from './health/router.ts';
-import { createCredentials, dropRevokedAtOnce } from './http/credentials.ts';
+import { createCredentials, dropRevokedImmediately } from './http/credentials.ts';
 import { listen, type WebServer } from './http/server.ts';
 import { createServices } from './http/services.ts';
 import { openTierDatabase, openTierListener, openTierNotifier } from './http/tier-connections.ts';
@@ -34,7 +34,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
   await admitKey(database, config);
   const listener = openTierListener(config, logger);
   const credentials = createCredentials({ database, logger, listener });
-  const notifier = dropRevokedAtOnce(openTierNotifier(config, logger), credentials);
+  const notifier = dropRevokedImmediately(openTierNotifier(config, logger), credentials);
   database.notifier = notifier;
   const queue = await openQueue({ database, role: 'client', logger });
   const hub = new LiveHub({ database, listener, logger });

@@ -87,7 +87,7 @@ export const SetupForm = Type.Object({
   display_name: Type.String({ minLength: 1, maxLength: 200 }),
   password: Password,
 });
-export const NewcomerForm = Type.Object({
+export const SignUpForm = Type.Object({
   email: Email,
   display_name: Type.String({ minLength: 1, maxLength: 200 }),
   password: Password,
@@ -99,7 +99,7 @@ export const ProviderAccount = Type.Object({
   subject: Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' }),
 });
 /** A new user vouched for by a provider, under the same rules as any other. */
-export const ProviderNewcomer = Type.Object({ email: Email, display_name: Name });
+export const ProviderProfile = Type.Object({ email: Email, display_name: Name });
 
 /** The parts of GitHub's API used at sign-in. */
 export const GithubUser = Type.Object({

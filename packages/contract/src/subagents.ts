@@ -8,7 +8,7 @@ import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
 /** Maximum number of levels of sub-agents below an ordinary agent. */
 export const MAX_SUBAGENT_DEPTH = 3;
 /** Maximum number of active sub-agents per agent. */
-export const MAX_LIVING_SUBAGENTS = 10;
+export const MAX_ACTIVE_SUBAGENTS = 10;
 
 export const subagentOutcomes = ['done', 'failed', 'cancelled', 'deleted'] as const;
 export type SubagentOutcome = (typeof subagentOutcomes)[number];

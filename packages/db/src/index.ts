@@ -2,10 +2,10 @@
 export { openDatabase } from './pool.ts';
 export type { Database, DatabaseOptions, PoolStats } from './pool.ts';
 export type { Tx } from './tx.ts';
-export { lastly } from './last-statements.ts';
+export { writeAtCommit } from './commit-statements.ts';
 export type { Statement } from './batch.ts';
-export type { LastStatement } from './transaction-state.ts';
-export { asideOf } from './aside.ts';
+export type { CommitStatement } from './transaction-state.ts';
+export { sideConnectionOf } from './side-connection.ts';
 export { together } from './together.ts';
 export { databaseNow, loneWrite, savepoint, transaction } from './transaction.ts';
 export { signal } from './signals.ts';

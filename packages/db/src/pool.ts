@@ -24,7 +24,7 @@ export interface Database {
   /** How long to keep retrying something that could not even begin. */
   readonly patience_ms: number;
   /** A single connection outside the pool, created on first use. */
-  aside(): Database;
+  sideConnection(): Database;
   /** Number of statements sent so far, BEGIN and COMMIT included. */
   statements(): number;
   poolStats(): PoolStats;
@@ -77,7 +77,7 @@ function localSettings(settings: Record<string, string | number>): Statement[] {
 /** Opens nothing yet: connections are made on demand, and again after PostgreSQL restarts. */
 export function openDatabase(options: DatabaseOptions): Database {
   let statements = 0;
-  let aside: Database | undefined;
+  let side: Database | undefined;
   const connectTimeoutMs = options.connect_timeout_ms ?? 3000;
   const limits = {
     statement_timeout: options.statement_timeout_ms ?? STATEMENT_MS,
@@ -115,8 +115,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     // A pooler's sessions are shared, so there the transaction sets them itself.
     opening: options.prepared_statements ? [BEGIN] : [BEGIN, ...localSettings({ jit: 'off', ...limits })],
     patience_ms: connectTimeoutMs,
-    aside: () => (aside ??= openDatabase({ ...options, max: 1 })),
-    statements: () => statements + (aside?.statements() ?? 0),
+    sideConnection: () => (side ??= openDatabase({ ...options, max: 1 })),
+    statements: () => statements + (side?.statements() ?? 0),
     poolStats: () => ({
       max: options.max,
       total: pool.totalCount,
@@ -125,7 +125,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       waiting: pool.waitingCount,
     }),
     close: async () => {
-      await Promise.all([pool.end(), aside?.close()]);
+      await Promise.all([pool.end(), side?.close()]);
     },
   };
 }

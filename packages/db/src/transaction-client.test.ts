@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { startStatementCounter, testDatabase } from '@acp/testkit';
 import type { StatementCounter } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
-import { type Database, lastly, openDatabase, savepoint, together, transaction } from './index.ts';
+import { type Database, writeAtCommit, openDatabase, savepoint, together, transaction } from './index.ts';
 import type { Tx } from './index.ts';
 
 let counter: StatementCounter;
@@ -46,9 +46,9 @@ describe('a transaction', () => {
       const trips = await sentBy(async () =>
         transaction(database, async (tx) => {
           await write(tx, `first ${round}`);
-          lastly(tx, writeAll, [`last ${round}`]);
+          writeAtCommit(tx, writeAll, [`last ${round}`]);
           await write(tx, `second ${round}`);
-          lastly(tx, writeAll, [`very last ${round}`]);
+          writeAtCommit(tx, writeAll, [`very last ${round}`]);
         }),
       );
       expect(trips).toEqual([
@@ -62,7 +62,7 @@ describe('a transaction', () => {
 
   it('asks nothing: nothing is sent; has something for last only: it is written', async () => {
     expect(await sentBy(async () => transaction(database, async () => 'nothing'))).toEqual([]);
-    await transaction(database, async (tx) => lastly(tx, writeAll, ['alone']));
+    await transaction(database, async (tx) => writeAtCommit(tx, writeAll, ['alone']));
     expect(await words()).toEqual(['alone']);
   });
 
@@ -85,7 +85,7 @@ describe('a transaction', () => {
     for (let round = 0; round < 3; round += 1) {
       const failing = transaction(database, async (tx) => {
         await write(tx, 'twice');
-        lastly(tx, writeAll, ['twice']);
+        writeAtCommit(tx, writeAll, ['twice']);
       });
       await expect(failing).rejects.toMatchObject({ code: '23505' });
     }
@@ -94,13 +94,13 @@ describe('a transaction', () => {
 
   it('a part of it fails alone: what that had for last is forgotten with it', async () => {
     await transaction(database, async (tx) => {
-      lastly(tx, writeAll, ['before']);
+      writeAtCommit(tx, writeAll, ['before']);
       const part = savepoint(tx, async (inner) => {
-        lastly(inner, writeAll, ['within']);
+        writeAtCommit(inner, writeAll, ['within']);
         throw new Error('no');
       });
       await expect(part).rejects.toThrow('no');
-      lastly(tx, writeAll, ['after']);
+      writeAtCommit(tx, writeAll, ['after']);
     });
     expect(await words()).toEqual(['after', 'before']);
   });
@@ -110,7 +110,7 @@ describe('a transaction', () => {
     await transaction(database, async (tx) => {
       ended = tx;
     });
-    expect(() => lastly(ended!, writeAll, ['late'])).toThrow('outside of a transaction');
+    expect(() => writeAtCommit(ended!, writeAll, ['late'])).toThrow('outside of a transaction');
   });
 
   it('its connection died while it was idle: another one is as good', async () => {

@@ -5,7 +5,7 @@ import type { Signals } from './signal-channels.ts';
 import type { Tx } from './tx.ts';
 
 /** Builds one statement from everything that a transaction has queued for it. */
-export type LastStatement<T> = (items: readonly T[]) => SQL | Promise<Statement>;
+export type CommitStatement<T> = (items: readonly T[]) => SQL | Promise<Statement>;
 
 /** What an open transaction carries besides its connection. */
 export interface TransactionState {
@@ -13,7 +13,7 @@ export interface TransactionState {
   /** Sent after the commit. */
   signals: Signals;
   /** Written with the commit, in the order of first request. */
-  last: Map<LastStatement<never>, unknown[]>;
+  last: Map<CommitStatement<never>, unknown[]>;
 }
 
 // Keyed by session rather than by transaction object: a savepoint has its own object on the same session.

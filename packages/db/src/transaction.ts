@@ -3,7 +3,7 @@ import { type NodePgClient, NodePgSession, NodePgTransaction } from 'drizzle-orm
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { isTracing, traced } from '@acp/kernel';
 import { asServiceError, isConnectionError } from './errors.ts';
-import { lastStatements } from './last-statements.ts';
+import { commitStatements } from './commit-statements.ts';
 import type { Database } from './pool.ts';
 import { TransactionClient } from './transaction-client.ts';
 import { closeState, openState, snapshotState } from './transaction-state.ts';
@@ -21,7 +21,7 @@ export interface TransactionOptions {
 
 /**
  * Runs `fn` in one READ COMMITTED transaction and passes its signals to `database.notifier` strictly after COMMIT.
- * BEGIN is sent with the first statement, and the final statements (`lastly`) with COMMIT. Nothing but connecting is
+ * BEGIN is sent with the first statement, and the final statements (`writeAtCommit`) with COMMIT. Nothing but connecting is
  * retried. Throws ServiceError `unavailable` when the database can't be reached; if that happens during COMMIT, the
  * outcome is unknown.
  */
@@ -45,7 +45,7 @@ async function run<T>(database: Database, fn: (tx: Tx) => Promise<T>, durable: b
   let result: T;
   try {
     result = await fn(tx);
-    await client.commit(await lastStatements(state));
+    await client.commit(await commitStatements(state));
     client.release();
   } catch (err) {
     await client.rollBack(err);

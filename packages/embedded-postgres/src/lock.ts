@@ -14,12 +14,12 @@ const PATIENCE_MS = 330_000;
 export async function withFolderLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const name = `\0acp-postgres-${createHash('sha256').update(folder).digest('hex').slice(0, 32)}`;
   const deadline = performance.now() + PATIENCE_MS;
-  let holder = await tryToHold(name);
+  let holder = await tryLock(name);
   while (holder === undefined) {
     if (performance.now() > deadline)
       throw new Error(`another process has kept PostgreSQL in ${folder} locked for too long`);
     await delay(RETRY_MS);
-    holder = await tryToHold(name);
+    holder = await tryLock(name);
   }
   const held = holder;
   try {
@@ -29,7 +29,7 @@ export async function withFolderLock<T>(folder: string, work: () => Promise<T>):
   }
 }
 
-async function tryToHold(name: string): Promise<Server | undefined> {
+async function tryLock(name: string): Promise<Server | undefined> {
   const server = createServer((socket) => socket.destroy());
   return new Promise((resolve, reject) => {
     server.once('error', (err: NodeJS.ErrnoException) =>

@@ -1,7 +1,7 @@
 import type { PgBoss } from 'pg-boss';
 import type { JobName, JobPayload } from '@acp/contract';
-import { lastly, signal } from '@acp/db';
-import type { LastStatement, Tx } from '@acp/db';
+import { writeAtCommit, signal } from '@acp/db';
+import type { CommitStatement, Tx } from '@acp/db';
 import { currentTraceparent } from '@acp/kernel';
 
 export interface EnqueueOptions {
@@ -53,16 +53,16 @@ async function insert(
     startAfter: options.start_after,
     priority: options.idle ? -1 : 0,
   }));
-  lastly(tx, writerOf(job), jobs);
+  writeAtCommit(tx, writerOf(job), jobs);
 }
 
 type NewJob = { data: object; startAfter: Date | undefined; priority: number };
-const writers = new Map<JobName, LastStatement<NewJob>>();
+const writers = new Map<JobName, CommitStatement<NewJob>>();
 
-function writerOf(job: JobName): LastStatement<NewJob> {
+function writerOf(job: JobName): CommitStatement<NewJob> {
   const known = writers.get(job);
   if (known !== undefined) return known;
-  const writer: LastStatement<NewJob> = async (jobs) => {
+  const writer: CommitStatement<NewJob> = async (jobs) => {
     const statements: { text: string; values: unknown[] }[] = [];
     const executeSql = async (text: string, values: unknown[] = []) => {
       statements.push({ text, values });

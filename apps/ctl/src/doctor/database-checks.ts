@@ -1,5 +1,5 @@
 /** Checks of PostgreSQL and of the instance's data in it. */
-import { listUsers, readTicks, strangeEncryptionKeys } from '@acp/core';
+import { listUsers, readTicks, unknownEncryptionKeys } from '@acp/core';
 import { createListener, createNotifier, migrationStatus } from '@acp/db';
 import { Vault } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
@@ -96,7 +96,7 @@ export const databaseChecks: Record<string, Check> = {
     mend: 'see the detail',
     run: async ({ config, database }) => {
       const vault = new Vault(config.encryption_key, config.encryption_key_previous);
-      const strange = await strangeEncryptionKeys(database.db, vault);
+      const strange = await unknownEncryptionKeys(database.db, vault);
       if (strange.length > 0)
         return wrong(
           `not the key of this database: ${strange.join(', ')}`,

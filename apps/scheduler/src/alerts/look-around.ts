@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { lookForAlerts, noteProcess, tellOfAlerts } from '@acp/core';
+import { lookForAlerts, noteProcess, queueAlertMessages } from '@acp/core';
 import { transaction } from '@acp/db';
 import { alertTargets, usedPercent } from '@acp/kernel';
 import type { TimerContext } from '../context.ts';
@@ -16,7 +16,7 @@ export async function lookAround({ database, config, claimed_by }: TimerContext)
   };
   await transaction(database, async (tx) => {
     const look = await lookForAlerts(tx, claimed_by, limits);
-    if (look) await tellOfAlerts(tx, look, alertTargets(config));
+    if (look) await queueAlertMessages(tx, look, alertTargets(config));
   });
 }
 

@@ -11,10 +11,10 @@ import {
   keyLedger,
   type PluginRow,
   revertApproval,
-  settleUnheld,
+  settleUnowned,
   systemActor,
-  unwantPlugin,
-  wantPlugin,
+  requestPluginStop,
+  requestPluginStart,
 } from '@acp/core';
 import { transaction } from '@acp/db';
 import { conflict, notFound, unavailable } from '@acp/kernel';
@@ -49,10 +49,10 @@ export function pluginCommandHandlers(context: SchedulerContext): Pick<Handlers,
       await assertStartable(context, plugin, how);
       const by = actorOf(actor);
       if (plugin.held_by !== null && how === 'restart') {
-        await transaction(database, async (tx) => unwantPlugin(tx, by, plugin_id));
+        await transaction(database, async (tx) => requestPluginStop(tx, by, plugin_id));
         await untilEnded(context, plugin_id, signal);
       }
-      const fence = await transaction(database, async (tx) => wantPlugin(tx, by, plugin_id));
+      const fence = await transaction(database, async (tx) => requestPluginStart(tx, by, plugin_id));
       await untilStarted(context, plugin_id, fence, signal);
       return { plugin_id };
     },
@@ -117,7 +117,7 @@ async function untilEnded(context: SchedulerContext, id: string, signal: AbortSi
   for (;;) {
     const row = await existing(context, id);
     const settled = await transaction(context.database, async (tx) =>
-      row.wanted ? row : settleUnheld(tx, systemActor('plugins'), id),
+      row.wanted ? row : settleUnowned(tx, systemActor('plugins'), id),
     );
     if (settled.wanted || settled.held_by === null) return settled;
     await pause(signal);

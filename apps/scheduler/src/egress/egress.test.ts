@@ -9,7 +9,7 @@ import { transaction } from '@acp/db';
 import { createGuardedFetch, findBubblewrap, loadConfig, NotListedError } from '@acp/kernel';
 import * as kit from '@acp/testkit';
 import { type RunningScheduler, startScheduler } from '../main.ts';
-import { heldFetch } from './held-fetch.ts';
+import { listedFetch } from './listed-fetch.ts';
 
 const withBubblewrap: typeof describe.skip = 'file' in (await findBubblewrap()) ? describe : describe.skip;
 
@@ -140,7 +140,7 @@ describe('what goes out for a company', () => {
   it('is held to its own list and to no other company’s, anew with each request', async () => {
     const [strict, open] = [await scene([`127.0.0.1:${port}`]), await scene(null)];
     const guarded = createGuardedFetch({ egress: 'any' });
-    const send = (company_id: string) => heldFetch(db.database, { company_id, door: 'plugin' }, guarded);
+    const send = (company_id: string) => listedFetch(db.database, { company_id, door: 'plugin' }, guarded);
     const [here, other] = [`http://127.0.0.1:${port}/`, `http://localhost:${port}/`];
     expect((await send(open.company.id)(other)).status).toBe(200);
     expect((await send(strict.company.id)(here)).status).toBe(200);

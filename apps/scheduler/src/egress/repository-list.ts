@@ -1,6 +1,6 @@
 import type { Database } from '@acp/db';
 import { type HostList, parseRepositoryUrl } from '@acp/kernel';
-import { noteRefusal } from './held-fetch.ts';
+import { noteRefusal } from './listed-fetch.ts';
 import { listOf } from './known-lists.ts';
 
 /** The hosts that the company may reach; a repository on any other is counted as refused. */

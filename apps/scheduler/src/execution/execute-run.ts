@@ -1,6 +1,6 @@
 import type { ClaimedRun, TakenBackRun } from '@acp/core';
 import { Scrubber, type SpanOptions, traced } from '@acp/kernel';
-import { applyBroughtResult, type BroughtResult } from './brought-result.ts';
+import { applyRemoteResult, type BroughtResult } from './remote-result.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
@@ -42,7 +42,7 @@ export async function endWithResult(
   const { run } = taken;
   const parts = partsOf(settings, held, { first_seq: taken.next_seq });
   await logUnlessWritten(settings, run, async () => {
-    const result = await applyBroughtResult(settings, taken, parts, brought);
+    const result = await applyRemoteResult(settings, taken, parts, brought);
     await writeEnd(settings, run, parts, result);
   });
 }

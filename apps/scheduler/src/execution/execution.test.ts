@@ -22,7 +22,7 @@ import { LocalStorage } from '@acp/storage';
 import * as kit from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { loadPricing } from '../pricing.ts';
-import type { BroughtResult } from './brought-result.ts';
+import type { BroughtResult } from './remote-result.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { workspaceSources } from '../workspaces/sources.ts';
 import { RunPool } from './run-pool.ts';
@@ -103,7 +103,7 @@ describe('claims at once', () => {
     expect(answers.filter(Boolean)).toHaveLength(3);
     for (const of of [{ id }, ...others])
       await kit.waitFor(async () => (await read(of.id)).error_category === 'config');
-    expect(pool.free()).toBe(pool.size);
+    await kit.waitFor(() => pool.free() === pool.size);
   });
 });
 

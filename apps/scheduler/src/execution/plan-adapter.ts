@@ -14,7 +14,7 @@ import type { AgentPlace, ClaimedRun, PromptAgent } from '@acp/core';
 import type { Database } from '@acp/db';
 import { createGuardedFetch, ServiceError } from '@acp/kernel';
 import type { Config, Vault } from '@acp/kernel';
-import { heldFetch } from '../egress/held-fetch.ts';
+import { listedFetch } from '../egress/listed-fetch.ts';
 import { listOf } from '../egress/known-lists.ts';
 import { asConfigured, makeFolders } from '../programs/agent-folders.ts';
 import type { AgentFolders } from '../programs/agent-folders.ts';
@@ -224,7 +224,7 @@ async function planCloud(
       cloud: {
         region: config.lambda_region,
         endpoint: config.lambda_endpoint,
-        fetch: heldFetch(database, { ...run, door: 'function' }, createGuardedFetch({ egress: 'any' })),
+        fetch: listedFetch(database, { ...run, door: 'function' }, createGuardedFetch({ egress: 'any' })),
       },
     },
     provider: run.adapter_type,

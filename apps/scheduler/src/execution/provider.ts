@@ -5,7 +5,7 @@ import type { PromptAgent, UsableProvider } from '@acp/core';
 import type { Database, Tx } from '@acp/db';
 import { ServiceError } from '@acp/kernel';
 import type { Config, Vault } from '@acp/kernel';
-import { heldFetch, type Sender } from '../egress/held-fetch.ts';
+import { listedFetch, type Sender } from '../egress/listed-fetch.ts';
 import { RunFailure } from './run-failure.ts';
 
 /** Always sent, so that the maximum cost of a turn is known before it begins (decisions 8.4). */
@@ -25,7 +25,7 @@ export function specOf(
   { database, ...sender }: Asking,
 ): ProviderSpec {
   const { family, api_key, base_url, custom_headers } = provider;
-  const held = heldFetch(database, { ...sender, door: 'model' }, fetchFor(config, base_url));
+  const held = listedFetch(database, { ...sender, door: 'model' }, fetchFor(config, base_url));
   return { family, api_key, base_url, custom_headers, fetch: held };
 }
 
@@ -69,7 +69,7 @@ export async function chooseModel(
   if (provider === null) throw new RunFailure('config', 'no LLM provider is configured');
   const model = agent.model ?? config.default_llm_model;
   if (model === null) throw new RunFailure('config', 'no model is configured');
-  const held = heldFetch(database, { ...asking, door: 'model' }, fetchFor(config, provider.base_url));
+  const held = listedFetch(database, { ...asking, door: 'model' }, fetchFor(config, provider.base_url));
   return { provider: { ...provider, fetch: held }, model, provider_id: null };
 }
 

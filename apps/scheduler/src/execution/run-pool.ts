@@ -3,7 +3,7 @@ import { claimRuns, takeBackRun } from '@acp/core';
 import type { ClaimedRun } from '@acp/core';
 import { transaction } from '@acp/db';
 import { Batches, unavailable } from '@acp/kernel';
-import type { BroughtResult } from './brought-result.ts';
+import type { BroughtResult } from './remote-result.ts';
 import { endWithResult, executeRun } from './execute-run.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { showSlots } from './run-metrics.ts';

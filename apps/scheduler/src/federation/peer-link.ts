@@ -2,7 +2,7 @@ import { claimDelegations, claimDuePeers } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { type Config, createGuardedFetch, type Logger, type Vault } from '@acp/kernel';
 import { CompanyPlaces } from '../company-places.ts';
-import { heldFetch } from '../egress/held-fetch.ts';
+import { listedFetch } from '../egress/listed-fetch.ts';
 import { followDelegation } from './follow-delegation.ts';
 import { type PeerParts, refreshPeer } from './refresh-peer.ts';
 
@@ -30,7 +30,7 @@ export class PeerLink {
   constructor({ database, vault, logger, config }: PeerLinkOptions) {
     // Requests to peers may reach the same addresses as those to providers (decisions 7.30).
     const send = createGuardedFetch({ egress: config.provider_egress });
-    const fetchFor = (company_id: string) => heldFetch(database, { company_id, door: 'peer' }, send);
+    const fetchFor = (company_id: string) => listedFetch(database, { company_id, door: 'peer' }, send);
     this.#parts = { database, vault, fetchFor, public_url: config.public_url };
     this.#logger = logger;
   }

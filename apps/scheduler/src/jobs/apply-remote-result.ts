@@ -3,7 +3,7 @@ import { completedTask } from '@acp/core';
 import { unavailable } from '@acp/kernel';
 import type { JobHandler } from '@acp/queue';
 import type { SchedulerContext } from '../context.ts';
-import type { BroughtResult } from '../execution/brought-result.ts';
+import type { BroughtResult } from '../execution/remote-result.ts';
 
 const readResult = createValidator(TaskResult, 'result');
 

@@ -26,7 +26,7 @@ import {
 } from '@acp/kernel';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { CompanyPlaces } from '../company-places.ts';
-import { heldFetch } from '../egress/held-fetch.ts';
+import { listedFetch } from '../egress/listed-fetch.ts';
 import { answerOf, errorOf, listedTools } from './mcp-answers.ts';
 import { McpConnections } from './mcp-connections.ts';
 import type { McpConnection, McpDescription, McpLimits } from './mcp-connection.ts';
@@ -244,7 +244,7 @@ export class McpServers {
 
   async #targetOf(address: McpServerAddress, url: string, scrubber: Scrubber): Promise<McpTarget> {
     const { company_id, headers, protocol_version } = address;
-    const send = heldFetch(this.#options.database, { company_id, door: 'mcp' }, this.#fetch);
+    const send = listedFetch(this.#options.database, { company_id, door: 'mcp' }, this.#fetch);
     return { url, send, headers: await this.#resolved(address, headers, scrubber), protocol_version };
   }
 

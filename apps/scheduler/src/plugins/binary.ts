@@ -84,7 +84,7 @@ function assertProgram(start: Buffer): void {
  * Lays the allowed copy where it can be run, anew for each start: a process without walls could have written the last
  * one. @throws conflict where the stored bytes are no program, or others than were allowed, unavailable without them
  */
-export async function layBinary(
+export async function placeBinary(
   storage: Pick<Storage, 'get'>,
   { storage_key, sha256 }: ApprovedBinary,
   { plugin_id, fence, name }: { plugin_id: string; fence: number; name: string },

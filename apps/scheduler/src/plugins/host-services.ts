@@ -20,7 +20,7 @@ export interface ServicePlace {
   /** The log has to keep it to itself from now on. */
   learnSecrets(secrets: readonly string[]): void;
   /** @returns the path as the plugin sees it */
-  layBody(bytes: Uint8Array): Promise<string>;
+  placeBody(bytes: Uint8Array): Promise<string>;
   signal: AbortSignal;
 }
 

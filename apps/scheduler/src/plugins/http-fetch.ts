@@ -9,7 +9,7 @@ type Result = Static<(typeof hostServices)['http_fetch']['result']>;
 export interface FetchPlace {
   /** Guarded. */
   fetch: typeof fetch;
-  layBody(bytes: Uint8Array): Promise<string>;
+  placeBody(bytes: Uint8Array): Promise<string>;
   signal: AbortSignal;
 }
 
@@ -30,7 +30,7 @@ export async function httpFetch(place: FetchPlace, args: Args): Promise<Result> 
     const { bytes, truncated } = await readBody(response);
     const headers = boundedHeaders(response.headers);
     const answer = { status: response.status, headers, truncated };
-    return { ...answer, ...(await messageBody(bytes, answer, async (laid) => place.layBody(laid))) };
+    return { ...answer, ...(await messageBody(bytes, answer, async (laid) => place.placeBody(laid))) };
   } catch (err) {
     if (err instanceof EgressError) throw invalid(err.message);
     if (tooLong.aborted) throw unavailable(`no answer within ${TIMEOUT_MS / 1000} s`);

@@ -3,7 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { allowPlugin, createPlugin, findPlugin, keyLedger, listPluginEvents, wantPlugin } from '@acp/core';
+import {
+  allowPlugin,
+  createPlugin,
+  findPlugin,
+  keyLedger,
+  listPluginEvents,
+  requestPluginStart,
+} from '@acp/core';
 import { transaction } from '@acp/db';
 import { loadConfig, Vault } from '@acp/kernel';
 import { FileStore, LocalStorage } from '@acp/storage';
@@ -76,7 +83,7 @@ async function running(config: object = {}): Promise<string> {
   await copyBinary(files, id, program, async (copy) =>
     act(async (tx) => allowPlugin(tx, actors.system, id, copy, program)),
   );
-  await act(async (tx) => wantPlugin(tx, actors.system, id));
+  await act(async (tx) => requestPluginStart(tx, actors.system, id));
   await waitFor(async () => (await findPlugin(kit.database.db, id))?.state === 'running', {
     what: 'the plugin to run',
   });

@@ -14,7 +14,7 @@ import { type Config, createGuardedFetch, type GuardedFetch, type Logger, type V
 import { LeaseLost } from '@acp/queue';
 import { pluginLease } from '@acp/contract';
 import type { Storage } from '@acp/storage';
-import { heldFetch } from '../egress/held-fetch.ts';
+import { listedFetch } from '../egress/listed-fetch.ts';
 import { PluginMetrics } from './plugin-metrics.ts';
 import { PluginRunner } from './plugin-runner.ts';
 import { defaultTimes, type RunnerTimes } from './runner-parts.ts';
@@ -177,7 +177,7 @@ export class PluginHost {
     const hold = { plugin_id: plugin.id, held_by: name, fence: plugin.fence };
     const parts = {
       ...this.#set,
-      fetch: heldFetch(this.#set.database, { company_id: plugin.company_id, door: 'plugin' }, this.#fetch),
+      fetch: listedFetch(this.#set.database, { company_id: plugin.company_id, door: 'plugin' }, this.#fetch),
       metrics: this.#metrics,
       times: { ...defaultTimes, ...times },
     };

@@ -77,7 +77,7 @@ export class PluginRunner {
       log: (level, message) => this.#log.add({ type: 'log', level, message }),
       denied: (message) => this.#log.add({ type: 'denied', level: 'warn', message }),
       learnSecrets: (secrets) => this.#learn(secrets),
-      layBody: async (bytes) => this.#prepared!.layBody(bytes),
+      placeBody: async (bytes) => this.#prepared!.placeBody(bytes),
       answer: (message) => this.#running().send(message),
     });
     this.#manifest.promise.catch(() => undefined);
@@ -115,7 +115,7 @@ export class PluginRunner {
   /** @throws unavailable where it does not read its messages, conflict for headers that are too long for one */
   async webhook(path: string, headers: Record<string, string>, body: Uint8Array): Promise<void> {
     const about = { path, headers };
-    const held = await messageBody(body, about, async (bytes) => this.#prepared!.layBody(bytes));
+    const held = await messageBody(body, about, async (bytes) => this.#prepared!.placeBody(bytes));
     this.#running().send({ type: 'deliver_webhook', payload: { ...about, ...held } });
   }
 

@@ -2,11 +2,11 @@ import { basename } from 'node:path';
 import { approvedBinary, assertAllowlisted, HASH_CHANGED, type PluginRow, revertApproval } from '@acp/core';
 import { transaction } from '@acp/db';
 import { conflict, findPluginWalls } from '@acp/kernel';
-import { hashIfThere, layBinary } from './binary.ts';
+import { hashIfThere, placeBinary } from './binary.ts';
 import { inControlGroup, sweepControlGroups } from './control-group.ts';
 import type { RunnerParts } from './runner-parts.ts';
 import { pluginVariables, sandboxed, type SandboxedCommand, sweepPluginContainers } from './sandbox.ts';
-import { layBody, makeWorkspace } from './workspace.ts';
+import { placeBody, makeWorkspace } from './workspace.ts';
 
 /** All that a process needs before it is there. */
 export interface PreparedStart {
@@ -14,7 +14,7 @@ export interface PreparedStart {
   /** As the host sees it. */
   workspace: string;
   /** Lays bytes into the workspace. @returns their path as the plugin sees it */
-  layBody(bytes: Uint8Array): Promise<string>;
+  placeBody(bytes: Uint8Array): Promise<string>;
   /** Of the copy that was run. */
   remove: () => Promise<void>;
 }
@@ -39,7 +39,7 @@ export async function prepareStart(
   if (approved === undefined) throw conflict('plugin is not allowed');
   const walls = await findPluginWalls(config);
   const workspace = await makeWorkspace(config, plugin_id);
-  const { file: binary, remove } = await layBinary(storage, approved, {
+  const { file: binary, remove } = await placeBinary(storage, approved, {
     plugin_id,
     fence,
     name: basename(binary_path ?? 'plugin'),
@@ -52,8 +52,8 @@ export async function prepareStart(
     if (walls.kind === 'container') await sweepPluginContainers(config, current);
     else await sweepControlGroups(config, current);
     const command = await inControlGroup(config, sandboxed(config, walls, place), place);
-    const lay = async (bytes: Uint8Array) => `${command.workspace}/${await layBody(workspace, bytes)}`;
-    return { command, workspace, layBody: lay, remove };
+    const lay = async (bytes: Uint8Array) => `${command.workspace}/${await placeBody(workspace, bytes)}`;
+    return { command, workspace, placeBody: lay, remove };
   } catch (err) {
     await remove();
     throw err;

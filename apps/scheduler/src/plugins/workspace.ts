@@ -60,7 +60,7 @@ const ownerOf = (plugin_id: string): string => `.${plugin_id}`;
  * Lays a body that is too long for a line into the workspace. Earlier ones go after an hour, or when there are too many.
  * @returns its path below the workspace
  */
-export async function layBody(workspace: string, body: Uint8Array): Promise<string> {
+export async function placeBody(workspace: string, body: Uint8Array): Promise<string> {
   await clearBodies(workspace);
   const path = `${BODIES}/${newId()}`;
   await writeInside(workspace, path, once(body));

@@ -14,7 +14,7 @@ import {
 import { type Database, type Listener, transaction } from '@acp/db';
 import { type Config, createGuardedFetch, type GuardedFetch, type Logger, type Vault } from '@acp/kernel';
 import { CompanyPlaces } from '../company-places.ts';
-import { heldFetch } from '../egress/held-fetch.ts';
+import { listedFetch } from '../egress/listed-fetch.ts';
 import { sendWebhook } from './send-webhook.ts';
 import { taskHeaders } from './task-headers.ts';
 
@@ -171,7 +171,7 @@ export class WebhookSender {
     const envelope = { ...delivery, ...to, url: webhook.url };
     try {
       return await sendWebhook(
-        heldFetch(
+        listedFetch(
           database,
           { company_id: webhook.company_id, door: 'webhook' },
           isPush ? this.#push : this.#fetch,

@@ -1,7 +1,7 @@
 /** Removes the folders of issues and the repositories behind them. Each scheduler clears its own disk. */
 import { opendir, rename, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { giveUpFolder, outlivedWorkspaces, placesOfWorkspaces, workspacesOnMachine } from '@acp/core';
+import { abandonFolder, outlivedWorkspaces, placesOfWorkspaces, workspacesOnMachine } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { type Config, dropTree, isUuid, type Logger, newId } from '@acp/kernel';
 import { folderOf } from './workspace-folder.ts';
@@ -33,7 +33,7 @@ export async function clearWorkspaces(clearing: Clearing, signal: AbortSignal): 
     const { folder } = folderOf(config, outlived);
     const gone = `${folder}.${newId()}`;
     const mine = await transaction(database, async (tx) => {
-      if (!(await giveUpFolder(tx, outlived))) return false;
+      if (!(await abandonFolder(tx, outlived))) return false;
       // Under its lock, so that the next run finds nothing rather than half of it.
       await rename(folder, gone).catch(() => undefined);
       return true;

@@ -2,7 +2,7 @@
 import {
   type ClaimedRun,
   lockRun,
-  noteRemarksTold,
+  markCommentsDelivered,
   noteWorkspaceError,
   pushAfterRun,
   storeWorkspaceState,
@@ -73,7 +73,7 @@ async function keep(
   if (repository === null) {
     if (ok)
       await persist(held, sources.logger, async () =>
-        noteRemarksTold(sources.database.db, facts, run.agent_id),
+        markCommentsDelivered(sources.database.db, facts, run.agent_id),
       );
     return;
   }
@@ -122,7 +122,7 @@ async function keep(
     persist(held, sources.logger, async () =>
       transaction(sources.database, async (tx) => {
         const version = await storeWorkspaceState(tx, run.actor, workspace, run.run_id, { ...state, bundle });
-        if (ok) await noteRemarksTold(tx, facts, run.agent_id);
+        if (ok) await markCommentsDelivered(tx, facts, run.agent_id);
         if (ok && project?.push_after_run === true && isNew) await pushAfterRun(tx, workspace);
         if (!(await lockRun(tx, run))) throw new RunNotHeld();
         return version;

@@ -23,10 +23,10 @@ import {
   checkOut,
   folderOf,
   holdFolder,
-  layOut,
+  checkOutFolder,
   ownHistory,
   readState,
-  seizeFolder,
+  takeOverFolder,
   setAside,
   type WorkspaceFolder,
   writeState,
@@ -147,7 +147,7 @@ async function takeOver(
 ): Promise<FileLock> {
   const left = await setAside(place);
   tell(`the folder is still in the hands of an earlier run: it is kept aside as ${left ?? 'nothing'}`);
-  const lock = await seizeFolder(place, signal);
+  const lock = await takeOverFolder(place, signal);
   if (lock === null) throw new GitError('the folder is in the hands of another run', null);
   return lock;
 }
@@ -199,7 +199,11 @@ async function makeTree(
     throw new GitError('git is not installed, and the folder is to be made of what is stored', null);
   if (repository !== null && workspace.version > 0) await restoreObjects(sources, facts, repository, signal);
   if (base === null || repository === null)
-    await layOut(place, repository === null ? null : { repository, work: workspace.work_commit }, signal);
+    await checkOutFolder(
+      place,
+      repository === null ? null : { repository, work: workspace.work_commit },
+      signal,
+    );
   else {
     const head = workspace.head_commit ?? base.commit;
     const { branch, repo_url } = workspace;

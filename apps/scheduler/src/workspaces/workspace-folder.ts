@@ -72,7 +72,7 @@ export async function holdFolder({ folder }: WorkspaceFolder, signal: AbortSigna
 }
 
 /** Takes the lock from its owner, which continues in the folder that was moved aside. */
-export async function seizeFolder(place: WorkspaceFolder, signal: AbortSignal): Promise<FileLock | null> {
+export async function takeOverFolder(place: WorkspaceFolder, signal: AbortSignal): Promise<FileLock | null> {
   await rm(lockOf(place.folder), { force: true });
   return holdFolder(place, signal);
 }
@@ -160,7 +160,7 @@ exec git interpret-trailers --in-place --if-exists doNothing --trailer "Issue: $
 }
 
 /** Creates the tree of a workspace without a repository, from its own history if it has any. */
-export async function layOut(
+export async function checkOutFolder(
   place: WorkspaceFolder,
   from: { repository: string; work: string | null } | null,
   signal: AbortSignal,

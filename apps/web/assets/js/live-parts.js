@@ -99,7 +99,7 @@ function countInTitle() {
   const name = document.title.replace(/^\(\d+\) /, '');
   document.title = waits > 0 ? `(${waits}) ${name}` : name;
   if (localStorage.getItem('notices') === 'on')
-    void import('./notices.js').then(({ tellOfMore }) => tellOfMore(waits));
+    void import('./notices.js').then(({ announceMore }) => announceMore(waits));
 }
 
 // What the reader has unfolded stays unfolded, and the focus stays where it was.

@@ -7,7 +7,7 @@ let before = null;
 const wanted = () => globalThis.Notification?.permission === 'granted' && localStorage.getItem(KEY) === 'on';
 
 /** Called with each change of the number that waits. Who looks at a page of it sees it there. */
-export function tellOfMore(waits) {
+export function announceMore(waits) {
   const more = before !== null && waits > before;
   before = waits;
   if (!more || document.visibilityState === 'visible' || !wanted()) return;

@@ -136,7 +136,7 @@ function tagsOf(actor: Actor): string[] {
  * Wraps a notifier so that this process forgets revoked credentials immediately: no request with a revoked credential may
  * be admitted after the revocation is answered.
  */
-export function dropRevokedAtOnce(notifier: Notifier, credentials: Pick<Credentials, 'drop'>): Notifier {
+export function dropRevokedImmediately(notifier: Notifier, credentials: Pick<Credentials, 'drop'>): Notifier {
   return {
     push(channel, items) {
       if (channel === 'credentials') credentials.drop(items);

@@ -1,11 +1,11 @@
-import { createValidator, ProviderAccount, ProviderNewcomer } from '@acp/contract';
+import { createValidator, ProviderAccount, ProviderProfile } from '@acp/contract';
 import {
   acceptInvite,
   actorOf,
   enterAccount,
   type Entry,
   findProviderUser,
-  greetNewcomer,
+  welcomeUser,
   isMember,
   joinByInvite,
   linkProvider,
@@ -22,7 +22,7 @@ import { forbidden, ServiceError, type Vault } from '@acp/kernel';
 import type { ProviderTokens } from './provider.ts';
 
 const readAccount = createValidator(ProviderAccount, 'the account at the provider');
-const readNewcomer = createValidator(ProviderNewcomer, 'the account at the provider');
+const readNewcomer = createValidator(ProviderProfile, 'the account at the provider');
 
 interface SignInMeans {
   database: Database;
@@ -88,6 +88,6 @@ async function newcomer(
   if (email === null) throw forbidden('the provider does not tell your e-mail address');
   const account = readNewcomer({ email, display_name: display_name ?? email });
   const user = await joinByInvite(tx, invite, { ...account, email_verified, password_hash: null });
-  await greetNewcomer(tx, user, mailing);
+  await welcomeUser(tx, user, mailing);
   return user;
 }

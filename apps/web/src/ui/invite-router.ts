@@ -1,10 +1,10 @@
 /** `/invites/{token}`: the invite's page, where its holder can create an account (decisions 7.39). */
-import { createValidator, NewcomerForm, type UserActor } from '@acp/contract';
+import { createValidator, SignUpForm, type UserActor } from '@acp/contract';
 import {
   acceptInvite,
   enterAccount,
   type Entry,
-  greetNewcomer,
+  welcomeUser,
   hashNewPassword,
   joinByInvite,
   type Mailing,
@@ -34,7 +34,7 @@ interface InviteDependencies {
   mailing: Mailing;
 }
 
-const newcomerForm = createValidator(NewcomerForm, 'form');
+const newcomerForm = createValidator(SignUpForm, 'form');
 const closed = (response: Response) => response.status(404).type('html').send(inviteClosedPage());
 
 export function inviteRouter(deps: InviteDependencies): Router {
@@ -121,7 +121,7 @@ async function joinAsNewcomer(
   return transaction(database, async (tx) => {
     const newcomer = { email, display_name, password_hash, email_verified: false };
     const user = await joinByInvite(tx, token, newcomer);
-    await greetNewcomer(tx, user, mailing);
+    await welcomeUser(tx, user, mailing);
     return entered(await enterAccount(tx, user, { method: 'password', place }, { next_path: null }));
   });
 }

@@ -7,7 +7,7 @@ import type { Credentials } from '../http/credentials.ts';
 import { createServices, type Services } from '../http/services.ts';
 import { assetsRouter } from './kit/assets.ts';
 import { sharedTexts } from './kit/markdown-renderer.ts';
-import { speakBrowsersLanguage } from './kit/languages.ts';
+import { useBrowserLanguage } from './kit/languages.ts';
 import { mountUi } from './kit/mount-ui.ts';
 import { uiPages } from './pages.ts';
 import { signedOutRouter } from './signed-out-router.ts';
@@ -32,7 +32,7 @@ export function uiRouter(deps: UiDependencies): Router {
     next();
   });
   router.use('/static', assetsRouter());
-  router.use(speakBrowsersLanguage);
+  router.use(useBrowserLanguage);
   router.get('/', (_request, response) => response.redirect(303, '/companies'));
   router.use(signedOutRouter({ config, database, credentials, services, logger }));
 

@@ -44,7 +44,7 @@ export async function runTask(
         batch.add(event);
       }
     } finally {
-      tellRefused(plan.task, batch);
+      reportRefusal(plan.task, batch);
     }
     signal.throwIfAborted();
     const result = answer.result(scrubber);
@@ -67,7 +67,7 @@ export async function runTask(
 }
 
 /** Reports the destinations its programs were denied. */
-function tellRefused({ program }: TaskPlan['task'], batch: EventBatch): void {
+function reportRefusal({ program }: TaskPlan['task'], batch: EventBatch): void {
   const reach = program?.container?.reach ?? program?.sandbox?.reach;
   for (const { host, port, times } of reach?.takeRefused() ?? [])
     batch.add({ kind: 'log', message: `not let out to ${host}:${port} (${times}×)` });

@@ -17,12 +17,12 @@ export interface Report {
 const usedUp =
   /insufficient[_ ]quota|quota|billing|credit balance|insufficient (?:balance|credit|funds)|usage limit|spend(?:ing)? limit|per day/i;
 // A 400 has many meanings, so only unmistakable phrases count.
-const surelyUsedUp = /insufficient[_ ]quota|servicequotaexceeded|credit balance|billing/i;
+const quotaExhausted = /insufficient[_ ]quota|servicequotaexceeded|credit balance|billing/i;
 
 function categoryOf({ status = 0, message, code, retryable }: Report): AdapterErrorCategory {
   const said = `${code} ${message}`;
   if (status === 402 || (status === 429 && usedUp.test(said))) return 'quota';
-  if ((status === 400 || status === 403) && surelyUsedUp.test(said)) return 'quota';
+  if ((status === 400 || status === 403) && quotaExhausted.test(said)) return 'quota';
   if (status === 401 || status === 403) return 'auth';
   if (status === 404 || status === 405 || (status >= 300 && status < 400)) return 'config';
   if (/model_not_found/i.test(code)) return 'config';

@@ -1,5 +1,5 @@
 import type { Actor, EventData, EventType } from '@acp/contract';
-import { lastly, signal, type Statement, type Tx } from '@acp/db';
+import { writeAtCommit, signal, type Statement, type Tx } from '@acp/db';
 import { actorId } from './actor-columns.ts';
 
 export type PublishedEvent = { [T in EventType]: { type: T; data: EventData<T> } }[EventType];
@@ -34,7 +34,7 @@ export async function recordChanges(tx: Tx, actor: Actor, changes: readonly Chan
     event_type: event?.type,
     data: event?.data,
   }));
-  lastly(tx, writeChanges, rows);
+  writeAtCommit(tx, writeChanges, rows);
   // Idle schedulers sleep: any change may make something due.
   signal(tx, changes.some((change) => change.event) ? 'events' : 'due', '');
   for (const { event, company_id } of changes)

@@ -3,7 +3,7 @@ import { type Database, schema, transaction } from '@acp/db';
 import { keyFingerprint, newId, Vault } from '@acp/kernel';
 import { cloneDatabase, createCompany, createUser } from '@acp/testkit';
 import { resolveSecrets } from '../secrets/index.ts';
-import { admitEncryptionKey, noteOnlyEncryptionKey, strangeEncryptionKeys } from '../settings/index.ts';
+import { admitEncryptionKey, noteOnlyEncryptionKey, unknownEncryptionKeys } from '../settings/index.ts';
 import { rewrapBatch, sealedColumns } from './index.ts';
 
 // A database of its own: keys are the whole instance's.
@@ -31,8 +31,8 @@ describe('the database’s keys', () => {
   it('are the current one alone after everything was rewrapped', async () => {
     await transaction(database, async (tx) => noteOnlyEncryptionKey(tx, keyFingerprint(second)));
     await admit(new Vault(second));
-    expect(await strangeEncryptionKeys(database.db, new Vault(first))).toEqual([keyFingerprint(second)]);
-    expect(await strangeEncryptionKeys(database.db, new Vault(second))).toEqual([]);
+    expect(await unknownEncryptionKeys(database.db, new Vault(first))).toEqual([keyFingerprint(second)]);
+    expect(await unknownEncryptionKeys(database.db, new Vault(second))).toEqual([]);
     await expect(admit(new Vault(first))).rejects.toThrow(keyFingerprint(second));
   });
 });

@@ -47,7 +47,7 @@ export async function updatePermissions(
     .returning();
   signal(tx, 'credentials', before.id);
   const withheld = changed.filter((key) => !set[key]);
-  if (withheld.length > 0) await withholdBelow(tx, before.id, withheld);
+  if (withheld.length > 0) await revokeFromSubagents(tx, before.id, withheld);
   await recordChanges(tx, actor, [
     {
       company_id: before.company_id,
@@ -77,7 +77,11 @@ async function assertNotAboveParent(
 }
 
 /** Sub-agents lose whatever permissions their agent loses. */
-async function withholdBelow(tx: Tx, agent_id: string, withheld: readonly AgentPermission[]): Promise<void> {
+async function revokeFromSubagents(
+  tx: Tx,
+  agent_id: string,
+  withheld: readonly AgentPermission[],
+): Promise<void> {
   const off = Object.fromEntries(withheld.map((key) => [key, false]));
   const rows = await tx
     .update(agents)

@@ -12,7 +12,7 @@ import { desc, sql } from 'drizzle-orm';
 import { createBudgetPolicy, reportCost } from '../budgets/index.ts';
 import { acknowledgeAlert, findAlert, listAlerts, muteAlert } from './alerts.ts';
 import { lookForAlerts } from './look.ts';
-import { tellOfAlerts } from './tell.ts';
+import { queueAlertMessages } from './queue-messages.ts';
 
 const { alerts, outgoing_messages, outbox } = schema;
 
@@ -48,7 +48,7 @@ const look = async (changed: Partial<typeof limits> & { backup_max_age_hours?: n
   await query(`update alert_looks set looked_at = now() - interval '1 minute'`);
   return transaction(database, async (tx) => {
     const found = (await lookForAlerts(tx, 'here', { ...limits, ...changed }))!;
-    await tellOfAlerts(tx, found, targets);
+    await queueAlertMessages(tx, found, targets);
     return found;
   });
 };

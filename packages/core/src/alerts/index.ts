@@ -14,6 +14,6 @@ export {
 } from './alerts.ts';
 export type { AlertLimits } from './condition.ts';
 export { lookForAlerts } from './look.ts';
-export { tellOfAlerts } from './tell.ts';
-export type { AlertTargets } from './tell.ts';
+export { queueAlertMessages } from './queue-messages.ts';
+export type { AlertTargets } from './queue-messages.ts';
 export { sendTestMessages } from './test-message.ts';

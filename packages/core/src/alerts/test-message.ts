@@ -4,7 +4,7 @@ import { conflict, inWords, said } from '@acp/kernel';
 import { recordInstanceAct } from '../activity/index.ts';
 import { presentOutgoing, queueMessages } from '../messages/index.ts';
 import { instanceName } from '../settings/index.ts';
-import { type AlertTargets, operatorAddresses } from './tell.ts';
+import { type AlertTargets, operatorAddresses } from './queue-messages.ts';
 
 /** To see whether alerts would arrive. @throws conflict where nothing is set up to carry one */
 export async function sendTestMessages(

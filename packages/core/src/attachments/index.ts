@@ -16,7 +16,7 @@ export { filesOfIssue, promptAttachments, readAttachmentText, textsAwaited, with
 export type { PromptAttachment } from './texts.ts';
 export {
   claimOrphans,
-  claimUnkeptKeys,
+  claimUnusedKeys,
   forgetStorageKeys,
   keyLedger,
   keepStorageKeys,

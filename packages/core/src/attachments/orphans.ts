@@ -30,7 +30,7 @@ export async function keepStorageKeys(tx: Tx, keys: readonly string[]): Promise<
 }
 
 /** Claims keys that no row took. @returns those whose bytes the caller deletes next */
-export async function claimUnkeptKeys(tx: Tx, keys: readonly string[]): Promise<string[]> {
+export async function claimUnusedKeys(tx: Tx, keys: readonly string[]): Promise<string[]> {
   if (keys.length === 0) return [];
   const claimed = await tx
     .update(storage_orphans)
@@ -56,7 +56,7 @@ export async function claimOrphans(tx: Tx, limit: number): Promise<string[]> {
 export function keyLedger(db: Tx) {
   return {
     reserve: async (keys: readonly string[]) => reserveStorageKeys(db, keys),
-    claim: async (keys: readonly string[]) => claimUnkeptKeys(db, keys),
+    claim: async (keys: readonly string[]) => claimUnusedKeys(db, keys),
     forget: async (keys: readonly string[]) => forgetStorageKeys(db, keys),
   };
 }

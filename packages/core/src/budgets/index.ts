@@ -12,8 +12,8 @@ export type { Spender } from './charge.ts';
 export { insertRunCost } from './cost-events.ts';
 export type { RunCost } from './cost-events.ts';
 export { spending, summarizeCosts, summarizeCostsBy } from './cost-summary.ts';
-export { holdAhead, releaseHolds } from './hold-ahead.ts';
-export type { Hold } from './hold-ahead.ts';
+export { reserveAhead, releaseHolds } from './reserve-ahead.ts';
+export type { Hold } from './reserve-ahead.ts';
 export { findBudgetIncident, listBudgetIncidents, resolveBudgetIncident } from './incidents.ts';
 export { rolloverDue } from './open-incidents.ts';
 export {

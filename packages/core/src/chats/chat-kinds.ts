@@ -41,7 +41,7 @@ export const chatReplyKind: RunKind = {
       : { changes: [] },
   ),
   end: endReply,
-  cancelQueued: stopUnbegun,
+  cancelQueued: stopUnstarted,
   retry: async (tx, { run }, admit) => {
     const again = await admit(null);
     if (again === undefined) return false;
@@ -154,7 +154,7 @@ async function insertReply(
 }
 
 /** Runs that were called off before they began: their messages are stopped, the next ones have their turn. */
-async function stopUnbegun(tx: Tx, runs: readonly RunRow[]): Promise<void> {
+async function stopUnstarted(tx: Tx, runs: readonly RunRow[]): Promise<void> {
   const stopped = await tx
     .update(chat_messages)
     .set({ status: 'stopped' })

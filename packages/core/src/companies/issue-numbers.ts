@@ -1,4 +1,4 @@
-import { asideOf, type Database, loneWrite, type Tx } from '@acp/db';
+import { sideConnectionOf, type Database, loneWrite, type Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 
 interface Wanted {
@@ -95,7 +95,7 @@ export async function takeIssueNumbers(
 }
 
 function numbersBeside(tx: Tx): IssueNumbers | undefined {
-  const database = asideOf(tx);
+  const database = sideConnectionOf(tx);
   if (database === undefined) return undefined;
   const known = ofDatabases.get(database) ?? new IssueNumbers(database);
   ofDatabases.set(database, known);

@@ -34,7 +34,7 @@ export const compileKind: RunKind = {
   retries: true,
   begin: eachAlone(beginBatch),
   end: endBatch,
-  cancelQueued: callOffBatches,
+  cancelQueued: cancelBatches,
   retry: async (tx, { run }, admit) => {
     const again = await admit(null);
     if (again === undefined) return false;
@@ -201,7 +201,7 @@ async function failBatches(
 }
 
 /** Runs that were called off before they began. */
-async function callOffBatches(tx: Tx, runs: readonly RunRow[]): Promise<void> {
+async function cancelBatches(tx: Tx, runs: readonly RunRow[]): Promise<void> {
   const run_ids = runs.map(({ id }) => id);
   await failBatches(tx, run_ids, {
     error: runs[0]?.error ?? 'its run was cancelled',

@@ -9,7 +9,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, forbidden, newId, notFound } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { actorColumns, assertCauseDepth, causeDepth, recordChanges } from '../activity/index.ts';
-import { type Hold, holdAhead } from '../budgets/index.ts';
+import { type Hold, reserveAhead } from '../budgets/index.ts';
 import type { IssueRow } from '../issues/index.ts';
 import { admissionRefusal, findRun } from '../runs/index.ts';
 import { advanceCouncil } from './advance-council.ts';
@@ -165,7 +165,7 @@ async function planWithinBudget(
       agent_id,
       usd: prices.get(agent_id) ?? FIRST_TURN_USD,
     }));
-    const short = await holdAhead(tx, { company_id, project_id: issue.project_id }, holds);
+    const short = await reserveAhead(tx, { company_id, project_id: issue.project_id }, holds);
     if (short.length === 0) return planned;
     for (const id of short) leftOut.set(id, 'its budget has not so much left');
   }

@@ -29,7 +29,7 @@ export const councilTurnKind: RunKind = {
       : { refused: { message: 'the council is over', category: 'conflict' } },
   ),
   end: endTurn,
-  cancelQueued: callOffTurns,
+  cancelQueued: cancelTurns,
   retry: async (tx, { run }, admit) => {
     const again = await admit(null);
     if (again === undefined) return false;
@@ -102,7 +102,7 @@ function othersOf(
 }
 
 /** Runs that were called off before they began. */
-async function callOffTurns(tx: Tx, runs: readonly RunRow[]): Promise<void> {
+async function cancelTurns(tx: Tx, runs: readonly RunRow[]): Promise<void> {
   const run_ids = runs.map(({ id }) => id);
   for (const [why, of] of Map.groupBy(runs, ({ error }) => error ?? 'its turn was cancelled'))
     await leaveOut(

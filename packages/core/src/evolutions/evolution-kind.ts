@@ -47,7 +47,7 @@ export const evolutionStepKind: RunKind = {
   retries: true,
   begin: eachAlone(beginStep),
   end: endStep,
-  cancelQueued: callOffSteps,
+  cancelQueued: cancelSteps,
   retry: async (tx, { run }, admit) => {
     const again = await admit(null);
     if (again === undefined) return false;
@@ -204,7 +204,7 @@ async function failSteps(
 }
 
 /** Runs that were called off before they began. */
-async function callOffSteps(tx: Tx, runs: readonly RunRow[]): Promise<void> {
+async function cancelSteps(tx: Tx, runs: readonly RunRow[]): Promise<void> {
   const run_ids = runs.map(({ id }) => id);
   await failSteps(tx, run_ids, {
     error: runs[0]?.error ?? 'its run was cancelled',

@@ -29,7 +29,7 @@ export async function createGoal(tx: Tx, actor: Actor, company_id: string, input
 /** Changes a goal; absent fields stay. @throws invalid like `createGoal`, and if the tree would contain a cycle */
 export async function updateGoal(tx: Tx, actor: Actor, goal: GoalRow, body: UpdateGoal): Promise<Goal> {
   const input = withoutUnchanged('goals', goal, body);
-  if (input.parent_goal_id) await assertMayLieUnder(tx, goal, input.parent_goal_id);
+  if (input.parent_goal_id) await assertMayBeParent(tx, goal, input.parent_goal_id);
   await assertReferences(tx, 'goals', goal.company_id, input, goal.id);
   const [row] = await tx
     .update(goals)
@@ -83,7 +83,7 @@ function fieldsOf(input: UpdateGoal) {
 }
 
 /** Under the company's lock: two concurrent changes of the tree could otherwise create a cycle. */
-async function assertMayLieUnder(tx: Tx, goal: GoalRow, parent_id: string): Promise<void> {
+async function assertMayBeParent(tx: Tx, goal: GoalRow, parent_id: string): Promise<void> {
   await tx
     .select({ id: companies.id })
     .from(companies)

@@ -8,7 +8,7 @@ import {
   checkoutForRuns,
   type IssueRow,
   releaseAfterRun,
-  tellLaterSlices,
+  enqueueSettling,
   toIssueRow,
 } from '../issues/index.ts';
 import {
@@ -50,7 +50,7 @@ export const heartbeatKind: RunKind = {
       tx,
       runs.map(({ id }) => id),
     );
-    await tellLaterSlices(
+    await enqueueSettling(
       tx,
       runs.map(({ issue_id }) => issue_id),
     );

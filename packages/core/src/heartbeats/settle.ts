@@ -9,7 +9,7 @@ import { sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { hasAgentEnded, revokeAgentKeys } from '../agents/index.ts';
 import { isCompanyTrashed } from '../companies/index.ts';
-import { findIssue, issueAndDescendants, releaseHeldBy, tellLaterSlices } from '../issues/index.ts';
+import { findIssue, issueAndDescendants, releaseHeldBy, enqueueSettling } from '../issues/index.ts';
 import { cancelRuns } from '../runs/index.ts';
 import { cancelWakeups } from '../wakeups/index.ts';
 
@@ -33,7 +33,7 @@ export async function settleIssue(tx: Tx, issue_id: string): Promise<void> {
   const which = sql`r.issue_id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(issue_ids)}::jsonb))`;
   const changes = await cancelRuns(tx, which, 'issue was deleted');
   await recordChanges(tx, scheduler, changes);
-  await tellLaterSlices(tx, issue_ids);
+  await enqueueSettling(tx, issue_ids);
 }
 
 /** Sub-agents come later in the order of slices: only their table is read. */

@@ -40,7 +40,7 @@ export async function updateMe(
   const before = await lockUser(tx, actor.user_id);
   const confirmed = verified_hash !== null && verified_hash === before.password_hash;
   if (moves(before, email) && !confirmed) await assertFreshSignIn(tx, actor);
-  const now = await beginWhereMailed(tx, actor, before, { email, display_name }, mailing);
+  const now = await beginIfMailed(tx, actor, before, { email, display_name }, mailing);
   const row = await writeUser(tx, before, now, null);
   await afterChange(tx, actor, before, row);
   return presentProfile(row);
@@ -111,7 +111,7 @@ async function changeUser(
   // No one can sign in to a closed account to confirm an address.
   const open = before.is_active && is_active !== false;
   const change = { email, display_name, is_active, instance_role };
-  const now = await beginWhereMailed(tx, actor, before, change, open ? mailing : null);
+  const now = await beginIfMailed(tx, actor, before, change, open ? mailing : null);
   const row = await writeUser(tx, before, now, sql`now()`);
   if (before.is_active && !row.is_active) await revokePairings(tx, { user_id });
   await afterChange(tx, actor, before, row);
@@ -140,7 +140,7 @@ async function assertAdminRemains(tx: Tx, actor: Actor, user_id: string): Promis
 const moves = (before: UserRow, email: string | undefined) => email !== undefined && email !== before.email;
 
 /** The part of a change that applies immediately: everything but an address that has to be confirmed first. */
-async function beginWhereMailed<T extends UpdateUser>(
+async function beginIfMailed<T extends UpdateUser>(
   tx: Tx,
   actor: Actor,
   before: UserRow,

@@ -6,7 +6,7 @@ import { recordInstanceAct } from '../activity/index.ts';
 import type { Mailing } from '../messages/index.ts';
 import { recordSecurityEvents } from '../security/index.ts';
 import { assertFreshWhereOwn } from './fresh-sign-in.ts';
-import { tellOfPassword } from './mail-user.ts';
+import { mailPasswordChange } from './mail-user.ts';
 import type { UserRow } from './present.ts';
 import { closeUserSessions } from './sessions.ts';
 
@@ -66,7 +66,7 @@ async function noteChange(tx: Tx, actor: Actor, user: UserRow, mailing: Mailing 
   const own = actor.kind === 'user' && actor.user_id === user.id;
   await recordSecurityEvents(tx, [{ kind: 'password.changed', user_id: user.id, subject: actor.name }]);
   if (mailing !== null && user.email_verified_at !== null)
-    await tellOfPassword(
+    await mailPasswordChange(
       tx,
       user,
       mailing,

@@ -9,7 +9,7 @@ import { endLinks, findLink, spendLink } from './account-links.ts';
 import { revokePairings } from './chat-pairings.ts';
 import { clearLockouts } from './login-attempts.ts';
 import { lockUser } from './lock-user.ts';
-import { tellOfPassword } from './mail-user.ts';
+import { mailPasswordChange } from './mail-user.ts';
 import { obstacleOf } from './password-reset-requests.ts';
 import { actorOf, type UserRow } from './present.ts';
 import { closeUserSessions } from './sessions.ts';
@@ -68,7 +68,7 @@ export async function completePasswordReset(
     details: { by: 'mail' },
   } as const;
   await recordSecurityEvents(tx, [change]);
-  await tellOfPassword(tx, user, mailing, said`by a link that was sent to this address`);
+  await mailPasswordChange(tx, user, mailing, said`by a link that was sent to this address`);
 }
 
 /** Only if the account is unchanged since the link was sent. */

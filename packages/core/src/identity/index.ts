@@ -51,7 +51,7 @@ export { completePasswordReset, previewPasswordReset } from './forgotten-passwor
 export {
   cancelEmailChange,
   confirmEmail,
-  greetNewcomer,
+  welcomeUser,
   pendingEmail,
   previewConfirmation,
   readOwnEmail,

@@ -27,7 +27,7 @@ export async function mailUser(tx: Tx, mailing: Mailing, news: AccountMail): Pro
 }
 
 /** No password changes without a notification. @param how said`by an administrator` */
-export async function tellOfPassword(tx: Tx, user: UserRow, mailing: Mailing, how: Said): Promise<void> {
+export async function mailPasswordChange(tx: Tx, user: UserRow, mailing: Mailing, how: Said): Promise<void> {
   await mailUser(tx, mailing, {
     purpose: 'account',
     recipient: user.email,

@@ -83,7 +83,7 @@ export async function beginEmailChange(
 }
 
 /** For a new account with an unverified address; does nothing without a mail server. */
-export async function greetNewcomer(tx: Tx, user: UserRow, mailing: Mailing): Promise<void> {
+export async function welcomeUser(tx: Tx, user: UserRow, mailing: Mailing): Promise<void> {
   if (user.email_verified_at !== null || !mailsLinks(mailing)) return;
   // An account isn't refused because its address has received many mails: its owner can request the link later.
   if (await reserveConfirmation(tx, user.id, user.email)) await writeLink(tx, user, user.email, mailing);
@@ -148,14 +148,14 @@ export async function confirmEmail(
   if (moved) {
     await closeUserSessions(tx, user_id, actor.session_id);
     await recordInstanceAct(tx, actor, 'user.updated', { user_id, email });
-    if (!sameAddress(email, before.email)) await tellFormerAddress(tx, before, email, mailing);
+    if (!sameAddress(email, before.email)) await mailFormerAddress(tx, before, email, mailing);
   }
   const kind = moved ? 'email.changed' : 'email.confirmed';
   await recordSecurityEvents(tx, [{ kind, user_id, subject: actor.name, details: { email } }]);
   return readOwnEmail(tx, user_id, mailing);
 }
 
-async function tellFormerAddress(tx: Tx, before: UserRow, email: string, mailing: Mailing): Promise<void> {
+async function mailFormerAddress(tx: Tx, before: UserRow, email: string, mailing: Mailing): Promise<void> {
   await mailUser(tx, mailing, {
     purpose: 'account',
     recipient: before.email,

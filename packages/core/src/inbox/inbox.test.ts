@@ -19,7 +19,7 @@ import {
   markIssueRead,
   markIssueUnread,
   snoozeIssue,
-  tellWoken,
+  announceWoken,
 } from '../issues/index.ts';
 import { countWaiting, inboxReasons, readInbox } from './index.ts';
 
@@ -138,7 +138,8 @@ describe('the inbox', () => {
         ({ type }) => type === 'inbox_changed',
       ).length;
     const before = await told();
-    const wake = async () => transaction(database, async (tx) => tellWoken(tx, job.issue_id, job.reader_id));
+    const wake = async () =>
+      transaction(database, async (tx) => announceWoken(tx, job.issue_id, job.reader_id));
     await wake();
     expect(await told()).toBe(before);
     await database.db

@@ -31,7 +31,7 @@ export {
   readerOf,
   snoozedBy,
   snoozeIssue,
-  tellWoken,
+  announceWoken,
   unreadBy,
 } from './reads.ts';
 export { checkoutIssue, forceReleaseIssue, releaseHeldBy, releaseIssue } from './checkout.ts';
@@ -40,7 +40,7 @@ export type { RunCheckout, RunOfIssue } from './run-effects.ts';
 export { actionableFor, mostUrgentFirst, openIssuesOf } from './agent-work.ts';
 export { applyHumanReply, awaitInput, setNeedsRouting } from './attention.ts';
 export type { HumanReply } from './attention.ts';
-export { parkIssue, tellLaterSlices, unparkIssue } from './parking.ts';
+export { parkIssue, enqueueSettling, unparkIssue } from './parking.ts';
 export {
   addLabel,
   createLabel,

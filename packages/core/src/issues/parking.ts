@@ -50,7 +50,7 @@ export async function unparkIssue(tx: Tx, issue_id: string): Promise<Change[] | 
  * Something happened to the issues that may end sub-agents, the wait for them, or a council: what later slices make of it
  * they do by their jobs.
  */
-export async function tellLaterSlices(tx: Tx, issue_ids: readonly (string | null)[]): Promise<void> {
+export async function enqueueSettling(tx: Tx, issue_ids: readonly (string | null)[]): Promise<void> {
   const ids = sql`(select value::uuid from jsonb_array_elements_text(${JSON.stringify(
     issue_ids.filter((id) => id !== null),
   )}::jsonb))`;

@@ -52,7 +52,7 @@ export async function snoozeIssue(
 }
 
 /** Tells the reader's pages that the time is over; nothing where it was put off anew, or taken up again. */
-export async function tellWoken(tx: Tx, issue_id: string, reader_id: string): Promise<void> {
+export async function announceWoken(tx: Tx, issue_id: string, reader_id: string): Promise<void> {
   const { rows } = await tx.execute<{ id: string; company_id: string }>(sql`
     select i.id, i.company_id from issue_reads r join issues i on i.id = r.issue_id
     where r.reader_id = ${reader_id} and r.issue_id = ${issue_id} and r.snoozed_until <= now() and ${notTrashed('i')}`);

@@ -9,7 +9,7 @@ import { blockedNotice } from './notices.ts';
 import { assertMayAssign, isTerminal, type IssuePlan, planUpdate } from './policy.ts';
 import { issueUpdated, presentIssue } from './present.ts';
 import { findIssue } from './find-issue.ts';
-import { tellLaterSlices } from './parking.ts';
+import { enqueueSettling } from './parking.ts';
 import { type IssueRow, shownIssue, toIssueRow } from './rows.ts';
 import { lockIssue, unblockDependents } from './unblock.ts';
 
@@ -52,7 +52,7 @@ export async function updateIssue(
     const waiting = await unblockDependents(tx, after, dependents);
     changes.push(...waiting.changes);
     wakeups.push(...waiting.wakeups);
-    await tellLaterSlices(tx, [after.id]);
+    await enqueueSettling(tx, [after.id]);
   }
   await requestWakeups(tx, actor, wakeups);
   await recordChanges(tx, actor, changes);

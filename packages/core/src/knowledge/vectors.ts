@@ -60,7 +60,9 @@ export async function byMeaning(
   const indexed = passages < FEW ? undefined : await nearest(tx, company_id, asked, OF_VECTORS);
   // Where the index has given up among the passages of others, the signs are compared.
   const likely =
-    indexed !== undefined && indexed.length >= OF_VECTORS ? indexed : await bySigns(tx, company_id, asked);
+    indexed !== undefined && indexed.length >= OF_VECTORS
+      ? indexed
+      : await byBitVectors(tx, company_id, asked);
   const least = Math.max(LEAST_LIKENESS, LEAST_SHARE * (likely[0]?.likeness ?? 0));
   return likely
     .filter(({ likeness }) => likeness >= least)
@@ -68,7 +70,7 @@ export async function byMeaning(
     .map(({ id }) => id);
 }
 
-async function bySigns(tx: Tx, company_id: string, { space, vector }: QuestionVector): Promise<Near[]> {
+async function byBitVectors(tx: Tx, company_id: string, { space, vector }: QuestionVector): Promise<Near[]> {
   const signs = signsOf(vector);
   const { rows } = await tx.execute<{ id: string; embedding: Buffer }>(sql`
     with near as materialized (

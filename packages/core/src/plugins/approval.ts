@@ -5,7 +5,7 @@ import { eq } from 'drizzle-orm';
 import { keepStorageKeys } from '../attachments/index.ts';
 import { systemActor } from '../activity/index.ts';
 import { lockPlugin, type PluginRow, presentPlugin } from './store.ts';
-import { decide, recordPluginChange, tellHosts } from './transitions.ts';
+import { decide, recordPluginChange, notifyHosts } from './transitions.ts';
 
 const { plugin_binaries, plugins } = schema;
 
@@ -75,7 +75,7 @@ export async function allowPlugin(
 /** Its process is ended by its holder. */
 export async function banPlugin(tx: Tx, actor: Actor, id: string): Promise<PluginRow> {
   const plugin = await lockPlugin(tx, id);
-  tellHosts(tx, id);
+  notifyHosts(tx, id);
   const set = { wanted: false, next_start_at: null };
   return decide(tx, actor, plugin, 'banned', { message: 'banned', set }, 'plugin.banned');
 }

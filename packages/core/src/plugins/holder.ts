@@ -5,7 +5,7 @@ import { systemActor } from '../activity/index.ts';
 import { registerManifest } from './register.ts';
 import { stopped } from './start-stop.ts';
 import type { PluginRow } from './store.ts';
-import { moveTo, tellHosts } from './transitions.ts';
+import { moveTo, notifyHosts } from './transitions.ts';
 
 const { plugin_events, plugins } = schema;
 const host = systemActor('plugins');
@@ -175,7 +175,7 @@ async function handedOver(tx: Tx, held: PluginRow): Promise<PluginRow> {
     // Since when it is free: whoever has its share leaves it to others for a moment.
     next_start_at: sql`now()` as never,
   };
-  tellHosts(tx, held.id);
+  notifyHosts(tx, held.id);
   const message = 'handed over to another scheduler';
   if (isUp(held)) return moveTo(tx, host, held, 'stopped', { message, set });
   const [row] = await tx.update(plugins).set(set).where(eq(plugins.id, held.id)).returning();

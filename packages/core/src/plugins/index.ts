@@ -22,9 +22,9 @@ export {
   assertApproved,
   assertMayStart,
   HASH_CHANGED,
-  settleUnheld,
-  unwantPlugin,
-  wantPlugin,
+  settleUnowned,
+  requestPluginStop,
+  requestPluginStart,
 } from './start-stop.ts';
 export { claimPlugin, leaveHosts, lookAround, pluginEnded, pluginReady, renewHolds } from './holder.ts';
 export type { HostView, PluginEnd, PluginHold } from './holder.ts';
@@ -33,7 +33,7 @@ export type { DueJob } from './jobs.ts';
 export { nextRun } from './register.ts';
 export { manifestOf } from './manifest.ts';
 export {
-  anyPluginComing,
+  anyPluginStarting,
   countPluginWalls,
   isComing,
   listPluginAudit,

@@ -13,7 +13,7 @@ import { closeCursor } from '../events/index.ts';
 import { recordChanges } from '../activity/index.ts';
 import { pluginCursor } from './cursor.ts';
 import { lockPlugin, type PluginRow, presentPlugin, summarizePlugin } from './store.ts';
-import { moveTo, recordPluginChange, tellHosts } from './transitions.ts';
+import { moveTo, recordPluginChange, notifyHosts } from './transitions.ts';
 
 const { companies, plugins, plugin_events } = schema;
 
@@ -107,7 +107,7 @@ async function enable(tx: Tx, actor: Actor, plugin: PluginRow): Promise<PluginRo
 
 async function disable(tx: Tx, actor: Actor, plugin: PluginRow): Promise<PluginRow> {
   const set = { enabled: false, wanted: false, next_start_at: null };
-  tellHosts(tx, plugin.id);
+  notifyHosts(tx, plugin.id);
   if (plugin.held_by === null && !['ready', 'running'].includes(plugin.state))
     return moveTo(tx, actor, plugin, 'disabled', { message: 'disabled', set });
   const [row] = await tx.update(plugins).set(set).where(eq(plugins.id, plugin.id)).returning();
@@ -121,7 +121,7 @@ export async function deletePlugin(tx: Tx, actor: Actor, id: string): Promise<vo
   const [plugin] = gone;
   if (plugin === undefined) throw notFound();
   await closeCursor(tx, pluginCursor(id));
-  tellHosts(tx, id);
+  notifyHosts(tx, id);
   await recordChanges(tx, actor, [
     {
       company_id: plugin.company_id,

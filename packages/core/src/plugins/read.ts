@@ -98,7 +98,7 @@ export function isComing({ wanted, state }: Pick<PluginRow, 'wanted' | 'state'>)
 }
 
 /** Of any plugin of the company: what such a one brings is not known until it runs. */
-export async function anyPluginComing(tx: Tx, company_id: string): Promise<boolean> {
+export async function anyPluginStarting(tx: Tx, company_id: string): Promise<boolean> {
   const { rows } = await tx.execute(
     sql`select from plugins where company_id = ${company_id} and wanted and state <> 'running' limit 1`,
   );

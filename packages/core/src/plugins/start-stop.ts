@@ -4,7 +4,7 @@ import { conflict } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { basename } from 'node:path';
 import { lockPlugin, type PluginRow } from './store.ts';
-import { moveTo, recordPluginChange, tellHosts } from './transitions.ts';
+import { moveTo, recordPluginChange, notifyHosts } from './transitions.ts';
 
 const { plugins } = schema;
 
@@ -37,7 +37,7 @@ export function assertMayStart({ enabled, state, wanted }: PluginRow, how: 'star
 }
 
 /** Has the schedulers start it: the first to claim it does. @returns the fence behind which that process comes */
-export async function wantPlugin(tx: Tx, actor: Actor, id: string): Promise<number> {
+export async function requestPluginStart(tx: Tx, actor: Actor, id: string): Promise<number> {
   const plugin = await lockPlugin(tx, id);
   assertApproved(plugin);
   if (!plugin.enabled) throw conflict('plugin is disabled');
@@ -46,7 +46,7 @@ export async function wantPlugin(tx: Tx, actor: Actor, id: string): Promise<numb
     .set({ wanted: true, wanted_at: sql`now()`, next_start_at: null, error: null })
     .where(eq(plugins.id, id));
   await recordPluginChange(tx, actor, { ...plugin, error: null }, 'plugin.start_requested');
-  tellHosts(tx, id);
+  notifyHosts(tx, id);
   return plugin.fence;
 }
 
@@ -54,16 +54,16 @@ export async function wantPlugin(tx: Tx, actor: Actor, id: string): Promise<numb
  * Has its holder end the process. Without one it is stopped at once.
  * @throws conflict where it neither runs nor waits to be started again
  */
-export async function unwantPlugin(tx: Tx, actor: Actor, id: string): Promise<void> {
+export async function requestPluginStop(tx: Tx, actor: Actor, id: string): Promise<void> {
   const plugin = await lockPlugin(tx, id);
   if (!plugin.wanted && plugin.held_by === null && !isUp(plugin)) throw conflict('plugin is not running');
   await tx.update(plugins).set({ wanted: false, next_start_at: null }).where(eq(plugins.id, id));
   await recordPluginChange(tx, actor, plugin, 'plugin.stop_requested');
-  tellHosts(tx, id);
+  notifyHosts(tx, id);
 }
 
 /** What nobody holds (any more) and nobody wants has ended: its holder was lost, or it only waited. */
-export async function settleUnheld(tx: Tx, actor: Actor, id: string): Promise<PluginRow> {
+export async function settleUnowned(tx: Tx, actor: Actor, id: string): Promise<PluginRow> {
   const plugin = await lockPlugin(tx, id);
   if (plugin.wanted) return plugin;
   const { rows } = await tx.execute(

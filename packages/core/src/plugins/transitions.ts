@@ -109,6 +109,6 @@ export async function recordPluginChange(
 }
 
 /** Has the schedulers look at it, after the commit. */
-export function tellHosts(tx: Tx, plugin_id: string): void {
+export function notifyHosts(tx: Tx, plugin_id: string): void {
   signal(tx, 'plugins', plugin_id);
 }

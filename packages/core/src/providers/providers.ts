@@ -55,7 +55,7 @@ export async function createProvider(
   const default_model = blankIsNull(input.default_model);
   if (is_default) assertModel(default_model);
   const secrets = sealed(id, input, after.adapter_type, vault);
-  await undesignate(tx, company_id, id, { embeddings, is_default });
+  await clearDefault(tx, company_id, id, { embeddings, is_default });
   const row = await unlessTaken(async () => {
     const chosen = { embeddings, embedding_model, default_model, is_default };
     const values = { id, company_id, name, ...after, enabled, ...chosen, ...secrets };
@@ -94,7 +94,7 @@ export async function updateProvider(
   const default_model = blankIsNull(input.default_model);
   if (is_default ?? before.is_default)
     assertModel(default_model === undefined ? before.default_model : default_model);
-  await undesignate(tx, before.company_id, before.id, { embeddings, is_default });
+  await clearDefault(tx, before.company_id, before.id, { embeddings, is_default });
   const resumed = enabled === true || input.api_key !== undefined;
   const row = await unlessTaken(async () => {
     const [updated] = await tx
@@ -176,7 +176,7 @@ function assertModel(default_model: string | null | undefined): void {
 }
 
 /** A company has at most one provider for embeddings and one default: the most recently chosen. */
-async function undesignate(
+async function clearDefault(
   tx: Tx,
   company_id: string,
   id: string,

@@ -30,7 +30,7 @@ export async function admitEncryptionKey(tx: Tx, vault: Vault): Promise<void> {
 }
 
 /** Fingerprints of keys in use that are missing from the vault; empty without a key, when nothing can be decrypted anyway. */
-export async function strangeEncryptionKeys(tx: Tx, vault: Vault): Promise<string[]> {
+export async function unknownEncryptionKeys(tx: Tx, vault: Vault): Promise<string[]> {
   if (vault.fingerprint === null) return [];
   const [row] = await tx.select().from(instance_settings).where(eq(instance_settings.key, KEY));
   const used = Array.isArray(row?.value) ? row.value.map(String) : [];

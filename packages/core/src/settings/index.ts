@@ -5,7 +5,7 @@ export { clearSetting, getSetting, putSetting, runsPaused } from './settings.ts'
 export { instanceName } from './instance-name.ts';
 export { changeSettings, readSettings } from './instance-settings.ts';
 export { deleteFlag, disabledFlags, flagEnabled, getFlag, listFlags, putFlag } from './flags.ts';
-export { admitEncryptionKey, noteOnlyEncryptionKey, strangeEncryptionKeys } from './encryption-keys.ts';
+export { admitEncryptionKey, noteOnlyEncryptionKey, unknownEncryptionKeys } from './encryption-keys.ts';
 export {
   admitEnvironmentLicense,
   admitLicense,

@@ -3,7 +3,7 @@ import type { SubagentOutcome } from '@acp/contract';
 import { BUDGET_CATEGORY, LOST_CATEGORY } from '../runs/index.ts';
 
 /** A living sub-agent with all that decides on it. */
-export interface LivingSubagent {
+export interface ActiveSubagent {
   agent_id: string;
   parent_agent_id: string;
   issue_id: string;
@@ -45,7 +45,7 @@ const MOST_LOST = 3;
 const actionable = ['todo', 'in_progress'];
 
 /** @param orphaned one above it has just been ended otherwise than done */
-export function decide(sub: LivingSubagent, orphaned: boolean): Decision {
+export function decide(sub: ActiveSubagent, orphaned: boolean): Decision {
   const unwanted = orphaned || sub.parent_over || sub.parent_issue_over;
   const gone = sub.agent_over || sub.issue_over;
   if (sub.live_run) return unwanted || gone ? { what: 'call off' } : { what: 'wait' };
@@ -59,7 +59,7 @@ export function decide(sub: LivingSubagent, orphaned: boolean): Decision {
 }
 
 /** With an issue that is still to be worked on and nothing that would wake it, its last run was all of its work. */
-function afterRun({ last_run, lost_runs }: LivingSubagent): Decision {
+function afterRun({ last_run, lost_runs }: ActiveSubagent): Decision {
   if (last_run === null || last_run.category === BUDGET_CATEGORY) return { what: 'wake' };
   if (last_run.status === 'succeeded') return end('done');
   if (last_run.status === 'cancelled') return end('cancelled', 'its run was cancelled');

@@ -6,8 +6,8 @@ import { terminateAgent } from '../agents/index.ts';
 import { findIssue, updateIssue } from '../issues/index.ts';
 import { cancelRuns } from '../runs/index.ts';
 import { requestWakeups } from '../wakeups/index.ts';
-import { decide, type LivingSubagent } from './decide.ts';
-import { readLiving } from './read-living.ts';
+import { decide, type ActiveSubagent } from './decide.ts';
+import { readActiveSubagents } from './read-active.ts';
 import { endWaits } from './end-waits.ts';
 import { lockTree } from './tree.ts';
 
@@ -26,7 +26,7 @@ export async function settleSubagents(tx: Tx, agent_id: string): Promise<void> {
     where s.root_agent_id = ${root} and s.ended_at is null order by a.id for no key update of a`);
   const over = new Set<string>();
   const changes: Change[] = [];
-  for (const sub of await readLiving(tx, root)) {
+  for (const sub of await readActiveSubagents(tx, root)) {
     const decision = decide(sub, over.has(sub.parent_agent_id));
     if (decision.what === 'wake') await wake(tx, sub);
     if (decision.what === 'call off') {
@@ -42,7 +42,7 @@ export async function settleSubagents(tx: Tx, agent_id: string): Promise<void> {
   await recordChanges(tx, scheduler, changes);
 }
 
-async function wake(tx: Tx, { agent_id, issue_id }: LivingSubagent): Promise<void> {
+async function wake(tx: Tx, { agent_id, issue_id }: ActiveSubagent): Promise<void> {
   const issue = await findIssue(tx, issue_id);
   if (issue === undefined) return;
   const { company_id } = issue;
@@ -51,7 +51,7 @@ async function wake(tx: Tx, { agent_id, issue_id }: LivingSubagent): Promise<voi
 
 async function endOne(
   tx: Tx,
-  sub: LivingSubagent,
+  sub: ActiveSubagent,
   { outcome, reason }: { outcome: SubagentOutcome; reason: string | null },
 ): Promise<Change[]> {
   const result = [reason, sub.said].filter((part) => part !== null).join('\n\n') || null;

@@ -2,7 +2,7 @@ import {
   type AgentActor,
   type AgentRole,
   type Issue,
-  MAX_LIVING_SUBAGENTS,
+  MAX_ACTIVE_SUBAGENTS,
   MAX_SUBAGENT_DEPTH,
 } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
@@ -40,7 +40,7 @@ export async function spawnSubagent(
   if (!isWakeable(parent.status)) throw conflict(`you are ${parent.status.replaceAll('_', ' ')}`);
   if (parent.subagent_depth >= MAX_SUBAGENT_DEPTH)
     throw conflict(`sub-agents go ${MAX_SUBAGENT_DEPTH} levels deep: you are on the last one`);
-  if (living >= MAX_LIVING_SUBAGENTS)
+  if (living >= MAX_ACTIVE_SUBAGENTS)
     throw conflict(`${living} of your sub-agents live: wait for them, by /await-subagents`);
   assertCauseDepth(causeDepth(actor));
   if (['done', 'cancelled'].includes(issue.status)) throw conflict(`${issue.identifier} is ${issue.status}`);

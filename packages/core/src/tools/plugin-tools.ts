@@ -1,4 +1,4 @@
-import { anyPluginComing, listPluginTools } from '../plugins/index.ts';
+import { anyPluginStarting, listPluginTools } from '../plugins/index.ts';
 import type { ToolCall, ToolProvider } from './provider.ts';
 
 /** Has the plugin's scheduler call a tool. @throws whatever the tool or its validation throws */
@@ -27,7 +27,7 @@ export const pluginTools: ToolProvider = {
       validate: (input: unknown) => input,
     }));
   },
-  coming: anyPluginComing,
+  coming: anyPluginStarting,
 };
 
 /** The same where they can be called. */

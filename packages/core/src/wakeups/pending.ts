@@ -8,7 +8,7 @@ const wakeupRow = rowReader(wakeup_requests);
 
 const pending = eq(wakeup_requests.status, 'pending');
 // Issues are a later slice: only their table is read.
-const aboutNothingTrashed = sql`(${wakeup_requests.issue_id} is null or exists (
+const targetsNothingTrashed = sql`(${wakeup_requests.issue_id} is null or exists (
   select from issues i where i.id = ${wakeup_requests.issue_id} and ${inNoTrash('issues', 'i')}))`;
 
 /**
@@ -52,7 +52,7 @@ export async function consumeInbox(tx: Tx, agent_id: string): Promise<WakeupRow[
   const rows = await tx
     .update(wakeup_requests)
     .set({ status: 'consumed', consumed_at: sql`now()` })
-    .where(and(eq(wakeup_requests.agent_id, agent_id), pending, aboutNothingTrashed))
+    .where(and(eq(wakeup_requests.agent_id, agent_id), pending, targetsNothingTrashed))
     .returning();
   return rows.toSorted((a, b) => a.created_at.getTime() - b.created_at.getTime());
 }

@@ -29,6 +29,6 @@ export type { RegistrationRules } from './register-worker.ts';
 export { releaseMissingTasks } from './release-tasks.ts';
 export { resolveWorker, resolveWorkers } from './resolve-worker.ts';
 export { completedTask, sweepRemoteResults } from './sweep-results.ts';
-export { noteToldToStop, readControl } from './task-control.ts';
+export { recordStopped, readControl } from './task-control.ts';
 export { addTaskEvents } from './task-events.ts';
 export { taskPayload } from './task-payload.ts';

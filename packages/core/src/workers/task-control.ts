@@ -19,7 +19,7 @@ export async function readControl(
 }
 
 /** The worker has been told to stop: from now on nothing is expected of it (decisions 7.25). For a transaction. */
-export async function noteToldToStop(tx: Tx, task: OwnTask): Promise<void> {
+export async function recordStopped(tx: Tx, task: OwnTask): Promise<void> {
   await endTask(tx, task, {
     from: ['claimed', 'cancel_requested'],
     to: 'cancelled',

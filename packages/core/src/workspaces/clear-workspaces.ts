@@ -36,7 +36,7 @@ export async function outlivedWorkspaces(tx: Tx, place: string, limit: number): 
  * Gives up the folder, if it may still go: the issue is locked, so that no run begins in it meanwhile. What is stored of the
  * workspace stays, and what was never pushed is said. @returns whether the folder is to be removed
  */
-export async function giveUpFolder(tx: Tx, { id }: { id: string }): Promise<boolean> {
+export async function abandonFolder(tx: Tx, { id }: { id: string }): Promise<boolean> {
   const { rows } = await tx.execute<{ issue_id: string }>(sql`
     select w.issue_id from workspaces w join issues i on i.id = w.issue_id
       left join projects p on p.id = w.project_id

@@ -46,12 +46,12 @@ export {
 } from './repository-webhooks.ts';
 export type { HostNews } from './repository-webhooks.ts';
 export type { PullRequestPlace, PullRequestRow, PullRequestState } from './pull-requests.ts';
-export { noteRemarksTold, openWorkspace } from './open-workspace.ts';
+export { markCommentsDelivered, openWorkspace } from './open-workspace.ts';
 export type { OpenRemark, ProjectOfWorkspace, WorkspaceFacts } from './open-workspace.ts';
 export { noteWorkspaceError, noteWorkspacePlace, storeWorkspaceState } from './store-state.ts';
 export type { ChangedFile, CommitFacts, WorkspaceState } from './store-state.ts';
 export {
-  giveUpFolder,
+  abandonFolder,
   outlivedWorkspaces,
   placesOfWorkspaces,
   workspacesOnMachine,

@@ -127,7 +127,7 @@ export async function openWorkspace(
  * A run that ended well was told them: the next run of the same agent is not, unless they change or changes are asked for
  * again. What was written while it ran was not part of that.
  */
-export async function noteRemarksTold(
+export async function markCommentsDelivered(
   tx: Tx,
   { remarks, read_at }: Pick<WorkspaceFacts, 'remarks' | 'read_at'>,
   agent_id: string,

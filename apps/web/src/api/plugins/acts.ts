@@ -1,6 +1,6 @@
 import type { CommandPayload, Plugin, pluginEndpoints, PluginTool } from '@acp/contract';
 import {
-  anyPluginComing,
+  anyPluginStarting,
   banPlugin,
   type Decision,
   deletePlugin,
@@ -12,7 +12,7 @@ import {
   refuseDecision,
   rescindBan,
   toolsOf,
-  unwantPlugin,
+  requestPluginStop,
   updatePlugin,
   webhookOwner,
 } from '@acp/core';
@@ -36,7 +36,7 @@ export async function decide(c: OnPlugin, decision: Decision): Promise<Plugin> {
 
 export async function stop(c: OnPlugin): Promise<Plugin> {
   const { actor, services, subject } = c;
-  await services.transaction(async (tx) => unwantPlugin(tx, actor, subject.id));
+  await services.transaction(async (tx) => requestPluginStop(tx, actor, subject.id));
   return has(c, 'stop-plugin', { plugin_id: subject.id });
 }
 
@@ -49,7 +49,7 @@ export async function change(c: Context<Rows['update']>): Promise<Plugin> {
 export async function remove(c: Context<Rows['delete']>): Promise<void> {
   const { actor, services, subject } = c;
   const row = await services.transaction(async (tx) => {
-    if (subject.wanted || subject.held_by !== null) await unwantPlugin(tx, actor, subject.id);
+    if (subject.wanted || subject.held_by !== null) await requestPluginStop(tx, actor, subject.id);
     return subject;
   });
   await ended(c, row);
@@ -94,7 +94,7 @@ export async function invokeTool(c: Context<Rows['invokeTool']>) {
 
 export async function invokeOwnTool(c: Context<Rows['invokeOwnTool']>) {
   const found = toolsOf(c.subject).find(({ name }) => name === c.body.tool);
-  if (found === undefined) throw isComing(c.subject) ? comesSoon() : notFound('there is no such tool');
+  if (found === undefined) throw isComing(c.subject) ? startsSoon() : notFound('there is no such tool');
   return invoke(c, found);
 }
 
@@ -103,11 +103,11 @@ async function missing(
   { tx, company_id }: Pick<Context<Rows['invokeTool']>, 'tx' | 'company_id'>,
   what: string,
 ): Promise<ServiceError> {
-  return (await anyPluginComing(tx, company_id)) ? comesSoon() : notFound(what);
+  return (await anyPluginStarting(tx, company_id)) ? startsSoon() : notFound(what);
 }
 
 const COMING_SEC = 2;
-const comesSoon = () =>
+const startsSoon = () =>
   new ServiceError('unavailable', 'the plugin is being started', { retry_after_sec: COMING_SEC });
 
 /** The input is validated where the schema is compiled: in the scheduler that runs the plugin. */

@@ -4,7 +4,7 @@ import {
   completeTask,
   failTask,
   listWorkers,
-  noteToldToStop,
+  recordStopped,
   operatingPrompt,
   readControl,
   registerWorker,
@@ -30,7 +30,7 @@ export const workerRoutes: Route[] = [
   ),
   handle(rows.control, async ({ tx, subject, params, services }) => {
     const { cancel, task } = await readControl(tx, subject.worker_id, params.taskId!);
-    if (cancel) await services.transaction(async (write) => noteToldToStop(write, task));
+    if (cancel) await services.transaction(async (write) => recordStopped(write, task));
     return { cancel };
   }),
   handle(rows.events, async ({ tx, subject, params, body }) =>

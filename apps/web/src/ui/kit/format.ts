@@ -1,6 +1,6 @@
 /** How instants, money and numbers are read by people: short, and exact on hover. */
 import { html, type Html } from './html.ts';
-import { currentLocale, sayValue, t } from './language.ts';
+import { currentLocale, translateValue, t } from './language.ts';
 import { written } from './numbers.ts';
 
 const MINUTE = 60;
@@ -97,7 +97,7 @@ export function count(value: number): string {
 }
 
 /** `in_progress` as people read it. */
-export const words = sayValue;
+export const words = translateValue;
 
 const tenths = (value: number): string =>
   written(value, currentLocale(), { minimumFractionDigits: 1, maximumFractionDigits: 1 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type Catalogue, keyOf } from './catalogue.ts';
 import { count, duration, timeAgo, usd } from './format.ts';
 import { html } from './html.ts';
-import { inLanguage, plural, say, sayValue, t, texts } from './language.ts';
+import { inLanguage, plural, say, translateValue, t, texts } from './language.ts';
 import { catalogueOf, parseLanguage } from './languages.ts';
 import { cutTemplate, messagesOf } from './template-texts.ts';
 
@@ -94,7 +94,7 @@ describe('in another language', () => {
   it('what it has no word for is said in English, a value is never looked up', () => {
     expect(inGerman(() => html`<p>Not sure</p>`)).toBe('<p>Not sure</p>');
     expect(inGerman(() => html`<p>${'Open {0}'}</p>`)).toBe('<p>Open {0}</p>');
-    expect(inGerman(() => [say('Other'), t`Other ${1}`, sayValue('gone_by')])).toEqual([
+    expect(inGerman(() => [say('Other'), t`Other ${1}`, translateValue('gone_by')])).toEqual([
       'Other',
       'Other 1',
       'gone by',
@@ -110,7 +110,7 @@ describe('in another language', () => {
   });
 
   it('text outside of templates, counts and values of the code', () => {
-    expect(inGerman(() => [t`Open ${'A {0}'}`, sayValue('in_progress')])).toEqual([
+    expect(inGerman(() => [t`Open ${'A {0}'}`, translateValue('in_progress')])).toEqual([
       'A {0} öffnen',
       'in Arbeit',
     ]);

@@ -83,7 +83,7 @@ function nested(value: object): object {
 }
 
 /** Of a value that the code knows by an English word: `in_progress`. */
-export function sayValue(value: string): string {
+export function translateValue(value: string): string {
   const word = value.includes('_') ? value.replaceAll('_', ' ') : value;
   return currentCatalogue()?.find(word, 'value') ?? word;
 }

@@ -74,7 +74,7 @@ export function languageOf(request: Request, user?: Pick<UserActor, 'preferences
 }
 
 /** In the browser's language, until it is known who asks. */
-export const speakBrowsersLanguage: RequestHandler = (request, response, next) =>
+export const useBrowserLanguage: RequestHandler = (request, response, next) =>
   speak(request, response, undefined, next);
 
 /** Does the work, and says in which language the answer is. */

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { HEARTBEAT } from '../heartbeats/index.ts';
 import { notTrashed } from '../issues/index.ts';
 import { LOST_CATEGORY } from '../runs/index.ts';
-import type { LivingSubagent } from './decide.ts';
+import type { ActiveSubagent } from './decide.ts';
 
 // In characters: more than a prompt shows of one.
 const SAID = 20_000;
@@ -14,8 +14,8 @@ const lastRuns = sql`(select r.status, r.error, r.error_category as category, r.
   order by r.created_at desc, r.id desc limit ${LOOKED_BACK})`;
 
 /** The living of a tree, parents before children, in one snapshot. */
-export async function readLiving(tx: Tx, root_agent_id: string): Promise<LivingSubagent[]> {
-  const { rows } = await tx.execute<{ [K in keyof LivingSubagent]: LivingSubagent[K] }>(sql`
+export async function readActiveSubagents(tx: Tx, root_agent_id: string): Promise<ActiveSubagent[]> {
+  const { rows } = await tx.execute<{ [K in keyof ActiveSubagent]: ActiveSubagent[K] }>(sql`
     select s.agent_id, s.parent_agent_id, s.issue_id, a.name,
       a.deleted_at is not null or a.status = 'terminated' as agent_over,
       i.id is null or not (${notTrashed('i')}) as issue_over,

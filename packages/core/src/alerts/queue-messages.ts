@@ -22,12 +22,12 @@ export interface AlertTargets {
 
 /** Of one look or one company. */
 const MOST_RECIPIENTS = 50;
-const MOST_TOLD = 50;
+const MAX_NOTIFIED = 50;
 
 /** Queues what a look found for everybody whom it concerns: one message each, however much it is. */
-export async function tellOfAlerts(tx: Tx, look: Look, targets: AlertTargets): Promise<void> {
+export async function queueAlertMessages(tx: Tx, look: Look, targets: AlertTargets): Promise<void> {
   const { firing, resolved, told } = look;
-  const all = [...firing, ...resolved].slice(0, MOST_TOLD);
+  const all = [...firing, ...resolved].slice(0, MAX_NOTIFIED);
   if (all.length === 0) return;
   const notified = all.filter((alert) => alert.status === 'resolved' || !told.has(presentAlert(alert).kind));
   await recordChanges(tx, systemActor('alerts'), notified.map(notification));

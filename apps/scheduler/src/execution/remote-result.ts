@@ -27,7 +27,7 @@ export interface BroughtResult {
  * applied, from the first unrecorded ordinal on, so a repeat after a crash does nothing twice. Throws RunStopped if the
  * run is no longer ours.
  */
-export async function applyBroughtResult(
+export async function applyRemoteResult(
   settings: ExecutionSettings,
   { run, next_ordinal, applied }: TakenBackRun,
   parts: RunParts,

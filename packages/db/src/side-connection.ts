@@ -7,6 +7,6 @@ import type { Tx } from './tx.ts';
  * `tx` to end. It is not taken from the pool: all of the pool's connections may be held by transactions that need it.
  * Undefined outside of a transaction.
  */
-export function asideOf(tx: Tx): Database | undefined {
-  return stateOf(tx)?.database.aside();
+export function sideConnectionOf(tx: Tx): Database | undefined {
+  return stateOf(tx)?.database.sideConnection();
 }

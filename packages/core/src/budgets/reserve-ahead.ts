@@ -26,7 +26,7 @@ interface Verdict extends Record<string, unknown> {
  * @throws conflict if the company's or the project's budget is too small
  * @returns agents whose budgets are too small; in that case nothing was reserved
  */
-export async function holdAhead(
+export async function reserveAhead(
   tx: Tx,
   of: { company_id: string; project_id: string | null },
   holds: readonly Hold[],

@@ -1,6 +1,6 @@
 import { PgDialect } from 'drizzle-orm/pg-core';
 import type { Statement } from './batch.ts';
-import { type LastStatement, stateOf, type TransactionState } from './transaction-state.ts';
+import { type CommitStatement, stateOf, type TransactionState } from './transaction-state.ts';
 import type { Tx } from './tx.ts';
 
 const dialect = new PgDialect();
@@ -10,20 +10,20 @@ const dialect = new PgDialect();
  * with the commit. For rows that the transaction itself does not read. An error there fails the transaction.
  * Throws outside of one.
  */
-export function lastly<T>(tx: Tx, write: LastStatement<T>, items: readonly T[]): void {
+export function writeAtCommit<T>(tx: Tx, write: CommitStatement<T>, items: readonly T[]): void {
   const last = stateOf(tx)?.last;
-  if (last === undefined) throw new Error('lastly() outside of a transaction');
+  if (last === undefined) throw new Error('writeAtCommit() outside of a transaction');
   const known = last.get(write);
   if (known === undefined) last.set(write, [...items]);
   else known.push(...items);
 }
 
 /** The statements, in the order in which they were first requested. */
-export async function lastStatements({ last }: TransactionState): Promise<Statement[]> {
+export async function commitStatements({ last }: TransactionState): Promise<Statement[]> {
   return Promise.all([...last].map(async ([write, items]) => statementOf(write, items)));
 }
 
-async function statementOf(write: LastStatement<never>, items: readonly unknown[]): Promise<Statement> {
+async function statementOf(write: CommitStatement<never>, items: readonly unknown[]): Promise<Statement> {
   const made = await write(items as readonly never[]);
   if ('text' in made) return made;
   const { sql, params } = dialect.sqlToQuery(made);

@@ -18,7 +18,7 @@ export interface Sender {
  * Restricts the given `fetch` to the company's host list, which is checked for each request: a change takes effect
  * immediately. Refused requests are counted.
  */
-export function heldFetch(database: Database, sender: Sender, send: GuardedFetch): typeof fetch {
+export function listedFetch(database: Database, sender: Sender, send: GuardedFetch): typeof fetch {
   return async (input, init) => {
     const list = await listOf(database, sender.company_id);
     try {
