@@ -5,13 +5,13 @@ import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
 import { summarizeIssue } from './present.ts';
 import { notTrashed, selectIssues, shownIssue } from './rows.ts';
 
-/** Order of an agent's work; `i` is the issue. Begun before new; of issues made within one millisecond, the lower number. */
+/** Order of an agent's work; `i` is the issue. Begun before new; same-millisecond issues by number. */
 export const mostUrgentFirst = sql`
   array_position(array['critical', 'high', 'medium', 'low'], i.priority), i.status <> 'in_progress', i.created_at, i.issue_number`;
 
 /**
- * Condition on the issue `i`: the agent may work on it by itself. Nothing that another agent holds, that waits for
- * routing or that the loop breaker has stopped.
+ * Condition on the issue `i`: the agent may work on it unprompted. Excludes issues that another agent has checked out, that
+ * wait for routing or that the loop breaker has stopped.
  */
 export function actionableFor(agentId: SQL | string): SQL {
   return sql`i.assignee_agent_id = ${agentId} and i.status in ${actionableIssueStatuses} and ${notTrashed('i')}

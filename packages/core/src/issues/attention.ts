@@ -1,4 +1,4 @@
-/** Flags by which an issue asks for somebody else (decisions 5, needs-routing and await-input). */
+/** Flags by which an issue asks for someone else (decisions 5, needs-routing and await-input). */
 import type { Actor, Issue } from '@acp/contract';
 import { type Tx, schema } from '@acp/db';
 import { cutText, notFound } from '@acp/kernel';
@@ -13,14 +13,14 @@ import { lockIssue } from './unblock.ts';
 const { issues } = schema;
 const LONGEST_REASON_BYTES = 2048;
 
-/** Asks for the issue to be handed to a better agent; an assignment ends it. Its text is a comment, the caller's to post. */
+/** Requests a better-suited assignee; cleared by an assignment. The request's text is a comment, which the caller posts. */
 export async function setNeedsRouting(tx: Tx, actor: Actor, subject: IssueRow): Promise<Issue> {
   const issue = await setFlags(tx, subject.id, { needs_routing: true });
   await recordChanges(tx, actor, [issueUpdated(issue, 'issue.needs_routing')]);
   return presentIssue(issue);
 }
 
-/** Blocks the issue until a human answers. The question is also a comment, the caller's to post. */
+/** Blocks the issue until a human answers. The question is also a comment, which the caller posts. */
 export async function awaitInput(
   tx: Tx,
   actor: Actor,
@@ -46,15 +46,15 @@ export async function awaitInput(
 
 export interface HumanReply {
   issue: IssueRow;
-  /** The comment answers a question that an agent had asked of the humans. */
+  /** The comment answers a question that an agent had asked the humans. */
   answered: boolean;
   changes: Change[];
 }
 
 /**
- * What a comment does to its issue when its author is human (specification, Issue status): `resume_after` moves a
- * blocked issue to `in_progress`; a question counts as answered; the loop breaker starts anew. No statement where there
- * is nothing to do. The caller records the changes.
+ * Applies the effects of a human's comment to its issue (specification, Issue status): `resume_after` moves a blocked issue to
+ * `in_progress`; a pending question counts as answered; the loop breaker is reset. Sends no statement if there is nothing to
+ * do. The caller records the changes.
  */
 export async function applyHumanReply(
   tx: Tx,

@@ -8,12 +8,12 @@ import { titleOrIdentifier } from './search-issues.ts';
 
 export interface BoardFilter {
   priority?: string | undefined;
-  /** Of nobody; stronger than the assignee. */
+  /** Only issues without an assignee; takes precedence over the assignee. */
   unassigned?: boolean | undefined;
   assignee_agent_id?: string | undefined;
   project_id?: string | undefined;
   label_id?: string | undefined;
-  /** Part of the title, or an identifier. */
+  /** Part of a title, or an identifier. */
   q?: string | undefined;
 }
 
@@ -25,17 +25,17 @@ export type BoardCard = Omit<Issue, 'body_markdown'> & {
 
 export interface BoardColumn {
   status: IssueStatus;
-  /** All that match; the cards are the newest of them. */
+  /** Number of matching issues; the cards are the most recent of them. */
   count: number;
   cards: BoardCard[];
-  /** Where the cards go on; null where all are there. */
+  /** Where the next page of cards starts; null if there are no more. */
   next_cursor: string | null;
 }
 
-/** Cards of one column that come at once: more than a screen shows. */
+/** Cards per column and page: more than fit on a screen. */
 const CARDS = 30;
 
-/** The board in one statement: columns in the order of the statuses, cards last changed first. */
+/** Reads the board in one statement: columns in status order, cards last changed first. */
 export async function readBoard(tx: Tx, company_id: string, filter: BoardFilter): Promise<BoardColumn[]> {
   const matching = sql`i.company_id = ${company_id} and ${filtersOf(filter)}`;
   const statuses = sql`unnest(${sql.param([...issueStatuses])}::text[]) as columns(status)`;
@@ -55,7 +55,7 @@ export async function readBoard(tx: Tx, company_id: string, filter: BoardFilter)
   });
 }
 
-/** The cards of a column, from where it was left if it was. @throws invalid for a bad cursor */
+/** A column's cards, from the cursor on if there is one. @throws invalid for a bad cursor */
 export async function readBoardColumn(
   tx: Tx,
   company_id: string,
@@ -82,7 +82,7 @@ function pageOf(cards: readonly BoardCard[]): Pick<BoardColumn, 'cards' | 'next_
   return { cards: shown, next_cursor };
 }
 
-/** One card, as the board with this filter would show it; undefined where it would not. */
+/** One card as the board with this filter would show it; undefined if it would not. */
 export async function readBoardCard(
   tx: Tx,
   issue: { id: string; company_id: string },
@@ -108,7 +108,7 @@ function filtersOf(filter: BoardFilter): SQL {
   return sql.join(filters, sql` and `);
 }
 
-/** @param chosen a statement of ids, each with the number of issues in its column */
+/** @param chosen a select of ids, each with the number of issues in its column */
 async function selectCards(tx: Tx, chosen: SQL): Promise<{ card: BoardCard; count: number }[]> {
   const { rows } = await tx.execute(sql`
     with chosen as materialized (${chosen})

@@ -14,9 +14,9 @@ import { updateIssue } from './update-issue.ts';
 const { issue_labels, labels } = schema;
 
 /**
- * Many changes as one: all of them or none. Properties go through `updateIssue` one issue at a time, because each may
- * free a checkout, wake somebody or unblock others; there are never more than a hundred.
- * @throws invalid for an issue that is unknown, or named twice, and as the single acts do
+ * Applies many changes atomically. Properties go through `updateIssue` one issue at a time, because each may release a
+ * checkout, wake someone or unblock others; there are never more than a hundred.
+ * @throws invalid for an issue that is unknown or named twice, and whatever the individual changes throw
  */
 export async function changeIssues(
   tx: Tx,
@@ -59,8 +59,8 @@ export async function changeIssues(
 }
 
 /**
- * The issues and all that may wait for them, in the order of ids: two that change overlapping lots at once take turns
- * instead of waiting for each other.
+ * Locks the issues and everything that may be waiting for them, in id order: two concurrent changes of overlapping sets take
+ * turns instead of deadlocking.
  */
 async function lockAll(tx: Tx, company_id: string, ids: readonly string[]): Promise<void> {
   const named = sql`any(${sql.param(ids)}::uuid[])`;
@@ -73,7 +73,7 @@ async function lockAll(tx: Tx, company_id: string, ids: readonly string[]): Prom
     )) order by i.id for no key update of i`);
 }
 
-/** Of the properties, those that will not be as they were, as they were. */
+/** The old values of the properties that are about to change. */
 function whatDiffers(issue: IssueRow, set: NonNullable<IssueChange['set']>): IssueChange['set'] | undefined {
   const names = Object.keys(set) as (keyof typeof set)[];
   const differing = names.filter((name) => set[name] !== undefined && set[name] !== issue[name]);
@@ -99,7 +99,7 @@ const pairsOf = (changes: readonly IssueChange[], field: 'add_label_ids' | 'remo
     (change[field] ?? []).map((label_id) => ({ issue_id: change.issue_id, label_id })),
   );
 
-/** All labels of all issues in two statements. @throws invalid for a label of another company */
+/** Changes all labels of all issues in two statements. @throws invalid for a label of another company */
 async function changeLabels(
   tx: Tx,
   actor: Actor,

@@ -46,7 +46,7 @@ const runOf = (agent: { id: string }, issue: { id: string }, started_at = new Da
   started_at,
 });
 
-/** As the plan of a dispatch reads them. */
+/** The actionable issues, read as a dispatch's plan reads them. */
 async function actionable(agent_id: string) {
   const { rows } = await database.db.execute<{ issue_number: number }>(
     sql`select i.issue_number from issues i where ${actionableFor(agent_id)} order by ${mostUrgentFirst}`,
@@ -212,7 +212,7 @@ describe('the loop breaker', () => {
       { event: { data: { needs_human_attention: true } } },
       { event: { type: 'notification', data: { topic: 'issue_stalled', entity_id: issue.id } } },
     ]);
-    // A run that had begun before says it once more in the issue, not in a second notice.
+    // A run that had begun earlier repeats it in the issue, but not in a second notice.
     expect(await note(false)).toHaveLength(1);
     expect(await actionable(s.ada.id)).toEqual([]);
   });

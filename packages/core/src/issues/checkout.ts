@@ -1,4 +1,4 @@
-/** Checkout by an agent's own hand (specification, Issue checkout; decisions 7.13, 7.41). Runs: run-effects.ts. */
+/** Checkout by an agent's explicit request (specification, Issue checkout; decisions 7.13, 7.41). Runs: run-effects.ts. */
 import type { Actor, Issue } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { conflict, forbidden } from '@acp/kernel';
@@ -12,10 +12,10 @@ import { type IssueRow, selectIssues, toIssueRow, shownIssue } from './rows.ts';
 
 const freed = sql`checked_out_by_agent_id = null, checked_out_at = null, checkout_run_id = null`;
 
-// The specification's body, to the letter: {"error":"conflict","message":"already checked out"}.
+// Exactly the body that the specification requires: {"error":"conflict","message":"already checked out"}.
 const alreadyCheckedOut = () => conflict('conflict', { message: 'already checked out' });
 
-/** One conditional statement is the claim. Throws `conflict` when held by anyone, `forbidden` for a caller that is no agent. */
+/** Claims the issue in one conditional statement. Throws `conflict` if anyone has it, `forbidden` if the caller is no agent. */
 export async function checkoutIssue(tx: Tx, actor: Actor, subject: IssueRow): Promise<Issue> {
   if (actor.kind !== 'agent')
     throw subject.checked_out_by_agent_id === null
@@ -23,7 +23,7 @@ export async function checkoutIssue(tx: Tx, actor: Actor, subject: IssueRow): Pr
       : alreadyCheckedOut();
   const [issue] = await selectIssues(
     tx,
-    // The clock of the moment, not of the transaction: the end of a run tells by it what is older than the run.
+    // The current time, not the transaction's: the end of a run uses it to recognise checkouts older than the run.
     sql`update issues i set checked_out_by_agent_id = ${actor.agent_id}, checked_out_at = clock_timestamp(), checkout_run_id = null
         where i.id = ${subject.id} and i.checked_out_by_agent_id is null and i.deleted_at is null
         returning ${shownIssue}`,
@@ -33,7 +33,7 @@ export async function checkoutIssue(tx: Tx, actor: Actor, subject: IssueRow): Pr
   return presentIssue(issue);
 }
 
-/** Throws `forbidden` unless the caller is the agent that holds the issue. */
+/** Throws `forbidden` unless the caller is the agent that has checked out the issue. */
 export async function releaseIssue(tx: Tx, actor: Actor, subject: IssueRow): Promise<Issue> {
   if (actor.kind !== 'agent') throw forbidden('only the holder can release an issue');
   const [issue] = await selectIssues(
@@ -48,9 +48,9 @@ export async function releaseIssue(tx: Tx, actor: Actor, subject: IssueRow): Pro
   return presentIssue(issue);
 }
 
-/** Releases the checkout of any agent (decisions 7.41). A run that works on the issue goes on without it. */
+/** Releases any agent's checkout (decisions 7.41). A run that is working on the issue continues without it. */
 export async function forceReleaseIssue(tx: Tx, actor: Actor, subject: IssueRow): Promise<Issue> {
-  // The old row's holder, for the activity: `returning` has the new row only.
+  // The activity needs the previous owner: `returning` only has the new row.
   const { rows } = await tx.execute(sql`
     with held as (
       select id, checked_out_by_agent_id as holder from issues
@@ -67,7 +67,7 @@ export async function forceReleaseIssue(tx: Tx, actor: Actor, subject: IssueRow)
   return presentIssue(issue);
 }
 
-/** What a checkout held up goes on: the end of a run is not the only way in which an issue becomes free. */
+/** Dispatches whatever a checkout was blocking: an issue can be released by other means than the end of a run. */
 async function dispatchWaiting(tx: Tx, issue_ids: readonly string[]): Promise<void> {
   const waiting = await agentsWaitingFor(tx, issue_ids);
   await enqueueMany(
@@ -77,7 +77,7 @@ async function dispatchWaiting(tx: Tx, issue_ids: readonly string[]): Promise<vo
   );
 }
 
-/** Frees every checkout of an agent that is gone. Answers how many there were. */
+/** Releases every checkout of an agent that is gone. Returns how many there were. */
 export async function releaseHeldBy(tx: Tx, actor: Actor, agentId: string): Promise<number> {
   const issues = await selectIssues(
     tx,

@@ -50,7 +50,7 @@ describe('createIssue', () => {
     const s = await stage();
     const before = database.statements();
     const issue = await create(s, { title: 'Build it', assignee_agent_id: s.agent.id });
-    // The look-up of the key is the one statement that is not made here; the company's scope costs none.
+    // The key look-up is the only statement not sent here; the company's scope costs none.
     expect(database.statements() - before).toBeLessThanOrEqual(7);
     expect(await wakeups(s.agent)).toMatchObject([
       { issue_id: issue.id, reason: 'assignment', status: 'pending' },

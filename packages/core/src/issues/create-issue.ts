@@ -10,16 +10,16 @@ import { assertMayAssign, isActionable } from './policy.ts';
 import { presentIssue, summarizeIssue } from './present.ts';
 import { toIssueRow } from './rows.ts';
 
-/** Where an issue comes from when nobody filed it by hand: a routine, a sub-agent, an import. */
+/** The origin of an issue that no one filed by hand: a routine, a sub-agent, an import. */
 export interface IssueOrigin {
   kind: string;
   id: string | null;
 }
 
 /**
- * Creates an issue with the next number of its company and wakes the assignee when there is something to do. Without
- * a status it is `todo`: what is filed is meant to be done, `backlog` says otherwise. One statement checks the
- * references and inserts; a create that is refused there leaves a gap in the numbers.
+ * Creates an issue with the next number of its company and wakes the assignee if there is something to do. The default
+ * status is `todo`: issues are filed to be worked on; use `backlog` otherwise. One statement checks the references and
+ * inserts; a refused create leaves a gap in the numbers.
  * Throws `invalid` for an unknown reference, `forbidden` for an agent that may not assign, `notFound` without company.
  */
 export async function createIssue(

@@ -10,8 +10,8 @@ import type { IssueRow } from './rows.ts';
 import { lockIssue, unblockDependents } from './unblock.ts';
 
 /**
- * To the trash (decisions 7.6): frees the checkout and whoever waited for the issue. `settle-issue` cancels the live
- * runs and pending wakeups of the issue and of all below it, which count as absent from now on.
+ * Moves the issue to the trash (decisions 7.6), releasing its checkout and unblocking its dependents. `settle-issue` cancels
+ * live runs and pending wakeups of the issue and its descendants, which count as absent from now on.
  */
 export async function deleteIssue(tx: Tx, actor: Actor, subject: IssueRow): Promise<void> {
   const { issue, dependents } = await lockIssue(tx, subject.id, true);
@@ -42,7 +42,7 @@ export async function deleteIssue(tx: Tx, actor: Actor, subject: IssueRow): Prom
   ]);
 }
 
-/** The issue and all below it, in the trash or not: what `settle-issue` goes through. */
+/** The issue and its descendants, in the trash or not, for `settle-issue`. */
 export async function issueAndDescendants(tx: Tx, issueId: string): Promise<{ id: string }[]> {
   const { rows } = await tx.execute<{ id: string }>(sql`
     with recursive below as (

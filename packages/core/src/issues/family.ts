@@ -18,7 +18,7 @@ export interface RelatedIssue extends Relative {
   direction: 'out' | 'in';
 }
 
-/** Children (oldest first) and related issues of an issue, as a page lists them; one statement. */
+/** An issue's children (oldest first) and related issues, as a page lists them; one statement. */
 export async function readFamily(
   tx: Tx,
   issue_id: string,

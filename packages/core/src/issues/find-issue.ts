@@ -3,7 +3,7 @@ import { fixedStatement, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { type IssueRow, notTrashed, selectIssues, shownIssue, toIssueRow } from './rows.ts';
 
-/** Undefined when absent, in the trash or under something that is. */
+/** Undefined if absent, in the trash or below something that is. */
 export async function findIssue(tx: Tx, id: string): Promise<IssueRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await byId(tx, { id });
@@ -16,7 +16,7 @@ const byId = fixedStatement(
     where i.id = ${id} and c.deleted_at is null and ${notTrashed('i')}`,
 );
 
-/** An issue of the company by UUID or identifier, `ABC-12` in any case; undefined when there is none. */
+/** Finds an issue of the company by UUID or case-insensitive identifier (`ABC-12`); undefined if there is none. */
 export async function resolveIssueRef(tx: Tx, companyId: string, ref: string): Promise<IssueRow | undefined> {
   const name = isUuid(ref) ? sql`i.id = ${ref}` : byIdentifier(ref);
   if (name === undefined) return undefined;
@@ -27,7 +27,7 @@ export async function resolveIssueRef(tx: Tx, companyId: string, ref: string): P
   return row;
 }
 
-/** The condition that finds `ABC-12` through the unique index on numbers; undefined when the text is no identifier. */
+/** The condition that finds `ABC-12` through the unique index on numbers; undefined if the text is no identifier. */
 export function byIdentifier(text: string) {
   const match = /^([\p{L}\p{N}]+)-(\d{1,9})$/u.exec(text.trim());
   if (!match) return undefined;

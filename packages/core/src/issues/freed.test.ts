@@ -11,7 +11,7 @@ beforeAll(async () => {
   database = await databaseWithQueue();
 });
 
-/** An issue that Ada holds and for which Bob was woken; his first job is done and found it held. */
+/** An issue checked out by Ada, for which Bob was woken; his first job has run and found it checked out. */
 async function held() {
   const company = await createCompany(database.db);
   const [ada, bob] = [await createAgent(database.db, company), await createAgent(database.db, company)];
@@ -46,7 +46,7 @@ describe('who waited for a checkout is dispatched', () => {
     const force = async () => transaction(database, async (tx) => forceReleaseIssue(tx, admin, { ...issue }));
     expect(await force()).toMatchObject({ id: issue.id, checked_out_by_agent_id: null });
     expect([await holder(), await dispatched()]).toEqual([null, 1]);
-    // Freed already: nothing happens, and nobody hears of it.
+    // Already released: nothing happens, and no one is notified.
     expect(await force()).toMatchObject({ checked_out_by_agent_id: null });
     const entries = await database.db
       .select()

@@ -1,7 +1,7 @@
 /**
- * Owns `issues`, `labels`, `issue_labels` and `issue_relations`. Invariants: numbers are unique and without gaps per
- * company; one holder per checkout; an issue that comes to an end is held by nobody; `blocks` and `depends_on` lead
- * nowhere in a circle. What ends an issue locks what may wait for it, in the order of ids.
+ * Owns `issues`, `labels`, `issue_labels` and `issue_relations`. Invariants: numbers are unique and increasing per company; an
+ * issue is checked out by one agent at most, and by none once it is closed; `blocks` and `depends_on` form no cycles. Closing
+ * an issue locks everything that may be waiting for it, in id order.
  */
 export { findIssue, resolveIssueRef } from './find-issue.ts';
 export { issueUpdated, presentIssue, presentLabel, presentRelation, summarizeIssue } from './present.ts';

@@ -1,4 +1,4 @@
-/** Whole lists at once, for an import, which has checked what they refer to. No wakeups, no events. */
+/** Inserts whole lists for an import, which has checked their references. No wakeups, no events. */
 import type { Actor, IssueStatus, Priority, RelationType } from '@acp/contract';
 import { rowsOf, schema, type Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
@@ -39,7 +39,7 @@ export async function insertLabels(tx: Tx, company_id: string, rows: readonly Ne
   await tx.execute(sql`insert into labels ${rowsOf(labels, values)}`);
 }
 
-/** Numbered in the order of the list. @throws notFound for a company in the trash */
+/** Numbers follow the order of the list. @throws notFound for a company in the trash */
 export async function insertIssues(
   tx: Tx,
   actor: Actor,
@@ -76,7 +76,7 @@ export interface NewRelation {
   relation_type: RelationType;
 }
 
-/** Among new issues only: a circle with those that were there is impossible. */
+/** Only for relations among new issues: a cycle through existing ones is impossible. */
 export async function insertRelations(
   tx: Tx,
   actor: Actor,

@@ -30,14 +30,14 @@ const extrasOf = fixedStatement(
         from issue_labels x join labels l on l.id = x.label_id where x.issue_id = ${id}) as labels`,
 );
 
-/** What the detail has beside the row that the scope has loaded, in one statement. */
+/** Adds the rest of the detail to the row that the scope has loaded, in one statement. */
 export async function issueDetail(tx: Tx, issue: IssueRow): Promise<IssueDetail> {
   const rows = await extrasOf(tx, { id: issue.id, parent_id: issue.parent_issue_id });
   const extras = rows[0] as Extras | undefined;
   return {
     ...presentIssue(issue),
     ancestors: extras?.ancestors ?? [],
-    // PostgreSQL writes the zone of its session; the API speaks UTC.
+    // PostgreSQL formats times in the session's time zone; the API uses UTC.
     labels: (extras?.labels ?? []).map((label) => ({ ...label, created_at: new Date(label.created_at) })),
     comment_count: extras?.comment_count ?? 0,
   };

@@ -26,7 +26,7 @@ export async function listLabels(tx: Tx, companyId: string, query: PageRequest):
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentLabel);
 }
 
-/** For people to choose from. */
+/** All labels sorted by name, for people to choose from. */
 export async function labelsByName(tx: Tx, companyId: string): Promise<Label[]> {
   const rows = await tx
     .select()
@@ -46,7 +46,7 @@ export async function labelsOf(tx: Tx, issueId: string): Promise<Label[]> {
   return rows.map((row) => presentLabel(row.label));
 }
 
-/** Of a list's issues, by issue, in the order of names. */
+/** The labels of several issues, by issue, sorted by name. */
 export async function labelsOfIssues(
   tx: Tx,
   ids: readonly string[],
@@ -61,7 +61,7 @@ export async function labelsOfIssues(
   return Map.groupBy(rows, ({ issue_id }) => issue_id);
 }
 
-/** Throws `conflict` when the name is taken, in whatever case. */
+/** Throws `conflict` if the name is taken, ignoring case. */
 export async function createLabel(
   tx: Tx,
   actor: Actor,
@@ -79,7 +79,7 @@ export async function createLabel(
   return presentLabel(label);
 }
 
-/** Takes it off every issue as well. */
+/** Also removes it from every issue. */
 export async function deleteLabel(tx: Tx, actor: Actor, companyId: string, labelId: string): Promise<void> {
   if (!isUuid(labelId)) throw notFound();
   const [label] = await tx
@@ -90,7 +90,7 @@ export async function deleteLabel(tx: Tx, actor: Actor, companyId: string, label
   await recordLabel(tx, actor, label, 'label.deleted');
 }
 
-/** Answers the labels of the issue. Adding one again changes nothing; another company's is `notFound`. */
+/** Returns the issue's labels. Adding one again changes nothing; another company's label is `notFound`. */
 export async function addLabel(tx: Tx, actor: Actor, issue: IssueRow, labelId: string): Promise<Label[]> {
   const label = await findLabel(tx, labelId);
   if (label?.company_id !== issue.company_id) throw notFound();

@@ -16,8 +16,8 @@ export interface IssuePage {
 }
 
 /**
- * A page of the company's issues, newest first; with `q` the best matches first; or as `sort` says. The cursor is the sort key of the
- * last row, so that a page costs the same wherever it lies. Throws `invalid` for an unknown status or a bad cursor.
+ * A page of the company's issues: newest first, with `q` the best matches first, or as `sort` says. The cursor is the sort
+ * key of the last row, so every page costs the same. Throws `invalid` for an unknown status or a bad cursor.
  */
 export async function listIssues(tx: Tx, companyId: string, query: ListIssues): Promise<IssuePage> {
   const limit = Math.min(query.limit ?? DEFAULT_LIMIT, MAX_LIMIT);
@@ -28,7 +28,7 @@ export async function listIssues(tx: Tx, companyId: string, query: ListIssues): 
   return inOrder(tx, asked, q, limit, query);
 }
 
-/** How many there are, counted as far as anybody wants to know. */
+/** The number of matching issues, counted up to `most`. */
 export async function countIssues(
   tx: Tx,
   companyId: string,
@@ -46,13 +46,13 @@ const matching = (query: ListIssues, values: Asked, q: string): SQL =>
   q === '' ? filtersOf(query, values) : sql`${filtersOf(query, values)} and ${titleOrIdentifier(q)}`;
 
 interface Order {
-  /** From the largest to the smallest, as the indexes have them; the id after them makes each place unique. */
+  /** In descending order, like the indexes; the id after them makes each position unique. */
   terms: readonly SQL[];
-  /** What the cursor holds of them. */
+  /** Their types in the cursor. */
   fields: readonly CursorField[];
   types: readonly SQL[];
   placeOf: (row: JsonRow<IssueRow>, raw: Record<string, unknown>) => CursorValue[];
-  /** The order that people mean begins with the smallest. */
+  /** The natural order for people starts with the smallest. */
   ascending?: true;
 }
 
@@ -103,7 +103,7 @@ async function inOrder(
   const given: Given = { ...asked, first, second, id: after?.at(-1), rows: limit + 1 };
   const make = (values: Given) =>
     inOrderOf(order, reverse, after !== undefined, matching(query, values, q), values);
-  // What is searched for has forms without number.
+  // Searches have too many statement forms to prepare.
   const rows =
     q === ''
       ? await pages(tx, `${sort} ${reverse} ${after !== undefined} ${formOf(query)}`, given, make)
@@ -118,7 +118,7 @@ async function inOrder(
 
 function inOrderOf(order: Order, reverse: boolean, goesOn: boolean, filters: SQL, values: Given): SQL {
   const upwards = (order.ascending ?? false) !== reverse;
-  // Nulls as in the indexes, read forwards or backwards: without it the order would need a sort of the whole company.
+  // Same null order as in the indexes, read forwards or backwards: otherwise the whole company would have to be sorted.
   const way = upwards ? sql`asc nulls first` : sql`desc nulls last`;
   const places = [...order.terms, sql`i.id`];
   const sorting = places.map((term) => sql`${term} ${way}`);
@@ -166,11 +166,11 @@ function askedFor(company_id: string, query: ListIssues): Asked {
   };
 }
 
-/** @param values that were asked for, or the places of them in a statement */
+/** @param values the requested values, or their placeholders in a statement */
 function filtersOf(query: ListIssues, values: Asked): SQL {
   const filters = [sql`i.company_id = ${values.company_id} and ${notTrashed('i')}`];
   const statuses = parseStatuses(query.status ?? '').length;
-  // One status is a place in the index by which the list is in order.
+  // With a single status, an index already has the list's order.
   if (statuses === 1) filters.push(sql`i.status = ${values.status}`);
   else if (statuses > 1) filters.push(sql`i.status = any(${listOf(values.statuses)}::text[])`);
   if (query.priority) filters.push(sql`i.priority = ${values.priority}`);
@@ -184,10 +184,10 @@ function filtersOf(query: ListIssues, values: Asked): SQL {
   return sql.join(filters, sql` and `);
 }
 
-// Drizzle would make a list of its items.
+// Drizzle would expand it into a list of its items.
 const listOf = (values: unknown): unknown => (Array.isArray(values) ? sql.param(values) : values);
 
-/** What of the query the text of its statement depends on. */
+/** The parts of the query that the text of its statement depends on. */
 function formOf({
   status = '',
   priority,
@@ -206,7 +206,7 @@ function formOf({
   ].join(' ');
 }
 
-/** A comma list; blanks around the commas do no harm. */
+/** Parses a comma-separated list; blanks around the commas are ignored. */
 function parseStatuses(list: string): string[] {
   const statuses = list
     .split(',')

@@ -14,8 +14,8 @@ type NoticedIssue = Pick<
 >;
 
 /**
- * The notice of an issue that has just become `blocked`, for the agent that blocked it, or else its assignee, when that
- * agent has `blocked_notify_enabled`. None for a human's act: a human who blocks an issue knows of it.
+ * The notice of an issue that has just become `blocked`, if the agent that blocked it, or else its assignee, has
+ * `blocked_notify_enabled`. None for a human's action: a human who blocks an issue knows about it.
  */
 export async function blockedNotice(
   tx: Tx,
@@ -36,7 +36,7 @@ export async function blockedNotice(
   return [notice(issue, 'issue_blocked', `${issue.identifier} of ${agent.name} is blocked${reason}`)];
 }
 
-/** The notice of the run that made the loop breaker stop waking agents for the issue; later runs say nothing more. */
+/** The notice of the run that made the loop breaker stop waking agents for the issue; later runs add none. */
 export function stalledNotice(issue: NoticedIssue & { stalled_runs: number }): Change[] {
   if (issue.stalled_runs !== MAX_STALLED_RUNS) return [];
   const message = `${issue.identifier} needs a person: ${MAX_STALLED_RUNS} runs in a row changed nothing`;

@@ -1,4 +1,4 @@
-/** Issues that wait for the sub-agents of their agent. Whom they wait for is written down by a later slice. */
+/** Issues that wait for their agent's sub-agents. A later slice records which ones they wait for. */
 import type { Actor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
@@ -12,7 +12,7 @@ import { lockIssue } from './unblock.ts';
 
 const { issues } = schema;
 
-/** Blocks the issue without a notice to people: nobody is asked for anything. */
+/** Blocks the issue without notifying people: no one needs to act. */
 export async function parkIssue(tx: Tx, actor: Actor, subject: IssueRow, reason: string): Promise<void> {
   const { issue: before } = await lockIssue(tx, subject.id, false);
   if (before === undefined) throw notFound();
@@ -31,8 +31,8 @@ export async function parkIssue(tx: Tx, actor: Actor, subject: IssueRow, reason:
 }
 
 /**
- * What the issue waited for is there: blocked still, and not for the answer of a human, it is `todo` again.
- * @returns changes for the caller's `recordChanges`; undefined for an issue that is over or in the trash
+ * Unparks an issue once what it waited for is there: if it is still blocked, and not on a human's answer, it returns to `todo`.
+ * @returns changes for the caller's `recordChanges`; undefined for an issue that is closed or in the trash
  */
 export async function unparkIssue(tx: Tx, issue_id: string): Promise<Change[] | undefined> {
   const { issue } = await lockIssue(tx, issue_id, false);
@@ -47,8 +47,8 @@ export async function unparkIssue(tx: Tx, issue_id: string): Promise<Change[] | 
 }
 
 /**
- * Something happened to the issues that may end sub-agents, the wait for them, or a council: what later slices make of it
- * they do by their jobs.
+ * Enqueues the jobs with which later slices react to something that happened to the issues: it may end sub-agents, the wait
+ * for them, or a council.
  */
 export async function enqueueSettling(tx: Tx, issue_ids: readonly (string | null)[]): Promise<void> {
   const ids = sql`(select value::uuid from jsonb_array_elements_text(${JSON.stringify(

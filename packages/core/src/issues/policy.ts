@@ -9,10 +9,10 @@ import type { IssueRow } from './rows.ts';
 export const isTerminal = (status: string) => terminalStatuses.some((each) => each === status);
 export const isActionable = (status: string) => actionableStatuses.some((each) => each === status);
 
-/** Long texts enter activity shortened; the issue has them whole. */
+/** Long texts are shortened in the activity; the issue has them in full. */
 const LONGEST_LOGGED_BYTES = 2048;
 
-/** Throws `forbidden`. An agent that may not assign may not take or give an issue by any other field either. */
+/** Throws `forbidden`. An agent that may not assign may not take or hand over an issue through any other field either. */
 export function assertMayAssign(actor: Actor): void {
   if (actor.kind === 'agent' && !permits(actor.permissions, 'issues.assign'))
     throw forbidden('permission issues.assign is off');
@@ -31,22 +31,22 @@ export const unblocked = {
   blocked_by_agent_id: null,
 } as const;
 
-/** A human's act starts the loop breaker's count anew. */
+/** A human's action resets the loop breaker. */
 export const attended = { stalled_runs: 0, needs_human_attention: false } as const;
 
-/** `blocked_at` is the database's clock, which only the statement can read. */
+/** `blocked_at` uses the database's clock, which only the statement can read. */
 type IssueSet = Partial<Omit<IssueRow, 'blocked_at'>> & { blocked_at?: SQL | null };
 
 export interface IssuePlan {
-  /** Columns to set beside `updated_at`; empty when the patch changes nothing. */
+  /** Columns to set in addition to `updated_at`; empty if the patch changes nothing. */
   set: IssueSet;
-  /** What activity says: the changed fields of the patch with old and new value. */
+  /** Recorded in the activity: the changed fields with their old and new values. */
   changes: Record<string, { from: unknown; to: unknown }>;
   /** Why the assignee is woken, if at all. */
   wake: WakeReason | undefined;
 }
 
-/** What a patch means for the issue as it stands. */
+/** The effects of a patch on the issue in its current state. */
 export function planUpdate(issue: IssueRow, patch: UpdateIssue, actor: Actor): IssuePlan {
   const set: IssueSet = {};
   const changes: IssuePlan['changes'] = {};
@@ -73,7 +73,7 @@ const patchable = [
   'goal_id',
 ] as const satisfies (keyof UpdateIssue)[];
 
-/** The columns that follow from a new assignee, who keeps a checkout of its own. */
+/** The columns that follow from a new assignee, who keeps their own checkout. */
 function assigned({ checked_out_by_agent_id: holder }: IssueRow, assignee: string | null): IssueSet {
   return { ...(holder === assignee ? {} : freeCheckout), needs_routing: false };
 }
@@ -90,7 +90,7 @@ function wakeReason(before: IssueRow, set: IssueSet): WakeReason | undefined {
   if (after.assignee_agent_id === null || !isActionable(after.status)) return undefined;
   if (after.assignee_agent_id !== before.assignee_agent_id) return 'assignment';
   if (!isActionable(before.status)) return before.status === 'blocked' ? 'unblocked' : 'assignment';
-  // The loop breaker had stopped the waking: the human's act lets it go on.
+  // The loop breaker had stopped the waking: the human's action resumes it.
   return before.needs_human_attention && !after.needs_human_attention ? 'manual' : undefined;
 }
 

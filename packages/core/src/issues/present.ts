@@ -5,13 +5,13 @@ import { shownRow } from '../trash/index.ts';
 import type { IssueRow, LabelRow, RelationRow } from './rows.ts';
 
 type Written<Row> = Row | JsonRow<Row>;
-/** What of a row is shown: all that a page of a list has to read. */
+/** The columns that are shown: all that a list page has to read. */
 export type PresentedRow = Written<Pick<IssueRow, keyof Issue>>;
 
-/** Select list of `PresentedRow` where `i` is the issue. */
+/** Select list of `PresentedRow`; `i` is the issue. */
 export const presentedColumns = shownRow('issues', 'i', Object.keys(Issue.properties));
 
-/** The issue without its body, as events and inboxes carry it. */
+/** The issue without its body, for events and inboxes. */
 export function summarizeIssue(row: PresentedRow): IssueSummary {
   return {
     id: row.id,
@@ -61,14 +61,14 @@ export function presentRelation(row: RelationRow): Relation {
   };
 }
 
-/** The activity entry and the `issue_updated` event of a change; without an action only the event. */
+/** The activity entry and the `issue_updated` event of a change; only the event if there is no action. */
 export function issueUpdated(row: IssueRow, action?: string, details?: Record<string, unknown>): Change {
   return {
     company_id: row.company_id,
     action,
     entity_type: 'issue',
     entity_id: row.id,
-    // What it is called then and there: an entry is read long after.
+    // The identifier at the time: an entry may be read long after.
     details: action === undefined ? details : { identifier: row.identifier, ...details },
     event: { type: 'issue_updated', data: summarizeIssue(row) },
   };

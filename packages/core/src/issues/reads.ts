@@ -1,4 +1,4 @@
-/** What a reader, a user or a board-user key, has read (decisions 3, Inbox). */
+/** What a reader (a user or a board-user key) has read (decisions 3, Inbox). */
 import type { Actor, IssueSummary, SnoozedIssue } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { forbidden } from '@acp/kernel';
@@ -10,7 +10,7 @@ import { type IssueRow, notTrashed, selectIssues, shownIssue, toIssueRow } from 
 
 const { issue_reads } = schema;
 
-/** From now on only what comes later is unread. */
+/** From now on only later activity is unread. */
 export async function markIssueRead(tx: Tx, actor: Actor, issue: { id: string }): Promise<void> {
   await tx
     .insert(issue_reads)
@@ -27,7 +27,7 @@ export async function markIssueUnread(tx: Tx, actor: Actor, issue: { id: string 
     .where(and(eq(issue_reads.reader_id, readerOf(actor)), eq(issue_reads.issue_id, issue.id)));
 }
 
-/** Puts the issue off, from now on for so many minutes; a job tells open pages when they are over. */
+/** Snoozes the issue for the given number of minutes from now; a job notifies open pages when they are over. */
 export async function snoozeIssue(
   tx: Tx,
   actor: Actor,
@@ -45,7 +45,7 @@ export async function snoozeIssue(
     })
     .returning();
   const payload = { issue_id: issue.id, reader_id };
-  // A moment later, so that it is over by every clock.
+  // Slightly later, so that the snooze is over by every clock.
   const start_after = new Date(row!.snoozed_until!.getTime() + 1000);
   await enqueue(tx, 'wake-snoozed', payload, { start_after });
   await recordChanges(tx, actor, [inboxChanged(issue, reader_id)]);
@@ -73,12 +73,12 @@ const inboxChanged = (
   event: { type: 'inbox_changed', data: { issue_id: id, reader_id } },
 });
 
-/** Of the issue `i`: the last thing that happened to it, comments of the reader left out. Comments leave their issue's row alone. */
+/** The last time something happened to the issue `i`, ignoring the reader's comments. Comments don't update their issue's row. */
 const lastHappening = (reader: string): SQL => sql`greatest(i.updated_at, coalesce((
   select max(c.created_at) from comments c
   where c.issue_id = i.id and c.author_user_id is distinct from ${reader}::uuid), i.updated_at))`;
 
-/** Whether the reader has put off the issue `i`, and nothing has happened to it since. */
+/** Whether the reader has snoozed the issue `i`, and nothing has happened to it since. */
 export const isSnoozed = (reader: string): SQL => sql`exists (select from issue_reads r
   where r.reader_id = ${reader} and r.issue_id = i.id and r.snoozed_until > now() and r.read_at >= ${lastHappening(reader)})`;
 
@@ -87,8 +87,8 @@ const isUnread = (reader: string): SQL => sql`not exists (select from issue_read
     and (r.snoozed_until is null or r.snoozed_until > now() or r.read_at >= r.snoozed_until))`;
 
 /**
- * The company's issues that changed, or were commented by somebody else, since the reader read them, and those put off
- * until now; changed last comes first. An issue never read is unread.
+ * The company's issues that changed, or were commented on by someone else, since the reader read them, and those whose snooze
+ * is over; last changed first. An issue never read is unread.
  */
 export async function unreadBy(
   tx: Tx,
@@ -104,7 +104,7 @@ export async function unreadBy(
   return rows.map(summarizeIssue);
 }
 
-/** What the reader has put off, soonest first. */
+/** What the reader has snoozed, soonest to return first. */
 export async function snoozedBy(
   tx: Tx,
   actor: Actor,
@@ -123,7 +123,7 @@ export async function snoozedBy(
   }));
 }
 
-/** What has been put off stays so. */
+/** Snoozed issues stay snoozed. */
 export async function markAllRead(tx: Tx, actor: Actor, company_id: string): Promise<void> {
   const reader = readerOf(actor);
   await tx.execute(sql`

@@ -8,10 +8,10 @@ import { type IssueRow, notTrashed, type RelationRow, selectIssues, toRelationRo
 
 const { issue_relations } = schema;
 
-// First half of a two-part advisory key; the second is the company. One graph of a company changes at a time.
+// First half of a two-part advisory key; the second is the company. Changes to a company's graph are serialised.
 const GRAPH_LOCK = 1_936_286_817;
 
-/** Undefined when absent or when either end lies in the trash. */
+/** Undefined if absent or if either end is in the trash. */
 export async function findRelation(tx: Tx, id: string): Promise<RelationRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -43,8 +43,8 @@ const bothEnds = sql`not exists (
     and gone.deleted_at is not null)`;
 
 /**
- * Relates two issues of one company, `relates_to` unless said. Throws `invalid` for the issue itself, an unknown issue
- * (another company's is one) and a cycle of `blocks` and `depends_on`; `conflict` when the relation exists.
+ * Relates two issues of one company, by default with `relates_to`. Throws `invalid` for relating an issue to itself, an unknown
+ * issue (including another company's) and a cycle of `blocks` and `depends_on`; `conflict` if the relation exists.
  */
 export async function createRelation(
   tx: Tx,
@@ -53,11 +53,11 @@ export async function createRelation(
   input: { target_issue_id: string; relation_type?: RelationType },
 ): Promise<Relation> {
   const type = input.relation_type ?? 'relates_to';
-  // Ids compare as the database compares them: in any case of letters.
+  // Compare ids like the database does: case-insensitively.
   const target = input.target_issue_id.toLowerCase();
   if (target === issue.id) throw invalid('an issue cannot be related to itself');
-  // Two inserts that close a circle together would each miss the other's half: the second waits, and then its
-  // statement sees the first one's row.
+  // Two inserts that together close a cycle would each miss the other's half: the second waits, so that its statement sees
+  // the first one's row.
   await tx.execute(sql`select pg_advisory_xact_lock(${GRAPH_LOCK}, hashtext(${issue.company_id}))`);
   const { rows } = await tx.execute(insertUnlessCycle(issue, target, type, actorColumns(actor)));
   const made = rows[0] ?? {};
@@ -76,8 +76,8 @@ export async function createRelation(
 }
 
 /**
- * Blockers come before the blocked: `blocks` leads from source to target, `depends_on` from target to source. A new
- * edge closes a circle when its end leads back to its beginning already.
+ * Edges lead from the blocker to the blocked: `blocks` from source to target, `depends_on` from target to source. A new edge
+ * closes a cycle if its end already leads back to its beginning.
  */
 function insertUnlessCycle(
   issue: IssueRow,

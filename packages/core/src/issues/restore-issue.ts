@@ -11,8 +11,8 @@ import { issueFields, type IssueRow } from './rows.ts';
 const { issues } = schema;
 
 /**
- * Out of the trash, with what lies below it; nobody holds it. The assignee is woken where there is something to do.
- * @throws conflict when it does not lie there
+ * Restores an issue from the trash with its descendants; it is checked out by no one. Wakes the assignee if there is work to do.
+ * @throws conflict if it is not in the trash
  */
 export async function restoreIssue(tx: Tx, actor: Actor, issue_id: string): Promise<void> {
   const [issue] = await tx
@@ -30,7 +30,7 @@ function wakeupsOf({ id, company_id, assignee_agent_id, status }: IssueRow) {
   return [{ company_id, agent_id: assignee_agent_id, issue_id: id, reason: 'assignment' as const }];
 }
 
-/** The issue and all below it, for good: without their parent, children would come back. @returns the ids of what is gone */
+/** Deletes the issue and its descendants permanently: without a parent, children would reappear. @returns the deleted ids */
 export async function purgeIssue(tx: Tx, issue_id: string): Promise<string[]> {
   const { rows } = await tx.execute<{ id: string }>(sql`
     with recursive below as (
@@ -42,7 +42,7 @@ export async function purgeIssue(tx: Tx, issue_id: string): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Issues name nothing that is gone for good. */
+/** Clears references to what has been deleted permanently. */
 export async function clearIssueReference(
   tx: Tx,
   column: 'assignee_agent_id' | 'project_id' | 'goal_id',

@@ -1,4 +1,4 @@
-/** What a run does to its issue (decisions 7.13, 8.2). These answer changes instead of recording them, so that the
+/** The effects of a run on its issue (decisions 7.13, 8.2). These return changes instead of recording them, so that the
  * claim and the end of a run write all their activity in one statement. */
 import { fixedStatement, type Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
@@ -21,9 +21,9 @@ export interface RunOfIssue {
 }
 
 /**
- * Checks their issues out for runs that begin, and has the runs answer their wakeups: one statement. A run gets neither
- * where another agent holds its issue, or where that is gone.
- * @param runs with an issue of its own each, or none
+ * Checks out the issues of runs that begin, and marks the runs' wakeups as answered, in one statement. A run gets neither if
+ * another agent has checked out its issue, or if the issue is gone.
+ * @param runs each with a different issue, or none
  * @returns the checkouts, by run
  */
 export async function checkoutForRuns(
@@ -41,7 +41,7 @@ export async function checkoutForRuns(
   );
 }
 
-// A checkout that an earlier run of the agent left behind is taken over as this run's: only one taken by the agent itself
+// A checkout that an earlier run of the agent left behind is taken over as this run's: only one that the agent took itself
 // counts as held before.
 const checkouts = fixedStatement(
   ['runs'],
@@ -70,9 +70,9 @@ const checkouts = fixedStatement(
 );
 
 /**
- * At the end of a run, however it ends: gives the checkout back, unless it is the agent's own and from before the run;
- * one that was released since and taken anew goes. With an outcome also counts the run for the loop breaker: one that
- * changed the issue starts the count anew.
+ * Releases the checkout at the end of a run, however it ends, unless it is the agent's own and older than the run; one that
+ * was released and taken again in the meantime is released, too. With an outcome, also counts the run for the loop breaker:
+ * one that changed the issue resets the count.
  * @param alongside relations that the same statement writes
  */
 export async function releaseAfterRun(
@@ -82,7 +82,7 @@ export async function releaseAfterRun(
   alongside: SQL | null = null,
 ): Promise<Change[]> {
   if (run.issue_id === null) return [];
-  // What a run takes over bears its id; what the agent had itself, and has still, is older than the run.
+  // A checkout taken by the run has its id; one that the agent took itself before, and still has, is older than the run.
   const own = sql`(i.checkout_run_id is null and coalesce(i.checked_out_at, '-infinity') < ${run.started_at?.toISOString() ?? null}::timestamptz)`;
   const release = sql`(not coalesce(${own}, false) and i.checked_out_by_agent_id is not distinct from ${run.agent_id}::uuid)`;
   const [issue] = await selectIssues(
@@ -98,7 +98,7 @@ export async function releaseAfterRun(
   return issue && issue.deleted_at === null ? counted(issue, outcome?.changed) : [];
 }
 
-/** A run that changed nothing may have been the one at which the loop breaker stops. */
+/** A run that changed nothing may be the one that triggers the loop breaker. */
 const counted = (issue: IssueRow, changed: boolean | undefined): Change[] => [
   issueUpdated(issue, undefined),
   ...(changed === false ? stalledNotice(issue) : []),

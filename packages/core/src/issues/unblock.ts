@@ -1,4 +1,4 @@
-/** "Parent auto-unblocked" (decisions 2): who waited for an issue that is over goes on. */
+/** "Parent auto-unblocked" (decisions 2): issues that waited for a closed issue can continue. */
 import { type Tx, terminalIssueStatuses } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
@@ -8,17 +8,17 @@ import { type IssueRow, selectIssues, shownIssue } from './rows.ts';
 
 interface LockedIssue {
   issue: IssueRow | undefined;
-  /** Ids of the parent and of what the issue blocks; empty unless asked for. */
+  /** Ids of the parent and of the issues it blocks; empty unless requested. */
   dependents: string[];
 }
 
 /**
- * Locks the issue and, where it may come to an end, all that may wait for it: in the order of ids, so that two issues
- * that end together don't wait for each other, and the second one sees that the first is over. Foreign keys of
- * comments and the like pass (`no key update`).
+ * Locks the issue and, if it may be closed, everything that may be waiting for it: in id order, so that two issues closed
+ * concurrently don't deadlock, and the second sees that the first is closed. Foreign keys of comments and the like are not
+ * blocked (`no key update`).
  */
 export async function lockIssue(tx: Tx, id: string, withDependents: boolean): Promise<LockedIssue> {
-  // Of a pair (source, target), `blocks` reads forwards and `depends_on` backwards.
+  // For a pair (source, target), `blocks` reads forwards and `depends_on` backwards.
   const dependents = withDependents
     ? sql`union select p.parent_issue_id from issues p where p.id = ${id} and p.parent_issue_id is not null
           union select r.target_issue_id from issue_relations r where r.source_issue_id = ${id} and r.relation_type = 'blocks'
@@ -36,8 +36,9 @@ export async function lockIssue(tx: Tx, id: string, withDependents: boolean): Pr
 }
 
 /**
- * Of the locked dependents, those `blocked` by nothing any more return to `todo`: no open child, no open blocker, and
- * no question to a human. One that is parked for sub-agents is left to the end of that wait. A statement of its own, after the one that ended the issue: it needs a newer snapshot.
+ * Returns those locked dependents to `todo` that nothing blocks any more: no open child, no open blocker, and no question to a
+ * human. Issues parked for sub-agents are left to the end of that wait. A separate statement after the one that closed the
+ * issue, since it needs a newer snapshot.
  */
 export async function unblockDependents(
   tx: Tx,

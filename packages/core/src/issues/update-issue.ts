@@ -16,9 +16,9 @@ import { lockIssue, unblockDependents } from './unblock.ts';
 const { issues } = schema;
 
 /**
- * Changes an issue with all that follows: a terminal status frees the checkout and whoever waited for the issue, a new
- * assignee frees it too, unless it holds the issue itself, and is woken, a human's change starts the loop breaker anew. A patch that changes nothing
- * writes nothing. Throws `invalid` for an unknown reference, `forbidden` for an agent that may not assign.
+ * Changes an issue with all the consequences: a terminal status releases the checkout and unblocks dependents; a new assignee
+ * is woken, and the checkout released unless it is their own; a human's change resets the loop breaker. A patch that changes
+ * nothing writes nothing. Throws `invalid` for an unknown reference, `forbidden` for an agent that may not assign.
  */
 export async function updateIssue(
   tx: Tx,
@@ -68,7 +68,7 @@ const valuesOf = (set: IssuePlan['set']) =>
 
 async function setColumns(tx: Tx, id: string, set: IssuePlan['set']): Promise<IssueRow> {
   const given = names.filter((name) => set[name] !== undefined);
-  // `blocked_at` is the statement's own clock, or nothing.
+  // `blocked_at` is either the statement's clock or null.
   const clock = given.filter((name) => is(set[name], SQL));
   const form = given.map((name) => (clock.includes(name) ? `${name} now` : name)).join();
   const [row] = await updates(tx, form, { ...valuesOf(set), of_id: id }, (values) => {
