@@ -1,4 +1,4 @@
-/** What an open stream may see: worked out at its start, every minute, and at once when memberships change. */
+/** What an open stream may see: determined when it starts, every minute, and immediately when memberships change. */
 import type { Actor, AgentActor, BoardUserActor } from '@acp/contract';
 import { aliveSessions, findCompany, listCompanies, loadAccess, type UserAccess } from '@acp/core';
 import type { Tx } from '@acp/db';
@@ -6,12 +6,12 @@ import type { Subscriber } from './subscriber.ts';
 
 export interface Access {
   companies: ReadonlySet<string>;
-  /** Those of them whose admin the actor is: their notifications are for these alone. */
+  /** Those in which the actor is an admin: only their notifications are sent. */
   admin_of: ReadonlySet<string>;
   instance_wide: boolean;
 }
 
-/** Rights of the actor as its credentials say; `only` narrows them. Null: the company asked for is not to be seen. */
+/** The actor's access by its credentials, narrowed to `only`. Null if the requested company is not visible to it. */
 export async function accessOf(tx: Tx, actor: Actor, only: string | null): Promise<Access | null> {
   if (actor.kind === 'user') return userAccess(tx, actor, only);
   if (actor.kind !== 'agent' && actor.kind !== 'board_user') return null;
@@ -19,14 +19,14 @@ export async function accessOf(tx: Tx, actor: Actor, only: string | null): Promi
   return ownCompany(actor);
 }
 
-/** An agent has a member's rights. */
+/** An agent has a member's access. */
 function ownCompany(actor: AgentActor | BoardUserActor): Access {
   const companies = new Set([actor.company_id]);
   const admin = actor.kind === 'board_user' && actor.role === 'admin';
   return { companies, admin_of: admin ? companies : new Set(), instance_wide: false };
 }
 
-/** @param names companies of the view */
+/** @param names companies to include */
 function companiesOf(access: UserAccess, names: readonly string[]): Access {
   const instance_wide = access.instance_role === 'admin';
   const admin_of = names.filter((id) => instance_wide || access.roles[id] === 'admin');
@@ -36,12 +36,12 @@ function companiesOf(access: UserAccess, names: readonly string[]): Access {
 async function userAccess(tx: Tx, access: UserAccess, only: string | null): Promise<Access | null> {
   const admin = access.instance_role === 'admin';
   if (only === null) return companiesOf(access, Object.keys(access.roles));
-  // An instance admin may look into any company, but has to name it.
+  // An instance admin may view any company, but must name it.
   const visible = Object.hasOwn(access.roles, only) || (admin && (await findCompany(tx, only)) !== undefined);
   return visible ? companiesOf(access, [only]) : null;
 }
 
-/** Rights of all streams now, in three statements; null where a stream has to end. */
+/** The current access of all streams, in three queries; null for a stream that must end. */
 export async function verifyAccess(
   tx: Tx,
   subscribers: readonly Subscriber[],

@@ -10,12 +10,12 @@ interface AlertRingOptions {
 }
 
 const KEPT = 200;
-/** What is read after a signal: time enough for a listener that had to reconnect. */
+/** How far back to read after a signal: long enough for a listener that had to reconnect. */
 const LOOK_BACK_SEC = 60;
 
 /**
- * The last alerts for admins (specification, Events and observability 7), of all companies, in this process's memory:
- * a restart begins anew. Whoever shows them narrows them to the companies that the reader is admin of.
+ * The latest alerts for admins (specification, Events and observability 7), of all companies, in this process's memory: lost
+ * on restart. Callers narrow them to the companies that the reader is an admin of.
  */
 export class AlertRing {
   readonly #options: AlertRingOptions;
@@ -30,7 +30,7 @@ export class AlertRing {
     this.#off = [listener.on('alerts', () => this.#look()), listener.onReconnect(() => this.#look())];
   }
 
-  /** Newest first. @param sees whether the reader may know of the company; null is the instance */
+  /** Newest first. @param sees whether the reader may see the company's alerts; null is the instance */
   list(sees: (company_id: string | null) => boolean): RecentNotification[] {
     return this.#alerts.filter(({ company_id }) => sees(company_id)).toReversed();
   }
@@ -53,7 +53,7 @@ export class AlertRing {
         const known = new Set(this.#alerts.map(({ id }) => id));
         this.#alerts = [...this.#alerts, ...recent.filter(({ id }) => !known.has(id))].slice(-KEPT);
       } catch (error) {
-        // The events themselves are kept: only this view of them has a gap.
+        // The events themselves are kept: only this view has a gap.
         this.#options.logger.warn('alerts could not be read', { error });
       }
     }

@@ -2,7 +2,7 @@ import type { Actor, Topic } from '@acp/contract';
 import { actorId } from '@acp/core';
 import type { Subscriber } from './subscriber.ts';
 
-/** What an event or a transcript is about; `company_id` null: instance admins. */
+/** The subject of an event or a transcript; `company_id` null: visible to instance admins. */
 interface Subject {
   company_id: string | null;
   topics: readonly Topic[];
@@ -11,11 +11,11 @@ interface Subject {
 const everything = (company_id: string | null) => company_id ?? 'instance';
 const about = (company_id: string | null, topic: Topic) => `${everything(company_id)} ${topic}`;
 
-/** The open streams by what they asked for: an event touches those that want it, and no others. */
+/** Indexes open streams by what they subscribed to, so that an event touches only those that want it. */
 export class Audience {
   readonly #keys = new Map<Subscriber, string[]>();
   readonly #streams = new Map<string, Set<Subscriber>>();
-  /** How many each caller has open. */
+  /** Number of open streams per caller. */
   readonly #open = new Map<string | null, number>();
 
   get size(): number {
@@ -26,12 +26,12 @@ export class Audience {
     return this.#keys.keys();
   }
 
-  /** How many streams the caller has open. */
+  /** Number of streams that the caller has open. */
   openOf(actor: Actor): number {
     return this.#open.get(actorId(actor)) ?? 0;
   }
 
-  /** Adds the stream, or files it anew after its companies changed. */
+  /** Adds the stream, or reindexes it after its companies changed. */
   put(subscriber: Subscriber): void {
     this.delete(subscriber);
     const { companies, instance_wide, topics } = subscriber;
@@ -64,12 +64,12 @@ export class Audience {
     this.#keys.delete(subscriber);
   }
 
-  /** Whether any stream wants it. */
+  /** Whether any stream wants the subject. */
   wants(subject: Subject): boolean {
     return this.#setsFor(subject).length > 0;
   }
 
-  /** The streams that want it, each once, however many of its topics they asked for. */
+  /** The streams that want the subject, each once, however many of its topics they subscribed to. */
   of(subject: Subject): Iterable<Subscriber> {
     const sets = this.#setsFor(subject);
     return sets.length === 1 ? sets[0]! : new Set(sets.flatMap((streams) => [...streams]));

@@ -9,7 +9,7 @@ export function sinkOf(response: Response): Sink {
   };
 }
 
-/** Headers only once the stream is granted: a refusal is an ordinary JSON error. */
+/** Sends the headers only once the stream is granted: a refusal is an ordinary JSON error. */
 export function openEventStream(response: Response): Response {
   response.socket?.setNoDelay(true);
   response.socket?.setTimeout(0);

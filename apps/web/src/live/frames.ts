@@ -2,13 +2,13 @@
 import { type LiveEvent, liveName } from '@acp/contract';
 import type { SequencedEvent, TranscriptEntry } from '@acp/core';
 
-/** Longest text of one transcript frame, in bytes; longer output is split over several with the same `seq`. */
+/** Maximum text of one transcript frame, in bytes; longer output is split into several frames with the same `seq`. */
 const MAX_TEXT = 16_384;
 const encoder = new TextEncoder();
 
 /**
- * Null for what is not sent to live streams. `occurred_at` of events from before a restart of the hub is a Date too:
- * rows come from the database alone.
+ * Null for events that are not sent to live streams. `occurred_at` is a Date even for events from before a restart of the
+ * hub, since rows are always read from the database.
  */
 export function eventFrame(event: SequencedEvent): string | null {
   const type = liveName(event.type);
@@ -23,7 +23,7 @@ export function eventFrame(event: SequencedEvent): string | null {
   return `id: ${event.seq}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Frames without `id:`: a gap is filled from the events routes by `seq`. */
+/** Frames without `id:`: clients fill gaps from the events routes by `seq`. */
 export function transcriptFrames(entry: TranscriptEntry): string {
   const { run_id, company_id, seq, kind, created_at } = entry;
   return splitPayload(entry.payload)
@@ -40,14 +40,14 @@ export function transcriptFrames(entry: TranscriptEntry): string {
     .join('');
 }
 
-/** A payload with a long `text` as several with a part of it each, in order, cut between characters. */
+/** Splits a payload with a long `text` into several, in order, never within a character. */
 function splitPayload(payload: Record<string, unknown>): Record<string, unknown>[] {
   const { text } = payload;
   if (typeof text !== 'string' || Buffer.byteLength(text) <= MAX_TEXT) return [payload];
   const parts: Record<string, unknown>[] = [];
   const room = new Uint8Array(MAX_TEXT);
   for (let start = 0; start < text.length;) {
-    // Whole characters only: what is left of a pair at the end of the slice would take more bytes than there are.
+    // Whole characters only: half of a surrogate pair at the end of the slice would need more bytes than there are.
     const { read } = encoder.encodeInto(text.slice(start, start + MAX_TEXT), room);
     parts.push({ ...payload, text: text.slice(start, start + read), part: parts.length });
     start += read;
@@ -55,13 +55,13 @@ function splitPayload(payload: Record<string, unknown>): Record<string, unknown>
   return parts;
 }
 
-/** What was missed is not replayed any more: the client reads its lists again. */
+/** Missed events can't be replayed any more: the client must reload its lists. */
 export const RESET_FRAME = 'event: reset\ndata: {}\n\n';
 export const HEARTBEAT_FRAME = ':\n\n';
-/** First words of a stream: how long to wait before a reconnect. */
+/** Start of a stream: sets the delay before a reconnect. */
 export const HELLO_FRAME = 'retry: 2000\n: connected\n\n';
 
-/** Spread over some seconds, so that a restart is not followed by all clients at once. */
+/** Spreads reconnects over a few seconds, so that a restart does not bring all clients back at the same time. */
 export function closingFrame(jitter: number): string {
   return `retry: ${Math.round(500 + jitter * 4500)}\n: restarting\n\n`;
 }

@@ -31,7 +31,7 @@ async function openHub(
   return hub;
 }
 
-/** A reader that keeps what it gets, as parsed frames; `stuck` takes nothing. */
+/** A reader that records what it receives as parsed frames; with `stuck` it reads nothing. */
 function reader(stuck = false) {
   const chunks: string[] = [];
   const state = { ended: false };
@@ -90,7 +90,7 @@ const keyOf = (company_id: string): Actor => ({
   name: 'integration',
 });
 
-/** Publishes events that name their place in the test. */
+/** Publishes events that carry their position in the test. */
 async function publish(company_id: string, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => randomUUID());
   await transaction(database, (tx) =>
@@ -279,7 +279,7 @@ describe('topics', () => {
     const comments = await open(['comments', `issue:${other}`]);
     const foreign = await open(['admin', 'agents', `run:${wanted}`]);
     const everything = await open(undefined);
-    // Only what topics look at: the rest of the data is no matter here.
+    // Only the fields that topics depend on; the rest of the data does not matter here.
     const change = (type: string, data: object) =>
       ({ company_id, entity_type: 'issue', entity_id: wanted, event: { type, data } }) as Change;
     await transaction(database, async (tx) =>
@@ -315,7 +315,7 @@ describe('topics', () => {
       return () => frames().map(({ data }) => data.data.seq ?? 'event');
     };
     const board = await open(['issues']);
-    /** Statements of a line of transcript and an event, until the event has arrived. */
+    /** Publishes a transcript line and an event; counts the queries until the event has arrived. */
     const say = async (seq: number) => {
       const [before, arrived] = [database.statements(), board().length];
       await transaction(database, async (tx) =>

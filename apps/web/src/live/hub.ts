@@ -1,6 +1,6 @@
 /**
- * The live hub: one LISTEN per process, one read per notification, frames built once and written to every stream that
- * may see them. Order is the instance-wide sequence; a stream replays what it missed before it goes live.
+ * The live hub: one LISTEN per process, one read per notification, frames built once and written to every stream that may
+ * see them. Events are ordered by the instance-wide sequence; a stream replays what it missed before it goes live.
  */
 import { setImmediate } from 'node:timers/promises';
 import { liveName, topicsOf, transcriptTopics } from '@acp/contract';
@@ -33,14 +33,14 @@ interface HubOptions {
   database: Database;
   listener: Listener;
   logger: Logger;
-  /** Bytes a reader may leave unread before it is dropped, and all readers of the process together. */
+  /** Bytes a reader may leave unread before it is dropped; also bounds all readers of the process together. */
   max_pending_bytes?: number;
   max_pending_bytes_total?: number;
-  /** Streams that one user or key may have open in this process. Default 50. */
+  /** Maximum number of open streams per user or key in this process. Default 50. */
   max_streams_each?: number;
 }
 
-// More tabs and scripts than anybody has at once.
+// More tabs and scripts than anyone uses at the same time.
 const MAX_STREAMS_EACH = 50;
 const BROADCAST_PART = 250;
 const RETRY_AFTER_SEC = 30;
@@ -56,12 +56,12 @@ export class LiveHub {
   readonly #subscribers = new Audience();
   readonly #timers: NodeJS.Timeout[];
   readonly #off: (() => void)[];
-  /** Number of the newest event that was read or that nobody wanted. */
+  /** Number of the newest event that was read or skipped. */
   #last = 0;
-  /** Newest number that a notification spoke of; null: ask the database. */
+  /** Newest number announced by a notification; null: read it from the database. */
   #announced: number | null = null;
   #reading = false;
-  /** Numbers of events that nobody wanted: they are counted when somebody asks, or before they are forgotten. */
+  /** Ranges of events skipped because no one listened: counted on request, or before retention removes them. */
   #unread: { after: number; up_to: number }[] = [];
   readonly #transcripts: TranscriptRelay;
 
@@ -82,7 +82,7 @@ export class LiveHub {
     ];
   }
 
-  /** Where the sequence stands at the start: what happened before is for replays only. */
+  /** Starts at the end of the sequence: earlier events are only replayed. */
   async start(): Promise<void> {
     this.#last = await lastSequence(this.#options.database.db);
   }
@@ -97,7 +97,7 @@ export class LiveHub {
 
   /**
    * Opens a stream; with `after` it first gets what it missed (10 minutes back at most, else a `reset`).
-   * @throws notFound for a company that the actor may not see, rateLimited where the actor has too many open.
+   * @throws notFound for a company that the actor may not see, rateLimited if the actor has too many open streams
    */
   async subscribe(options: SubscriberOptions, after: number | null): Promise<Subscriber> {
     const { db } = this.#options.database;
@@ -119,7 +119,7 @@ export class LiveHub {
     subscriber.close();
   }
 
-  /** The counters by company, what was published while nobody listened included. */
+  /** The counters by company, including events published while no one listened. */
   async counters(): Promise<Record<string, StreamCounters>> {
     for (let [stretch] = this.#unread.splice(0, 1); stretch; [stretch] = this.#unread.splice(0, 1)) {
       try {
@@ -133,7 +133,7 @@ export class LiveHub {
     return this.metrics.snapshot();
   }
 
-  /** Tells all clients to come back after a moment, and lets go of the channels. */
+  /** Has all clients reconnect after a moment, and unsubscribes from the channels. */
   close(): void {
     for (const timer of this.#timers) clearInterval(timer);
     for (const off of this.#off) off();
@@ -152,7 +152,7 @@ export class LiveHub {
         subscriber.sendUnnumbered(RESET_FRAME);
         position = after > last ? last : floor;
       }
-      // Pages until the newest event of the moment; what comes meanwhile waits in the subscriber.
+      // Reads pages up to the current newest event; events published in the meantime wait in the subscriber.
       for (let full = true; full && !subscriber.closed;) {
         const companies = [...subscriber.companies];
         const { instance_wide } = subscriber;
@@ -180,7 +180,7 @@ export class LiveHub {
       newest = Math.max(newest, Number(item.split('-')[1]));
     }
     if (!Number.isSafeInteger(newest) || newest <= this.#last) return undefined;
-    // Nobody reads: nothing to fetch, the number alone is kept.
+    // No readers: nothing to fetch, only the number is kept.
     if (this.#subscribers.size === 0 && !this.#reading) this.#skipTo(newest);
     else this.#readUpTo(newest);
   }
@@ -192,7 +192,7 @@ export class LiveHub {
     this.#last = newest;
   }
 
-  /** Notifications may have been missed: the database knows. */
+  /** Notifications may have been missed: reads whatever the database has. */
   #catchUp(): void {
     this.#readUpTo(null);
   }
@@ -217,12 +217,12 @@ export class LiveHub {
         for (const event of page) this.#publish(event);
         this.#last = page.at(-1)?.seq ?? this.#last;
         more = page.length === PAGE || this.#announced !== announced || this.#last < (announced ?? 0);
-        // An announced event that the database does not have is a lost standby's: the next announcement tells.
+        // An announced event that is missing from the database was lost with a standby: wait for the next announcement.
         if (page.length === 0 && this.#announced === announced) more = false;
       }
       this.#announced = this.#last;
     } catch (error) {
-      // The next notification, or the reconnect, reads on from the same place.
+      // The next notification, or the reconnect, resumes at the same place.
       logger.warn('live events could not be read', { error });
     } finally {
       this.#reading = false;
@@ -253,7 +253,7 @@ export class LiveHub {
 
   #queueRanges(items: readonly string[]): void {
     if (this.#subscribers.size === 0) return;
-    // What nobody looks at is not read.
+    // Transcripts that no one follows are not read.
     this.#transcripts.add(parseRanges(items).filter((range) => this.#subscribers.wants(audienceOf(range))));
   }
 
@@ -267,10 +267,10 @@ export class LiveHub {
     }
   }
 
-  /** A part of the streams at a time: ten thousand at once would hold up everything else for a fifth of a second. */
+  /** Writes in batches: ten thousand streams in one go would block everything else for a fifth of a second. */
   async #broadcast(frame: string): Promise<void> {
     let sent = 0;
-    // As they are now: meanwhile others come, and are filed anew.
+    // A snapshot: in the meantime streams are added and reindexed.
     const streams = Array.from(this.#subscribers.all());
     for (const subscriber of streams) {
       if (subscriber.closed) continue;
@@ -317,7 +317,7 @@ export class LiveHub {
     void this.#verify(concerned);
   }
 
-  /** Ends streams that may see nothing any more and renews what the others may see. */
+  /** Ends streams that may no longer see anything and updates the access of the others. */
   async #verify(subscribers: readonly Subscriber[]): Promise<void> {
     if (subscribers.length === 0) return;
     try {

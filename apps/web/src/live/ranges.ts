@@ -8,7 +8,7 @@ const parse = createValidator(
     company_id: Uuid,
     topic: Nullable(Type.String()),
     admins_only: Type.Boolean(),
-    /** Absent from schedulers of the release before, which know no private runs. */
+    /** Absent from schedulers of the previous release, which has no private runs. */
     private_to_user_id: Type.Optional(Nullable(Uuid)),
     from: Type.Integer(),
     to: Type.Integer(),
@@ -16,7 +16,7 @@ const parse = createValidator(
   'transcript range',
 );
 
-/** Items of the `transcripts` channel. What is no range ('*': there were too many) is passed over: clients fill gaps. */
+/** Items of the `transcripts` channel. Anything but a range ('*': there were too many) is skipped: clients fill gaps. */
 export function parseRanges(items: readonly string[]): TranscriptRange[] {
   return items.flatMap((item) => {
     try {

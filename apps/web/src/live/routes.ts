@@ -7,7 +7,7 @@ import { openEventStream, sinkOf } from './event-stream.ts';
 import type { LiveHub } from './hub.ts';
 import type { Sink } from './subscriber.ts';
 
-/** `Last-Event-ID` of a reconnecting browser, else `?after=`; null: from now on. */
+/** `Last-Event-ID` of a reconnecting browser, else `?after=`; null: start with new events. */
 function positionOf(request: Request, after: number | undefined): number | null {
   const header = request.get('last-event-id');
   if (header === undefined || header === '') return after ?? null;
@@ -15,7 +15,7 @@ function positionOf(request: Request, after: number | undefined): number | null 
   return Number(header);
 }
 
-/** All that streams by the hub. */
+/** All routes that stream by way of the hub. */
 export function liveRoutes(hub: LiveHub): Route[] {
   return [
     handle(rows.stream, async ({ actor, query, request, response }) => {
@@ -35,7 +35,7 @@ export function liveRoutes(hub: LiveHub): Route[] {
         after,
       );
       response.on('close', () => hub.unsubscribe(subscriber));
-      // HEAD says that the stream would be granted.
+      // HEAD only shows that the stream would be granted.
       if (response.destroyed || request.method === 'HEAD') hub.unsubscribe(subscriber);
     }),
     handle(adminEndpoints.streamMetrics, async () => ({

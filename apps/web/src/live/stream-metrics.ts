@@ -1,11 +1,11 @@
-/** Counters of the live stream by company, since the start of the process (decisions 4: drops are counted). */
+/** Counters of the live stream by company, since the process started (decisions 4: drops are counted). */
 export interface StreamCounters {
   published: number;
   sent: number;
   dropped: number;
 }
 
-/** Companies counted apart; the rest share one row, so that the table stays bounded. */
+/** Companies counted separately; the rest share one row, so that the table stays bounded. */
 const MAX_COMPANIES = 10_000;
 const OTHERS = 'others';
 

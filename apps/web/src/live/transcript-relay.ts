@@ -1,24 +1,24 @@
-/** Brings what runs say from the database to the streams that follow them. */
+/** Passes transcript entries from the database to the streams that follow their runs. */
 import { listTranscriptRanges, type TranscriptEntry, type TranscriptRange } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Logger } from '@acp/kernel';
 
-/** Reads at once: the first words of one run do not wait for what a hundred others say. */
+/** Concurrent reads, so that the first output of one run does not wait for that of a hundred others. */
 const READS = 3;
-/** Ranges of one read. */
+/** Maximum number of ranges per read. */
 const PAGE = 500;
 
 interface RelayOptions {
   database: Database;
   logger: Logger;
-  /** Called for each entry; those of a run in their order. */
+  /** Called for each entry; the entries of a run are in order. */
   onEntry: (entry: TranscriptEntry) => void;
 }
 
 export class TranscriptRelay {
   readonly #options: RelayOptions;
   #waiting: TranscriptRange[] = [];
-  /** The runs that each of the reads under way is about. */
+  /** For each read in progress, the runs it covers. */
   readonly #reads = new Set<ReadonlySet<string>>();
 
   constructor(options: RelayOptions) {
@@ -46,7 +46,7 @@ export class TranscriptRelay {
     }
   }
 
-  /** What is to be read next: nothing of a run that is being read, so that its entries come in order. */
+  /** Takes the ranges to read next; skips runs that are being read, so that their entries stay in order. */
   #take(): TranscriptRange[] {
     const busy = new Set([...this.#reads].flatMap((runs) => [...runs]));
     const taken: TranscriptRange[] = [];

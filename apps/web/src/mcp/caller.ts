@@ -7,7 +7,7 @@ import type { MountedRow } from '../http/mounted-row.ts';
 import type { RefusalDeps } from '../http/refusals.ts';
 import type { McpCaller } from './session.ts';
 
-/** @param rows what may be done, by the endpoint's id */
+/** @param rows available endpoints, by id */
 export function callerOf(
   { actor, company_id, tx, services, request, response }: Context<typeof mcpEndpoints.call>,
   rows: ReadonlyMap<string, MountedRow>,

@@ -1,4 +1,4 @@
-/** Completion of arguments: of prompts, and of what resource templates name. */
+/** Completion of arguments: those of prompts and of resource templates. */
 import {
   agentEndpoints,
   documentEndpoints,
@@ -12,7 +12,7 @@ import { INVALID_PARAMS, invalidParams, isObject, type Params, RpcError } from '
 import { idOf, templates } from './resources.ts';
 import type { McpCaller } from './session.ts';
 
-/** What the protocol allows in one answer. */
+/** The protocol's limit for one answer. */
 const MOST = 100;
 
 type Completer = (caller: McpCaller, typed: string, known: Record<string, unknown>) => Promise<string[]>;
@@ -56,7 +56,7 @@ const completers: Readonly<Record<string, Completer>> = {
       typed,
     );
   },
-  /** Of the issue that was chosen before. */
+  /** Document keys of the previously chosen issue. */
   key: async (caller, typed, { issue }) => {
     if (typeof issue !== 'string') return [];
     const params = { issueId: await idOf(caller, 'issue', issue) };
@@ -68,7 +68,7 @@ const completers: Readonly<Record<string, Completer>> = {
   },
 };
 
-/** @throws RpcError for what is no prompt, no template, or none of its arguments */
+/** @throws RpcError for an unknown prompt, template or argument */
 export async function complete(caller: McpCaller, { ref, argument, context }: Params) {
   if (!isObject(ref) || !isObject(argument)) throw invalidParams('ref and argument must be objects');
   const { name, value } = argument;
@@ -90,7 +90,7 @@ function argumentsOf({ type, uri, name }: Record<string, unknown>): string[] {
   return [...template.uriTemplate.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
 }
 
-/** Half a word names nothing yet: that is no error. */
+/** An incomplete word refers to nothing yet, which is not an error. */
 async function quietly(work: Promise<string[]>): Promise<string[]> {
   try {
     return await work;

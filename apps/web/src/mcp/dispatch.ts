@@ -1,4 +1,4 @@
-/** Which method does what, in which era. */
+/** Maps methods to their implementations, by era. */
 import type { ToolRegistry } from '@acp/core';
 import { serviceVersion } from '@acp/kernel';
 import { complete } from './completion.ts';
@@ -24,14 +24,14 @@ interface Asked {
 }
 
 interface Method {
-  /** Both unless told. */
+  /** Default: both. */
   era?: Era;
-  /** How long a client may keep the answer, in milliseconds; of the later era. */
+  /** How long a client may cache the answer, in milliseconds; stateless era only. */
   ttlMs?: number;
   answer: (asked: Asked) => Promise<object> | object;
 }
 
-/** Tools and templates change with a release, a right or a provider; what people write changes any time. */
+/** Tools and templates change with a release, a permission or a provider; what people write changes any time. */
 const LASTING_MS = 60_000;
 
 const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
@@ -48,7 +48,7 @@ const serverInfo = () => ({
   version: serviceVersion().version,
 });
 
-/** Own names only are methods: a map, since `constructor` is asked for too. */
+/** A map, so that inherited names are not methods: clients may send `constructor` too. */
 const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['initialize', { era: 'sessions', answer: ({ params }) => initialize(params) }],
   ['ping', { era: 'sessions', answer: () => ({}) }],
@@ -101,7 +101,7 @@ export async function dispatch(
 function initialize(params: Params): object {
   const wanted = textParam(params, 'protocolVersion');
   const protocolVersion = SESSION_VERSIONS.find((version) => version === wanted) ?? SESSION_VERSIONS[0];
-  // Messages of the log are never sent: there is no stream that they could go by. The level is taken all the same.
+  // Log messages are never sent, as there is no stream for them. Setting the level is accepted all the same.
   return {
     protocolVersion,
     capabilities: { ...capabilities, logging: {} },

@@ -1,4 +1,4 @@
-/** Which of the two eras a request belongs to, told by the request itself, and what the later one demands of it. */
+/** Determines a request's era from the request itself, and enforces what the stateless era requires. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { INVALID_PARAMS, isObject, RpcError, type RpcRequest } from '../json-rpc/messages.ts';
 import { HEADER_MISMATCH, STATELESS_VERSION, UNSUPPORTED_VERSION, VERSIONS } from './protocol.ts';
@@ -8,7 +8,7 @@ export type Era = 'sessions' | 'stateless';
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
 
-/** Where a request's subject stands: what `Mcp-Name` repeats. */
+/** The parameter that names a request's subject, which `Mcp-Name` repeats. */
 const namedBy: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -16,8 +16,8 @@ const namedBy: Readonly<Record<string, string>> = {
 };
 
 /**
- * @throws RpcError (HTTP 400) for an unknown version, and in the later era for a request that does not say what it must, or
- * whose headers say something else
+ * @throws RpcError (HTTP 400) for an unknown version, and in the stateless era for a request that lacks required fields or
+ * whose headers contradict it
  */
 export function eraOf(request: RpcRequest, headers: IncomingHttpHeaders): Era {
   const header = one(headers['mcp-protocol-version']);
@@ -27,7 +27,7 @@ export function eraOf(request: RpcRequest, headers: IncomingHttpHeaders): Era {
   const isStateless =
     header === STATELESS_VERSION || said !== undefined || request.method === 'server/discover';
   if (!isStateless) {
-    // Whoever opens negotiates in the body.
+    // A client that initializes negotiates the version in the body.
     if (header !== undefined && request.method !== 'initialize') requireKnown(header);
     return 'sessions';
   }
@@ -48,7 +48,7 @@ function requireHeaders({ method, params }: RpcRequest, headers: IncomingHttpHea
     throw refused(HEADER_MISMATCH, `Mcp-Name must be params.${field}`);
 }
 
-/** `=?base64?…?=`, as values come that no header can hold. */
+/** Decodes `=?base64?…?=`, the form of values that do not fit in a header. */
 function decoded(value: string | undefined): string | undefined {
   const packed = value === undefined ? null : /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(value);
   return packed ? Buffer.from(packed[1]!, 'base64').toString('utf8') : value;

@@ -1,4 +1,4 @@
 import { mcpServerTools, peerTools, pluginTools, type ToolProvider } from '@acp/core';
 
-/** Whose tools clients of MCP see beside the service's own. Here they are listed only: a scheduler calls them. */
+/** Providers whose tools MCP clients see besides the service's own. They are only listed here: a scheduler calls them. */
 export const listedProviders: readonly ToolProvider[] = [pluginTools, mcpServerTools, peerTools];

@@ -1,4 +1,4 @@
-/** Prompts: the company's skills, and what each role of an agent is told. */
+/** Prompts: the company's skills, and the instructions of each agent role. */
 import { agentEndpoints, agentRoles, issueEndpoints, skillEndpoints, type Skill } from '@acp/contract';
 import { decodeCursor, encodeCursor, invalid, notFound } from '@acp/kernel';
 import { invalidParams, isObject, type Params } from '../json-rpc/messages.ts';
@@ -11,7 +11,7 @@ const ROLE = 'role:';
 const PAGE = 100;
 const LONGEST_TASK = 100_000;
 
-/** Both are optional, and taken by every prompt. */
+/** Both are optional, and accepted by every prompt. */
 export const promptArguments = [
   { name: 'issue', description: 'Identifier (ABC-12) or id of the issue that it is about', required: false },
   { name: 'task', description: 'What is to be done, in your own words', required: false },
@@ -24,7 +24,7 @@ const rolePrompts = agentRoles.map((role) => ({
   arguments: promptArguments,
 }));
 
-/** The roles stand on the first page, skills on all. */
+/** The first page starts with the roles; all pages list skills. */
 export async function listPrompts(caller: McpCaller, params: Params) {
   const given = cursorParam(params);
   const [cursor] = given === undefined ? [null] : decodeCursor(given, ['text']);
@@ -46,7 +46,7 @@ export async function listPrompts(caller: McpCaller, params: Params) {
   };
 }
 
-/** @throws RpcError for a prompt that is not there, or arguments that are none of it */
+/** @throws RpcError for an unknown prompt or invalid arguments */
 export async function getPrompt(caller: McpCaller, params: Params) {
   const name = textParam(params, 'name');
   const { issue, task } = readArguments(params.arguments);

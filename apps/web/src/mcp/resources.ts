@@ -1,4 +1,4 @@
-/** Resources: what a company has written down, as `service://…`. They are read by the API's endpoints. */
+/** Resources: what a company has written down, as `service://…`. They are read through the API's endpoints. */
 import {
   agentEndpoints,
   type AttachmentText,
@@ -32,12 +32,12 @@ interface Kind {
   param: string;
   list: EndpointRow;
   get: EndpointRow;
-  /** Of the list's answer. */
+  /** Extracts the items from the list's answer. */
   items: (result: unknown) => Item[];
   name: (item: Item) => string;
   title: (item: Item) => string;
   description: (item: Item) => string | undefined;
-  /** Markdown; null: all of it as JSON. */
+  /** Markdown; null: the whole item as JSON. */
   text: ((item: Item) => string) | null;
 }
 
@@ -48,7 +48,7 @@ const PAGE = 100;
 const array = (result: unknown): Item[] => result as Item[];
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** In the order in which they are listed: what is few and lasting first. */
+/** In listing order: small and long-lived kinds first. */
 const kinds: Readonly<Record<string, Kind>> = {
   agents: {
     thing: 'agent',
@@ -97,7 +97,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 };
 const kindNames = Object.keys(kinds);
 
-/** `{argument}` stands for what each is named by, as the tools' arguments do. */
+/** `{argument}` is the name that identifies the resource, as in the tools' arguments. */
 export const templates = [
   ...Object.entries(kinds).map(([plural, { thing, text: read }]) => ({
     uriTemplate: `service://${plural}/{${thing}}`,
@@ -124,7 +124,7 @@ export const templates = [
 const documentUri = (issue: string, key: string): string =>
   `service://issues/${issue}/documents/${encodeURIComponent(key)}`;
 
-/** One kind a page at most; a kind without anything is passed over. */
+/** Lists at most one kind per page; skips kinds without items. */
 export async function listResources(caller: McpCaller, params: Params) {
   const given = cursorParam(params);
   const [from, at] = given === undefined ? [0, null] : decodeCursor(given, ['integer', 'text?']);
@@ -156,7 +156,7 @@ function resourceOf(plural: string, kind: Kind, item: Item): Resource {
   };
 }
 
-/** @throws RpcError for what is not there, with the code of the era */
+/** @throws RpcError for an unknown resource, with the era's code */
 export async function readResource(caller: McpCaller, params: Params, era: Era) {
   const uri = textParam(params, 'uri');
   try {
@@ -200,7 +200,7 @@ async function documentOf(caller: McpCaller, issue: string, key: string): Promis
   return { mimeType: MARKDOWN, text: `# ${text(title)}\n\n${text(latest_body)}` };
 }
 
-/** What is no text is told of, with where the bytes are. */
+/** Describes anything but text, with the URL of the bytes. */
 async function attachmentOf(caller: McpCaller, attachmentId: string): Promise<Content> {
   const { result } = await caller.act(attachmentEndpoints.text, { params: { attachmentId } });
   const { text: found, ...about } = result as AttachmentText;
@@ -239,7 +239,7 @@ function unescaped(part: string): string {
   try {
     value = decodeURIComponent(part);
   } catch {
-    // As it stands: it names nothing then.
+    // Kept as is: it then refers to nothing.
   }
   if (value.includes('\0') || !value.isWellFormed()) throw invalid('invalid character in uri');
   return value;

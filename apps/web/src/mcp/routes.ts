@@ -1,6 +1,6 @@
 /**
- * The Model Context Protocol: one stateless endpoint for both eras of it. Whatever it does is done by the rows of the
- * endpoint table, with their rights, scopes and checks.
+ * The Model Context Protocol: one stateless endpoint for both of its eras. Everything is done by the rows of the endpoint
+ * table, with their permissions, scopes and checks.
  */
 import { mcpEndpoints } from '@acp/contract';
 import { ToolRegistry } from '@acp/core';
@@ -24,7 +24,7 @@ export interface McpDeps extends CallDeps, RefusalDeps {
   readonly validate_responses: boolean;
 }
 
-/** @param routes what tools, resources and prompts are done by */
+/** @param routes the endpoints behind tools, resources and prompts */
 export function mcpRoutes(routes: readonly Route[], deps: McpDeps): Route[] {
   const rows = new Map<string, MountedRow>();
   for (const route of routes) rows.set(route.row.id, prepareRow(route, deps.validate_responses));

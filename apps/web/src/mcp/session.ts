@@ -4,7 +4,7 @@ import type { Query } from '../http/input.ts';
 import type { Services } from '../http/services.ts';
 import type { Tx } from '@acp/db';
 
-/** Who asks, in which company, and the one way to do anything: the API's endpoints. */
+/** The caller, its company, and the only way to do anything: the API's endpoints. */
 export interface McpCaller {
   readonly actor: Actor & { company_id: string };
   readonly company_id: string;

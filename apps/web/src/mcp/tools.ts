@@ -1,4 +1,4 @@
-/** Tools: the endpoint table's, and those that others provide to the company. */
+/** Tools: the endpoint table's, and those that other providers offer the company. */
 import {
   describedInput,
   type EndpointTool,
@@ -36,12 +36,12 @@ interface ListedTool {
 
 const own: ReadonlyMap<string, EndpointTool> = new Map(endpointTools.map((tool) => [tool.name, tool]));
 const PAGE = 200;
-/** Longer names are refused by clients. */
+/** Clients refuse longer names. */
 const LONGEST_NAME = 64;
 
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-/** Schemas as clients get them: plain JSON, made once. */
+/** Schemas as sent to clients: plain JSON, built once. */
 const listed: ReadonlyMap<EndpointTool, ListedTool> = new Map(
   endpointTools.map((tool) => [tool, plain(describe(tool))]),
 );
@@ -63,7 +63,7 @@ function describe({ name, title, row, input, output }: EndpointTool): ListedTool
   };
 }
 
-/** What the caller may call, in pages. */
+/** The tools that the caller may call, in pages. */
 export async function listTools(caller: McpCaller, params: Params, outside: ToolRegistry) {
   const cursor = cursorParam(params);
   const [from] = cursor === undefined ? [0] : decodeCursor(cursor, ['integer']);
@@ -81,7 +81,7 @@ export async function listTools(caller: McpCaller, params: Params, outside: Tool
 function describeOutside(tool: Tool): ListedTool {
   return {
     name: qualifiedName(tool),
-    // Clients want one; not every server says what its tools do.
+    // Clients require one, and not every server describes its tools.
     description: tool.doc || `${tool.name}, a tool of ${tool.namespace}.`,
     inputSchema: { ...tool.input_schema, type: 'object' },
     annotations: { readOnlyHint: tool.read_only, openWorldHint: true },
@@ -108,7 +108,7 @@ function refuses(check: () => void): boolean {
   }
 }
 
-/** One text block with the JSON of the answer, and the answer itself; a refusal is marked as one. */
+/** Returns the answer as JSON in one text block, and as structured content; marks a refusal as an error. */
 export async function callTool(caller: McpCaller, params: Params, outside: ToolRegistry) {
   const name = textParam(params, 'name');
   const { arguments: given = {} } = params;
@@ -131,7 +131,7 @@ export async function callTool(caller: McpCaller, params: Params, outside: ToolR
   }
 }
 
-/** A plugin's `namespace:name` is listed as `namespace__name`; both are understood. */
+/** A plugin's `namespace:name` is listed as `namespace__name`; both are accepted. */
 const outsideName = (name: string): string => (name.includes('__') ? name : name.replace(':', '__'));
 
 async function callOutside(
@@ -141,9 +141,9 @@ async function callOutside(
   outside: ToolRegistry,
 ): Promise<unknown> {
   const call_id = newId();
-  // Rights and input are looked at here, before anybody is asked, and there again.
+  // Permissions and input are checked here, before a scheduler is asked, and there again.
   await outside.resolve(tx, { actor, company_id, call_id }, name, given).catch((error: unknown) => {
-    // The scheduler waits for what is being started, and looks at them then.
+    // The scheduler waits for a tool that is starting and checks then.
     if (!(error instanceof ToolComing)) throw error;
   });
   const { answer } = await services.command('call-tool', { name, input: given }, { actor, company_id });
@@ -156,7 +156,7 @@ async function callOwn(
   given: Record<string, unknown>,
 ): Promise<object> {
   if (!mayCall(tool, caller)) {
-    // The reason where it is one of rights, which the endpoint would give too.
+    // If permissions are the reason, say so: the endpoint would too.
     requireRole(tool.row, caller.actor, caller.company_id);
     throw notFound(`there is no tool ${JSON.stringify(tool.name)}`);
   }
@@ -184,7 +184,7 @@ async function pathOf(caller: McpCaller, { path }: EndpointTool, given: Record<s
 
 type FindId = (tx: Tx, company_id: string, word: string) => Promise<string>;
 
-/** Within the caller's company only. @throws notFound, conflict where several are called so */
+/** Searches the caller's company only. @throws notFound, conflict if the name is ambiguous */
 export const idOfNamed: Readonly<Record<NamedThing, FindId>> = {
   issue: async (tx, company_id, word) => {
     const row = await resolveIssueRef(tx, company_id, word);

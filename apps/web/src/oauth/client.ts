@@ -1,4 +1,4 @@
-/** The certified client library, the same for all providers: PKCE, state, nonce, and errors in words of our own. */
+/** The certified client library, set up alike for all providers: PKCE, state, nonce, and errors in our own words. */
 import { forbidden, ServiceError, unauthenticated, unavailable } from '@acp/kernel';
 import {
   authorizationCodeGrant,
@@ -20,13 +20,13 @@ export type Tokens = Awaited<ReturnType<typeof authorizationCodeGrant>>;
 interface AuthorizationRequest {
   redirect_uri: string;
   scope: string;
-  /** Only OpenID Connect has one. */
+  /** For OpenID Connect only. */
   nonce?: string;
 }
 
 /**
- * How the client's secret is shown, by what the provider says that it takes; one that says nothing takes Basic (OpenID
- * Connect Discovery 1.0, section 3).
+ * Sends the client's secret by a method that the provider supports; one that declares none supports Basic (OpenID Connect
+ * Discovery 1.0, section 3).
  */
 export function clientAuth(secret: string): ClientAuth {
   const methods: Record<string, ClientAuth> = {
@@ -54,7 +54,7 @@ export async function authorizationUrl(
   });
 }
 
-/** Exchanges the code. `nonce` is checked against the ID token, which then must be there. */
+/** Exchanges the code. `nonce` is checked against the ID token, which is then required. */
 export async function exchangeCode(
   client: Configuration,
   callback: string,
@@ -76,7 +76,7 @@ export function keptTokens(tokens: Tokens): ProviderTokens {
   };
 }
 
-// The library's codes for a provider that is away or no provider at all, as against an answer that is not ours.
+// The library's codes for a provider that is unreachable or not a provider at all, as opposed to an invalid answer.
 const AWAY = new Set([
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',
@@ -85,7 +85,7 @@ const AWAY = new Set([
   'OAUTH_PARSE_ERROR',
 ]);
 
-/** Runs a step at the provider; its failure becomes one that a page can tell. The library's error stays the cause. */
+/** Runs a step at the provider; turns failures into errors that a page can show, with the library's error as the cause. */
 export async function atProvider<T>(label: string, step: () => Promise<T>): Promise<T> {
   try {
     return await step();

@@ -32,9 +32,10 @@ interface SignInMeans {
 }
 
 /**
- * From an identity to a session, in one transaction; the provider has been asked before. Who is no user yet becomes one
- * only by an invite (decisions 7.39).
- * @throws invalid for an account without a usable subject, name or address, forbidden for strangers and deactivated accounts; what the invite says
+ * Turns an identity into a session, in one transaction, after all requests to the provider. Someone who is not a user yet
+ * becomes one only through an invite (decisions 7.39).
+ * @throws invalid for an account without a usable subject, name or address, forbidden for strangers and deactivated
+ * accounts; errors of the invite
  */
 export async function finishSignIn(
   { database, vault, place, mailing }: SignInMeans,
@@ -66,7 +67,7 @@ export async function finishSignIn(
   }
 }
 
-/** A member has nothing to accept: the invite stays for somebody else. */
+/** A member has nothing to accept: the invite stays available for someone else. */
 async function acceptUnlessMember(tx: Tx, user: UserRow, invite_token: TokenHash): Promise<void> {
   const invite = await previewInvite(tx, invite_token);
   if (invite && (await isMember(tx, invite.company_id, user.id))) return;

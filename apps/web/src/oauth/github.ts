@@ -5,7 +5,7 @@ import { atProvider, authorizationUrl, exchangeCode, keptTokens } from './client
 import { type Expected, PROVIDER_TIMEOUT_SEC, type SignInProvider } from './provider.ts';
 
 interface GithubOptions {
-  /** `https://github.com` or an enterprise server, and its API. */
+  /** `https://github.com` or an enterprise server; `api_url` is its API. */
   url: string;
   api_url: string;
   client_id: string;
@@ -17,7 +17,7 @@ const SCOPE = 'read:user user:email';
 const readUser = createValidator(GithubUser, 'the user');
 const readEmails = createValidator(GithubEmails, 'the addresses');
 
-/** GitHub speaks OAuth 2.0 without OpenID Connect: who signed in is read from its API. */
+/** GitHub speaks OAuth 2.0 without OpenID Connect: the identity is read from its API. */
 export class GithubProvider implements SignInProvider {
   readonly name = 'github';
   readonly label = 'GitHub';
@@ -34,7 +34,7 @@ export class GithubProvider implements SignInProvider {
     };
     this.#client = new Configuration(server, options.client_id, options.client_secret);
     this.#client.timeout = PROVIDER_TIMEOUT_SEC;
-    // The configuration admits http on loopback only.
+    // The configuration permits http on loopback only.
     if (options.url.startsWith('http:') || options.api_url.startsWith('http:'))
       allowInsecureRequests(this.#client);
   }
@@ -50,7 +50,7 @@ export class GithubProvider implements SignInProvider {
       const tokens = await exchangeCode(this.#client, callback, { state, code_verifier });
       const user = readUser(await this.#read('/user', tokens.access_token));
       const emails = readEmails(await this.#read('/user/emails', tokens.access_token));
-      // The public address of the profile says nothing; the primary one does, once it is verified.
+      // The profile's public address proves nothing; the primary one does, once it is verified.
       const primary = emails.find((each) => each.primary);
       const identity = {
         provider: this.name,

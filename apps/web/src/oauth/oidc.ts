@@ -29,10 +29,10 @@ interface OidcOptions {
   redirect_uri: string;
 }
 
-// Endpoints and algorithms of a provider change rarely; its keys are looked after by the library.
+// A provider's endpoints and algorithms rarely change; the library takes care of its keys.
 const DISCOVERY_KEPT_MS = 3_600_000;
 
-/** Any OpenID Connect provider, Google among them: what it is like is read from its discovery document. */
+/** Any OpenID Connect provider, such as Google: its properties are read from its discovery document. */
 export class OidcProvider implements SignInProvider {
   readonly name: ProviderName;
   readonly label: string;
@@ -63,7 +63,7 @@ export class OidcProvider implements SignInProvider {
     });
   }
 
-  /** A failure is not remembered: the next sign-in asks again. */
+  /** Failures are not cached: the next sign-in tries again. */
   async #discovered(): Promise<Configuration> {
     const now = performance.now();
     if (!this.#client || now - this.#client.at > DISCOVERY_KEPT_MS) {
@@ -74,15 +74,15 @@ export class OidcProvider implements SignInProvider {
       return await found;
     } catch (error) {
       if (this.#client?.found === found) this.#client = undefined;
-      // Whatever is wrong with its document: nobody can sign in there now, and the operator's log says why.
+      // Whatever is wrong with the document: no one can sign in there now, and the operator's log shows why.
       throw withCause(away(this.label), error);
     }
   }
 
-  /** ID tokens count by their signature: with it a proxy between here and the provider can't speak in its name. */
+  /** ID tokens must have a valid signature, so that a proxy between here and the provider can't forge them. */
   async #discover(): Promise<Configuration> {
     const { issuer, client_id, client_secret } = this.#options;
-    // The configuration admits http on loopback only.
+    // The configuration permits http on loopback only.
     const execute = [
       enableNonRepudiationChecks,
       ...(issuer.startsWith('http:') ? [allowInsecureRequests] : []),
@@ -100,7 +100,7 @@ function idToken(tokens: Tokens): IDToken {
   return claims;
 }
 
-/** Some providers keep the address out of the ID token. */
+/** Some providers leave the address out of the ID token. */
 async function userInfo(
   client: Configuration,
   tokens: Tokens,
@@ -113,7 +113,7 @@ async function userInfo(
 function profileOf({ email, email_verified, name }: Record<string, unknown>) {
   return {
     email: typeof email === 'string' && email !== '' ? email : null,
-    // Some providers write booleans as text. Nothing said is not verified.
+    // Some providers send booleans as text. Absent means not verified.
     email_verified: email_verified === true || email_verified === 'true',
     display_name: typeof name === 'string' && name.trim() !== '' ? name : null,
   };

@@ -1,12 +1,12 @@
-/** What every sign-in provider is to the rest: a way there, and an identity on the way back. No database here. */
+/** The interface of sign-in providers: a redirect there, and an identity on the way back. No database here. */
 import type { OauthFlow, ProviderIdentity } from '@acp/core';
 
 export type ProviderName = ProviderIdentity['provider'];
 
-/** What the provider's answer is held against. */
+/** Values that the provider's answer is checked against. */
 export type Expected = Pick<OauthFlow, 'state' | 'nonce' | 'code_verifier'>;
 
-/** As the provider gave them; they are stored sealed, or not at all. */
+/** As issued by the provider; stored sealed, or not at all. */
 export interface ProviderTokens {
   access_token: string;
   refresh_token: string | null;
@@ -17,12 +17,12 @@ export interface ProviderTokens {
 export interface SignInProvider {
   readonly name: ProviderName;
   readonly label: string;
-  /** Where to send the browser. @throws unavailable when the provider can't be reached */
+  /** URL to send the browser to. @throws unavailable if the provider can't be reached */
   begin(expected: Expected): Promise<URL>;
   /**
-   * Who came back.
-   * @param query of the request to the callback
-   * @throws unauthenticated for an answer that is none of ours, forbidden for a refusal, unavailable
+   * The identity of the user who returned.
+   * @param query query of the callback request
+   * @throws unauthenticated for an answer that does not match, forbidden for a refusal, unavailable
    */
   complete(
     query: string,
@@ -30,7 +30,7 @@ export interface SignInProvider {
   ): Promise<{ identity: ProviderIdentity; tokens: ProviderTokens }>;
 }
 
-/** Seconds that one request to a provider may take: a browser waits for it. */
+/** Timeout of one request to a provider, in seconds: a browser waits for it. */
 export const PROVIDER_TIMEOUT_SEC = 10;
 
 export const callbackUrl = (public_url: string, name: ProviderName) => `${public_url}/auth/${name}/callback`;

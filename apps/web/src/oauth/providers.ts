@@ -3,7 +3,7 @@ import { GithubProvider } from './github.ts';
 import { OidcProvider } from './oidc.ts';
 import { callbackUrl, type ProviderName, type SignInProvider } from './provider.ts';
 
-/** The providers that are configured, by the name in their paths; the order is that of the login page. */
+/** The configured providers, by their name in paths, in the order of the login page. */
 export function createProviders(config: Config): ReadonlyMap<string, SignInProvider> {
   const providers = [google(config), github(config), oidc(config)].filter((each) => each !== null);
   return new Map(providers.map((each) => [each.name, each]));

@@ -1,4 +1,4 @@
-/** GET /auth/<provider> and its callback (specification, Public endpoints): a sign-in begins and ends in one browser. */
+/** GET /auth/<provider> and its callback (specification, Public endpoints): a sign-in must begin and end in one browser. */
 import { type Mailing, OAUTH_FLOW_MINUTES, openOauthFlow, takeOauthFlow } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { type Config, invalid, type Logger, notFound, sha256Hex, unauthenticated, Vault } from '@acp/kernel';
@@ -31,7 +31,7 @@ export function oauthRouter({
 }: OauthDependencies): Router {
   const router = Router();
   const vault = new Vault(config.encryption_key, config.encryption_key_previous);
-  /** @param tab where its browser was on the way to, known once the flow is */
+  /** @param tab where the browser was heading, known once the flow is */
   const page = (
     response: Response,
     { name }: SignInProvider,
@@ -102,23 +102,23 @@ export function oauthRouter({
   return router;
 }
 
-// Tabs of one browser that may be under way to a provider at once; the oldest gives way.
+// Concurrent sign-ins in tabs of one browser; the oldest is dropped.
 const MAX_FLOWS = 5;
 
-/** The newest first. */
+/** Newest first. */
 function flowTokens(request: Request): string[] {
   const tokens = readCookie(request, OAUTH_COOKIE)?.split('.') ?? [];
   return tokens.filter((token) => /^[\w-]{43}$/.test(token)).slice(0, MAX_FLOWS);
 }
 
-/** `?invite=`: what is not a token of ours is none; only its hash is kept. */
+/** `?invite=`: ignored unless it is a token of ours; only its hash is kept. */
 function inviteOf({ query }: Request): string | null {
   return typeof query.invite === 'string' && /^[\w-]{43}$/.test(query.invite)
     ? sha256Hex(query.invite)
     : null;
 }
 
-/** Lax: it has to come along when the provider sends the browser back. */
+/** Lax: it must be sent when the provider redirects the browser back. */
 function oauthCookie({ public_url }: Config): CookieOptions {
   return { ...sessionCookie(public_url), maxAge: OAUTH_FLOW_MINUTES * 60_000 };
 }

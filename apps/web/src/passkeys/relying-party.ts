@@ -1,4 +1,4 @@
-/** Passkeys by WebAuthn: what a browser is asked for, and whether its answer holds. No database here. */
+/** Passkeys by WebAuthn: the options for a browser, and verification of its response. No database here. */
 import type { PasskeyResponse } from '@acp/contract';
 import type { NewPasskey, StoredPasskey } from '@acp/core';
 import { conflict, forbidden } from '@acp/kernel';
@@ -12,12 +12,12 @@ import type {
 import { isIP } from 'node:net';
 import type { Static } from 'typebox';
 
-/** Loaded for whoever uses a passkey: it takes 5 MB. */
+/** Loaded on first use of a passkey: it takes 5 MB. */
 const library = async () => import('@simplewebauthn/server');
 const NAME = 'Control plane';
 type Answer = Static<typeof PasskeyResponse>;
 
-/** Passkeys belong to a host name, and browsers make them over https (and on localhost) only. */
+/** Passkeys belong to a host name, and browsers create them over https (and on localhost) only. */
 export function passkeysPossible(public_url: string): boolean {
   const { protocol, hostname } = new URL(public_url);
   if (isIP(hostname.replaceAll(/[[\]]/g, '')) !== 0) return false;
@@ -37,7 +37,7 @@ const listed = (passkeys: readonly StoredPasskey[]) =>
     transports: transports as AuthenticatorTransportFuture[],
   }));
 
-/** @param existing the user's own, which no authenticator makes a second time */
+/** @param existing the user's own passkeys, which authenticators must not duplicate */
 export async function creationOptions(
   public_url: string,
   user: { id: string; email: string; display_name: string },
@@ -52,12 +52,12 @@ export async function creationOptions(
     userDisplayName: user.display_name,
     attestationType: 'none',
     excludeCredentials: listed(existing),
-    // Found by the authenticator itself, so that it can stand for address and password too.
+    // Discoverable, so that it can also replace address and password.
     authenticatorSelection: { residentKey: 'preferred', userVerification: 'preferred' },
   });
 }
 
-/** @throws forbidden for an answer that does not hold */
+/** @throws forbidden for an invalid response */
 export async function verifyCreation(
   public_url: string,
   { name, response }: { name: string; response: Answer },
@@ -86,7 +86,7 @@ export async function verifyCreation(
   };
 }
 
-/** @param passkeys of the user whose second step it is; none: whichever the authenticator has, with PIN or finger */
+/** @param passkeys those of the user at the second step; none: any that the authenticator has, with PIN or biometrics */
 export async function requestOptions(
   public_url: string,
   passkeys: readonly StoredPasskey[],
@@ -100,8 +100,8 @@ export async function requestOptions(
 }
 
 /**
- * @param options.alone whether it stands for the first factor too: then the authenticator must have verified the user
- * @returns the credential's new counter. @throws forbidden for an answer that does not hold
+ * @param options.alone whether it also replaces the first factor: then the authenticator must have verified the user
+ * @returns the credential's new counter. @throws forbidden for an invalid response
  */
 export async function verifyRequest(
   public_url: string,
@@ -130,7 +130,7 @@ export async function verifyRequest(
 
 const refused = () => forbidden('the passkey could not be verified');
 
-/** The library throws plain errors for whatever does not hold; what they say is the log's. */
+/** The library throws plain errors for anything invalid; their messages are only logged. */
 async function checked<T>(verify: () => Promise<T>): Promise<T> {
   try {
     return await verify();
