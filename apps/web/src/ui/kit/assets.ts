@@ -1,7 +1,7 @@
 /**
- * Static files, read and compressed once: one style sheet joined from its parts, others' from their
- * packages, scripts of our own. Pages name them below a folder that is the digest of them all, so that browsers keep
- * them for good, and scripts that import each other by relative paths are of one release.
+ * Static files, read and compressed once: one style sheet joined from its parts, third-party files from their packages,
+ * our own scripts. Pages reference them below a folder named by the digest of them all, so that browsers can cache them
+ * permanently, and scripts that import each other by relative paths are of the same release.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const expander = join(
 );
 const htmx = join(dirname(fileURLToPath(import.meta.resolve('htmx.org'))), 'htmx.min.js');
 
-/** Of addresses without the digest: browsers ask again after a while and mostly hear that nothing has changed. */
+/** Cache lifetime for addresses without the digest: browsers then revalidate, and usually get a 304. */
 const FRESH_SEC = 300;
 const YEAR_SEC = 31_536_000;
 
@@ -28,14 +28,14 @@ interface Asset {
   text: () => string;
   type: string;
   etag: string;
-  /** Made when it is first asked for. */
+  /** Compressed on first request. */
   brotli: Buffer | null;
 }
 
 const assets = readAssets();
 const release = digestOf([...assets].map(([name, { etag }]) => name + etag).join());
 
-/** The address by which pages ask for a file. */
+/** The address under which pages reference a file. */
 export function assetPath(name: string): string {
   if (!assets.has(name)) throw new Error(`there is no asset ${name}`);
   return `/static/${release}/${name}`;
@@ -47,7 +47,7 @@ export function assetsRouter(): Router {
     const { name = '', version } = request.params as { name?: string; version?: string };
     const asset = assets.get(name);
     if (asset === undefined) return next();
-    // A page of another release asks for what that release had: it gets what there is, and nobody keeps it.
+    // A page of another release gets the current file, marked `no-cache`.
     const keep = version === undefined ? `max-age=${FRESH_SEC}` : `max-age=${YEAR_SEC}, immutable`;
     const fits = version === undefined || version === release;
     response.set({ 'cache-control': fits ? `public, ${keep}` : 'no-cache', etag: asset.etag });
@@ -71,7 +71,7 @@ function readAssets(): ReadonlyMap<string, Asset> {
   const files: [name: string, text: string][] = [
     ['app.css', joinedStyles()],
     ['htmx.js', readFileSync(htmx, 'utf8')],
-    // Chats are rendered while they stream; what stays is the server's.
+    // Chats are rendered in the browser while they stream; the final text is rendered by the server.
     ['markdown-it.js', readFileSync(markdownIt, 'utf8')],
     ['text-expander.js', readFileSync(expander, 'utf8')],
     ['combobox-nav.js', readFileSync(combobox, 'utf8')],
@@ -81,7 +81,7 @@ function readAssets(): ReadonlyMap<string, Asset> {
   ];
   return new Map([
     ...files.map(([name, text]): [string, Asset] => [name, assetOf(name, text, () => text)]),
-    // Made of the language's file when a page in it is first shown.
+    // Generated from the language's file when first requested.
     ...languages
       .filter((language) => language !== 'en')
       .map((language): [string, Asset] => {
@@ -97,7 +97,7 @@ function assetOf(name: string, source: string, text: () => string): Asset {
   return { text, type, etag: `"${digestOf(source)}"`, brotli: null };
 }
 
-/** The parts in the order of their names: tokens first. */
+/** The parts, sorted by name: tokens first. */
 function joinedStyles(): string {
   const parts = readdirSync(join(folder, 'css')).filter((name) => name.endsWith('.css'));
   return parts

@@ -1,31 +1,31 @@
-/** A language: what its file says of the texts in the code, and its templates, made once each. */
+/** A language: its translations of the texts in the code, and its templates, each built once. */
 import type { Chunk, Message } from './template-texts.ts';
 import { cutTemplate } from './template-texts.ts';
 import { messageKey as keyOf } from '@acp/kernel';
 
-/** A template in a language: what the tag is called with, and which values in which order. */
+/** A translated template: the tag's literals, and which values in which order. */
 export interface SpokenTemplate {
   literals: { raw: readonly string[] };
   order: readonly number[];
 }
 
-/** A text outside of templates, likewise. */
+/** A translated text outside of templates, likewise. */
 export interface Sentence {
   literals: readonly string[];
   order: readonly number[];
 }
 
-/** Where a language has no word for something, it is said in English. */
+/** The translations of one language. Untranslated texts stay English. */
 export class Catalogue {
   readonly language: string;
   readonly #texts: ReadonlyMap<string, readonly string[]>;
   readonly #categories: readonly string[];
   readonly #rules: Intl.PluralRules;
-  /** A template is one array for as long as its module is loaded. */
+  /** Keyed by the literals: the same array object for as long as the template's module is loaded. */
   readonly #templates = new WeakMap<TemplateStringsArray, SpokenTemplate>();
   readonly #sentences = new WeakMap<TemplateStringsArray, Sentence>();
 
-  /** @param texts by `keyOf`; several forms where it is counted */
+  /** @param texts by `keyOf`; several forms for plurals */
   constructor(language: string, texts: ReadonlyMap<string, readonly string[]>) {
     this.language = language;
     this.#texts = texts;
@@ -40,7 +40,7 @@ export class Catalogue {
     return this.#texts.get(keyOf(text, context))?.[0] ?? text;
   }
 
-  /** The forms stand in the order of the language's categories; a file with fewer says the rest by its last. */
+  /** The forms are in the order of the language's plural categories; if there are fewer, the last one covers the rest. */
   findPlural(one: string, other: string, number: number): string {
     const forms = this.#texts.get(keyOf(one, ''));
     if (!forms) return number === 1 ? one : other;
@@ -61,7 +61,7 @@ export class Catalogue {
     let made = this.#sentences.get(strings);
     if (made === undefined) {
       const message = strings.reduce((all, literal, at) => `${all}{${at - 1}}${literal}`);
-      // Literals and places take turns.
+      // Literals and placeholders alternate.
       const parts = this.find(message).split(/\{(\d+)\}/);
       made = {
         literals: parts.filter((_part, at) => at % 2 === 0),
@@ -79,7 +79,7 @@ export class Catalogue {
     for (const part of this.#flat(chunks)) {
       if (typeof part === 'string') literal += part;
       else {
-        // The tag takes a `!` at the end for a sign of its own: one of the text is written otherwise.
+        // The tag treats a trailing `!` as its raw marker: one that belongs to the text is escaped.
         raw.push(part.raw ? `${literal}!` : literal.replace(/!$/, '&#33;'));
         order.push(part.value);
         literal = '';
@@ -112,7 +112,7 @@ export class Catalogue {
 const PLACES = /(\{\d+\}|<\/?\d+\/?>)/;
 const PLACE = /^(?:\{(\d+)\}|<(\d+)>|<\/(\d+)>|<(\d+)\/>)$/;
 
-/** A translation is text: what looks like HTML in it is shown as it is. */
+/** Translations are plain text: HTML in them is escaped. */
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.codePointAt(0)!};`);
 
 export { messageKey as keyOf } from '@acp/kernel';

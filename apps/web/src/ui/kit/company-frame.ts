@@ -6,7 +6,7 @@ import { shell, type ShellOptions } from './shell.ts';
 import type { UiContext } from './ui-routes.ts';
 import type { Html } from './html.ts';
 
-/** A page of a company: the frame knows its name and sections. */
+/** A company page, in a frame with the company's name and sections. */
 export async function companyPage(
   context: UiContext,
   options: Omit<ShellOptions, 'user' | 'company' | 'counts' | 'cursor'>,
@@ -18,7 +18,7 @@ export async function companyPage(
   return shell({ ...options, user, company: { ...company, logo }, counts: { approvals, inbox }, cursor });
 }
 
-/** Null where the company has set none. */
+/** Null if the company has no logo. */
 export async function logoOf(tx: Tx, company_id: string): Promise<Logo | null> {
   return findLogo(tx, company_id).catch((error: unknown) => {
     if (error instanceof ServiceError && error.kind === 'not_found') return null;

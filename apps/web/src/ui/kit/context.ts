@@ -20,7 +20,7 @@ interface Caller {
   response: Response;
 }
 
-/** What a page or an action is about, for somebody who may see it. Throws 403 and 404 as the API does. */
+/** The subject of a page or an action, for a user who may see it. Throws 403 and 404 like the API. */
 export async function contextOf(
   mounted: MountedRoute,
   values: readonly string[],
@@ -38,7 +38,7 @@ export async function contextOf(
     services.instance.requireEntitlement(route.endpoint);
   }
   const fragment = request.get('hx-request') === 'true';
-  // Before anything is read: what happens from here on reaches the page by its stream.
+  // Read first: anything that happens from here on reaches the page by its stream.
   const cursor = fragment || scoped.company_id === '' ? 0 : await lastSequence(tx);
   return {
     ...caller,

@@ -2,11 +2,11 @@ import { type Route } from '../../http/handle.ts';
 import { type MountedRow, prepareRow } from '../../http/mounted-row.ts';
 import type { ActionRow, UiRoute } from './ui-routes.ts';
 
-/** The endpoints that actions are done by, as the API serves them. */
+/** The endpoints that carry out the actions, as the API serves them. */
 export class Endpoints {
   readonly #rows = new Map<ActionRow, MountedRow>();
 
-  /** Throws at boot for an action whose endpoint has no handler, or does not take users. */
+  /** Throws at boot if an action's endpoint has no handler or does not accept users. */
   constructor(actions: readonly UiRoute[], routes: readonly Route[]) {
     const handlers = new Map(routes.map((route) => [route.row.id, route]));
     for (const action of actions) {
@@ -23,7 +23,7 @@ export class Endpoints {
     return this.#rows.get(action)!;
   }
 
-  /** Names of fields that no answer repeats. */
+  /** Names of fields that are never sent back. */
   secretsOf(action: ActionRow): readonly string[] {
     return [...action.secrets, ...this.of(action).writeOnly];
   }

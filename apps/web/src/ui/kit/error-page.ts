@@ -16,15 +16,15 @@ const titles: Record<number, string> = texts({
   400: 'That did not work',
 });
 
-/** A form that was not taken, so that it can be sent again. */
+/** A rejected form, so that it can be sent again. */
 export interface Unsent {
   path: string;
   typed: FormValues;
-  /** Names of fields that are not given back. */
+  /** Names of fields that are not refilled. */
   secrets: readonly string[];
 }
 
-/** What the reader may do about it. */
+/** What the reader can do about it. */
 const ways: Record<number, string> = texts({
   403: 'Somebody with a higher role can do it: admins of the company say who has which.',
   404: 'It may have been deleted, or belong to a company that you are not in.',
@@ -32,7 +32,7 @@ const ways: Record<number, string> = texts({
   503: 'Something that the service needs is away. Trying again in a moment is mostly all that it takes.',
 });
 
-/** What is missing and what is somebody else's look the same. @param place the company whose frame it stands in */
+/** Missing and inaccessible subjects look the same. @param place the company in whose frame the page is shown */
 export function errorPage(
   user: UserActor,
   { status, message }: { status: number; message: string },
@@ -55,7 +55,7 @@ const waysOn = (id: string): Html =>
   html`<a href="/companies/${id}">Dashboard</a> · <a href="/companies/${id}/inbox">Inbox</a> ·
     <a href="/companies/${id}/find">Find something</a>`;
 
-/** Nothing where nothing was typed. */
+/** Empty if nothing was typed. */
 export function resendForm({ path, typed, secrets }: Unsent): Html {
   const names = typed.names.filter((name) => !secrets.includes(name));
   if (names.every((name) => typed.text(name).trim() === '')) return '';

@@ -1,4 +1,4 @@
-/** Whose frame an error page stands in: the reader goes on where he was. */
+/** The frame in which an error page is shown, so that the reader can go on from there. */
 import type { UserActor } from '@acp/contract';
 import { countWaiting, findCompany, lastSequence } from '@acp/core';
 import type { Tx } from '@acp/db';
@@ -14,8 +14,8 @@ export interface ErrorPlace {
 }
 
 /**
- * The company that the address names, or the page that led here, or the only one that the user is in. Null where none is
- * known, or where it can't be read: an error page must not fail.
+ * The company named in the address, that of the referring page, or the user's only one. Null if none is known or it can't
+ * be read: an error page must not fail.
  */
 export async function errorPlace(
   tx: Tx,

@@ -1,8 +1,8 @@
-/** Puts an error beside the field that it is about. Errors name their place: `body.slug must …`, `slug is in use`. */
+/** Puts an error next to its field. Errors start with their field: `body.slug must …`, `slug is in use`. */
 
 import { say, t } from './language.ts';
 
-/** What a validator says of a form, as one says it to people. */
+/** Validator messages in plain language. */
 const plain: readonly [RegExp, (found: string) => string][] = [
   [/must NOT have fewer than 1 characters/, () => t`May not be empty.`],
   [/must NOT have fewer than (\d+) characters/, (length) => t`Needs ${length} characters or more.`],
@@ -15,12 +15,12 @@ const plain: readonly [RegExp, (found: string) => string][] = [
 
 export class FieldErrors {
   readonly #byField = new Map<string, string>();
-  /** What belongs to no field of the form; null where there is no error, or a field has it. */
+  /** The error if it belongs to no field of the form, else null. */
   readonly general: string | null;
 
   /**
-   * @param fields names that the form has
-   * @param about fields of errors that do not name theirs, by a word of the error
+   * @param fields names of the form's fields
+   * @param about fields of errors that do not name theirs, by a word in the error
    */
   constructor(
     error: string | null,
@@ -28,7 +28,7 @@ export class FieldErrors {
     about: Readonly<Record<string, string>> = {},
   ) {
     const field = error === null ? undefined : fieldOf(error, fields, about);
-    // Beside its field an error need not name it.
+    // Next to its field, an error need not name it.
     if (error !== null && field !== undefined)
       this.#byField.set(field, known(error) ?? inWords(error.replace(new RegExp(`^${field}:? `), '')));
     this.general = field === undefined && error !== null ? inWords(error) : null;
@@ -59,7 +59,7 @@ function inWords(error: string): string {
   return asSentence(say(error.replace(/^body\.?/, '').trim()));
 }
 
-/** Of an error that the catalogue has as it is, the field's name included. */
+/** The translation of an error that the catalogue contains verbatim, field name included. */
 function known(error: string): string | null {
   const said = say(error);
   return said === error ? null : asSentence(said);

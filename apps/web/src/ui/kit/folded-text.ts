@@ -2,8 +2,8 @@ import { count } from './format.ts';
 import { html, type Html } from './html.ts';
 
 /**
- * In the place of a long text. The script loads it when it is unfolded; without one there is the link.
- * @param source path of the page that shows it alone
+ * Placeholder for a long text. The script loads it when it is unfolded; without script there is the link.
+ * @param source path of the page that shows only this text
  * @param length in characters
  */
 export function foldedText(source: string, length: number): Html {

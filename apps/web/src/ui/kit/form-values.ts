@@ -1,6 +1,6 @@
 import { invalid } from '@acp/kernel';
 
-/** Values of a posted form; a name may come several times. */
+/** Values of a posted form; a name may occur several times. */
 export class FormValues {
   readonly #values: Readonly<Record<string, unknown>>;
 
@@ -16,40 +16,40 @@ export class FormValues {
     return Object.hasOwn(this.#values, name);
   }
 
-  /** All that came by the name, as it was typed. */
+  /** All values of the name, as typed. */
   all(name: string): readonly string[] {
     const value = Object.hasOwn(this.#values, name) ? this.#values[name] : [];
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
     return values.filter((each) => typeof each === 'string').map((text) => text.replaceAll('\r\n', '\n'));
   }
 
-  /** The text as it was typed; '' where it is absent. */
+  /** The text as typed; '' if absent. */
   text(name: string): string {
     return this.all(name).at(-1) ?? '';
   }
 
-  /** For fields of which a form has only some; undefined where it lacks this one. */
+  /** For fields that only some forms have; undefined if the form lacks the field. */
   sent(name: string): string | undefined {
     return this.has(name) ? this.text(name) : undefined;
   }
 
-  /** For fields that an empty input leaves alone. */
+  /** For fields that an empty input leaves unchanged. */
   given(name: string): string | undefined {
     return this.text(name).trim() === '' ? undefined : this.text(name);
   }
 
-  /** For fields that an empty input clears; undefined where the form lacks the field. */
+  /** For fields that an empty input clears; undefined if the form lacks the field. */
   cleared(name: string): string | null | undefined {
     if (!this.has(name)) return undefined;
     return this.text(name).trim() === '' ? null : this.text(name);
   }
 
-  /** Browsers leave an unticked box out: the form names its boxes by a hidden twin of value ''. */
+  /** Browsers omit unticked boxes: the form declares its boxes by a hidden twin with the value ''. */
   checked(name: string): boolean {
     return this.text(name) !== '';
   }
 
-  /** @throws invalid for what is no number; undefined where nothing was typed. */
+  /** @throws invalid unless it is a number; undefined if nothing was typed. */
   number(name: string): number | undefined {
     const text = this.given(name);
     if (text === undefined) return undefined;
@@ -58,7 +58,7 @@ export class FormValues {
     return value;
   }
 
-  /** @throws invalid for what is no JSON; undefined where nothing was typed. */
+  /** @throws invalid unless it is JSON; undefined if nothing was typed. */
   json(name: string): unknown {
     const text = this.given(name);
     if (text === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** How instants, money and numbers are read by people: short, and exact on hover. */
+/** Formats instants, money and numbers for people: short, and exact on hover. */
 import { html, type Html } from './html.ts';
 import { currentLocale, translateValue, t } from './language.ts';
 import { written } from './numbers.ts';
@@ -7,13 +7,13 @@ const MINUTE = 60;
 const HOUR = 3600;
 const DAY = 86_400;
 
-/** Below that nobody counts. */
+/** Seconds that still count as now. */
 const NOW = 10;
 
-/** After so many days the date says more than their number. */
+/** Beyond this, the date says more than the number of days. */
 const LONG_AGO = 30 * DAY;
 
-/** `3 min ago`, or the day where that is long ago; the exact instant in UTC on hover, and as data for the script that keeps it fresh. */
+/** `3 min ago`, or the date if long ago; the exact instant in UTC on hover, and as data for the script that keeps it fresh. */
 export function timeAgo(instant: Date | string | null, now = Date.now()): Html {
   if (instant === null) return html`<span class="soft">never</span>`;
   const date = new Date(instant);
@@ -33,7 +33,7 @@ export function ago(seconds: number): string {
 export const writtenDay = (instant: Date | string): string =>
   new Date(instant).toLocaleDateString(currentLocale(), { dateStyle: 'long', timeZone: 'UTC' });
 
-/** `2 d left`, of an instant to come; exact on hover. No `datetime`: the script counts up from those that are past. */
+/** `2 d left` until a future instant; exact on hover. No `datetime`: the script counts up from past instants. */
 export function timeLeft(instant: Date | string, now = Date.now()): Html {
   const seconds = secondsUntil(instant, now);
   return html`<span title="until ${utc(new Date(instant))}"
@@ -41,7 +41,7 @@ export function timeLeft(instant: Date | string, now = Date.now()): Html {
   >`;
 }
 
-/** `in 3 h`, of what is going to happen; exact on hover. */
+/** `in 3 h`, for a future event; exact on hover. */
 export function timeTo(instant: Date | string, now = Date.now()): Html {
   const seconds = secondsUntil(instant, now);
   return html`<span title="${utc(new Date(instant))}"
@@ -82,7 +82,7 @@ export function money(amount: number): Html {
   return html`<span class="number" title="${inDollars(amount, exact)}">${usd(amount)}</span>`;
 }
 
-/** The same where there is only text. */
+/** The same as plain text, for places without HTML. */
 export function usd(amount: number): string {
   if (amount === 0 || amount >= 0.1)
     return inDollars(amount, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
@@ -104,7 +104,7 @@ const tenths = (value: number): string =>
 const inDollars = (amount: number, digits: Intl.NumberFormatOptions): string =>
   written(amount, currentLocale(), { style: 'currency', currency: 'USD', ...digits });
 
-/** Of Markdown, as one line of plain words. */
+/** Markdown as one line of plain text. */
 export function firstWords(markdown: string, most?: number): string {
   const line = markdown
     .replaceAll(/[*_\u0060#>]+/g, '')

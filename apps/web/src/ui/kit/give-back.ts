@@ -1,6 +1,6 @@
 /**
- * What was typed into a form that was refused stands in it again, whatever page comes back: no page has to think of it.
- * Secrets are left out: no page ever holds one.
+ * Refills a rejected form with what was typed, whatever page it is shown on: no page has to take care of that. Secrets are
+ * left out: no page ever contains one.
  */
 import type { Parser } from 'htmlparser2';
 import type { FormValues } from './form-values.ts';
@@ -9,20 +9,20 @@ import { attributes, html, type Html } from './html.ts';
 interface Tag {
   name: string;
   attributes: Record<string, string>;
-  /** In the page's text; `end` is behind the last character. */
+  /** Offsets in the page; `end` is exclusive. */
   start: number;
   end: number;
 }
 
 interface Control extends Tag {
-  /** Of a textarea: where its text ends. Of an option: the name of its select. */
+  /** `close`: where the text of a textarea ends. `select`: the name of an option's select. */
   close?: number;
   select?: string;
 }
 
 interface Form {
   controls: Control[];
-  /** Folds that it lies in, closed as they were rendered. */
+  /** The enclosing `details`, closed as they were rendered. */
   folds: Tag[];
 }
 
@@ -32,12 +32,12 @@ interface Edit {
   text: string;
 }
 
-/** Types whose value is not typed, or not to be shown again. */
+/** Types whose value is not typed, or must not be shown again. */
 const KEPT = new Set(['hidden', 'password', 'file', 'submit', 'button']);
 
 /**
- * The page with the values in the form that sends to `path`; as it is where it has none.
- * @param secrets names of fields that are not given back
+ * Returns the page with the values filled into the form that posts to `path`; unchanged if it has none.
+ * @param secrets names of fields that are not refilled
  */
 export async function giveBack(
   page: Html,
@@ -45,7 +45,7 @@ export async function giveBack(
   typed: FormValues,
   secrets: readonly string[],
 ): Promise<Html> {
-  // Loaded by the first form that is refused.
+  // Loaded when the first form is rejected.
   const { Parser } = await import('htmlparser2');
   const form = formsOf(Parser, page, path).find((each) => isSource(each, typed));
   if (!form) return page;
@@ -58,7 +58,7 @@ export async function giveBack(
   return applied(page, edits);
 }
 
-/** Several forms of a page may send to the same place: their hidden fields tell them apart. */
+/** Several forms of a page may post to the same path: their hidden fields distinguish them. */
 function isSource({ controls }: Form, typed: FormValues): boolean {
   const names = new Set(controls.map(({ attributes: { name } }) => name));
   const hidden = controls.filter(({ attributes: { type } }) => type === 'hidden');
@@ -102,7 +102,7 @@ function applied(page: Html, edits: readonly Edit[]): Html {
   return result + page.slice(from);
 }
 
-/** Of the forms that post to the path. */
+/** The forms that post to the path. */
 function formsOf(Reader: typeof Parser, page: Html, path: string): Form[] {
   const forms: Form[] = [];
   const folds: Tag[] = [];

@@ -1,14 +1,14 @@
-/** HTML as text that has been escaped: ghtml's tag in the page's language, and the little that templates need around it. */
+/** HTML as escaped text: ghtml's tag with translated templates, and a few helpers for templates. */
 import { html as tag } from 'ghtml';
 import { currentCatalogue } from './language.ts';
 
 export { plural, t, texts } from './language.ts';
 
-/** Text that is HTML already. Only for documentation: templates insert it by `!${…}`. */
+/** Text that is already HTML. A type for documentation only: templates insert it by `!${…}`. */
 export type Html = string;
 
 /**
- * Escapes its values but those behind a `!`. What the template itself says is said in the language of the page
+ * Escapes its values except those after a `!`. The template's own texts are translated into the page's language
  * (language.ts), values never are.
  */
 export function html(strings: TemplateStringsArray, ...values: unknown[]): Html {
@@ -18,17 +18,17 @@ export function html(strings: TemplateStringsArray, ...values: unknown[]): Html 
   return tag(literals as TemplateStringsArray, ...order.map((at) => values[at]));
 }
 
-/** The fragments of a list, one after the other. */
+/** Renders the items of a list, concatenated. */
 export function each<T>(items: readonly T[], render: (item: T, index: number) => Html): Html {
   return items.map(render).join('');
 }
 
-/** The fragment where the condition holds, else nothing. */
+/** Renders the value if it is truthy, else nothing. */
 export function when<T>(value: T | null | undefined | false | '' | 0, render: (value: T) => Html): Html {
   return value ? render(value) : '';
 }
 
-/** Boolean and optional attributes: ` checked`, ` value="…"`; false and null leave them out. */
+/** Boolean and optional attributes: ` checked`, ` value="…"`; omitted if false or null. */
 export function attributes(
   values: Readonly<Record<string, string | number | boolean | null | undefined>>,
 ): Html {

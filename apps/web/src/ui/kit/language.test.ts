@@ -1,4 +1,4 @@
-/** Texts of pages in other languages than the one they are written in. */
+/** Texts of pages in languages other than English. */
 import { describe, expect, it } from '@jest/globals';
 import { type Catalogue, keyOf } from './catalogue.ts';
 import { count, duration, timeAgo, usd } from './format.ts';

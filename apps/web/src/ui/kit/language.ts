@@ -1,7 +1,7 @@
 /**
- * The language in which a page is made. English stands in the code; other languages are files of `apps/web/languages`,
- * which translators write (docs/translating.md). The language goes along with the request: templates take their static
- * text from its catalogue by themselves (html.ts), text outside of templates is said by `t`, `plural` and `say`.
+ * The language a page is rendered in. The code contains the English texts; other languages are files in
+ * `apps/web/languages`, written by translators (docs/translating.md). The language is stored in the request's async
+ * context: templates look up their static text by themselves (html.ts), other texts use `t`, `plural` and `say`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Catalogue, Sentence } from './catalogue.ts';
@@ -16,15 +16,15 @@ export function inLanguage<T>(catalogue: Catalogue | null, work: () => T): T {
 
 export const currentCatalogue = (): Catalogue | null => spoken.getStore() ?? null;
 
-/** Of the page: `en`, `de`. */
+/** Language of the current page: `en`, `de`. */
 export const currentLanguage = (): string => currentCatalogue()?.language ?? 'en';
 
-/** How numbers, dates and money are written. */
+/** Locale for numbers, dates and money. */
 export const currentLocale = (): string => currentCatalogue()?.language ?? 'en-US';
 
 type Said = string | number;
 
-/** Text outside of a template. Its values are never translated. */
+/** Translates a text outside of a template. Its values are never translated. */
 export function t(strings: TemplateStringsArray, ...values: readonly Said[]): string {
   const catalogue = currentCatalogue();
   return catalogue === null ? joined(strings, values) : joinedBy(catalogue.sentence(strings), values);
@@ -45,19 +45,19 @@ function joinedBy({ literals, order }: Sentence, values: readonly Said[]): strin
 const filled = (message: string, values: readonly Said[]): string =>
   message.replace(/\{(\d+)\}/g, (whole, at: string) => String(values[Number(at)] ?? whole));
 
-/** `1 run`, `12 runs`: `#` is the number, and `{0}` the first of the values behind. */
+/** `1 run`, `12 runs`: `#` is the number, and `{0}` the first of the following values. */
 export function plural(number: number, one: string, other: string, ...values: readonly Said[]): string {
   const catalogue = currentCatalogue();
   const form = catalogue ? catalogue.findPlural(one, other, number) : number === 1 ? one : other;
   return filled(form.replace('#', written(number, currentLocale())), values);
 }
 
-/** Of a text that stands elsewhere, where the kit says it: `label: '…'` of a field or a column. */
+/** Translates a text that was written elsewhere, when the kit renders it: `label: '…'` of a field or a column. */
 export function say(text: string): string {
   return currentCatalogue()?.find(text) ?? text;
 }
 
-/** Constants that people read, such as names by a value: each is said in the language of whoever reads it there. */
+/** Constants shown to people, such as names by value: each is translated when read, in the current language. */
 export function texts<T extends object>(constants: T): T {
   const read: object = Array.isArray(constants) ? [] : (Object.create(null) as object);
   for (const [name, value] of Object.entries(constants) as [string, unknown][])
@@ -70,7 +70,7 @@ export function texts<T extends object>(constants: T): T {
 
 const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Made once. */
+/** Each is built once. */
 const made = new WeakMap<object, object>();
 
 function nested(value: object): object {

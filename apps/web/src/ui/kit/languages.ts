@@ -1,4 +1,4 @@
-/** The languages that there are: English, and a file each in `apps/web/languages`. */
+/** The available languages: English, plus one file each in `apps/web/languages`. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { UserActor } from '@acp/contract';
@@ -8,7 +8,7 @@ import PO from 'pofile';
 import { Catalogue } from './catalogue.ts';
 import { currentLanguage, inLanguage } from './language.ts';
 
-/** As tags: `en`, `de`, `pt-BR`. */
+/** Language tags: `en`, `de`, `pt-BR`. */
 export const languages: string[] = [
   'en',
   ...readdirSync(folder)
@@ -21,20 +21,20 @@ export const fileOf = (language: string): string => join(folder, `${language}.po
 
 interface Language {
   catalogue: Catalogue;
-  /** What the scripts of pages say, by its English. */
+  /** Texts of the pages' scripts, by their English version. */
   scripts: Readonly<Record<string, readonly string[]>>;
 }
 
 const read = new Map<string, Language>();
 
-/** Null for English, and for what there is no file of. */
+/** Null for English, and for languages without a file. */
 export function catalogueOf(language: string): Catalogue | null {
   return language !== 'en' && languages.includes(language) ? languageNamed(language).catalogue : null;
 }
 
 export const scriptTexts = (language: string): Language['scripts'] => languageNamed(language).scripts;
 
-/** Read once, when somebody first wants it. */
+/** Each file is read once, on first use. */
 function languageNamed(name: string): Language {
   let language = read.get(name);
   if (!language) {
@@ -44,13 +44,13 @@ function languageNamed(name: string): Language {
   return language;
 }
 
-/** A language without a file, for as long as the process lives: tests have one that marks what is translated. */
+/** Adds a language without a file, for the lifetime of the process: tests use one that marks translated texts. */
 export function offer(catalogue: Catalogue): void {
   read.set(catalogue.language, { catalogue, scripts: {} });
   if (!languages.includes(catalogue.language)) languages.push(catalogue.language);
 }
 
-/** What is not translated is left out. */
+/** Untranslated texts are left out. */
 export function parseLanguage(name: string, file: string): Language {
   const items = PO.parse(file).items.filter(isTranslated);
   const texts = items.map(({ msgid, msgctxt, msgstr }): [string, string[]] => [
@@ -66,7 +66,7 @@ export function parseLanguage(name: string, file: string): Language {
   };
 }
 
-/** What the person has chosen, else what the browser asks for, else English. */
+/** The user's choice, else what the browser asks for, else English. */
 export function languageOf(request: Request, user?: Pick<UserActor, 'preferences'>): string {
   const chosen = user?.preferences?.language;
   if (chosen !== undefined && languages.includes(chosen)) return chosen;
@@ -77,7 +77,7 @@ export function languageOf(request: Request, user?: Pick<UserActor, 'preferences
 export const useBrowserLanguage: RequestHandler = (request, response, next) =>
   speak(request, response, undefined, next);
 
-/** Does the work, and says in which language the answer is. */
+/** Runs the work in the user's language, and declares that as the response's language. */
 export function speak<T>(
   request: Request,
   response: Response,

@@ -1,4 +1,4 @@
-/** What becomes of the texts of a page (markdown.ts): within bounds for the page as a whole, and off the loop. */
+/** Renders the texts of a page (markdown.ts): within limits for the page as a whole, and off the event loop. */
 import { createHash } from 'node:crypto';
 import { foldedText } from './folded-text.ts';
 import type { Tx } from '@acp/db';
@@ -8,25 +8,25 @@ import { resolveReferences } from './references.ts';
 import { renderMarkdown } from './render-markdown.ts';
 import { type Rendered, TextThread } from './text-thread.ts';
 
-/** In characters. A longer text is shown as it is. */
+/** In characters. A longer text is shown in plain text. */
 const LONGEST_TEXT = 200_000;
-/** Of all texts on a page that are shown at once; the shortest come first, the rest is folded. */
+/** Total characters of the texts shown unfolded on a page; the shortest come first, the rest is folded. */
 const PAGE_LIMIT = 300_000;
-/** On the loop, for a whole page: some tens of milliseconds in the worst case, and most pages need no thread. */
+/** Rendered on the event loop, per page: some tens of milliseconds in the worst case, and most pages need no thread. */
 const INLINE_LIMIT = 6000;
-/** A page does not wait longer for its texts. */
+/** Maximum time a page waits for its texts. */
 const PAGE_WAIT_MS = 2000;
-/** Of texts and HTML that are kept: what is read again is not rendered again. */
+/** Total size of the cache, so that the same text is not rendered again. */
 const CACHE_LIMIT = 16_000_000;
 
 export class MarkdownRenderer {
   readonly #thread = new TextThread();
-  /** By digest; the oldest are first. Null: it can't be rendered within the bounds. */
+  /** By digest, oldest first. Null: can't be rendered within the limits. */
   readonly #rendered = new Map<string, Html | null>();
   #size = 0;
 
   /**
-   * The page as it is sent.
+   * Returns the page ready to be sent.
    * @param about the company whose issues and agents its texts may name
    */
   async finish(page: Html, about?: { tx: Tx; company_id: string }): Promise<Html> {
@@ -35,7 +35,7 @@ export class MarkdownRenderer {
     const shown = atOnce(texts);
     const all = [...shown].reduce((sum, at) => sum + texts[at]!.text.length, 0);
     const wait = AbortSignal.timeout(PAGE_WAIT_MS);
-    // The shortest are begun first: none of them waits for a long one that fills the page's time.
+    // The shortest start first: none of them waits for a long one that uses up the page's time.
     const begun = new Map(
       [...shown]
         .toSorted((a, b) => texts[a]!.text.length - texts[b]!.text.length)
@@ -48,7 +48,7 @@ export class MarkdownRenderer {
     return about ? resolveReferences(about.tx, about.company_id, whole) : whole;
   }
 
-  /** Null: not within the bounds, or not yet. */
+  /** Null: not within the limits, or not in time. */
   async #render(text: string, inline: boolean, wait: AbortSignal): Promise<Html | null> {
     if (text.length > LONGEST_TEXT) return null;
     const key = createHash('sha256').update(text).digest('base64url');
@@ -60,7 +60,7 @@ export class MarkdownRenderer {
     }
     if (inline) return this.#keep(key, renderMarkdown(text));
     const work = this.#thread.render(text, wait).then((rendered) => this.#keep(key, rendered));
-    // What is under way is kept for the next reader, also when this one is not there any more.
+    // Work in progress is cached for the next reader, even if this one is gone.
     return Promise.race([work, aborted(wait)]);
   }
 
@@ -77,7 +77,7 @@ export class MarkdownRenderer {
   }
 }
 
-/** Of the process: what one page has rendered the next one finds. */
+/** Shared by the process: texts rendered for one page are reused for the next one. */
 export const sharedTexts = new MarkdownRenderer();
 
 const aborted = async (signal: AbortSignal): Promise<null> =>
@@ -86,10 +86,10 @@ const aborted = async (signal: AbortSignal): Promise<null> =>
     signal.addEventListener('abort', () => resolve(null), { once: true });
   });
 
-/** An entry without a text has its price too. */
+/** An entry without a text has a cost too. */
 const sizeOf = (rendered: Html | null): number => 200 + (rendered?.length ?? 0);
 
-/** Which texts of a page are shown at once: those without a page of their own, then the shortest, newest first. */
+/** The texts shown unfolded: those without a page of their own, then the shortest, newest first. */
 function atOnce(texts: readonly MarkedText[]): ReadonlySet<number> {
   const order = [...texts.keys()].toSorted((a, b) => rank(texts[a]!) - rank(texts[b]!) || b - a);
   const shown = new Set<number>();
@@ -107,5 +107,5 @@ const rank = ({ source, text }: MarkedText): number => (source === '' ? 0 : text
 
 const folded = ({ text, source }: MarkedText): Html => foldedText(source, text.length);
 
-/** What could not be rendered. */
+/** Shown for a text that could not be rendered. */
 const aside = (text: MarkedText): Html => (text.source === '' ? html`<pre>${text.text}</pre>` : folded(text));

@@ -1,11 +1,11 @@
-/** What GitHub's Markdown has beyond markdown-it's own: boxes of tasks, coloured code; and names of issues and agents. */
+/** GitHub's additions to markdown-it's Markdown: task lists, highlighted code; and names of issues and agents. */
 import { createRequire } from 'node:module';
 import type MarkdownItClass from 'markdown-it';
 
 type MarkdownIt = InstanceType<typeof MarkdownItClass>;
 type Token = ReturnType<MarkdownIt['parse']>[number];
 
-/** Of highlight.js, whose own types would bring those of a browser into all of this package. */
+/** The part of highlight.js that is used; its own types would pull the browser's types into this package. */
 interface Highlighter {
   getLanguage(name: string): object | undefined;
   highlight(code: string, options: { language: string; ignoreIllegals: boolean }): { value: string };
@@ -13,20 +13,20 @@ interface Highlighter {
 
 const require = createRequire(import.meta.url);
 let known: Highlighter | undefined;
-/** Loaded by the first code that names its language: most texts have none, and thirty grammars take a while. */
+/** Loaded when code names its language for the first time: most texts have none, and thirty grammars are slow to load. */
 const languages = (): Highlighter => (known ??= require('highlight.js/lib/common') as Highlighter);
 
-/** A longer block is shown in one colour: some grammars take long for what is no code. */
+/** A longer block is not highlighted: some grammars are slow on text that is no code. */
 const LONGEST_CODE = 20_000;
 
-/** Code in the colours of its language, which has to be named. Classes only: the page's policy allows no styles. */
+/** Highlights code in the given language. Classes only: the page's policy allows no inline styles. */
 export function highlight(code: string, language: string): string {
   if (language === '' || code.length > LONGEST_CODE) return '';
   if (languages().getLanguage(language) === undefined) return '';
   return languages().highlight(code, { language, ignoreIllegals: true }).value;
 }
 
-/** `- [ ] to do`, `- [x] done`: a box that shows, and changes nothing. */
+/** `- [ ] to do`, `- [x] done`: a read-only checkbox. */
 export function taskLists(parser: MarkdownIt): void {
   parser.core.ruler.after('inline', 'task_lists', ({ tokens, Token: Made }) => {
     for (const [at, token] of tokens.entries()) {
@@ -55,8 +55,8 @@ const REFERENCE =
   /(?<![\p{L}\p{N}_/@.-])(?:@[\p{L}\p{N}_][\p{L}\p{N}_-]{0,100}|[\p{Lu}\p{N}]{1,10}-\d{1,9})(?![\p{L}\p{N}_-])/gu;
 
 /**
- * `ABC-12` and `@Ada` as links of a class that nobody can write: which of them name something of the company is looked
- * at where the page is known (references.ts).
+ * Turns `ABC-12` and `@Ada` into links with a class that no author can produce. Which of them exist in the company is
+ * resolved once the page is known (references.ts).
  */
 export function references(parser: MarkdownIt): void {
   parser.core.ruler.after('linkify', 'references', ({ tokens, Token: Made }) => {

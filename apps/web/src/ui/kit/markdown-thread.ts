@@ -1,4 +1,4 @@
-/** The thread of markdown-renderer.ts: a text comes in, its HTML goes out, one at a time. */
+/** The thread of text-thread.ts: receives a text, returns its HTML, one at a time. */
 import { parentPort } from 'node:worker_threads';
 import { renderMarkdown } from './render-markdown.ts';
 

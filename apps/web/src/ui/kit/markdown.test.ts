@@ -94,7 +94,7 @@ describe('the texts of a page', () => {
   it('beyond what a page shows are folded, the longest first, behind a link to each', async () => {
     const texts = Array.from({ length: 30 }, (_each, at) => markdown(marks(180_000), `/long/${at}`));
     const renderer = new MarkdownRenderer();
-    // A page waits for a while only, and a busy machine takes long to start the thread: it runs already.
+    // A page waits only for a limited time, and a busy machine is slow to start the thread: make sure it is running.
     const first = markdown('*once* '.repeat(2000));
     await waitFor(async () => (await renderer.finish(first)).includes('<em>'), { what: 'the thread' });
     const page = await renderer.finish(

@@ -1,17 +1,17 @@
 /**
- * Texts in templates. A template only marks where a text stands; what they come to, rendered, folded or as they are, is
- * decided for the page as a whole, off the loop (markdown-renderer.ts), before it is sent.
+ * Texts in templates. A template only marks a text's position; whether it is rendered, folded or shown in plain text is
+ * decided for the page as a whole, off the event loop (markdown-renderer.ts), before it is sent.
  */
 import { randomBytes } from 'node:crypto';
 import type { Html } from './html.ts';
 
-// Nobody outside of the process knows it, so that nothing that a page repeats can be taken for a mark.
+// Known only to this process, so that no content repeated by a page can be mistaken for a mark.
 const mark = `\0${randomBytes(12).toString('base64url')}`;
 const marks = new RegExp(`${mark}\\0([^\\0]*)\\0([^\\0]*)\\0`);
 
 /**
- * The place of a text that may hold Markdown.
- * @param source path of the page that shows it alone; a text without one is never folded
+ * Marks the position of a text that may contain Markdown.
+ * @param source path of the page that shows only this text; a text without one is never folded
  */
 export function markdown(text: string | null, source = ''): Html {
   if (text === null || text.trim() === '') return '';
@@ -23,7 +23,7 @@ export interface MarkedText {
   readonly text: string;
 }
 
-/** The page between its texts, which lie one each between two pieces. */
+/** Splits the page at its texts, each of which is between two pieces. */
 export function splitAtTexts(page: Html): { pieces: Html[]; texts: MarkedText[] } {
   const parts = page.split(marks);
   const texts: MarkedText[] = [];

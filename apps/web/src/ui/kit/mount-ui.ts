@@ -16,16 +16,16 @@ import { redirectToLogin } from './signed-out-page.ts';
 import type { UiContext, UiRoute } from './ui-routes.ts';
 
 interface UiMountDependencies extends Omit<PageDependencies, 'endpoints'> {
-  /** The API's, which the actions are done by. */
+  /** The API's routes, which carry out the actions. */
   routes: readonly Route[];
   credentials: Credentials;
   services: Services;
 }
 
-/** The only ones open to whose second factor is missing. */
+/** The only pages open to users whose mandatory second factor is missing. */
 const ENROLMENT_PAGES = '/profile/security';
 
-/** Requests for other paths are passed on. A caller without a session is redirected to the sign-in and back. */
+/** Passes on requests for other paths. Redirects callers without a session to the sign-in and back. */
 export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies): RequestHandler {
   const deps = { ...options, endpoints: new Endpoints(routes, options.routes) };
   const table = new RouteTable<MountedRoute>();

@@ -1,4 +1,4 @@
-/** Where one can go, as data: a slice with a page of its own adds its line; tests/ui checks that the page exists. */
+/** The navigation as data: a slice with a page of its own adds its line; tests/ui checks that the page exists. */
 import type { CompanyRole, UserActor } from '@acp/contract';
 import { isInstanceAdmin, roleIn } from '../../http/roles.ts';
 import { say, t } from './language.ts';
@@ -6,29 +6,29 @@ import { say, t } from './language.ts';
 export interface NavItem {
   label: string;
   path: string;
-  /** What waits there; it renews itself from `source` when an event is about the topic. */
+  /** Number of waiting items; refreshed from `source` on events about the topic. */
   count?: {
     value: number;
     topic: string;
     source: string;
-    /** Milliseconds that lie at least between two renewals. */
+    /** Minimum milliseconds between two refreshes. */
     pace?: number;
   };
 }
 
 export interface NavGroup {
-  /** The first group of a company has none: it is where people are most of the time. */
+  /** Null for a company's first group, where people are most of the time. */
   label: string | null;
   items: readonly NavItem[];
 }
 
 interface Entry {
   label: string;
-  /** Below the company's path. */
+  /** Relative to the company's path. */
   path: string;
-  /** Least role of the page where it is more than a viewer's. */
+  /** The page's least role if it is more than viewer. */
   role?: CompanyRole;
-  /** A number beside it, which renews itself: the event's topic, and the entry's part that says it. */
+  /** A number that refreshes itself: the topic of its events, and the part of the page that returns it. */
   live?: { topic: string; part: string };
 }
 
@@ -95,10 +95,10 @@ const instanceItems: readonly NavItem[] = [
   { label: 'Trash', path: '/admin/trash' },
 ];
 
-/** What waits, by topic. */
+/** Number of waiting items, by topic. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** The sections of a company that the user may open. */
+/** The company's sections that the user may open. */
 export function companyNav(user: UserActor, company_id: string, counts: Counts = {}): NavGroup[] {
   const base = `/companies/${company_id}`;
   const admin = roleIn(user, company_id) === 'admin';
@@ -117,7 +117,7 @@ function itemOf({ label, path, live }: Entry, base: string, counts: Counts): Nav
   return { ...item, count: { value: counts[live.topic] ?? 0, topic: live.topic, source } };
 }
 
-/** Outside of a company. */
+/** Navigation outside of a company. */
 export function instanceNav(user: UserActor): NavGroup[] {
   const own: NavGroup = {
     label: null,

@@ -1,4 +1,4 @@
-/** Numbers as a language writes them. Making a format takes longer than using it a thousand times. */
+/** Numbers in a language's notation. Creating a format takes longer than using it a thousand times. */
 const formats = new Map<string, Intl.NumberFormat>();
 
 export function written(value: number, locale: string, options: Intl.NumberFormatOptions = {}): string {

@@ -1,9 +1,9 @@
-/** The small parts that pages are put together from. */
+/** The small building blocks of pages. */
 import { words } from './format.ts';
 import { attributes, each, html, type Html, when } from './html.ts';
 import { say, t } from './language.ts';
 
-/** A status as a coloured word; its colour is the style sheet's affair. */
+/** A status as a coloured word; the style sheet chooses the colour. */
 export function status(value: string): Html {
   return html`<span class="status" data-status="${value}">${words(value)}</span>`;
 }
@@ -14,7 +14,7 @@ export function priority(value: string): Html {
   >`;
 }
 
-/** Initials in a disc, with the name for readers that see none. */
+/** Initials in a disc, with the name for screen readers. */
 export function avatar(name: string): Html {
   const initials = name
     .split(/\s+/)
@@ -27,14 +27,14 @@ export function avatar(name: string): Html {
   >`;
 }
 
-/** One of eight tones, always the same for a name. */
+/** One of eight tones, derived from the name. */
 function tone(name: string): number {
   let sum = 0;
   for (const letter of name) sum = (sum * 31 + letter.codePointAt(0)!) % 4096;
   return sum % 8;
 }
 
-/** Nothing here yet, and what to do about it. */
+/** Says that there is nothing here yet, and what to do about it. */
 export function emptyState(title: string, hint: Html): Html {
   return html`<div class="empty">
     <p class="empty-title">${say(title)}</p>
@@ -49,7 +49,7 @@ export interface Choice {
 
 interface FieldOptions {
   name: string;
-  /** Where two forms of a page have a field of the same name. */
+  /** For pages with two forms that have a field of the same name. */
   id?: string;
   label: string;
   value?: string | number | null;
@@ -65,7 +65,7 @@ interface FieldOptions {
   list?: string;
 }
 
-/** A labelled input with its hint and its error beside it. */
+/** A labelled input with its hint and error. */
 export function input(options: FieldOptions): Html {
   const { name, type = 'text', value, required, autocomplete, minlength, min, autofocus, list } = options;
   const rest = attributes({
@@ -99,7 +99,7 @@ ${text}</textarea>`,
   );
 }
 
-/** A value that is none of the choices (trashed meanwhile, or beyond the list) stays one: nothing is changed by sending. */
+/** A value that is not among the choices (trashed since, or beyond the list) is kept: submitting changes nothing. */
 export function select(options: FieldOptions & { choices: readonly Choice[] }): Html {
   const { name, value, choices, required } = options;
   const chosen = String(value ?? '');
@@ -120,7 +120,7 @@ export function select(options: FieldOptions & { choices: readonly Choice[] }): 
   );
 }
 
-/** The hidden twin tells an unticked box from a form without one. */
+/** The hidden twin distinguishes an unticked box from a form without one. */
 export function checkbox({ name, label, checked }: { name: string; label: string; checked: boolean }): Html {
   return html`<label class="check"
     ><input type="hidden" name="${name}" value="" /><input
@@ -153,14 +153,14 @@ export function formError(message: string | null): Html {
   return when(message, (text) => html`<p class="error form-error" role="alert">${say(text)}</p>`);
 }
 
-/** That something was done. */
+/** Confirms that something was done. */
 export function notice(text: string | null | undefined): Html {
   return when(text, (said) => html`<p class="notice good" role="status">${say(said)}</p>`);
 }
 
 /**
- * That something was done, over the page and for a while only, with the way back where there is one.
- * @param address of the page that it stands on, where a form has answered with it: reloading sends nothing again
+ * Confirms that something was done, on top of the page and only for a while, with an undo if there is one.
+ * @param address of the page itself, if a form responded with it: so that reloading does not resubmit the form
  */
 export function toast(text: string, { undo, address }: { undo?: Html; address?: string } = {}): Html {
   return html`<div class="toast" role="status" data-toast !${attributes({ 'data-address': address })}>
@@ -170,7 +170,7 @@ export function toast(text: string, { undo, address }: { undo?: Html; address?: 
   </div>`;
 }
 
-/** What is never shown again, ready to be copied. */
+/** A value that is never shown again, ready to be copied. */
 export function shownOnce(label: string, value: string): Html {
   return html`<div class="notice once" role="status">
     <p>${say(label)}</p>
@@ -178,14 +178,14 @@ export function shownOnce(label: string, value: string): Html {
   </div>`;
 }
 
-/** Pages that belong together, under one entry of the navigation. */
+/** Pages that belong together, under one navigation entry. */
 export function tabs(label: string, items: readonly { label: string; path: string }[], active: string): Html {
   return html`<nav class="tabs" aria-label="${say(label)}">
     !${each(items, (item) => html`<a href="${item.path}" !${attributes({ 'aria-current': item.path === active ? 'page' : null })}>${say(item.label)}</a>`)}
   </nav>`;
 }
 
-/** A button that posts by itself: every act works without script. */
+/** A button with a form of its own: every action works without script. */
 export function postButton(
   path: string,
   label: string,

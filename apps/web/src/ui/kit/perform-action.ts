@@ -1,4 +1,4 @@
-/** A form, from its first byte to the page that it leads to. What it does is the endpoint's own handler's affair. */
+/** A form, from its first byte to the page it leads to. The endpoint's own handler does the work. */
 import type { Database } from '@acp/db';
 import { type Logger, notFound } from '@acp/kernel';
 import { Call } from '../../http/call.ts';
@@ -20,7 +20,7 @@ export interface PageDependencies {
   logger: Logger;
   /** Renders the texts of all pages. */
   texts: MarkdownRenderer;
-  /** The API's, which the actions are done by. */
+  /** The API's endpoints, which carry out the actions. */
   endpoints: Endpoints;
 }
 
@@ -59,7 +59,7 @@ async function lonePage(
   return errorPage(user, told, await errorPlace(tx, user, request, company_id), unsent);
 }
 
-/** The request that the endpoint would have got as JSON. */
+/** The request that the endpoint would have received as JSON. */
 async function callOf(
   route: ActionRow,
   mounted: MountedRow,
@@ -80,11 +80,11 @@ async function callOf(
   return call;
 }
 
-/** Of an endpoint about something else than its page. */
+/** Resolves the scope of an endpoint whose subject is not its page's. */
 async function enterScope(call: Call, { db }: Database): Promise<void> {
   const { row, scopeParam } = call.mounted;
   const scoped = await loadScope(db, call.actor, row, scopeParam ? (call.params[scopeParam] ?? '') : '');
-  // An endpoint about no company looks for itself at the one that its body names.
+  // An endpoint outside of companies checks the company named in its body itself.
   const elsewhere = row.scope.by !== 'none' && call.company_id !== scoped.company_id;
   if (call.company_id !== '' && elsewhere) throw notFound();
   requireRole(row, call.actor, scoped.company_id);
@@ -99,7 +99,7 @@ function readBody({ row, body: validate, bodyFields }: MountedRow, read: unknown
   return known(validate(Object.fromEntries(values)), bodyFields);
 }
 
-/** htmx follows a redirect by itself only within its swap: a header tells it to go there as a browser would. */
+/** htmx follows a redirect only within its swap: a header makes it navigate like a browser. */
 function redirectTo(path: string, { fragment, response }: UiContext): void {
   if (fragment) response.setHeader('HX-Redirect', path).status(204).end();
   else response.redirect(303, path);

@@ -1,11 +1,11 @@
-/** Which of the names in rendered texts name something: a look at the company, only where a page has any. */
+/** Resolves names in rendered texts: queries the company only if the page has any. */
 import { companyNames } from '@acp/core';
 import type { Tx } from '@acp/db';
 import { html, type Html } from './html.ts';
 
 const REFERENCE = /<a class="ref" href="\/refs\/([^"]+)"[^>]*>([^<]*)<\/a>/g;
 
-/** Issues by identifier, agents by name in whatever case; what names nothing is plain text again. */
+/** Issues by identifier, agents by name, case-insensitively; unknown names become plain text again. */
 export async function resolveReferences(tx: Tx, company_id: string, page: Html): Promise<Html> {
   const named = new Set([...page.matchAll(REFERENCE)].map(([, name]) => decodeURIComponent(name!)));
   if (named.size === 0) return page;
@@ -24,6 +24,6 @@ export async function resolveReferences(tx: Tx, company_id: string, page: Html):
   });
 }
 
-/** Outside of a company nothing is named. */
+/** Outside of a company nothing is resolved. */
 const namesOf = async (tx: Tx, company_id: string, identifiers: readonly string[]) =>
   company_id === '' ? { agents: new Map(), issues: new Map() } : companyNames(tx, company_id, identifiers);

@@ -1,4 +1,4 @@
-/** What a page says when something went wrong. */
+/** What a page shows when something went wrong. */
 import type { UserActor } from '@acp/contract';
 import type { Database } from '@acp/db';
 import { httpStatusOf, type Logger } from '@acp/kernel';
@@ -11,7 +11,7 @@ import type { Html } from './html.ts';
 import { t } from './language.ts';
 import type { ActionRow, UiContext } from './ui-routes.ts';
 
-/** Null where the action has none, or where it can't be made either: then an error page keeps what was typed. */
+/** Null if the action has no such page, or rendering it fails too: then an error page keeps what was typed. */
 export async function failedPage(
   route: ActionRow,
   context: UiContext,
@@ -26,7 +26,7 @@ export async function failedPage(
   }
 }
 
-/** What the user may be told; a defect is logged and shows nothing. */
+/** The error as it may be shown to the user; a defect is logged and reveals nothing. */
 export function userFacingError(
   error: unknown,
   { method, path }: Request,

@@ -1,8 +1,8 @@
 /**
- * Markdown that people and agents wrote, as HTML that can do nothing but be read. Raw HTML is not passed on, and what
- * markdown-it makes is sanitised once more: two independent walls, and the page's policy as the third.
+ * Renders Markdown written by people and agents as inert HTML. Raw HTML is not passed through, and markdown-it's output is
+ * sanitised as well: two independent barriers, with the page's policy as the third.
  *
- * Some texts take five milliseconds a kilobyte: whoever has long ones rendered does it off the loop
+ * Some texts take five milliseconds per kilobyte: callers with long ones render them off the event loop
  * (markdown-renderer.ts).
  */
 import MarkdownIt from 'markdown-it';
@@ -20,7 +20,7 @@ function aligned(tagName: string, { style = '' }: sanitize.Attributes): sanitize
 }
 
 const options: sanitize.IOptions = {
-  // Words by a space: a list of thirty lines would be no easier to read.
+  // Separated by spaces: a list of thirty lines would be no easier to read.
   allowedTags:
     'p br hr h1 h2 h3 h4 h5 h6 blockquote ul ol li pre code strong em s a table thead tbody tr th td img span input'.split(
       ' ',
@@ -45,12 +45,12 @@ const options: sanitize.IOptions = {
     td: [/^align-(?:left|right|center)$/],
   },
   allowedSchemes: ['http', 'https', 'mailto'],
-  // Pictures of other hosts would tell them who reads; the page's policy refuses them too.
+  // Images from other hosts would reveal who reads; the page's policy blocks them too.
   allowedSchemesByTag: { img: ['data'] },
   allowProtocolRelative: false,
   transformTags: {
     a: sanitize.simpleTransform('a', { rel: 'noopener noreferrer nofollow' }),
-    // Styles are refused by the page's policy: the side that a column stands on is a class.
+    // The page's policy blocks inline styles: a column's alignment is a class.
     th: aligned,
     td: aligned,
   },

@@ -6,14 +6,14 @@ import type { Html } from './html.ts';
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 
-/** Below that a packet has room for the page as it is. */
+/** A smaller page fits into one packet uncompressed. */
 const SMALLEST = 1400;
-// A page is made for one reader: the least effort already gives most of the gain, off the loop.
+// A page is rendered for one reader: the lowest effort already gives most of the gain, off the event loop.
 const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 /**
- * HTML, unless the page has said that it answers something else, in the best encoding that the reader takes. For what
- * GET shows alone: the length of a compressed answer that repeats its form's fields beside a new key would tell of the key.
+ * Sends HTML, unless the page has set another type, in the best encoding that the client accepts. Only for GET: the length
+ * of a compressed response that repeats form fields next to a new key would leak information about the key.
  */
 export async function sendPage(request: Request, response: Response, text: Html): Promise<void> {
   if (!response.hasHeader('content-type')) response.type('html');

@@ -14,7 +14,7 @@ export async function readUrlencoded(request: Request, response: Response): Prom
   });
 }
 
-/** A form on its way in: its fields, and the files of a row that takes some. */
+/** A form being received: its fields, and its files if the endpoint accepts some. */
 export class SentForm {
   values = new FormValues({});
   files: readonly UploadedFile[] | undefined;
@@ -30,14 +30,14 @@ export class SentForm {
       this.#upload = new Upload(rule, services.upload_limits, services.files, ownerOf(rule, context));
   }
 
-  /** @throws what a body that cannot be read is answered with */
+  /** @throws the error that an unreadable body is answered with */
   async read(): Promise<void> {
     const { request, response } = this.#context;
     if (this.#upload) {
       try {
         this.values = new FormValues(await readMultipart(request, response, this.#upload));
       } catch (error) {
-        // The fields ahead of what was refused.
+        // The fields ahead of the rejected part.
         this.values = new FormValues(request.body);
         throw error;
       }
@@ -49,7 +49,7 @@ export class SentForm {
     if (this.#multipart_only) throw invalid('the form must be sent as multipart/form-data');
   }
 
-  /** Removes the bytes of files that no row has kept. */
+  /** Removes the bytes of files that no row references. */
   async discard(): Promise<void> {
     await this.#upload?.discard();
   }

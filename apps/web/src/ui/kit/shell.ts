@@ -1,4 +1,4 @@
-/** The frame of every page: where you are, where you can go, who you are. */
+/** The frame of every page: location, navigation and user. */
 import type { Logo, Preferences, UserActor } from '@acp/contract';
 import { isInstanceAdmin } from '../../http/roles.ts';
 import { assetPath } from './assets.ts';
@@ -9,19 +9,19 @@ import { type Counts, companyNav, instanceNav, type NavGroup, type NavItem } fro
 export interface ShellOptions {
   title: string;
   user: UserActor;
-  /** The company whose pages these are; null outside of one. */
+  /** The company that the page belongs to; null outside of one. */
   company: { id: string; name: string; logo?: Logo | null } | null;
-  /** Path of the navigation's item that is current. */
+  /** Path of the current navigation item. */
   active?: string;
-  /** Links from the outside in, ahead of the title. */
+  /** Breadcrumb links ahead of the title, outermost first. */
   trail?: readonly NavItem[];
-  /** Buttons beside the title. */
+  /** Buttons next to the title. */
   actions?: Html;
-  /** Numbers beside entries of the navigation. */
+  /** Numbers next to navigation entries. */
   counts?: Counts;
-  /** The event after which the live stream begins: of the company, or, where a page of the instance gives it, of the fleet. */
+  /** The event after which the live stream begins: the company's, or the fleet's if an instance page sets it. */
   cursor?: number;
-  /** Board and transcript use the whole width. */
+  /** Board and transcript use the full width. */
   wide?: boolean;
   body: Html;
 }
@@ -64,8 +64,8 @@ export function shell(options: ShellOptions): Html {
 }
 
 /**
- * Beside the content where there is room. Below that the `details` ahead of it unfolds it: the style sheet reads its
- * state, so that one list serves both widths without script.
+ * Next to the content if there is room. On narrower screens the `details` ahead of it unfolds it: the style sheet reads
+ * its state, so that one list serves both widths without script.
  */
 function sideNav(groups: readonly NavGroup[], active: string | undefined, label: string): Html {
   const filled = groups.filter(({ items }) => items.length > 0);
@@ -90,7 +90,7 @@ function companyLink({ id, name, logo }: NonNullable<ShellOptions['company']>): 
   return html`<a class="company" href="/companies/${id}">!${when(logo, image)}<span>${name}</span></a>`;
 }
 
-/** Opens the palette; without script it leads to the page of the same search. */
+/** Opens the palette; without script it leads to the search page. */
 const findLink = ({ id }: { id: string }): Html =>
   html`<a class="find" href="/companies/${id}/find" data-palette>Find <kbd>Ctrl K</kbd></a>`;
 
@@ -104,7 +104,7 @@ function counter({ value, topic, source, pace }: NonNullable<NavItem['count']>):
   return html`<span class="count" !${live}>${value || ''}</span>`;
 }
 
-/** Any issue's change may be one of what waits: on a page that only shows the number that is asked for now and then. */
+/** Any issue's change may affect the inbox: the number is refreshed at most every few seconds. */
 function inboxLink(id: string, counts: Counts = {}): NavItem {
   const path = `/companies/${id}/inbox`;
   const topic = 'issues approvals budget_incident inbox_changed';
@@ -115,21 +115,21 @@ function inboxLink(id: string, counts: Counts = {}): NavItem {
 const trailLink = ({ label, path }: NavItem): Html =>
   html`<a href="${path}">${label}</a><span aria-hidden="true">/</span>`;
 
-/** Of the instance only for a page that gives a cursor: others have no part that renews itself. */
+/** Outside of a company only for pages with a cursor: others have no parts that refresh themselves. */
 function streamOf({ company, cursor }: ShellOptions): Stream | null {
   if (company) return { id: company.id, cursor: cursor ?? 0 };
   return cursor === undefined ? null : { id: 'instance', cursor };
 }
 
 interface Stream {
-  /** A company's, or `instance`. */
+  /** A company's id, or `instance`. */
   id: string;
   cursor: number;
 }
 
 /**
- * A whole document. `stream` tells the script which company's live stream to read, and from which event on; what the
- * person prefers is for the style sheet, and the zone for the script that writes times out.
+ * A whole document. `stream` names the company whose live stream the script reads, and the event to start after; the
+ * user's preferences are for the style sheet, and the time zone for the script that formats times.
  */
 export function documentPage(
   title: string,

@@ -17,9 +17,9 @@ export async function redirectToLogin(
 }
 
 /**
- * The session ended while somebody was typing: the answer holds what was typed, to be sent again after a sign-in in
- * another tab. False where there is nothing to keep, or where another site may have made the form: its text under our
- * own button would be sent with the user's rights.
+ * The session ended while the user was typing: responds with what was typed, to be sent again after a sign-in in another
+ * tab. False if there is nothing to keep, or if another site may have made the form: its text under our own button would be
+ * sent with the user's rights.
  */
 async function keepForLater(
   request: Request,

@@ -1,21 +1,21 @@
-/** Tables by columns: each cell knows its heading, so that rows stand as cards of their own on a phone. */
+/** Tables defined by columns: each cell knows its heading, so that rows become cards on a phone. */
 import { attributes, each, html, type Html, when } from './html.ts';
 import { say } from './language.ts';
 
 export interface Column<T> {
   label: string;
   cell: (row: T) => Html;
-  /** Figures stand at the right; acts have no heading that could be seen. */
+  /** Numbers are right-aligned; the heading of actions is hidden. */
   kind?: 'number' | 'acts';
-  /** Where the list is sorted by it; `order` where it is already. */
+  /** Link that sorts by the column; `order` if the list is sorted by it already. */
   sort?: { href: string; order: 'ascending' | 'descending' | null };
-  /** In the place of the label in the heading. */
+  /** Replaces the label in the heading. */
   head?: () => Html;
 }
 
 /**
- * @param label what the table lists, for readers that do not see the heading above it
- * @param options.narrow it fits a phone as it is: names and a few figures
+ * @param label what the table lists, for screen readers
+ * @param options.narrow fits a phone as it is: names and a few figures
  */
 export function table<T>(
   label: string,
@@ -35,7 +35,7 @@ export function table<T>(
   </table>`;
 }
 
-/** A row alone, for lists whose rows renew themselves. */
+/** A single row, for lists whose rows refresh themselves. */
 export function tableRow<T>(columns: readonly Column<T>[], row: T, attributesOf?: (row: T) => Html): Html {
   return html`<tr !${attributesOf?.(row) ?? ''}>
     !${each(columns, (column) => cellOf(column, row))}
@@ -59,12 +59,12 @@ function cellOf<T>({ label, kind, cell }: Column<T>, row: T): Html {
 
 const PAGE = 50;
 
-/** The page of a list that the address asks for. */
+/** The page of a list that the query asks for. */
 export function pageOf({ cursor }: Readonly<Record<string, string>>): { limit: number; cursor?: string } {
   return cursor ? { limit: PAGE, cursor } : { limit: PAGE };
 }
 
-/** To the next page of a list; nothing on the last one. */
+/** Link to the next page of a list; empty on the last one. */
 export function moreLink(path: string, cursor: string | null, label: string): Html {
   if (cursor === null) return '';
   const mark = path.includes('?') ? '&' : '?';

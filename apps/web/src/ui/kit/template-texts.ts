@@ -1,10 +1,10 @@
 /**
- * What of a template people read. A template is cut into HTML, values and messages: the text between two boundaries,
- * where a value is `{0}` and an inline tag `<0>…</0>`, so that a translation can put both where its language wants them.
- * The catalogue's command (scripts/messages) and the pages (language.ts) cut the same way, so what is found is what is said.
+ * The readable texts of a template. A template is cut into HTML, values and messages: the text between two boundaries,
+ * with values as `{0}` and inline tags as `<0>…</0>`, so that a translation can place both where its language needs them.
+ * The catalogue's command (scripts/messages) and the pages (language.ts) cut alike, so that what is extracted is what is shown.
  */
 
-/** A value of the template by its place; raw ones are HTML already. */
+/** A value of the template by its index; raw ones are already HTML. */
 export interface Value {
   value: number;
   raw: boolean;
@@ -12,10 +12,10 @@ export interface Value {
 
 export interface Message {
   message: string;
-  /** In an attribute no tag can stand. */
+  /** Attributes cannot contain tags. */
   in_attribute: boolean;
   values: readonly Value[];
-  /** By their numbers: what opens one, and what closes it. */
+  /** Opening and closing part of each tag, by number. */
   tags: readonly { open: readonly Chunk[]; close: string }[];
 }
 
@@ -32,7 +32,7 @@ type Token = { text: string } | Value | Tag;
 const INLINE = new Set(
   'a abbr b cite code em i kbd mark q s samp small span strong sub sup time var'.split(' '),
 );
-/** Names and commands: as part of a sentence they are a translator's to place, on their own nobody's to change. */
+/** Names and commands: within a sentence translators can place them; on their own they are not translatable. */
 const VERBATIM = new Set(['code', 'kbd', 'samp']);
 const UNREAD = new Set(['script', 'style', 'pre', 'textarea']);
 const SPOKEN_ATTRIBUTES = new Set([
@@ -45,14 +45,14 @@ const SPOKEN_ATTRIBUTES = new Set([
 ]);
 const LETTER = /\p{L}/u;
 
-// In the place of values while the template is one text; no template holds characters of private use.
+// Stand-ins for values while the template is one text; no template contains private-use characters.
 const MARK = /\u{E000}(\d+)(!?)\u{E001}/u;
 const MARKS = /(\u{E000}\d+!?\u{E001})/u;
 
 const isMessage = (chunk: Chunk): chunk is Message => typeof chunk === 'object' && 'message' in chunk;
 const isTag = (token: Token): token is Tag => 'kind' in token;
 
-/** @param literals the raw ones, as the tag gets them: a `!` at the end makes the value behind it raw */
+/** @param literals the raw ones, as the tag receives them: a trailing `!` makes the next value raw */
 export function cutTemplate(literals: readonly string[]): Chunk[] {
   const whole = literals
     .map((literal, at) => {
@@ -61,18 +61,18 @@ export function cutTemplate(literals: readonly string[]): Chunk[] {
       return `${raw ? literal.slice(0, -1) : literal}\u{E000}${at}${raw ? '!' : ''}\u{E001}`;
     })
     .join('');
-  // Some templates are attributes alone, for a tag of another one.
+  // Some templates are attributes only, for a tag in another one.
   return merged(/^\s*[\w-]+=/.test(whole) ? attributeChunks(whole, '') : chunksOf(tokens(whole)));
 }
 
-/** All that translators see of it. */
+/** Everything in it that translators see. */
 export function messagesOf(chunks: readonly Chunk[]): Message[] {
   return chunks
     .filter(isMessage)
     .flatMap((chunk) => [chunk, ...chunk.tags.flatMap(({ open }) => messagesOf(open))]);
 }
 
-/** Tags end at the first `>` outside of quotes; values in them are marks, which hold none. */
+/** Tags end at the first `>` outside of quotes; values in them are marks, which contain none. */
 const PARTS = /<!--[\s\S]*?-->|<!doctype[^>]*>|<\/?[a-z](?:[^>"']|"[^"]*"|'[^']*')*>/gi;
 
 function tokens(whole: string): Token[] {
@@ -105,7 +105,7 @@ function attributeChunks(text: string, name: string): Chunk[] {
   for (const { 1: start = '', 2: attribute = '', 3: value = '', index } of text.matchAll(
     /(([\w-]+)=")([^"]*)"/g,
   )) {
-    // A button made of an input says its value.
+    // A submit input shows its value.
     const spoken =
       SPOKEN_ATTRIBUTES.has(attribute) ||
       (attribute === 'value' && name === 'input' && text.includes('type="submit"'));
@@ -126,7 +126,7 @@ function spokenChunks(value: string): Chunk[] {
     : plainChunks(value);
 }
 
-/** From boundary to boundary. */
+/** Cuts the tokens at the boundaries. */
 function chunksOf(all: readonly Token[]): Chunk[] {
   const chunks: Chunk[] = [];
   let stretch: Token[] = [];
@@ -151,7 +151,7 @@ function asItIs(token: Token): readonly Chunk[] {
   return ['text' in token ? token.text : token];
 }
 
-/** A message where there is text beside the inline elements, else what is in each of them. */
+/** One message if there is text besides the inline elements, else the contents of each of them. */
 function stretchChunks(stretch: readonly Token[]): Chunk[] {
   const elements = elementsOf(stretch);
   const stray = elements.findIndex(isStray);
@@ -167,7 +167,7 @@ function stretchChunks(stretch: readonly Token[]): Chunk[] {
     return elements.flatMap((element) =>
       hasLetters(element) ? elementChunks(element) : element.flatMap(asItIs),
     );
-  // What stands before and behind without a space and says nothing itself is left outside.
+  // Icons and inserted HTML at either end are left out of the message.
   let [from, to] = [0, elements.length];
   while (from < first && isAside(elements[from]!)) from += 1;
   while (to > first + 1 && isAside(elements[to - 1]!)) to -= 1;
@@ -178,7 +178,7 @@ function stretchChunks(stretch: readonly Token[]): Chunk[] {
   ];
 }
 
-/** Text, a value or a tag without its partner on its own; an inline element with all that is in it. */
+/** A text, a value or an unpaired tag is an element of its own; an inline element includes its contents. */
 function elementsOf(stretch: readonly Token[]): Token[][] {
   const elements: Token[][] = [];
   for (let at = 0; at < stretch.length; at += 1) {
@@ -205,11 +205,11 @@ function endOf(stretch: readonly Token[], start: number): number {
 const hasLetters = (element: readonly Token[]): boolean =>
   element.some((token) => 'text' in token && LETTER.test(token.text));
 
-/** A tag whose partner is in another template. */
+/** A tag whose counterpart is in another template. */
 const isStray = ([token, ...more]: readonly Token[]): boolean =>
   token !== undefined && more.length === 0 && isTag(token) && token.kind !== 'void';
 
-/** An icon, or HTML that was made elsewhere. */
+/** An icon, or HTML that was rendered elsewhere. */
 const isAside = (element: readonly Token[]): boolean =>
   element.every(isTag) || (element.length === 1 && element.every((token) => 'raw' in token && token.raw));
 
@@ -220,7 +220,7 @@ function elementChunks(element: readonly Token[]): Chunk[] {
   return [...open.chunks, ...stretchChunks(element.slice(1, -1)), ...asItIs(element.at(-1)!)];
 }
 
-/** The white space around it is the template's own. */
+/** The surrounding white space stays with the template. */
 const textChunks = (inner: readonly Token[]): Chunk[] => [
   leading(inner[0]),
   messageOf(inner, { in_attribute: false }),

@@ -1,7 +1,7 @@
-/** Values that pages show as words (`words`, `status`): so that files of languages have them all. */
+/** Values that pages show as words (`words`, `status`), so that language files contain them all. */
 import * as contract from '@acp/contract';
 
-/** Parts of the names of activity entries, which the core writes: what it is about, and what became of it. */
+/** Parts of the names of activity entries, which the core writes: entities and verbs. */
 const acted =
   `account added agent approved approval archived attachment backup board_user_key budget budget_policy cancelled changed channel
   checked_out comment commented company compiled_index completed configured connected cost created deleted disabled
@@ -19,7 +19,7 @@ const acted =
     /\s+/,
   );
 
-/** Fields whose change an activity entry tells of. */
+/** Fields whose changes activity entries report. */
 const fields =
   `adapter_type assignee_agent body_markdown description due_date goal level model name owner_agent parent
   priority project reports_to role status summary title`.split(/\s+/);

@@ -1,4 +1,4 @@
-/** What has changed between two texts, sentence by sentence. */
+/** Differences between two texts, sentence by sentence. */
 import { each, html, type Html } from './html.ts';
 
 interface Piece {
@@ -6,17 +6,17 @@ interface Piece {
   change: 'same' | 'added' | 'removed';
 }
 
-/** The work grows with the product of both lengths: longer texts are shown as replaced. */
+/** The cost grows with the product of both lengths: longer texts are shown as fully replaced. */
 const MOST = 1500;
 
-/** Lines, and sentences within them; joined they are the text. */
+/** Splits into lines, and those into sentences; joined they are the text. */
 function sentences(text: string): string[] {
   return (
     text.match(/[^\n.!?]*(?:[.!?](?!\s)[^\n.!?]*)*[.!?]*[ \t]*\n?/g)?.filter((part) => part !== '') ?? []
   );
 }
 
-/** The shortest way from `before` to `after` by the longest common subsequence; removals go first. Pure. */
+/** The shortest edit from `before` to `after` by the longest common subsequence; removals come first. Pure. */
 export function diffPieces(before: string, after: string): Piece[] {
   const [from, to] = [sentences(before), sentences(after)];
   if (from.length > MOST || to.length > MOST)
@@ -59,7 +59,7 @@ export function diffPieces(before: string, after: string): Piece[] {
   return pieces;
 }
 
-/** The space after a sentence is no change. */
+/** White space after a sentence is not a change. */
 const alike = (a: string, b: string): boolean => a.trimEnd() === b.trimEnd();
 
 export function textDiff(before: string, after: string): Html {

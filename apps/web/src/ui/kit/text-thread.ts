@@ -1,12 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import type { Html } from './html.ts';
 
-/** Longest work on one text, a new thread's start included; then the thread is ended, for nothing else ends it. */
+/** Time limit per text, including the start of a new thread; then the thread is terminated, as nothing else stops it. */
 const TEXT_LIMIT_MS = 5000;
 const IDLE_MS = 60_000;
 const MEMORY_MB = 128;
 
-/** Null: it took too long or too much memory. Undefined: nobody waited for it any more when its turn came. */
+/** Null: it took too long or too much memory. Undefined: no one was waiting for it any more when its turn came. */
 export type Rendered = Html | null | undefined;
 
 interface Task {
@@ -15,8 +15,8 @@ interface Task {
 }
 
 /**
- * One thread that renders texts, the shortest first: what most people wrote does not wait for what somebody filled with
- * list marks. It begins with the first text and ends when none has come for a minute.
+ * One thread that renders texts, the shortest first: ordinary texts do not wait for one stuffed with list marks. It starts
+ * with the first text and ends after a minute without any.
  */
 export class TextThread {
   readonly #waiting: Task[] = [];
@@ -29,7 +29,7 @@ export class TextThread {
     this.#limit_ms = limit_ms;
   }
 
-  /** @param signal takes a text back whose turn has not come */
+  /** @param signal withdraws a text whose turn has not come */
   async render(text: string, signal: AbortSignal): Promise<Rendered> {
     if (signal.aborted) return undefined;
     return new Promise((resolve) => {
@@ -66,9 +66,9 @@ export class TextThread {
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
     });
     worker.on('message', (html: Html) => worker === this.#worker && this.#finish(html));
-    // Memory or a fault of the parser: the text is given up, the next one gets a thread of its own.
+    // Out of memory or a parser fault: the text is given up, the next one gets a new thread.
     worker.on('error', () => this.#end(worker));
-    // After the listeners, which would hold the process again.
+    // After the listeners, which would keep the process alive again.
     worker.unref();
     return worker;
   }
@@ -82,7 +82,7 @@ export class TextThread {
 
   #finish(html: Html | null): void {
     const finished = this.#current;
-    // At the end of the idle time there is none.
+    // Null if the idle timeout ended the thread.
     if (finished === null) return;
     this.#current = null;
     finished.done(html);

@@ -1,6 +1,6 @@
 /**
- * Pages and form actions as rows. A page reads. An action is an endpoint of the API with a form in front of it: it says
- * which endpoint, how the form is read, and where to go next, so that no rule exists twice.
+ * Pages and form actions as rows. A page reads. An action is an API endpoint with a form in front of it: it defines which
+ * endpoint, how the form is read, and where to go next, so that no rule exists twice.
  */
 import type { EndpointRow, LeastRole, ResponseOf, Scope, UserActor } from '@acp/contract';
 import type { Tx } from '@acp/db';
@@ -12,7 +12,7 @@ import type { FormValues } from './form-values.ts';
 import type { Html } from './html.ts';
 
 export interface UiContext<By extends Scope['by'] = Scope['by']> {
-  /** The plain database: pages read, and what acts is the endpoint's handler. */
+  /** The plain database, not a transaction: pages only read, and the endpoint's handler does the writing. */
   readonly tx: Tx;
   readonly user: UserActor;
   /** Empty outside of a company. */
@@ -23,9 +23,9 @@ export interface UiContext<By extends Scope['by'] = Scope['by']> {
   readonly services: Services;
   readonly request: Request;
   readonly response: Response;
-  /** Asked for by htmx: a fragment is enough. */
+  /** Requested by htmx: a fragment is enough. */
   readonly fragment: boolean;
-  /** Number of the newest event when the request came: the page's live stream begins after it. 0 outside of a company. */
+  /** Number of the newest event at the time of the request: the page's live stream begins after it. 0 outside of a company. */
   readonly cursor: number;
 }
 
@@ -42,7 +42,7 @@ export interface ActionRow {
   readonly kind: 'action';
   readonly path: string;
   readonly endpoint: EndpointRow;
-  /** What the page is about: the endpoint's own scope unless the page says another. */
+  /** Subject of the page: the endpoint's own scope unless the page has another. */
   readonly scope: Scope;
   readonly params: (context: UiContext, form: FormValues) => Readonly<Record<string, string>>;
   readonly read: ((form: FormValues, context: UiContext) => unknown) | undefined;
@@ -66,25 +66,25 @@ export function page<const S extends Scope>(
 }
 
 interface ActionOptions<R extends EndpointRow, S extends Scope> {
-  /** What the page is about, where that is not what the endpoint is about. */
+  /** Subject of the page, if it is not the endpoint's. */
   scope?: S;
-  /** Parameters of the endpoint's path that the page's path lacks; its company is known. */
+  /** Parameters in the endpoint's path that the page's path lacks; the company is known. */
   params?: (context: UiContext<S['by']>, form: FormValues) => Readonly<Record<string, string>>;
-  /** From form values to the endpoint's body, or a promise of it: '' means "not given" unless it says otherwise. */
+  /** Maps form values to the endpoint's body, or a promise of it: '' means "not given" unless it says otherwise. */
   read?: (form: FormValues, context: UiContext<S['by']>) => unknown;
-  /** What must hold before the endpoint is asked. Throws what the user is told. */
+  /** Checks a precondition before the endpoint is called. Throws what the user is shown. */
   check?: (context: UiContext<S['by']>, form: FormValues) => Promise<void> | void;
-  /** In the place of the API's handler, where only a page does it. */
+  /** Replaces the API's handler, for what only a page can do. */
   handler?: (context: Context<R>) => Promise<ResponseOf<R>> | ResponseOf<R>;
-  /** Where the browser goes next (303), or the page that is the answer. */
+  /** Where the browser goes next (303), or the page to respond with. */
   next: (context: UiContext<S['by']>, result: ResponseOf<R>, form: FormValues) => string | Promise<string>;
-  /** The page again with the error, where what was typed is put in; without it an error page is shown. */
+  /** The page again with the error, refilled with what was typed; if absent, an error page is shown. */
   failed?: (context: UiContext<S['by']>, error: string, form: FormValues) => Promise<Html> | Html;
-  /** Fields that are never given back, beside those that the endpoint calls write-only. */
+  /** Fields that are never refilled, in addition to the endpoint's write-only ones. */
   secrets?: readonly string[];
 }
 
-/** A form's POST, done by the endpoint's own handler: role, scope, validation, transaction and answer are the API's. */
+/** A form's POST, handled by the endpoint's own handler: role, scope, validation, transaction and answer are the API's. */
 export function action<const R extends EndpointRow, const S extends Scope = R['scope']>(
   path: string,
   endpoint: R,
@@ -92,7 +92,7 @@ export function action<const R extends EndpointRow, const S extends Scope = R['s
 ): ActionRow {
   const { scope = endpoint.scope, params = () => ({}), secrets = [], read, check, handler, failed } = options;
   const { next } = options;
-  // As with the API's routes: the row that types the functions is the row that the mount serves them with.
+  // As with the API's routes: the functions are served with the same row that types them.
   return {
     kind: 'action',
     path,

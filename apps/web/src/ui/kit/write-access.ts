@@ -4,11 +4,11 @@ import { t } from './language.ts';
 import { postButton } from './parts.ts';
 import type { UiContext } from './ui-routes.ts';
 
-/** Whether the user may create and change things of the company; forms are shown to nobody else. */
+/** Whether the user may create and change things in the company; forms are hidden from everyone else. */
 export const mayWrite = ({ user, company_id }: Pick<UiContext, 'user' | 'company_id'>): boolean =>
   roleIn(user, company_id) !== 'viewer';
 
-/** The end of a page whose subject goes to the trash. */
+/** Closing section of a page whose subject can be moved to the trash. */
 export function trashCard(path: string, what: string, hint: string): Html {
   return html`<section class="card danger">
     <h2>Delete</h2>
