@@ -5,7 +5,7 @@ import { outlinedSkills, skillOutlines, type SkillOutline, type StoredOutline } 
 
 const { agents, companies } = schema;
 
-/** What the public may know of an agent. */
+/** The public view of an agent. */
 export interface AvailableAgent {
   id: string;
   company_id: string;
@@ -17,9 +17,9 @@ export interface AvailableAgent {
   skills: SkillOutline[];
 }
 
-/** Agents in a directory. */
+/** Maximum number of agents in a directory. */
 const MAX_AGENTS = 200;
-/** Skills on a card. */
+/** Maximum number of skills on a card. */
 const MAX_SKILLS = 50;
 
 const available = and(
@@ -39,7 +39,7 @@ const columns = {
   description: agents.description,
 };
 
-/** Undefined where the agent is not externally available, or not the company's. */
+/** Undefined if the agent is not externally available or belongs to another company. */
 export async function availableAgent(
   tx: Tx,
   company_id: string,
@@ -55,7 +55,7 @@ export async function availableAgent(
   return row && { ...row, skills: outlinedSkills(row.skills) };
 }
 
-/** By name, without their skills. @returns undefined where there is no such company */
+/** Available agents by name, without their skills. @returns undefined if the company does not exist */
 export async function availableAgents(
   tx: Tx,
   company_id: string,

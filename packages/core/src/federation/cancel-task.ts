@@ -9,9 +9,9 @@ import { clientActor } from './client.ts';
 import { readTask } from './read-tasks.ts';
 
 /**
- * Cancels the issue and what runs for it.
- * @param again whether a task that was cancelled may be cancelled once more, which changes nothing
- * @throws notFound, conflict where the task has ended
+ * Cancels the issue and its runs.
+ * @param again whether a task that is already cancelled may be cancelled again, which changes nothing
+ * @throws notFound, conflict if the task has ended
  */
 export async function cancelTask(tx: Tx, agent: AgentActor, id: string, again: boolean): Promise<void> {
   const client = clientActor(agent);

@@ -3,10 +3,10 @@ import { forbidden } from '@acp/kernel';
 import { assertCauseDepth } from '../activity/index.ts';
 
 /**
- * In whose name a client acts: it holds a key of the agent, yet it is somebody else, who wakes the agent and answers its
- * questions. So it counts as a human, with a member's role.
- * @param depth agent-made causes behind it, by its own word
- * @throws forbidden for the key of a run, with which an agent would wake and answer itself
+ * The actor a client acts as: it uses a key of the agent but is someone else, who wakes the agent and answers its questions.
+ * So it counts as a human with a member's role.
+ * @param depth number of agent-made causes behind it, as stated by the client
+ * @throws forbidden for a run's key, with which an agent would wake and answer itself
  */
 export function clientActor({ key_id, company_id, run_id }: AgentActor, depth = 0): BoardUserActor {
   if (run_id !== null || key_id === null) throw forbidden('the key of a run opens no task');
@@ -14,15 +14,15 @@ export function clientActor({ key_id, company_id, run_id }: AgentActor, depth = 
   return depth === 0 ? client : { ...client, depth };
 }
 
-/** Under which the depth of causes stands in the metadata of a message between two instances. */
+/** Metadata key for the depth of causes in a message between two instances. */
 const DEPTH = 'causeDepth';
 
 export const depthMetadata = (depth: number): object => (depth === 0 ? {} : { metadata: { [DEPTH]: depth } });
 
 /**
- * How many agents in a row made what a message asks for. A client that does not say begins a chain: what bounds those that
- * lie are their key, the rate limit and the budgets.
- * @throws conflict for a chain that has been going on for too long
+ * Number of consecutive agents that led to a message. A client that does not state it starts a new chain; those that lie are
+ * limited by their key, the rate limit and the budgets.
+ * @throws conflict for a chain that is too long
  */
 export function depthOfMessage(metadata: Readonly<Record<string, unknown>> | null | undefined): number {
   const depth = metadata?.[DEPTH];

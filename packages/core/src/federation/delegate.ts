@@ -16,13 +16,13 @@ import { ANY_PEER, type PeerRow } from './peers.ts';
 const { a2a_delegations, a2a_peers } = schema;
 const readAgents = createValidator(PeerAgents, 'agents');
 
-/** An agent of a peer, by the words that agents use. */
+/** An agent of a peer, found by the name that agents use for it. */
 export interface FoundPeerAgent {
   peer: PeerRow;
   agent: PeerAgent;
 }
 
-/** Agents of all peers that may be called. */
+/** Callable agents of all peers. */
 export async function peerAgents(tx: Tx, company_id: string): Promise<FoundPeerAgent[]> {
   const rows = await tx
     .select()
@@ -33,8 +33,8 @@ export async function peerAgents(tx: Tx, company_id: string): Promise<FoundPeerA
 }
 
 /**
- * `label:Agent`, or `peer:Agent` for whichever peer has it; undefined where the words name no peer.
- * @throws notFound where the peer has no such agent, conflict where several have
+ * Resolves `label:Agent`, or `peer:Agent` for any peer that has the agent; undefined if the text names no peer.
+ * @throws notFound if the peer has no such agent, conflict if several have
  */
 export async function peerAgentNamed(
   tx: Tx,
@@ -60,8 +60,8 @@ export async function peerAgentNamed(
 }
 
 /**
- * Gives the issue to an agent of a peer: a child issue follows what becomes of it there, and the issue waits until that
- * has ended. Sent by a scheduler, once. @throws forbidden, conflict for a chain of too many agents
+ * Delegates the issue to an agent of a peer: a child issue tracks the task there, and the issue is blocked until that has
+ * ended. A scheduler sends the task, once. @throws forbidden, conflict for a chain of too many agents
  */
 export async function delegate(
   tx: Tx,

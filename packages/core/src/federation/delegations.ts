@@ -1,4 +1,4 @@
-/** The steps by which a delegation follows the task at the peer. Schedulers take them; the network is theirs. */
+/** The steps by which a delegation follows its task at the peer. Schedulers take them and do the network calls. */
 import { endedTaskStates, type TaskState, type TaskUsage } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { cutText } from '@acp/kernel';
@@ -14,27 +14,27 @@ const { a2a_delegations } = schema;
 
 export type DelegationRow = typeof a2a_delegations.$inferSelect;
 
-/** What the task at the peer has come to. */
+/** Current state of the task at the peer. */
 export interface RemoteState {
   task_id: string;
   context_id: string | null;
   state: TaskState;
   said: { id: string; text: string } | null;
   artifacts: readonly { id: string; name: string; text: string; url: string | null }[];
-  /** What the peer says that it has cost so far; null where it says nothing. */
+  /** The cost so far as reported by the peer; null if it reports none. */
   usage: TaskUsage | null;
 }
 
-/** Calls that one step makes, and what it does beside them: whoever takes a step and dies loses it then. */
+/** Maximum number of calls in one step, and time for the rest of it: after that, the step of a crashed process is retried. */
 const [MOST_CALLS, MARGIN_SEC] = [2, 30];
 
-/** Neither switched off nor in the trash. */
+/** Condition: the peer is enabled and its company is not in the trash. */
 const isLive = sql`exists (select from a2a_peers p join companies c on c.id = p.company_id and c.deleted_at is null
   where p.id = a2a_delegations.peer_id and p.enabled)`;
-/** What can't go on now is looked at again later; a peer that is switched on again has it looked at once. */
+/** Delay for a delegation that can't proceed now. Enabling its peer ends the delay. */
 const RESTING = sql`interval '1 hour'`;
 
-/** @param except companies that have enough under way */
+/** @param except companies that have reached their limit of concurrent steps */
 export async function claimDelegations(
   tx: Tx,
   limit: number,
@@ -59,7 +59,7 @@ export async function claimDelegations(
   return rows.filter(({ claimed_at }) => claimed_at !== null);
 }
 
-/** Goes on at once with what was given to the peer. */
+/** Resumes the peer's delegations immediately. */
 export async function resumeDelegations(tx: Tx, peer_id: string): Promise<void> {
   await tx
     .update(a2a_delegations)
@@ -67,7 +67,7 @@ export async function resumeDelegations(tx: Tx, peer_id: string): Promise<void> 
     .where(sql`peer_id = ${peer_id} and next_attempt_at is not null and claimed_at is null`);
 }
 
-/** What people and agents wrote on the issue since it was last sent on; null where nothing. */
+/** What people and agents wrote on the issue since the last forwarding; null if nothing. */
 export async function wordsToForward(
   tx: Tx,
   { issue_id, forwarded_at }: DelegationRow,
@@ -87,20 +87,20 @@ export async function wordsToForward(
 }
 
 const LONGEST_TEXT = 100_000;
-/** What a task leaves on its issue, however much its peer says. */
+/** Limit of what one task leaves on its issue, however much the peer sends. */
 const MOST_ARTIFACTS = 100;
 const MOST_WORDS = 200;
 
-/** Words of the issue that the peer was sent. */
+/** Comments of the issue that were forwarded to the peer. */
 export interface SentWords {
   up_to: Date;
-  /** Why it did not take them. */
+  /** Why the peer rejected them. */
   refusal?: string;
 }
 
 /**
- * What the peer says of its task becomes what the issue says: its words comments, its artifacts work products, its end the
- * issue's. A question wakes the agent that gave the work away; its answer on the issue is sent on.
+ * Applies the state of the peer's task to the issue: messages become comments, artifacts work products, and the issue ends
+ * with the task. A question wakes the agent that delegated the work; its answer on the issue is forwarded.
  */
 export async function applyRemote(
   tx: Tx,
@@ -148,7 +148,7 @@ export async function applyRemote(
       ...(remote.usage && { cost_usd: String(costOf(remote.usage)) }),
       ...(changed ? { changed_at: sql`now()` } : {}),
       claimed_at: null,
-      // The longer nothing has changed, the more rarely it is asked: a minute at most, five where the peer gives notice.
+      // Polled less often the longer nothing changes: every minute at least, or every five if the peer sends notifications.
       next_attempt_at: ended
         ? null
         : sql`case when notified_at > claimed_at then now() else now() + make_interval(secs => least(
@@ -174,8 +174,8 @@ async function keepProducts(
 }
 
 /**
- * Of a peer that talks on and on only its last words are kept; one that asks on and on is given up, for each question
- * wakes an agent. @returns how many comments came of it
+ * Past the limit, only the final message of a talkative peer is kept, and a task that keeps asking is cancelled, since each
+ * question wakes an agent. @returns number of comments created
  */
 async function hear(
   tx: Tx,
@@ -192,7 +192,7 @@ async function hear(
   if ((state === 'input_required' || state === 'auth_required') && (turned || spoke)) {
     if (isFull) {
       await say(tx, delegation, issue, 'It asked too often, and is called off.');
-      // The next step calls off the task at the peer.
+      // The next step cancels the task at the peer.
       await updateIssue(tx, peerActor(delegation), issue, { status: 'cancelled' });
     } else await ask(tx, delegation, issue, said?.text ?? 'The peer waits for input.');
     return 1;
@@ -205,13 +205,13 @@ async function hear(
   return 1;
 }
 
-/** USD of one task: what a peer says costs a company no more than this. */
+/** Maximum cost of one task in USD, whatever the peer reports. */
 const MOST_USD = 1000;
 const MOST_TOKENS = 2_000_000_000;
 
 const costOf = ({ cost_usd }: TaskUsage): number => Math.min(cost_usd, MOST_USD);
 
-/** What the work has cost elsewhere counts towards the budgets of whoever gave it away. */
+/** Counts the cost reported by the peer towards the budgets of the agent that delegated the work. */
 async function mirrorCost(tx: Tx, delegation: DelegationRow, usage: TaskUsage): Promise<void> {
   const { issue_id, company_id, agent_id, remote_agent } = delegation;
   const cost_usd = costOf(usage);
@@ -238,7 +238,7 @@ const peerActor = ({ remote_agent }: DelegationRow) => systemActor(cutText(remot
 const say = async (tx: Tx, delegation: DelegationRow, issue: IssueRow, text: string) =>
   createComment(tx, peerActor(delegation), issue, { body_markdown: foreign(text) || '–' });
 
-/** Words of a peer, in which nobody is mentioned: whom they wake is not its to say. */
+/** A peer's text, with mentions disabled: a peer may not choose whom it wakes. */
 const foreign = (text: string): string => cutText(text, LONGEST_TEXT).replaceAll('@', '@\u2060').trim();
 
 async function ask(tx: Tx, delegation: DelegationRow, issue: IssueRow, question: string): Promise<void> {
@@ -255,7 +255,7 @@ async function ask(tx: Tx, delegation: DelegationRow, issue: IssueRow, question:
 
 const LONGEST_REASON = 500;
 
-/** Tried for a day, then the issue is given up. @param hopeless nothing will change it */
+/** Schedules a retry; after a day of failures the issue is cancelled. @param hopeless retrying is pointless */
 export async function recordFailure(
   tx: Tx,
   delegation: DelegationRow,
@@ -281,7 +281,7 @@ export async function recordFailure(
   await updateIssue(tx, peerActor(delegation), issue, { status: 'cancelled' });
 }
 
-/** The peer's calls of this minute are used up, which is nobody's failure: the next minute has others. */
+/** The peer's rate limit is used up, which is not a failure: try again in the next minute. */
 export async function putOffDelegation(
   tx: Tx,
   { issue_id, peer_id }: Pick<DelegationRow, 'issue_id' | 'peer_id'>,
@@ -292,14 +292,14 @@ export async function putOffDelegation(
     .set({
       claimed_at: null,
       error: cutText(reason, LONGEST_REASON),
-      // Not all of them at once, and in another order.
+      // Jitter: not all at the same time, and in a different order.
       next_attempt_at: sql`now() + make_interval(secs => 1 + 9 * random()) + greatest('0', (
         select p.window_started_at + interval '1 minute' - now() from a2a_peers p where p.id = ${peer_id}))`,
     })
     .where(eq(a2a_delegations.issue_id, issue_id));
 }
 
-/** It is followed no more. */
+/** Stops following the task. */
 export async function endDelegation(tx: Tx, { issue_id }: Pick<DelegationRow, 'issue_id'>): Promise<void> {
   await tx
     .update(a2a_delegations)

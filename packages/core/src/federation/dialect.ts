@@ -1,16 +1,16 @@
-/** Tasks, messages and events in the words of a dialect. */
+/** Tasks, messages and events as written in a dialect. */
 import { type TaskPart, type TaskState, taskStates } from '@acp/contract';
 import type { Task } from './read-tasks.ts';
 import type { TaskArtifact } from './task-artifacts.ts';
 import type { TaskMessage } from './task-history.ts';
 
-/** Versions of the protocol. */
+/** Protocol versions. */
 export type Dialect = '0.3' | '1.0';
 
-/** A task with what the client asked to see of it. */
+/** A task with the parts of it that the client requested. */
 export interface ShownTask {
   task: Task;
-  /** Undefined: not asked for. */
+  /** Undefined: not requested. */
   history: readonly TaskMessage[] | undefined;
   artifacts: readonly TaskArtifact[] | undefined;
 }
@@ -26,7 +26,7 @@ const download = ({ public_url }: Writer, id: string): string =>
 export const stateName = (state: TaskState, dialect: Dialect): string =>
   dialect === '1.0' ? `TASK_STATE_${state.toUpperCase()}` : state.replaceAll('_', '-');
 
-/** In either spelling; undefined for a word that is no state. */
+/** Accepts either spelling; undefined for an unknown state. */
 export function stateNamed(text: string): TaskState | undefined {
   const word = text
     .replace(/^TASK_STATE_/, '')
@@ -47,7 +47,7 @@ export function writeTask(writer: Writer, { task, history, artifacts }: ShownTas
   };
 }
 
-/** In the protocol's spelling of names, which goes for metadata too. */
+/** Uses the protocol's spelling of names, which applies to metadata too. */
 const writeUsage = ({ cost_usd, input_tokens, output_tokens }: Task['usage']): object => ({
   costUsd: cost_usd,
   inputTokens: input_tokens,
@@ -94,7 +94,7 @@ function writePart(writer: Writer, part: TaskPart): object {
     return data === undefined ? { url: urlOf(writer, part), ...about } : { data, ...about };
   }
   if (text !== undefined) return { kind: 'text', text };
-  // An object in this dialect.
+  // This dialect requires an object.
   if (data !== undefined) return { kind: 'data', data: isPlain(data) ? data : { value: data } };
   const about = { ...(mediaType && { mimeType: mediaType }), ...(filename && { name: filename }) };
   return { kind: 'file', file: { uri: urlOf(writer, part), ...about } };
@@ -108,12 +108,12 @@ function writeArtifact(writer: Writer, { id, name, text, url, file, type, metada
   if (text) parts.push({ text, media_type: 'text/markdown' });
   if (url) parts.push({ url, ...(type === 'file' && { filename: name, ...mediaTypeOf(metadata ?? {}) }) });
   if (file) parts.push({ attachment_id: id, filename: name, media_type: file.content_type });
-  // What has neither words nor a place is its data.
+  // An artifact without text or location consists of its data.
   if (parts.length === 0 && metadata !== null) parts.push({ data: metadata });
   return {
     artifactId: id,
     name,
-    // At least one, by the protocol: a product without more is its title.
+    // The protocol requires at least one part: a product without content is represented by its title.
     parts: (parts.length === 0 ? [{ text: name }] : parts).map((part) => writePart(writer, part)),
     metadata: { type, ...(file && { sizeBytes: file.size_bytes }) },
   };
@@ -122,7 +122,7 @@ function writeArtifact(writer: Writer, { id, name, text, url, file, type, metada
 const mediaTypeOf = ({ media_type }: Record<string, unknown>): Pick<TaskPart, 'media_type'> =>
   typeof media_type === 'string' ? { media_type } : {};
 
-/** The first event of a stream, and the result of a send. */
+/** The first event of a stream, and the result of sending a message. */
 export const writeSent = (writer: Writer, shown: ShownTask): object =>
   writer.dialect === '1.0' ? { task: writeTask(writer, shown) } : writeTask(writer, shown);
 

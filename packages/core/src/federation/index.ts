@@ -1,8 +1,9 @@
 /**
- * Owns `a2a_tasks` and `a2a_messages`, and `a2a_peers`, `a2a_delegations` and `a2a_calls`: the others whose agents are called from here, and what they do for us. Agents of the company as others call them by the agent-to-agent protocol. A task is
- * an issue; nothing of it is kept twice but what the protocol has and an issue has not (conversation, ids of messages).
- * Invariants: a task is its agent's alone; a message that is sent again changes nothing; a client sees what agents say
- * on the issue, never what people of the company say among themselves.
+ * Agents of the company as others call them by the agent-to-agent protocol, and peers whose agents are called from here. Owns
+ * `a2a_tasks` and `a2a_messages`, and `a2a_peers`, `a2a_delegations` and `a2a_calls`. A task is an issue; only what an issue
+ * lacks (conversation, message ids) is stored separately.
+ * Invariants: a task belongs to exactly one agent; a message sent again changes nothing; a client sees what agents say on the
+ * issue, never what people of the company say to each other.
  */
 export { availableAgent, availableAgents } from './available-agents.ts';
 export type { AvailableAgent } from './available-agents.ts';

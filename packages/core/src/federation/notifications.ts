@@ -1,4 +1,4 @@
-/** Word of a peer that a task given to it has changed. What changed is asked for: a notification proves no more than its token. */
+/** Notifications of a peer that a delegated task has changed. A notification only proves its token, so the task is queried. */
 import { schema, type Tx } from '@acp/db';
 import { constantTimeEqual, isUuid, newToken, notFound, unauthenticated, type Vault } from '@acp/kernel';
 import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
@@ -9,7 +9,7 @@ const { a2a_delegations, companies } = schema;
 
 const place = (issue_id: string) => `a2a_delegations/${issue_id}`;
 
-/** Makes the token with which the peer is asked to notify. */
+/** Creates the token that the peer must send with its notifications. */
 export async function openNotifications(
   tx: Tx,
   { issue_id }: Pick<DelegationRow, 'issue_id'>,
@@ -23,7 +23,7 @@ export async function openNotifications(
   return token;
 }
 
-/** The peer sends none. */
+/** Removes the token: the peer does not send notifications. */
 export async function closeNotifications(
   tx: Tx,
   { issue_id }: Pick<DelegationRow, 'issue_id'>,
@@ -34,16 +34,16 @@ export async function closeNotifications(
     .where(eq(a2a_delegations.issue_id, issue_id));
 }
 
-/** A notification as it came. */
+/** A notification as received. */
 export interface Notification extends SignedRequest {
   /** `X-A2A-Notification-Token`. */
   token: string | undefined;
 }
 
 /**
- * Has the task asked for at once, or as soon as the step under way is over. One that is sent again, by whomever, asks
- * once more and does nothing else; many in a row are one every five seconds.
- * @throws notFound for what is not followed (any more), unauthenticated
+ * Has the task queried immediately, or as soon as the current step is over. A replayed notification causes one more query and
+ * nothing else; many in a row cause one query every five seconds.
+ * @throws notFound if the task is not followed (any more), unauthenticated
  */
 export async function takeNotification(
   tx: Tx,
@@ -64,7 +64,7 @@ export async function takeNotification(
   const known = vault.unseal(row.sealed, place(issue_id));
   if (token === undefined || !constantTimeEqual(token, known))
     throw unauthenticated('wrong notification token');
-  // A service like this one signs, which binds the token to a moment.
+  // Services like this one sign their notifications, which binds the token to a point in time.
   if (signed.signature !== undefined) verifySignature('hmac_ts', known, signed, row.now_sec);
   await tx.execute(sql`
     update a2a_delegations set notified_at = now(), next_attempt_at = case

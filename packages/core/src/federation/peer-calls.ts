@@ -1,4 +1,4 @@
-/** What was asked of a peer, for those who look after it. */
+/** Log of calls to a peer, for its administrators. */
 import type { PeerCall, PeerDelegation } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { cutText } from '@acp/kernel';
@@ -12,14 +12,14 @@ const LONGEST_ERROR = 500;
 
 export interface FinishedPeerCall {
   method: string;
-  /** Null: it was answered. */
+  /** Null: the call succeeded. */
   error: string | null;
   duration_ms: number;
-  /** It only asked how the task stands: such calls come every few seconds, and stay where they failed. */
+  /** Whether it only polled the task: such calls are made every few seconds, and only logged if they fail. */
   polls: boolean;
 }
 
-/** Of its own: a call that was made stays whatever becomes of the step. */
+/** For use in a separate transaction: a call stays logged even if its step is rolled back. */
 export async function recordCall(
   tx: Tx,
   { peer_id, issue_id, remote_agent }: Pick<DelegationRow, 'peer_id' | 'issue_id' | 'remote_agent'>,
@@ -36,7 +36,7 @@ export async function recordCall(
     from peer where ${!polls || error !== null}`);
 }
 
-/** What is in the trash has no name here. */
+/** Condition: issues in the trash are not named here. */
 const present = isNull(issues.deleted_at);
 
 export async function listPeerCalls(tx: Tx, { id }: PeerRow, query: PageRequest): Promise<Page<PeerCall>> {
@@ -100,7 +100,7 @@ export async function listDelegations(
   );
 }
 
-/** Forgets calls of more than `days` ago. @returns how many, at most `limit` */
+/** Deletes calls older than `days`. @returns number deleted, at most `limit` */
 export async function deletePeerCallsBefore(tx: Tx, days: number, limit: number): Promise<number> {
   const old = tx
     .select({ id: a2a_calls.id })

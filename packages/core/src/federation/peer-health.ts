@@ -8,9 +8,9 @@ import type { PeerRow } from './peers.ts';
 const { a2a_peers } = schema;
 
 /**
- * Takes peers whose card is due, and puts their next turn off: who fetches it dies, it is fetched by the interval. Those of
- * a company in the trash are left alone for an hour.
- * @param except companies that have enough under way
+ * Claims peers whose card is due and schedules the next refresh: if the claimer crashes, the card is fetched after the usual
+ * interval. Peers of a company in the trash are postponed by an hour.
+ * @param except companies that have reached their limit of concurrent fetches
  */
 export async function claimDuePeers(
   tx: Tx,
@@ -33,7 +33,7 @@ export async function claimDuePeers(
 
 const LONGEST_ERROR = 500;
 
-/** What the fetch of its card came to. A peer that begins or ends to fail is told of. */
+/** Records the result of fetching the card. Reports a peer that starts or stops failing. */
 export async function recordFetch(
   tx: Tx,
   peer: PeerRow,
@@ -60,7 +60,7 @@ export async function recordFetch(
 }
 
 /**
- * One call of the peer's minute. @throws rateLimited when there is none left
+ * Counts one call towards the peer's limit per minute. @throws rateLimited if none are left
  */
 export async function takeCall(tx: Tx, { id }: Pick<PeerRow, 'id'>): Promise<void> {
   const fresh = sql`window_started_at <= now() - interval '1 minute'`;

@@ -27,13 +27,13 @@ const { a2a_peers, companies } = schema;
 export type PeerRow = typeof a2a_peers.$inferSelect;
 
 const MAX_PEERS = 50;
-/** A word that stands for whichever peer has the agent. */
+/** A label that stands for any peer that has the agent. */
 export const ANY_PEER = 'peer';
 
 const place = (id: string) => `a2a_peers/${id}`;
 const readAgents = createValidator(PeerAgents, 'agents');
 
-/** Never the key, sealed or not. */
+/** Never contains the key, sealed or not. */
 export function presentPeer(row: PeerRow): Peer {
   return {
     id: row.id,
@@ -59,7 +59,7 @@ export function presentPeer(row: PeerRow): Peer {
   };
 }
 
-/** The scope loader's way to a peer. */
+/** Finds a peer for the scope loader. */
 export async function findPeer(tx: Tx, id: string): Promise<PeerRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -81,14 +81,14 @@ export async function listPeers(tx: Tx, company_id: string, query: PageRequest):
   return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentPeer);
 }
 
-/** The key that the peer's agents ask for; null where it has none. @throws unavailable where the key that sealed it is gone */
+/** The key for calling the peer's agents; null if it has none. @throws unavailable if the key that sealed it is gone */
 export const peerKey = (vault: Vault, { id, api_key_sealed }: Pick<PeerRow, 'id' | 'api_key_sealed'>) =>
   api_key_sealed === null ? null : vault.unseal(api_key_sealed, place(id));
 
 /**
- * @param vault null where there is no key to seal
- * @throws forbidden, invalid for a URL that is none, unavailable for a key without an encryption key, conflict for a
- * label that is taken and at 50 peers
+ * @param vault null if there is no key to seal
+ * @throws forbidden, invalid for a malformed URL, unavailable for a key without an encryption key, conflict for a label that
+ * is taken and at 50 peers
  */
 export async function createPeer(
   tx: Tx,
@@ -117,7 +117,7 @@ export async function createPeer(
   return presentPeer(row!);
 }
 
-/** An absent field is left alone. The key goes only where it was meant to: with another URL it is given again. */
+/** Absent fields stay unchanged. The key is only sent to the URL it was entered for: a new URL requires it again. */
 export async function updatePeer(
   tx: Tx,
   actor: Actor,
@@ -141,7 +141,7 @@ export async function updatePeer(
         ...rest,
         url,
         ...(api_key === undefined ? {} : { api_key_sealed: sealed }),
-        // What it says of itself is asked for anew.
+        // The card must be fetched again.
         ...(moved ? { status: 'pending', agents: [], last_fetch_error: null } : {}),
         ...(moved || rest.enabled === true ? { next_refresh_at: sql`now()` } : {}),
         updated_at: sql`now()`,
@@ -162,7 +162,7 @@ export async function deletePeer(tx: Tx, actor: Actor, peer: PeerRow): Promise<v
   await recordChanges(tx, actor, [changeOfPeer(peer, 'peer.deleted')]);
 }
 
-/** Where names lead is looked at when they are resolved (SERVICE_PROVIDER_EGRESS). */
+/** Addresses are checked when names are resolved (SERVICE_PROVIDER_EGRESS). */
 function assertPeer({ label, url }: Pick<CreatePeer, 'label' | 'url'>): void {
   assertBaseUrl(url, { egress: 'any' }, 'url');
   if (label.trim().toLowerCase() === ANY_PEER) throw invalid(`label: ${ANY_PEER} stands for any peer`);

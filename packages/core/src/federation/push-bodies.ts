@@ -4,10 +4,10 @@ import { type Dialect, writeSent } from './dialect.ts';
 import { readTasks } from './read-tasks.ts';
 import { taskArtifacts } from './task-artifacts.ts';
 
-/** Characters of a notification: a larger task comes without its artifacts, which the client can get. */
+/** Maximum length of a notification: larger tasks are sent without their artifacts, which the client can fetch. */
 const LONGEST_BODY = 256_000;
 
-/** What clients are told of their tasks: the task as it stands, without its history. */
+/** Notifications to clients about their tasks: the current task without its history. */
 export const pushBodies =
   (public_url: string): TaskBodies =>
   async (tx, webhooks) => {

@@ -7,17 +7,17 @@ import { clientActor } from './client.ts';
 import type { Dialect } from './dialect.ts';
 import { readTask } from './read-tasks.ts';
 
-/** What a notification carries of the client's own. */
+/** The client's own values, sent with each notification. */
 const TaskSecret = Type.Object({ token: Nullable(Type.String()), authorization: Nullable(Type.String()) });
 const readSecret = createValidator(TaskSecret, 'secret');
 
-/** @param text what `putPushConfig` sealed */
+/** @param text the secret sealed by `putPushConfig` */
 export const taskSecret = (text: string): Static<typeof TaskSecret> => readSecret(JSON.parse(text));
 
 /**
- * Tells the client of the task from now on; under a name that it has used, another way.
- * @returns its name: the task's id where the client gave none
- * @throws notFound, invalid for a URL that may not be reached, unavailable without an encryption key, conflict at 10
+ * Notifies the client of changes of the task from now on; replaces an earlier configuration of the same name.
+ * @returns its name: the task's id if the client gave none
+ * @throws notFound, invalid for a forbidden URL, unavailable without an encryption key, conflict at 10
  */
 export async function putPushConfig(
   tx: Tx,

@@ -2,7 +2,7 @@ import { createValidator, type PeerAgent } from '@acp/contract';
 import { invalid } from '@acp/kernel';
 import { Type } from 'typebox';
 
-/** What we read of a card; whatever else it has is left alone. Of either version, or of a directory's `agents`. */
+/** The parts of a card that we use; everything else is ignored. From either version, or from a directory's `agents`. */
 const Listed = Type.Object({
   id: Type.Optional(Type.String()),
   name: Type.String({ minLength: 1 }),
@@ -33,9 +33,8 @@ const MAX_AGENTS = 200;
 const MAX_SKILLS = 20;
 
 /**
- * The agents of a peer's card. What is called elsewhere than where the card came from is left out: the peer's key goes to
- * the peer alone.
- * @throws invalid for what is no card, or a card of nobody whom we could call
+ * The agents of a peer's card. Agents at another origin than the card are left out: the peer's key is sent only to the peer.
+ * @throws invalid for a malformed card, or one without callable agents
  */
 export function readCard(json: unknown, card_url: string): PeerAgent[] {
   const card = read(json);
@@ -77,6 +76,6 @@ const of = (
   skills: skills.map((skill) => text(skill, 100)),
 });
 
-/** As PostgreSQL can hold it. */
+/** Text that PostgreSQL can store. */
 const text = (value: string, length: number): string =>
   value.slice(0, length).replaceAll('\0', '').toWellFormed();

@@ -4,16 +4,16 @@ import { decodeCursor, encodeCursor, isUuid } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import { notTrashed } from '../issues/index.ts';
 
-/** A task as it stands. */
+/** The current state of a task. */
 export interface Task {
   id: string;
   context_id: string;
   state: TaskState;
   /** When the issue last changed. */
   changed_at: Date;
-  /** What the agent last said, or asks; null before it said anything. */
+  /** The agent's last message or question; null if there is none yet. */
   said: { id: string; text: string } | null;
-  /** Of the runs that worked on it and have ended. */
+  /** Total of the finished runs that worked on it. */
   usage: TaskUsage;
 }
 
@@ -31,13 +31,13 @@ export interface TaskPage {
   total: number;
 }
 
-/** Of the agent's last words, in characters: a list shows many. */
+/** Maximum length of the agent's last message: a list shows many. */
 const LONGEST_SAID = 100_000;
 const STOPPED = 'The agent stopped without finishing. A further message wakes it again.';
 
 /**
- * The state of an issue as clients see it (docs/a2a.md). What waits for a human waits for the client: to the company, the
- * client is one.
+ * The state of an issue as clients see it (docs/a2a.md). An issue that waits for a human waits for the client, which the
+ * company treats as one.
  */
 const state = sql`case
   when i.status = 'done' then 'completed'
@@ -46,7 +46,7 @@ const state = sql`case
   when i.status in ('backlog', 'todo') and i.checked_out_by_agent_id is null and said.id is null then 'submitted'
   else 'working' end`;
 
-/** A task `t` with its issue `i` and its agent's last words `said`. */
+/** A task `t` with its issue `i` and its agent's last message `said`. */
 const source = sql`a2a_tasks t
   join issues i on i.id = t.issue_id
   join companies c on c.id = i.company_id and c.deleted_at is null
@@ -76,7 +76,7 @@ interface TaskRow extends Record<string, unknown>, TaskUsage {
   state: TaskState;
 }
 
-/** Undefined where it is not the agent's, or its issue lies in the trash. */
+/** Undefined if it belongs to another agent or its issue is in the trash. */
 export async function readTask(tx: Tx, agent_id: string, id: string): Promise<Task | undefined> {
   if (!isUuid(id)) return undefined;
   const { rows } = await tx.execute<TaskRow>(sql`
@@ -85,7 +85,7 @@ export async function readTask(tx: Tx, agent_id: string, id: string): Promise<Ta
   return rows[0] && toTask(rows[0]);
 }
 
-/** Those of the tasks that are there, in no order. */
+/** The tasks among these that exist, in no particular order. */
 export async function readTasks(tx: Tx, ids: readonly string[]): Promise<Task[]> {
   if (ids.length === 0) return [];
   const { rows } = await tx.execute<TaskRow>(sql`
@@ -94,7 +94,7 @@ export async function readTasks(tx: Tx, ids: readonly string[]): Promise<Task[]>
   return rows.map(toTask);
 }
 
-/** The agent's tasks, what changed last first. @throws invalid for a bad cursor */
+/** The agent's tasks, last changed first. @throws invalid for a bad cursor */
 export async function listTasks(tx: Tx, agent_id: string, query: TaskQuery): Promise<TaskPage> {
   const { context_id, changed_after, limit, cursor } = query;
   const filters: SQL[] = [
@@ -142,7 +142,7 @@ function toTask(row: TaskRow): Task {
 const spoken = ({ said_id, said }: TaskRow): Task['said'] =>
   said_id === null || said === null ? null : { id: said_id, text: said };
 
-/** The question stands in the issue; the agent may have said more since. */
+/** The question is stored in the issue; the agent may have said more since. */
 function question({ awaiting_input, blocked_reason, said }: TaskRow): string {
   return (awaiting_input ? (blocked_reason ?? said) : null) ?? STOPPED;
 }

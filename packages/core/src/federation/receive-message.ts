@@ -16,12 +16,12 @@ import { readTask, type Task } from './read-tasks.ts';
 
 const { a2a_messages, a2a_tasks } = schema;
 
-/** A message with its parts as they are kept, and the files that their bytes became. */
+/** A message with its stored parts, and the files created from their bytes. */
 export interface ReceivedMessage extends Pick<A2aMessage, 'messageId' | 'metadata'> {
   /** Null or absent: a new task. */
   taskId?: string | null | undefined;
   contextId?: string | null | undefined;
-  /** Those with bytes have no `attachment_id` yet: each takes the next of `files`. */
+  /** Parts with bytes have no `attachment_id` yet: each takes the next of `files`. */
   parts: readonly (TaskPart & { stored?: true })[];
   files: readonly StoredFile[];
 }
@@ -34,7 +34,7 @@ const TITLE_BYTES = 200;
 const EARLIER_BYTES = 2000;
 
 /**
- * What a client says: a new task, or another turn of one that is open. Sent again, a message changes nothing.
+ * Receives a client's message: a new task, or another turn of an open one. A message sent again changes nothing.
  * @throws notFound for an unknown task, conflict for one that has ended, invalid, forbidden
  */
 export async function receiveMessage(tx: Tx, agent: AgentActor, message: ReceivedMessage): Promise<Receipt> {
@@ -67,11 +67,11 @@ export async function receiveMessage(tx: Tx, agent: AgentActor, message: Receive
   return { task_id: issue.id };
 }
 
-/** The bytes of files are told by their hashes. */
+/** Files are represented by their hashes. */
 const digestOf = ({ messageId, taskId, contextId, parts, files }: ReceivedMessage): string =>
   sha256Hex(JSON.stringify([messageId, taskId, contextId, parts, files.map(({ sha256 }) => sha256)]));
 
-/** Held until the end of the transaction: of two that bring the same message one goes first. */
+/** The lock lasts until the end of the transaction, so that concurrent copies of a message are received one after the other. */
 async function sentBefore(
   tx: Tx,
   { agent_id }: AgentActor,
@@ -85,7 +85,7 @@ async function sentBefore(
   return rows[0]?.issue_id;
 }
 
-/** The task that the message goes on with; undefined where it begins one. */
+/** The task that the message continues; undefined if it starts a new one. */
 async function taskOf(
   tx: Tx,
   { agent_id }: AgentActor,
@@ -98,7 +98,7 @@ async function taskOf(
     return task;
   }
   const last = contextId ? await lastOf(tx, agent_id, contextId) : undefined;
-  // The agent asked: what the client says next in this conversation is the answer.
+  // The agent asked: the client's next message in this conversation is the answer.
   return last?.state === 'input_required' ? last : undefined;
 }
 
@@ -129,7 +129,7 @@ async function open(tx: Tx, agent: AgentActor, message: ReceivedMessage): Promis
   return issue;
 }
 
-/** What the agent should remember of the conversation. */
+/** What the agent should know about the earlier conversation. */
 function earlier({ identifier, title }: IssueRow, { said }: Task): string {
   const answer = said === null ? '' : `\n\n${quote(cutText(said.text, EARLIER_BYTES))}`;
   return `---\nGoes on from ${identifier}: ${title}${answer}`;
@@ -146,7 +146,7 @@ function titleOf(parts: readonly TaskPart[]): string {
   return cutText((line ?? parts[0]?.filename ?? '').trim(), TITLE_BYTES).trim() || 'A message from outside';
 }
 
-/** As the agent reads it. @throws invalid where nothing is said */
+/** The message as shown to the agent. @throws invalid if it is empty */
 function markdownOf(parts: readonly TaskPart[]): string {
   const text = parts.map(markdownOfPart).join('\n\n');
   if (text.trim() === '') throw invalid('the message is empty');

@@ -1,23 +1,23 @@
 import { type Tx, withinBytes } from '@acp/db';
 import { sql } from 'drizzle-orm';
 
-/** What came of a task: a work product, or a file that an agent attached. */
+/** A result of a task: a work product, or a file attached by an agent. */
 export interface TaskArtifact {
   id: string;
   name: string;
-  /** Of a work product. */
+  /** Only for work products. */
   text: string | null;
   url: string | null;
-  /** Of a work product that has any. */
+  /** Only for work products that have any. */
   metadata: Record<string, unknown> | null;
-  /** Of a file: its download is at the attachment. */
+  /** Only for files; downloaded through the attachment. */
   file: { content_type: string; size_bytes: number } | null;
   /** `report`, `pull_request` …; `file`. */
   type: string;
   changed_at: Date;
 }
 
-/** Of one task. */
+/** Maximum number per task. */
 export const MAX_TASK_ARTIFACTS = 100;
 
 interface ArtifactRow extends Record<string, unknown> {
@@ -33,7 +33,7 @@ interface ArtifactRow extends Record<string, unknown> {
   changed_at: string;
 }
 
-/** The newest of each task, oldest first, 4 MB at most. What people of the company attached is not the client's. */
+/** The newest of each task, oldest first, 4 MB at most. Clients don't see what people of the company attached. */
 export async function taskArtifacts(
   tx: Tx,
   task_ids: readonly string[],

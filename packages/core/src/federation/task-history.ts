@@ -10,7 +10,7 @@ export interface TaskMessage {
   metadata: Record<string, unknown> | null;
 }
 
-/** The newest messages of the histories of several tasks, each oldest first; 4 MB at most for each task. */
+/** The newest messages of several tasks, oldest first; 4 MB at most per task. */
 export async function taskHistory(
   tx: Tx,
   task_ids: readonly string[],
@@ -53,7 +53,7 @@ function toMessage({ message_id, role, parts, metadata, text }: MessageRow): Tas
 
 const uuids = (ids: readonly string[]) => sql`${`{${ids.join(',')}}`}::uuid[]`;
 
-/** What agents said on the issue after the comment (from the beginning for null), oldest first, the first 50. */
+/** What agents said on the issue after the comment (null: from the beginning), oldest first, the first 50. */
 export async function agentWordsAfter(
   tx: Tx,
   issue_id: string,
