@@ -4,7 +4,7 @@ import { cutText, storableText, type Vault } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { place } from './queue-messages.ts';
 
-/** A message in the hands of one process until its next attempt is due: then it is anybody's. */
+/** A message leased to one process until its next attempt is due; after that, any process may claim it. */
 export interface ClaimedMessage {
   id: string;
   channel: MessageChannel;
@@ -14,13 +14,13 @@ export interface ClaimedMessage {
   payload: Record<string, unknown> | null;
 }
 
-/** After so long nothing more is tried. */
+/** No attempts are made after this time. */
 const KEEP_TRYING = sql`interval '1 day'`;
 const FIRST_PAUSE_SEC = 15;
 const LAST_PAUSE_SEC = 3600;
 const ERROR_BYTES = 500;
 
-/** Takes what is due, the longest waiting first, for `lease_sec`. Texts that no configured key opens are given up. */
+/** Claims due messages, longest waiting first, for `lease_sec`. Gives up texts that no configured key can open. */
 export async function claimMessages(
   tx: Tx,
   vault: Vault,
@@ -47,7 +47,7 @@ export async function claimMessages(
   return claimed;
 }
 
-/** What came of an attempt: without an error it was sent; a hopeless one is not repeated. */
+/** Records an attempt: no error means it was sent; a hopeless one is not retried. */
 export async function recordSent(
   tx: Tx,
   id: string,

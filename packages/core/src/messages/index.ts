@@ -1,7 +1,7 @@
 /**
  * Owns `outgoing_messages`: what is sent to people and programs outside, by mail and by the operator's channels. Invariants: a
- * message stands or falls with the change that it tells of; it is sent at least once, and given up after a day; its
- * text is gone once nothing is to be done with it.
+ * message is committed or rolled back with the change it reports; it is sent at least once, and given up after a day; its text
+ * is deleted once it is no longer needed.
  */
 export { claimMessages, recordSent } from './claim-messages.ts';
 export type { ClaimedMessage } from './claim-messages.ts';

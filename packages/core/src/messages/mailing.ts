@@ -1,13 +1,13 @@
 import type { Vault } from '@acp/kernel';
 
-/** What mails to people are made with. */
+/** Everything needed to compose mails to people. */
 export interface Mailing {
   vault: Vault;
-  /** A mail server is set up. */
+  /** Whether a mail server is configured. */
   mail: boolean;
-  /** Where links lead: the operator's word, never a request's. */
+  /** Base URL of links: set by the operator, never taken from a request. */
   public_url: string;
 }
 
-/** Texts with links are sealed until they are sent: that needs an encryption key too. */
+/** Texts with links are sealed until they are sent, which also requires an encryption key. */
 export const mailsLinks = ({ mail, vault }: Mailing): boolean => mail && vault.available;

@@ -13,9 +13,9 @@ export interface NewMessage {
   subject: Said;
   /** Paragraphs. */
   body: readonly (Said | string)[];
-  /** Of whom it is for, where the address is not yet theirs; else it is looked up by the address. */
+  /** The recipient's language if the address is not theirs yet; by default it is looked up by the address. */
   language?: string | undefined;
-  /** What a webhook sends in place of the text. */
+  /** Sent by webhooks instead of the text. */
   payload?: Record<string, unknown>;
 }
 
@@ -23,13 +23,14 @@ export interface NewMessage {
 const SUBJECT = 300;
 const BODY = 20_000;
 
-/** Where the text of a message lies, for the vault. */
+/** The location of a message's text, for the vault. */
 export const place = (id: string): string => `outgoing_messages/${id}`;
 
 /**
- * In the transaction of what it tells of. A mail to somebody with an account is in the language of its owner, all else in English.
- * @param vault given for texts that open something: they are stored sealed
- * @throws unavailable where such a text can't be sealed, for want of an encryption key
+ * Called in the transaction of the change that the messages report. Mails to an account's address are in its owner's language,
+ * everything else is in English.
+ * @param vault given for texts that grant access: they are stored sealed
+ * @throws unavailable if such a text can't be sealed for lack of an encryption key
  */
 export async function queueMessages(
   tx: Tx,
@@ -49,7 +50,7 @@ export async function queueMessages(
     return {
       ...rest,
       id,
-      // A line of its own in the head of a mail.
+      // Mail headers are single lines.
       subject: cutText(storableText(subject).replace(/\s+/g, ' '), SUBJECT),
       ...(vault === null ? { body: text } : { body_sealed: vault.seal(text, place(id)) }),
     };
@@ -58,7 +59,7 @@ export async function queueMessages(
   return tx.insert(outgoing_messages).values(rows).returning();
 }
 
-/** What the owners of the addresses have chosen, by address. */
+/** Languages chosen by the owners of the addresses, by address. */
 async function languagesOf(tx: Tx, news: readonly NewMessage[]): Promise<ReadonlyMap<string, string>> {
   const asked = news.flatMap(({ channel, recipient }) => (channel === 'mail' ? [recipient] : []));
   if (asked.length === 0) return new Map();

@@ -6,7 +6,7 @@ const { outgoing_messages } = schema;
 
 const KEPT_DAYS = 7;
 
-// Texts stay where they are: some of them open something.
+// Texts are not shown: some of them grant access.
 const { body: _body, body_sealed: _sealed, payload: _payload, ...shown } = getTableColumns(outgoing_messages);
 
 type MessageRow = Omit<typeof outgoing_messages.$inferSelect, 'body' | 'body_sealed' | 'payload'>;
@@ -30,7 +30,7 @@ export async function listOutgoing(tx: Tx, query: PageRequest): Promise<Page<Out
   return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentOutgoing);
 }
 
-/** What was sent or given up a week ago. */
+/** Deletes messages that were sent or given up more than a week ago. */
 export async function deleteOldMessages(tx: Tx): Promise<void> {
   await tx.execute(sql`
     delete from outgoing_messages where created_at < now() - make_interval(days => ${KEPT_DAYS}) and next_attempt_at is null`);

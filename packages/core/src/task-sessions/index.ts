@@ -1,4 +1,4 @@
-/** Owns `task_sessions`. Invariant: one session of an agent on an issue is active at most; the end of a run keeps it. */
+/** Owns `task_sessions`. Invariant: an agent has at most one active session on an issue; ending a run preserves this. */
 export {
   createTaskSession,
   findTaskSession,

@@ -103,7 +103,7 @@ describe('a task session', () => {
     expect(await s.list()).toMatchObject([{ status: 'active', run_id: second, summary: 'Half of it.' }]);
     const last = await end('done', 'All of it.');
     expect(await s.list()).toMatchObject([{ status: 'completed', run_id: last, summary: 'All of it.' }]);
-    // The issue was opened again, and given up in one run.
+    // The issue was reopened and cancelled within one run.
     await end('cancelled', 'Not worth it.');
     expect((await s.list()).map(({ status }) => status).toSorted()).toEqual(['abandoned', 'completed']);
   });

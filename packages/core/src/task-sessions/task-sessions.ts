@@ -10,7 +10,7 @@ const { agents, companies, heartbeat_runs, task_sessions } = schema;
 
 export type TaskSessionRow = typeof task_sessions.$inferSelect;
 
-/** The scope loader's way to a session: with its agent or company in the trash it counts as absent. */
+/** Finds a session for the scope loader: undefined if its agent or company is in the trash. */
 export async function findTaskSession(tx: Tx, id: string): Promise<TaskSessionRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -38,9 +38,8 @@ export async function listTaskSessions(
 }
 
 /**
- * Opens a session, or gives the one that is active already, with its run set where one is named.
- * @throws invalid for an issue from another company, or a run of another agent; forbidden for another
- * agent's
+ * Opens a session, or returns the active one, with its run updated if one is given.
+ * @throws invalid for an issue from another company or a run of another agent; forbidden for another agent's session
  */
 export async function createTaskSession(
   tx: Tx,
@@ -66,7 +65,7 @@ export async function createTaskSession(
   return present(row!);
 }
 
-/** @throws conflict where another session of the agent on the issue is active; else as `createTaskSession` */
+/** @throws conflict if another session of the agent on the issue is active; otherwise like `createTaskSession` */
 export async function updateTaskSession(
   tx: Tx,
   actor: Actor,
@@ -92,10 +91,10 @@ export async function updateTaskSession(
 }
 
 /**
- * At the end of a run: its issue's session goes on, with this run and what it said, or is completed with the issue. With it
- * goes the session of the agent's CLI, where that is still the one that the run began with.
- * The engine's own note, without activity: the run has its own.
- * @returns relations for a statement of that end; null where there is nothing to keep
+ * At the end of a run, updates its issue's session with the run and its summary, or completes it with the issue. Also stores
+ * the agent's CLI session, unless that has changed since the run began.
+ * Records no activity of its own: the run has its own.
+ * @returns relations for the statement that ends the run; null if there is nothing to store
  */
 export function taskSessionKept(
   run: { id: string; company_id: string; agent_id: string; issue_id: string | null; summary: string | null },
@@ -125,7 +124,7 @@ export function taskSessionKept(
 const totalsOf = (session: SessionChange['session']): string | null =>
   session === null ? null : JSON.stringify(session.totals ?? null);
 
-/** What was cleared meanwhile stays so. */
+/** A session that was cleared in the meantime stays cleared. */
 function sessionColumns(change: SessionChange | undefined): SQL {
   if (change === undefined) return sql``;
   const { session, version } = change;
@@ -143,7 +142,7 @@ function sessionColumns(change: SessionChange | undefined): SQL {
   return sql`, ${sql.join(columns, sql`, `)}`;
 }
 
-/** The agent's next run begins a new session wherever it works, also where one that is under way ends later. */
+/** The agent's next run starts a new session on any issue, even if a run in progress ends later. */
 export async function forgetSessions(tx: Tx, actor: Actor, agent: AgentRow): Promise<void> {
   await tx
     .update(task_sessions)

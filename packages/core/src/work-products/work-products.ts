@@ -33,7 +33,7 @@ export function presentWorkProduct(row: WorkProductRow): WorkProduct {
   };
 }
 
-/** As clients see it: a project that lies in the trash is null. */
+/** As shown to clients: a project in the trash is null. */
 const workProductColumns = shownColumns(work_products);
 
 /** Newest first; at most 1,000 or 4 MB unless a limit is given. Throws `invalid` for a bad cursor. */
@@ -52,7 +52,7 @@ export async function listWorkProducts(
   return page.read(tx, rows, (row) => ({ at: row.created_at, id: row.id }), presentWorkProduct);
 }
 
-/** Undefined when absent, or when its issue lies in the trash or under something that does. */
+/** Undefined if absent, or if its issue or one of its ancestors is in the trash. */
 export async function findWorkProduct(tx: Tx, id: string): Promise<WorkProductRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx

@@ -11,7 +11,7 @@ const { workspace_actions: actions, workspaces } = schema;
 
 export type WorkspaceActionRow = typeof actions.$inferSelect;
 
-/** No act takes longer; a scheduler that died over one has let go of it by then. */
+/** No action takes longer, so an action whose scheduler crashed is free after that. */
 const LEASE = sql`now() + interval '20 minutes'`;
 const ATTEMPTS = 3;
 
@@ -32,7 +32,7 @@ export async function listWorkspaceActions(
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
 }
 
-/** @throws notFound without a workspace, conflict where there is nothing to act on or another act is under way */
+/** @throws notFound without a workspace, conflict if there is nothing to act on or another action is in progress */
 export async function requestWorkspaceAction(
   tx: Tx,
   actor: Actor,
@@ -60,7 +60,7 @@ export async function requestWorkspaceAction(
   }
 }
 
-/** The same for a project that has each run pushed; nothing where an act is under way, which makes up for it when it ends. */
+/** Pushes after a run, if the project wants that. Does nothing while an action is in progress: it pushes again when it ends. */
 export async function pushAfterRun(
   tx: Tx,
   { id: workspace_id, company_id }: Pick<WorkspaceRow, 'id' | 'company_id'>,
@@ -79,7 +79,7 @@ function assertActable({ kind, head_commit, base_commit, version }: WorkspaceRow
     throw conflict('nothing is committed yet');
 }
 
-/** What a scheduler does an act with. */
+/** Everything a scheduler needs to perform an action. */
 export interface ClaimedAction {
   action: WorkspaceActionRow;
   workspace: WorkspaceRow;
@@ -92,7 +92,7 @@ export interface ClaimedAction {
   bundle: { storage_key: string; size_bytes: number; version: number } | null;
 }
 
-/** Undefined where it is done, gone, or in other hands. */
+/** Undefined if it is finished, gone, or claimed by someone else. */
 export async function claimWorkspaceAction(tx: Tx, action_id: string): Promise<ClaimedAction | undefined> {
   const [action] = await tx
     .update(actions)
@@ -124,7 +124,7 @@ export async function claimWorkspaceAction(tx: Tx, action_id: string): Promise<C
   return { action, workspace, ...rows[0] };
 }
 
-/** @param error null: it was done */
+/** @param error null: it succeeded */
 export async function finishWorkspaceAction(
   tx: Tx,
   { id, workspace_id, kind, attempts }: WorkspaceActionRow,
@@ -149,7 +149,7 @@ export async function finishWorkspaceAction(
   await recordChanges(tx, systemActor('workspaces'), [workspaceChange(issue, act, entity, details)]);
 }
 
-/** What runs have left while the branch was pushed as it was before: pushed too, in a project that has each run pushed. */
+/** Pushes what runs have added while the previous state of the branch was pushed, if the project pushes after each run. */
 export async function pushWhatCame(tx: Tx, { workspace }: Pick<ClaimedAction, 'workspace'>): Promise<void> {
   const { rows } = await tx.execute(sql`
     select from workspaces w join projects p on p.id = w.project_id and p.deleted_at is null
@@ -158,7 +158,7 @@ export async function pushWhatCame(tx: Tx, { workspace }: Pick<ClaimedAction, 'w
   if (rows.length > 0) await pushAfterRun(tx, workspace);
 }
 
-/** After a push. */
+/** Records a successful push. */
 export async function notePushed(tx: Tx, workspace_id: string, commit: string): Promise<void> {
   await tx
     .update(workspaces)
@@ -166,7 +166,7 @@ export async function notePushed(tx: Tx, workspace_id: string, commit: string): 
     .where(eq(workspaces.id, workspace_id));
 }
 
-/** Acts whose job was lost, or whose scheduler was; given up after some attempts. @returns how many were offered again */
+/** Requeues actions whose job or scheduler was lost; fails them after some attempts. @returns number requeued */
 export async function sweepWorkspaceActions(tx: Tx): Promise<number> {
   await tx
     .update(actions)

@@ -6,7 +6,7 @@ import { workspaceChange } from './present.ts';
 
 const { workspaces } = schema;
 
-/** Days that a folder stays where nothing ends: it can be made again from what is stored. */
+/** Days that the unused folder of an open issue is kept: it can be recreated from what is stored. */
 const IDLE_DAYS = 30;
 const ORDINARY_DAYS = 7;
 
@@ -22,7 +22,7 @@ const outlived = sql`
     else ${IDLE_DAYS} end)
   and not exists (select from heartbeat_runs r where r.issue_id = w.issue_id and r.status in ('queued', 'running'))`;
 
-/** Of the machine, the longest unused first. */
+/** Expired workspaces on the machine, longest unused first. */
 export async function outlivedWorkspaces(tx: Tx, place: string, limit: number): Promise<OutlivedWorkspace[]> {
   const { rows } = await tx.execute<{ [K in keyof OutlivedWorkspace]: OutlivedWorkspace[K] }>(sql`
     select w.id, w.issue_id, w.company_id from workspaces w
@@ -33,8 +33,8 @@ export async function outlivedWorkspaces(tx: Tx, place: string, limit: number): 
 }
 
 /**
- * Gives up the folder, if it may still go: the issue is locked, so that no run begins in it meanwhile. What is stored of the
- * workspace stays, and what was never pushed is said. @returns whether the folder is to be removed
+ * Gives up the folder if it is still expired: the issue is locked, so no run can start in it in the meantime. What is stored of
+ * the workspace stays, and unpushed work is reported. @returns whether the folder is to be removed
  */
 export async function abandonFolder(tx: Tx, { id }: { id: string }): Promise<boolean> {
   const { rows } = await tx.execute<{ issue_id: string }>(sql`
@@ -57,7 +57,7 @@ export async function abandonFolder(tx: Tx, { id }: { id: string }): Promise<boo
   return true;
 }
 
-/** Which of these issues have a workspace, and where its folder lies. */
+/** The issues among these that have a workspace, and the machines of their folders. */
 export async function placesOfWorkspaces(
   tx: Tx,
   issue_ids: readonly string[],
@@ -69,7 +69,7 @@ export async function placesOfWorkspaces(
   return new Map(rows.map(({ issue_id, place }) => [issue_id, place]));
 }
 
-/** Of the company, those whose folders lean on a repository on the machine. */
+/** The company's workspaces whose folders depend on a repository on the machine. */
 export async function workspacesOnMachine(
   tx: Tx,
   company_id: string,

@@ -1,7 +1,7 @@
 /**
  * Owns `workspaces`, `workspace_bundles`, `workspace_commits`, `workspace_files`, `workspace_actions`, `pull_requests`,
- * `repository_webhooks` and `review_comments`: the folder of an issue, what has changed in it, and what people say of that. Invariants: an issue has
- * one workspace; what is stored of it belongs to one version, whose bundle holds all that its repository has not.
+ * `repository_webhooks` and `review_comments`: the folder of an issue, its changes, and their reviews. Invariants: an issue has
+ * one workspace; everything stored of it belongs to one version, whose bundle contains all that its repository lacks.
  */
 export { findWorkspace, presentWorkspace, workspaceOf } from './present.ts';
 export type { WorkspaceRow } from './present.ts';

@@ -5,7 +5,7 @@ import type { WorkspaceRow } from './present.ts';
 
 const { workspaces } = schema;
 
-/** What a person said of a line, for the prompt. */
+/** A person's comment on a line, for the prompt. */
 export interface OpenRemark {
   id: string;
   path: string;
@@ -16,20 +16,20 @@ export interface OpenRemark {
   author_name: string | null;
 }
 
-/** All that a run needs to work in its issue's workspace. */
+/** Everything a run needs to work in its issue's workspace. */
 export interface WorkspaceFacts {
   workspace: WorkspaceRow;
   issue: { identifier: string; title: string };
   agent_name: string;
   project: ProjectOfWorkspace | null;
-  /** Where what the repository has not is stored; null where nothing is. */
+  /** Location of what the repository lacks; null if nothing. */
   bundle: { storage_key: string; size_bytes: number; version: number } | null;
-  /** The oldest of those that the agent was not told yet, as they are now. */
+  /** The oldest comments that the agent has not been shown in their present form. */
   remarks: OpenRemark[];
   remark_count: number;
-  /** Open all the same, and told before. */
+  /** Number of open comments that it has been shown. */
   told_count: number;
-  /** When they were read: what is said later is for the next run. */
+  /** When they were read: later comments are left for the next run. */
   read_at: string;
 }
 
@@ -44,12 +44,12 @@ export interface ProjectOfWorkspace {
   push_after_run: boolean;
 }
 
-/** That a prompt tells of. */
+/** Maximum number of comments in a prompt. */
 const REMARKS = 50;
 
 /**
- * The issue's workspace, made where there is none. What it is a branch of is settled by the first run that leaves something
- * in it: a project that moves to another repository does not take it along. Undefined where the issue is gone.
+ * The issue's workspace, created if there is none. Its repository and branch are fixed by the first run that leaves something
+ * in it: a project that moves to another repository does not move the workspace. Undefined if the issue is gone.
  */
 export async function openWorkspace(
   tx: Tx,
@@ -124,8 +124,8 @@ export async function openWorkspace(
 }
 
 /**
- * A run that ended well was told them: the next run of the same agent is not, unless they change or changes are asked for
- * again. What was written while it ran was not part of that.
+ * Marks the comments as shown by a successful run: the agent's next run doesn't get them again, unless they change or changes
+ * are requested again. What was written during the run was not shown to it.
  */
 export async function markCommentsDelivered(
   tx: Tx,

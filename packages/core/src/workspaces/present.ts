@@ -44,7 +44,7 @@ export function presentWorkspace(row: WorkspaceRow): Workspace {
   };
 }
 
-/** Undefined where no program has worked on the issue. */
+/** Undefined if no program has worked on the issue. */
 export async function findWorkspace(tx: Tx, issue: { id: string }): Promise<WorkspaceRow | undefined> {
   const [row] = await tx.select().from(workspaces).where(eq(workspaces.issue_id, issue.id));
   return row;
@@ -57,7 +57,7 @@ export async function workspaceOf(tx: Tx, issue: { id: string }): Promise<Worksp
   return row;
 }
 
-/** Without an event of its own: pages that show the issue read its workspace again. */
+/** Reported as a change of the issue, so pages that show the issue read its workspace again. */
 export function workspaceChange(
   issue: IssueRow,
   action: string,

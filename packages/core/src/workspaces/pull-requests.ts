@@ -8,7 +8,7 @@ import { type WorkspaceRow, workspaceChange } from './present.ts';
 
 const { issues, projects, pull_requests, workspaces } = schema;
 
-/** As its host tells it. */
+/** The state reported by its host. */
 export interface PullRequestState {
   number: number;
   url: string;
@@ -29,7 +29,7 @@ export type PullRequestRow = typeof pull_requests.$inferSelect;
 
 const director = systemActor('workspaces');
 
-/** The workspace's open one. */
+/** The workspace's open pull request. */
 export async function openPullRequestOf(tx: Tx, workspace_id: string): Promise<PullRequestRow | undefined> {
   const [row] = await tx
     .select()
@@ -41,8 +41,8 @@ export async function openPullRequestOf(tx: Tx, workspace_id: string): Promise<P
 }
 
 /**
- * Writes down a pull request that was opened, or found: once, however often it is told, and the same one where it was opened
- * again over there.
+ * Records a pull request that was opened or found: only once, however often it is reported, and as the same one if it was
+ * reopened at the host.
  */
 export async function keepPullRequest(
   tx: Tx,
@@ -50,7 +50,7 @@ export async function keepPullRequest(
   { provider, api_url, repository }: PullRequestPlace,
   state: PullRequestState,
 ): Promise<void> {
-  // Two that find it at the same moment wait for each other here.
+  // Concurrent callers that find the same one are serialised here.
   await tx.execute(sql`select from workspaces where id = ${workspace.id} for update`);
   const issue = await findIssue(tx, workspace.issue_id);
   if (issue === undefined) return;
@@ -88,7 +88,7 @@ export async function keepPullRequest(
   await tx.insert(pull_requests).values({ work_product_id: product.id, workspace_id, company_id, ...place });
 }
 
-/** Those that are due, which nobody else looks at for a while then. */
+/** Claims pull requests that are due for a check; others skip them for a while. */
 export async function claimDuePullRequests(tx: Tx, limit: number): Promise<PullRequestRow[]> {
   const { rows } = await tx.execute<{ id: string }>(sql`
     update pull_requests set next_look_at = now() + interval '5 minutes', looked_at = clock_timestamp()
@@ -103,7 +103,7 @@ export async function claimDuePullRequests(tx: Tx, limit: number): Promise<PullR
     .where(sql`${pull_requests.work_product_id} in ${rows.map(({ id }) => id)}`);
 }
 
-/** The workspace's open one, about to be looked at: a look that began before is not believed any more. */
+/** Claims the workspace's open pull request for a check; the result of an earlier check still in progress is discarded. */
 export async function claimPullRequestOf(tx: Tx, workspace_id: string): Promise<PullRequestRow | undefined> {
   const row = await openPullRequestOf(tx, workspace_id);
   if (row === undefined) return undefined;
@@ -115,7 +115,7 @@ export async function claimPullRequestOf(tx: Tx, workspace_id: string): Promise<
   return claimed;
 }
 
-/** What a look needs beside the row. */
+/** What a check needs besides the row. */
 export async function pullRequestSecret(
   tx: Tx,
   { workspace_id }: Pick<PullRequestRow, 'workspace_id'>,
@@ -129,9 +129,8 @@ export async function pullRequestSecret(
 }
 
 /**
- * What a look has shown: the work product follows, and a merge ends the issue, if its project says so. Nothing is written
- * where nothing has changed, or where a later look has begun, which sees more. The next look is the sooner the newer the last
- * change is.
+ * Records the result of a check: updates the work product, and closes the issue on a merge if its project says so. Writes
+ * nothing if nothing has changed or if a later check has begun. The more recent the last change, the sooner the next check.
  */
 export async function notePullRequest(tx: Tx, row: PullRequestRow, seen: PullRequestState): Promise<void> {
   const open = seen.state === 'open';
@@ -141,7 +140,7 @@ export async function notePullRequest(tx: Tx, row: PullRequestRow, seen: PullReq
   if (mine.length === 0) return;
   const product = await findWorkProduct(tx, row.work_product_id);
   if (product === undefined) {
-    // In the trash with its issue: nobody asks.
+    // It is in the trash with its issue: no one needs it.
     await tx
       .update(pull_requests)
       .set({ next_look_at: sql`now() + interval '1 hour'` })
@@ -191,7 +190,7 @@ async function closeMerged(tx: Tx, { workspace_id }: PullRequestRow): Promise<vo
   if (found?.close_on_merge !== false && !over) await updateIssue(tx, director, issue, { status: 'done' });
 }
 
-/** The host did not answer, or not as it should. */
+/** Records that the host did not respond, or not as expected. */
 export async function notePullRequestFailure(tx: Tx, { work_product_id }: PullRequestRow): Promise<void> {
   await tx
     .update(pull_requests)
@@ -202,7 +201,7 @@ export async function notePullRequestFailure(tx: Tx, { work_product_id }: PullRe
     .where(eq(pull_requests.work_product_id, work_product_id));
 }
 
-/** Somebody has acted on it: it is looked at now. */
+/** Has it checked now, since someone has acted on it. */
 export async function lookSoon(
   tx: Tx,
   { work_product_id }: Pick<PullRequestRow, 'work_product_id'>,

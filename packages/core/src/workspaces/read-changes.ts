@@ -13,7 +13,7 @@ const LARGEST = 200;
 const { patch: _patch, ...short } = getTableColumns(workspace_files);
 type FileRow = Omit<typeof workspace_files.$inferSelect, 'patch'>;
 
-/** By path, without diffs; none of a run that the workspace does not know. @throws invalid for a bad cursor */
+/** By path, without diffs; empty for a run unknown to the workspace. @throws invalid for a bad cursor */
 export async function listChangedFiles(
   tx: Tx,
   workspace: WorkspaceRow,
@@ -29,7 +29,7 @@ export async function listChangedFiles(
   return pageOf(rows, size, presentFile);
 }
 
-/** The same with diffs, as many as an answer carries. @throws invalid for a bad cursor */
+/** The same with diffs, as many as fit in a response. @throws invalid for a bad cursor */
 export async function listDiffs(
   tx: Tx,
   workspace: WorkspaceRow,
@@ -51,7 +51,7 @@ export async function listDiffs(
   return pageOf(rows, more ? Math.min(size, rows.length) : size, presentDiff, more);
 }
 
-/** Whether a run by itself has left any. */
+/** Whether this run has changed any files. */
 export async function hasChangedFiles(tx: Tx, run_id: string): Promise<boolean> {
   const rows = await tx
     .select({ id: workspace_files.id })
@@ -99,7 +99,7 @@ function filesOf(workspace: WorkspaceRow, { run_id, cursor }: FilesQuery) {
 
 const LARGEST_PLACE = 2 ** 31 - 1;
 
-/** A forged one that no row can have is the end of the list. */
+/** A forged position beyond any row's is clamped to the end of the list. */
 function placeIn(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
   const [place] = decodeCursor(cursor, ['integer']);

@@ -1,23 +1,23 @@
-/** What GitHub and GitLab send to a webhook: whether it is from them, and which branches it is about. Pure. */
+/** Webhook requests of GitHub and GitLab: verifies their origin and extracts the branches they concern. Pure. */
 import { constantTimeEqual, hmacSha256Hex, unauthenticated } from '@acp/kernel';
 
 export interface HostRequest {
-  /** As it was sent: signatures are over the bytes. */
+  /** The raw body: signatures cover its bytes. */
   body: Uint8Array;
   header: (name: string) => string | undefined;
 }
 
-/** Of a signed timestamp, either way, against the server's clock. */
+/** Accepted difference, in either direction, between a signed timestamp and the server's clock. */
 const TOLERANCE_SEC = 300;
-/** Before 32 bytes of base64: how GitLab wants the key of its signatures written. Others take it all as a word. */
+/** Prefix of 32 bytes in base64: GitLab's format for signing keys. Other hosts use the whole string. */
 export const SECRET_PREFIX = 'whsec_';
 const MOST_BRANCHES = 20;
-/** No branch of ours has a longer name. */
+/** None of our branches has a longer name. */
 const LONGEST = 250;
 
 /**
- * GitHub signs the body with the secret's letters; GitLab signs `id.timestamp.body` with the bytes that the secret encodes, or
- * sends the secret. Where several are there each has to hold: a request is no better for what it adds.
+ * GitHub signs the body with the secret's characters; GitLab signs `id.timestamp.body` with the bytes that the secret encodes,
+ * or sends the secret. If several are present, all of them must be valid: additional ones don't make up for a bad one.
  * @throws unauthenticated
  */
 export function verifyHost(secret: string, { body, header }: HostRequest, now_sec: number): void {
@@ -40,22 +40,22 @@ function isSigned(secret: string, signed: string, { body, header }: HostRequest,
   const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
   const hash = hmacSha256Hex(key, Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]));
   const wanted = `v1,${Buffer.from(hash, 'hex').toString('base64')}`;
-  // While a key is being exchanged there are two.
+  // During a key rotation there are two signatures.
   return signed
     .split(' ')
     .slice(0, 5)
     .some((each) => constantTimeEqual(each, wanted));
 }
 
-/** What the host calls it; empty for a request that says nothing. */
+/** The host's name of the event; empty if absent. */
 export function nameOfEvent({ header }: Pick<HostRequest, 'header'>): string {
   const name = header('x-github-event') ?? header('x-gitlab-event') ?? '';
   return name.replaceAll(/[^\w .:-]/g, '').slice(0, 100);
 }
 
 /**
- * The branches of the pull requests that it may be about: of a review, a comment, a check, a pipeline, a merge. Of what has no
- * such thing, and of what is no JSON, none.
+ * The branches of the pull requests that the event may concern: a review, a comment, a check, a pipeline, a merge. Empty for
+ * other events and malformed JSON.
  */
 export function branchesOf(body: Uint8Array): string[] {
   let told: unknown;

@@ -12,13 +12,13 @@ const { companies, projects, repository_webhooks: hooks } = schema;
 
 type HookRow = typeof hooks.$inferSelect;
 
-/** Looks that webhooks ask for, at most: one in so many seconds for each workspace. */
+/** Minimum interval in seconds between checks of a workspace caused by webhooks. */
 const PAUSE_SEC = 5;
 
-/** Where a secret lies, for the vault: sealed for one address, it does not open for another. */
+/** The location of a secret, for the vault: sealed for one address, it can't be opened for another. */
 const secretPlace = (public_id: string) => `repository_webhooks/${public_id}`;
 
-/** Null where the project has none. */
+/** Null if the project has none. */
 export async function findRepositoryWebhook(
   tx: Tx,
   project: { id: string },
@@ -34,7 +34,7 @@ export async function repositoryWebhookOf(tx: Tx, project: { id: string }): Prom
   return found;
 }
 
-/** With a new address and a new secret; those before stop. @throws unavailable without an encryption key */
+/** Creates a new address and a new secret; earlier ones stop working. @throws unavailable without an encryption key */
 export async function createRepositoryWebhook(
   tx: Tx,
   actor: Actor,
@@ -68,7 +68,7 @@ export async function deleteRepositoryWebhook(
   await recordChanges(tx, actor, [changeOf(project, 'repository_webhook.deleted')]);
 }
 
-/** What a host has said, once it has proved to be the host. */
+/** A verified event of a host. */
 export interface HostNews {
   project_id: string;
   public_id: string;
@@ -77,8 +77,8 @@ export interface HostNews {
 }
 
 /**
- * Outside of a transaction: a stranger's request locks nothing. @throws notFound for an address that is none, or whose project
- * or company is in the trash; unauthenticated
+ * Called outside of a transaction, so unauthenticated requests lock nothing. @throws notFound for an unknown address, or one
+ * whose project or company is in the trash; unauthenticated
  */
 export async function openHostNews(
   tx: Tx,
@@ -104,8 +104,8 @@ export async function openHostNews(
 }
 
 /**
- * Has the pull requests of its branches looked at. A repetition, or a thousand, is one look in some seconds: news that come
- * while one is on its way are seen by it, later ones by the next. @returns whether it was about any
+ * Has the pull requests of its branches checked. Repeated events cause one check per interval: events that arrive before a
+ * scheduled check are covered by it, later ones by the next. @returns whether it concerned any workspace
  */
 export async function noteHostNews(
   tx: Tx,
@@ -137,7 +137,7 @@ export async function noteHostNews(
     from named n left join noted on noted.id = n.id`);
   for (const { id, due, later } of rows) {
     const when = later === null ? {} : { start_after: new Date(later) };
-    // Of a branch there is one workspace, or a few after a change of the template.
+    // A branch has one workspace, or a few after a change of the template.
     if (due) await enqueue(tx, 'look-at-pull-request', { workspace_id: id }, when);
   }
   return rows.length > 0;
@@ -147,7 +147,7 @@ function present({ project_id, public_id, last_event, received_at, created_at }:
   return { project_id, public_id, last_event, received_at, created_at };
 }
 
-/** Without address and secret. */
+/** Contains neither address nor secret. */
 const changeOf = (
   { id, company_id, name }: Pick<ProjectRow, 'id' | 'company_id' | 'name'>,
   action: string,

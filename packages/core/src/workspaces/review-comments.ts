@@ -17,10 +17,10 @@ const { companies, review_comments, users } = schema;
 
 export type ReviewCommentRow = typeof review_comments.$inferSelect;
 
-/** Of one issue; a prompt tells of fewer. */
+/** Maximum per issue; prompts show fewer. */
 const MOST = 1000;
 
-/** Undefined when absent, or when its issue lies in the trash or under something that does. */
+/** Undefined if absent, or if its issue or one of its ancestors is in the trash. */
 export async function findReviewComment(tx: Tx, id: string): Promise<ReviewCommentRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -64,7 +64,7 @@ export async function listReviewComments(
   );
 }
 
-/** On what the workspace holds now. @throws notFound without a workspace, conflict where the issue has too many */
+/** Comments on the current contents. @throws notFound without a workspace, conflict if the issue has too many */
 export async function createReviewComment(
   tx: Tx,
   actor: Actor,
@@ -97,7 +97,7 @@ export async function createReviewComment(
   return present(row!, await authorName(tx, row!));
 }
 
-/** Whoever may write on the issue resolves a comment; its words are its author's. @throws forbidden */
+/** Anyone who may write on the issue may resolve a comment; only its author may edit its text. @throws forbidden */
 export async function updateReviewComment(
   tx: Tx,
   actor: Actor,
@@ -116,7 +116,7 @@ export async function updateReviewComment(
   return present(row, await authorName(tx, row));
 }
 
-/** @throws forbidden for another's comment, but to admins */
+/** @throws forbidden for another's comment, except for admins */
 export async function deleteReviewComment(tx: Tx, actor: Actor, subject: ReviewCommentRow): Promise<void> {
   if (!isAuthor(actor, subject) && !isCompanyAdmin(actor, subject.company_id))
     throw forbidden('another’s comment');
@@ -126,7 +126,7 @@ export async function deleteReviewComment(tx: Tx, actor: Actor, subject: ReviewC
   await recordChanges(tx, actor, [changeOf(issue, row, 'deleted')]);
 }
 
-/** A key without a person behind it is nobody's author: it could be any. */
+/** Keys without a person are never authors: any of them could have written it. */
 function isAuthor(actor: Actor, { author_user_id, author_agent_id }: ReviewCommentRow): boolean {
   const { user_id, agent_id } = actorColumns(actor);
   if (agent_id !== null) return agent_id === author_agent_id;

@@ -10,8 +10,8 @@ import { presentWorkspace, workspaceChange, workspaceOf } from './present.ts';
 const { review_comments, workspaces } = schema;
 
 /**
- * What a person thinks of the work as it stands. Asking for changes is said in a comment, which wakes the assignee; the run
- * that follows is told the open comments on lines. @throws notFound without a workspace, conflict where there is nothing in it
+ * Records a person's verdict on the current work. Requesting changes writes a comment, which wakes the assignee; the next run
+ * is shown the open comments on lines. @throws notFound without a workspace, conflict if it is empty
  */
 export async function reviewWorkspace(
   tx: Tx,
@@ -23,7 +23,7 @@ export async function reviewWorkspace(
   if (workspace.state === 'empty') throw conflict('there is nothing to review yet');
   const approved = verdict === 'approve';
   const said = body_markdown?.trim() ?? '';
-  // Whoever has been told them before is told them again.
+  // Agents that have been shown the comments are shown them again.
   if (!approved)
     await tx
       .update(review_comments)

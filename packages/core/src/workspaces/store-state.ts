@@ -20,7 +20,7 @@ export interface CommitFacts {
   committed_at: string | null;
 }
 
-/** What a folder holds at the end of a run. */
+/** Contents of a folder at the end of a run. */
 export interface WorkspaceState {
   base_commit: string | null;
   head_commit: string | null;
@@ -31,23 +31,23 @@ export interface WorkspaceState {
   deletions: number;
   truncated: boolean;
   files: readonly ChangedFile[];
-  /** Of this run alone. */
+  /** Changed by this run alone. */
   run_files: readonly ChangedFile[];
   commits: readonly CommitFacts[];
   commit_count: number;
-  /** Undefined: none is needed, and one that was there goes. */
+  /** Undefined: none is needed, and an existing one is deleted. */
   bundle?: { storage_key: string; size_bytes: number; sha256: string } | undefined;
-  /** The machine that it lies on. */
+  /** The machine of the folder. */
   place: string;
   check?: { status: 'passed' | 'failed' | 'timed_out'; output: string } | undefined;
 }
 
-/** Rows of one statement: each has a dozen parameters, of which PostgreSQL takes 65,535. */
+/** Rows per statement: each has a dozen parameters, and PostgreSQL accepts 65,535. */
 const ROWS = 500;
 
 /**
- * The state that a run leaves, in the place of the one before. The caller makes sure that the run is its own.
- * @returns the version. @throws conflict where another state was stored since the run began
+ * Stores the state left by a run, replacing the previous one. The caller makes sure that it owns the run.
+ * @returns the version. @throws conflict if another state was stored since the run began
  */
 export async function storeWorkspaceState(
   tx: Tx,
@@ -59,7 +59,7 @@ export async function storeWorkspaceState(
   const { base_commit, head_commit, work_commit, size_bytes, commit_count, place } = state;
   const { file_count, additions, deletions, truncated, check } = state;
   const changed = work_commit !== before.work_commit;
-  // What was approved is not what is there now.
+  // What was approved has changed.
   const review_state = changed ? (file_count === 0 ? 'none' : 'pending') : before.review_state;
   const [row] = await tx
     .update(workspaces)
@@ -152,7 +152,7 @@ async function storeCommits(tx: Tx, workspace_id: string, commits: readonly Comm
   );
 }
 
-/** Why a folder could not be made or looked into; what is stored of it stands. */
+/** Records why a folder could not be created or read; the stored state stays valid. */
 export async function noteWorkspaceError(tx: Tx, workspace_id: string, error: string | null): Promise<void> {
   await tx
     .update(workspaces)
@@ -164,7 +164,7 @@ export async function noteWorkspaceError(tx: Tx, workspace_id: string, error: st
     .where(eq(workspaces.id, workspace_id));
 }
 
-/** The folder of the stored version was made on another machine. */
+/** Records that the folder of the stored version was recreated on another machine. */
 export async function noteWorkspacePlace(tx: Tx, workspace_id: string, place: string): Promise<void> {
   await tx
     .update(workspaces)
