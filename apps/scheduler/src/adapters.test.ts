@@ -63,7 +63,7 @@ afterAll(async () => {
 let scripts = 0;
 const quoted = (command: string[]) => command.map((word) => `"${word}"`).join(' ');
 
-/** A scheduler whose CLIs, both, follow the script. */
+/** Starts a scheduler whose two CLIs both follow the script. */
 async function start(calls: FakeCliCall[], env: Record<string, string> = {}): Promise<RunningScheduler> {
   const script = path.join(folder, `script-${(scripts += 1)}.json`);
   await writeFile(script, JSON.stringify({ calls }));
@@ -245,7 +245,7 @@ describe.each(['cli_a_local', 'cli_b_local'])('a run by %s', (adapter_type) => {
       true,
       false,
     ]);
-    // The folder is the issue’s.
+    // All ran in the issue’s folder.
     expect(calls.map(({ cwd }) => cwd === before.session_cwd)).toEqual([true, true, true]);
   });
 

@@ -1,4 +1,4 @@
-/** Budgets and approvals in the whole engine: two schedulers, a model that counts, the jobs between them. */
+/** Budgets and approvals in the whole engine: two schedulers, a model that counts, and the jobs between them. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   approve,
@@ -88,7 +88,7 @@ const ended = async (id: string) =>
   });
 const statusIs = async ({ agent }: Scene, status: string) =>
   waitFor(async () => (await findAgent(db.database.db, agent.id))?.status === status);
-/** 1,000 output tokens at the default price: 1.5 cents a call. */
+/** 1,000 output tokens at the default price: 1.5 cents per call. */
 const dear = { input_tokens: 0, output_tokens: 1000, cached_tokens: 0 };
 
 describe('a budget', () => {
@@ -154,7 +154,7 @@ describe('a budget', () => {
     const run = await ended((await invoke(set)).id);
     const { messages } = model.requests.at(-1)!;
     const prompt = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
-    // At the default price, with what is reserved for roles and templates.
+    // At the default price, with the reserve for roles and templates.
     const reserved = ((prompt + 2100) * 0.003 + 8192 * 0.015) / 1000;
     expect(run.status).toBe('succeeded');
     expect(Number(run.cost_usd)).toBeGreaterThan((8192 * 0.015) / 1000);
@@ -172,7 +172,7 @@ describe('a budget', () => {
     model.setScript(() => ({ text: '/list-issues', usage: dear }));
     const runs = await Promise.all(crew.map(async (agent) => invoke({ ...set, agent })));
     const results = await Promise.allSettled(runs.map(async ({ id }) => ended(id)));
-    // Some may wait for the resume: paused before they were claimed.
+    // Some may be waiting for the resume: paused before they were claimed.
     const spent = await db.database.db.execute<{ spent: number; reserved: number; billed: number }>(
       `select w.spent_usd::float as spent, w.reserved_usd::float as reserved,
         (select sum(cost_usd)::float from cost_events where company_id = '${set.company.id}') as billed

@@ -1,6 +1,6 @@
 /**
- * Works that one process has under way for companies, so many in all and fewer of one company: what one of them asks of
- * others may take minutes, and nobody else is to wait for it.
+ * Limits the work in progress of one process, in total and per company: work for one company may wait minutes for others'
+ * servers, which must not hold up the rest.
  */
 export class CompanyPlaces {
   readonly #all: number;
@@ -16,14 +16,14 @@ export class CompanyPlaces {
     return Math.max(0, this.#all - this.#working.size);
   }
 
-  /** Companies that have as many places as one may. */
+  /** Companies that have reached their limit. */
   full(): string[] {
     const taken = new Map<string, number>();
     for (const company of this.#working.values()) taken.set(company, (taken.get(company) ?? 0) + 1);
     return [...taken].filter(([, count]) => count >= this.#ofOne).map(([company]) => company);
   }
 
-  /** @param work sees to its own failures */
+  /** @param work handles its own failures */
   begin(company_id: string, work: () => Promise<void>): void {
     const done = work().finally(() => this.#working.delete(done));
     this.#working.set(done, company_id);

@@ -20,31 +20,31 @@ export interface SchedulerContext {
   logger: Logger;
   database: Database;
   storage: Storage;
-  /** Of the database itself, past any pooler. */
+  /** URL of the database itself, bypassing any pooler. */
   direct_url: string;
   vault: Vault;
   queue: Queue;
   counters: TickCounters;
   pool: RunPool;
-  /** What `/mcp:` lines and clients of MCP can call. */
+  /** The tools that `/mcp:` lines and MCP clients can call. */
   tools: ToolRegistry;
-  /** Sends events to where integrators listen. */
+  /** Sends events to integrators' webhooks. */
   webhooks: Pick<WebhookSender, 'kick'>;
-  /** Sends mail, and to the operator's channels. */
+  /** Sends mail, and messages to the operator's channels. */
   messages: Pick<MessageSender, 'kick'>;
-  /** Speaks with people in Slack and Telegram. */
+  /** Talks to people in Slack and Telegram. */
   channels: Pick<ChannelHost, 'kick'>;
-  /** Looks after peers and what was delegated to them. */
+  /** Manages peers and what was delegated to them. */
   peers: Pick<PeerLink, 'kick' | 'refresh'>;
   /** Runs this scheduler's share of the plugins. */
   plugins: Pick<PluginHost, 'kick' | 'leases' | 'runner'>;
-  /** Outside MCP servers: their tools are listed when it is time to. */
+  /** Outside MCP servers: lists their tools when due. */
   mcp_servers: Pick<McpServers, 'call' | 'kick' | 'leases' | 'refresh'>;
-  /** Cuts what is written down into what the search of knowledge looks at. */
+  /** Splits what is written into passages for the knowledge search. */
   knowledge: Pick<KnowledgeKeeper, 'kick' | 'embedQuestion'>;
   /** Folders of issues. */
   workspaces: WorkspaceSources;
-  /** Of this process, as `claimed_by` names it. */
+  /** This process's name in `claimed_by`. */
   claimed_by: string;
   started_at: Date;
 }
@@ -52,11 +52,11 @@ export interface SchedulerContext {
 /** What timers need: they claim no runs and handle no jobs. */
 export type TimerContext = Omit<SchedulerContext, 'queue' | 'pool' | 'tools'>;
 
-/** Work that happens because time passes. */
+/** Periodic work. */
 export interface TimerRow {
   name: string;
   interval_sec: number;
-  /** With it, the work says how long it may rest, and rests this long at most. */
+  /** If set, the work returns how long it may rest; this is the maximum. */
   rest_sec?: number;
   work: (context: TimerContext, signal: AbortSignal) => Promise<number | void>;
 }

@@ -2,7 +2,7 @@ import { endDueTask } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { TimerContext } from './context.ts';
 
-/** One task a transaction; several schedulers may be at it. */
+/** One task per transaction; several schedulers may do this concurrently. */
 export async function endDueTasks({ database, logger }: TimerContext, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const due = await transaction(database, async (tx) => endDueTask(tx));

@@ -36,7 +36,7 @@ const running: RunningScheduler[] = [];
 
 beforeAll(async () => {
   db = await cloneDatabase('engine');
-  // Signals of the tests' own transactions go out as those of a web process would.
+  // Signals of the tests' own transactions are sent as a web process would send them.
   void db.notifier;
   model = await startFakeModel();
 });
@@ -205,7 +205,7 @@ describe('a run', () => {
   });
 
   it('that is cancelled stops in the middle of its answer and does nothing of it', async () => {
-    // The lease is renewed after twenty minutes: only the notification can bring the cancel in time.
+    // The lease is renewed only after twenty minutes: just the notification can deliver the cancel in time.
     await start({ SERVICE_RUN_LEASE_SEC: '3600' });
     const set = await scene();
     model.setScript(() => ({
@@ -285,7 +285,7 @@ describe('a run', () => {
         await ended(id);
         executing.push(scheduler.statements() - before - (ticks() - ticked));
       }
-      // The run that had least company: timers and batches of text go by the clock, not by the run.
+      // The run with the least concurrent work: timers and batches of text depend on the clock, not on the run.
       return { invoke: Math.max(...invoking), execute: Math.min(...executing) };
     };
     const plain = await cost('I looked at it.');
@@ -436,7 +436,7 @@ describe('the engine', () => {
     });
     const { id } = await invoke(set);
     await waitFor(() => calls === 1);
-    // The whole process stands still, the timer that renews the leases too.
+    // Blocks the whole process, including the timer that renews the leases.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
     expect(await ended(id)).toMatchObject({ status: 'failed', error: 'run lost: scheduler stopped' });
     await waitFor(async () => (await findIssue(db.database.db, set.issue.id))!.status === 'done', {
@@ -463,7 +463,7 @@ describe('the engine', () => {
   });
 
   it('that has nothing to do rests, and is woken by what others do', async () => {
-    // It rests as long as a lease at most: until then none can lapse that it does not know of.
+    // It rests no longer than a lease lasts: within that time, no lease it does not know of can expire.
     const scheduler = await start({ SERVICE_RUN_LEASE_SEC: '3' });
     const looked = () => scheduler.stats()['due-work']!.last_tick_at?.getTime() ?? 0;
     const looks = () => scheduler.stats()['due-work']!.ticks;
@@ -476,7 +476,7 @@ describe('the engine', () => {
     while ((await pause()) < 2900);
     const before = scheduler.statements();
     expect(Math.min(await pause(), await pause())).toBeGreaterThan(2900);
-    // The rarer timers may all fall into these six seconds; a look for alerts alone takes twenty.
+    // All of the rarer timers may fall into these six seconds; one check for alerts alone takes twenty statements.
     expect(scheduler.statements() - before).toBeLessThanOrEqual(70);
     const woken = looks();
     const set = await scene();

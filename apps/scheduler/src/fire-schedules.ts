@@ -2,15 +2,15 @@ import { companiesWithDueSchedules, fireDueSchedule } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import type { Logger } from '@acp/kernel';
 
-/** Transactions at once: one that waits for a busy routine holds up the others no longer than that. */
+/** Number of concurrent transactions: one that waits for a busy routine blocks only its own lane. */
 const LANES = 4;
-/** Fires a tick, so that leases and heartbeats of the same tick's successor are looked after in time. */
+/** Maximum number of fires per tick, so that leases and heartbeats due by the next tick are handled in time. */
 const MOST = 400;
 
 /**
- * Fires what is due, one of each company in turn: many schedules of one hold up nobody else's. Several schedulers share it:
- * each fire is a transaction that passes over rows of the others.
- * @param most fires, whatever is left over
+ * Fires due schedules, one per company in turn, so that one company's many schedules do not delay the others. Schedulers
+ * can share the work: each fire is a transaction that skips rows locked by others.
+ * @param most maximum number of fires, whatever is left over
  */
 export async function fireSchedules(
   { database, logger }: { database: Database; logger: Logger },

@@ -18,7 +18,7 @@ async function runDays({ database: { db }, config }: TimerContext): Promise<numb
   return (await getSetting(db, 'run_retention_days')) ?? config.run_retention_days;
 }
 
-/** Sees to it that transcripts lie in parts, and begins the next part when its time has come. */
+/** Makes sure that transcripts are partitioned, and starts the next partition when it is due. */
 export async function keepTranscriptParts(context: TimerContext, signal: AbortSignal): Promise<void> {
   const { database } = context;
   await partitionTranscripts(database, signal);
@@ -26,7 +26,7 @@ export async function keepTranscriptParts(context: TimerContext, signal: AbortSi
   await transaction(database, async (tx) => beginTranscriptPart(tx, days)).catch(laterIfBusy);
 }
 
-/** Transcripts by whole parts; runs and what hangs from them in bites. */
+/** Drops transcripts by whole partitions; deletes runs and what depends on them in batches. */
 export async function forgetRuns(context: TimerContext, signal: AbortSignal): Promise<void> {
   const { database } = context;
   const { db } = database;

@@ -1,6 +1,6 @@
 import { type Database, isLockTimeout, transaction, type Tx } from '@acp/db';
 
-/** Forgets all there is to forget, so many rows at a time that no statement holds them for long. @param forget says how many went */
+/** Deletes everything that is due, in batches small enough to keep locks short. @param forget returns how many it deleted */
 export async function inBites(
   signal: AbortSignal,
   bite: number,
@@ -10,7 +10,7 @@ export async function inBites(
   while (forgotten === bite && !signal.aborted) forgotten = await forget(bite);
 }
 
-/** Drops partitions as long as one is there to be dropped, and nobody reads the table for long. */
+/** Drops partitions until none is due, or someone is reading the table for long. */
 export async function dropAll(
   database: Database,
   signal: AbortSignal,
@@ -20,7 +20,7 @@ export async function dropAll(
   while (dropped && !signal.aborted) dropped = await transaction(database, drop).catch(laterIfBusy);
 }
 
-/** Somebody reads the table for long: the next look will find it free. */
+/** Someone is reading the table for long: the next attempt will find it free. */
 export function laterIfBusy(err: unknown): false {
   if (isLockTimeout(err)) return false;
   throw err;

@@ -8,7 +8,7 @@ import { openStorage } from '@acp/storage';
 import type { Storage } from '@acp/storage';
 import { type WorkspaceSources, workspaceSources } from './workspaces/sources.ts';
 
-/** The process's connections, once the database knows the encryption key as its own, and license or trial. */
+/** Opens the process's connections, then checks the database's encryption key and the license or trial. */
 export async function openPool(
   { url, direct_url }: { url: string; direct_url: string },
   config: Config,
@@ -19,25 +19,25 @@ export async function openPool(
     max: config.database_pool_size,
     application_name: 'scheduler',
     logger,
-    // Another direct address means that a pooler stands before the database: named statements would get lost.
+    // A separate direct address implies a pooler in front of the database, where named statements would get lost.
     prepared_statements: url === direct_url,
   });
   await transaction(database, async (tx) => admitEncryptionKey(tx, vault));
-  // A scheduler may be the first process of an instance, and the only one that is given the license.
+  // A scheduler may be the instance's first process, and the only one that is given the license.
   await admitEnvironmentLicense(database, config, logger);
   return database;
 }
 
-/** What the process hears, and says after a commit, each on a connection of its own. */
+/** Listens for signals, and sends them after a commit, each on a connection of its own. */
 export function openLinks(url: string, logger: Logger) {
   return {
     listener: createListener({ url, logger, application_name: 'scheduler-listener' }),
-    // The timer of what is due looks into the outbox too, by its one statement for all of that.
+    // The timer for due work checks the outbox as well, in its one statement for everything.
     notifier: createNotifier({ url, logger, application_name: 'scheduler-notifier', poll_ms: 0 }),
   };
 }
 
-/** The process's store. Says loudly when its folder is not the instance's: it would miss the others' files (decisions 6). */
+/** Opens the store. Logs an error if its folder is not the instance's: it would lack the others' files (decisions 6). */
 export async function openInstanceStorage(
   config: Config,
   database: Database,
@@ -52,12 +52,12 @@ export async function openInstanceStorage(
   return storage;
 }
 
-/** Names this process in `claimed_by`: unlike any other, also after its id was given to another. */
+/** Names this process in `claimed_by`, uniquely even if its process id is reused. */
 export function instanceName(): string {
   return `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`;
 }
 
-/** Says that this process stops and is not to be missed; where the database is gone nobody hears it. */
+/** Reports that this process is stopping on purpose. Best effort: fails silently if the database is gone. */
 export async function leaveFleet(database: Database, name: string): Promise<void> {
   await Promise.race([
     forgetProcess(database.db, name).catch(() => undefined),
@@ -65,7 +65,7 @@ export async function leaveFleet(database: Database, name: string): Promise<void
   ]);
 }
 
-/** What most parts of the process work with, folders of issues included. */
+/** Returns what most parts of the process work with, including the folders of issues. */
 export function withWorkspaces<S extends Parameters<typeof workspaceSources>[0]>(
   shared: S,
 ): S & { workspaces: WorkspaceSources } {

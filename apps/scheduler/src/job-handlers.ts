@@ -41,10 +41,10 @@ function consumer<N extends JobName>(
 
 const few = () => ({ concurrency: 2 });
 
-/** One for each row of the job catalogue: the type says so, and a test looks at the files. */
+/** One for each row of the job catalogue: the type enforces it, and a test checks the files. */
 export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'dispatch-agent': consumer('dispatch-agent', dispatchAgentJob, () => ({ concurrency: 4 })),
-  // Claims take milliseconds and the slots are the pool's: no more jobs are fetched than runs can begin.
+  // Claims take milliseconds and slots belong to the pool: never fetches more jobs than runs can start.
   'execute-run': consumer('execute-run', executeRunJob, ({ pool }) => ({
     concurrency: pool.size,
     slots: () => pool.free(),
@@ -62,9 +62,9 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'look-at-pull-request': consumer('look-at-pull-request', lookAtPullRequestJob, few),
   'answer-password-reset': consumer('answer-password-reset', answerPasswordResetJob, few),
   'apply-approval': consumer('apply-approval', applyApprovalJob, few),
-  // Each is a process of its own: a second one goes past a file that takes long, and the machine is left to the runs.
+  // Each runs in a process of its own: a second one can overtake a slow file, and the rest of the machine is for the runs.
   'extract-text': consumer('extract-text', extractTextJob, few),
-  // No model is called: what takes time are the verbs' statements.
+  // Calls no model: the time is spent on the verbs' statements.
   'apply-remote-result': consumer('apply-remote-result', applyRemoteResultJob, () => ({ concurrency: 4 })),
   'run-command': (context) =>
     context.queue.serveCommands({

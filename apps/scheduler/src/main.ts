@@ -1,4 +1,4 @@
-/** The scheduler tier as a process part: what it opens, and in which order it stops. Migrations are the launcher's. */
+/** The scheduler tier as part of a process: what it opens, and in which order it stops. The launcher runs migrations. */
 import { type Config, type Logger, Vault } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { endRuns } from './end-runs.ts';
@@ -22,32 +22,32 @@ import { openTools, type ToolProvider } from './tools/open-tools.ts';
 import { TickCounters, type WorkerTicks } from './tick-counters.ts';
 import { startTimers } from './timers.ts';
 
-/** How much time there is. */
+/** How much time there is to stop. */
 export interface StopOptions {
-  /** For runs to end by themselves; SERVICE_DRAIN_TIMEOUT_SEC unless told. */
+  /** For runs to finish by themselves; default: SERVICE_DRAIN_TIMEOUT_SEC. */
   drain_ms?: number;
-  /** There is none any more. */
+  /** Aborts when no time is left. */
   hurry?: AbortSignal;
 }
 
 export interface SchedulerOptions {
   config: Config;
   logger: Logger;
-  /** Names this process in `claimed_by`; host, process and a random part unless told. */
+  /** This process's name in `claimed_by`; default: host, process and a random part. */
   instance_name?: string;
-  /** Of outside tools; those of the table unless told. */
+  /** Providers of outside tools; default: those of the table. */
   tool_providers?: readonly ToolProvider[];
 }
 
 export interface RunningScheduler {
   /**
-   * Lets runs end for a time, hands back the others, and closes everything. No program is left some seconds after that
-   * time, whatever the database does; that a database which never answers is left in the end is the caller's to see to.
+   * Lets runs finish for a time, hands back the rest, and closes everything. A few seconds after that time no program is left
+   * running, whatever the database does; abandoning a database that never answers is up to the caller.
    */
   stop(options?: StopOptions): Promise<void>;
   /** What each timer and consumer has done, by name. */
   stats(): Record<string, WorkerTicks>;
-  /** SQL statements sent so far, those of the notifier and the listener left out. */
+  /** SQL statements sent so far, except those of the notifier and the listener. */
   statements(): number;
 }
 
@@ -106,7 +106,7 @@ export async function startScheduler({
   };
   registerJobs(context);
   const timers = startTimers(context, listener);
-  // What a scheduler that was killed left on this machine.
+  // What a killed scheduler left on this machine.
   const swept = sweepMachine(context);
   await listener.ready();
   logger.info('the scheduler is running', { claimed_by: name, slots: pool.size });
@@ -115,7 +115,7 @@ export async function startScheduler({
     stats: () => counters.snapshot(),
     statements: () => database.statements(),
     async stop({ drain_ms: timeoutMs = config.drain_timeout_sec * 1000, hurry } = {}) {
-      // Runs keep their leases while they end; everything else stops at once.
+      // Runs keep their leases while they finish; everything else stops immediately.
       await Promise.all([
         endRuns({ pool, leases, database, logger }, timeoutMs, hurry),
         ...timers.map(async (timer) => timer.stop()),

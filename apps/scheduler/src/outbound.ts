@@ -1,4 +1,4 @@
-/** What this process does by itself for companies: it sends webhooks, sees to peers, keeps knowledge up to date. */
+/** What this process does for companies on its own: sends webhooks, manages peers, keeps knowledge up to date. */
 import type { Pricing } from '@acp/contract';
 import type { Database, Listener } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
@@ -17,7 +17,7 @@ interface OutboundParts {
   vault: Vault;
   config: Config;
   storage: Storage;
-  /** Of this process, as a holder. */
+  /** This process's name as a lease owner. */
   name: string;
   pricing: Pricing;
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Pricing } from '@acp/contract';
 import { parsePricing } from '@acp/core';
 
-/** Prices of SERVICE_PRICING_FILE; without one the built-in default holds for every model. A bad file is a boot error. */
+/** Loads prices from SERVICE_PRICING_FILE; without it the built-in default applies to every model. A bad file fails the boot. */
 export async function loadPricing(file: string | null): Promise<Pricing> {
   if (file === null) return {};
   try {

@@ -36,7 +36,7 @@ const HEADER = 'a-header-that-nobody-may-see';
 
 let db: TestDatabase;
 let listener: Listener;
-/** The company's and the instance's: who was asked tells which provider was taken. */
+/** The company's and the instance's model: which one was called shows which provider was chosen. */
 let own: FakeModel;
 let instance: FakeModel;
 const running: RunningScheduler[] = [];

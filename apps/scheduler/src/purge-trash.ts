@@ -2,12 +2,12 @@ import { findOutlivedEntry, getSetting, purgeOutlived, purgeOutlivedSubagent } f
 import { transaction } from '@acp/db';
 import type { TimerContext } from './context.ts';
 
-/** How long things lie in the trash where no setting says otherwise (decisions 7.6). */
+/** How long the trash is kept unless a setting says otherwise (decisions 7.6). */
 const TRASH_KEPT_DAYS = 30;
-/** What can't be purged waits for the next time; so much of it is a fault of the database. */
+/** An entry that can't be purged waits for the next time; this many failures point to the database. */
 const MOST_FAILURES = 100;
 
-/** One thing a transaction. What can't be purged keeps nothing else from going. */
+/** Purges one entry per transaction. An entry that can't be purged does not block the others. */
 export async function purgeOldTrash({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   const days = (await getSetting(database.db, 'trash_retention_days')) ?? TRASH_KEPT_DAYS;
   const passed_over: string[] = [];
@@ -24,7 +24,7 @@ export async function purgeOldTrash({ database }: TimerContext, signal: AbortSig
     );
     if (!purged) passed_over.push(trash_id);
   }
-  // Sub-agents that ended lie nowhere, but are remembered for as long.
+  // Finished sub-agents are not in the trash, but are kept for as long.
   let more = true;
   while (more && !signal.aborted)
     more = await transaction(database, async (tx) => purgeOutlivedSubagent(tx, days));

@@ -5,9 +5,9 @@ import type { SchedulerContext } from './context.ts';
 const DISPATCHES = 500;
 
 /**
- * A job that was fetched by a process or over a connection that is gone counts as running until it expires: a minute,
- * and the sweeps have their patience too. Once such a loss is known, what waits is offered again at once; jobs that
- * come twice do nothing. Never rejects: the sweeps are behind it.
+ * A job fetched by a process, or over a connection, that is now gone counts as running until it expires after a minute, and
+ * the sweeps wait, too. So once such a loss is known, waiting work is enqueued again immediately; duplicate jobs do nothing.
+ * Never rejects: the sweeps are the fallback.
  */
 export async function reofferLostJobs({
   database,

@@ -1,4 +1,4 @@
-// What goes because it has been kept for long enough.
+// Deletes what has been kept for long enough.
 import {
   deleteDeliveriesBefore,
   deleteMcpCallsBefore,
@@ -46,7 +46,7 @@ async function deleteOldSecurityEvents(
   await deleteOldKeyAddresses(db, days);
 }
 
-/** Events and what webhooks made of them, in bites: a busy instance makes a lot in five minutes. */
+/** Deletes events and their webhook deliveries in batches: a busy instance creates a lot of them in five minutes. */
 async function deleteOldEvents({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   const { db } = database;
   const days = (await getSetting(db, 'event_retention_days')) ?? EVENTS_KEPT_DAYS;

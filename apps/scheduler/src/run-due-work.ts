@@ -1,4 +1,4 @@
-/** What is due to the second: found by one statement, done by whoever it belongs to. */
+/** Work that is due to the second: found by one statement, then done by whichever part is responsible. */
 import {
   dueWork,
   LostRunNotEnded,
@@ -16,10 +16,10 @@ import { killLeftovers } from './programs/stray-processes.ts';
 import { reofferLostJobs } from './reoffer-lost-jobs.ts';
 
 const HEARTBEAT_BATCH = 500;
-/** More agents than that are due the next time: what else is due is not to wait for them. */
+/** Any further due agents wait for the next time, so that they do not delay other due work. */
 const MOST_BATCHES = 10;
 
-/** @returns milliseconds to the next moment, 0 where something was due */
+/** @returns milliseconds until more work is due; 0 if something was due */
 export async function runDueWork(context: TimerContext, signal: AbortSignal): Promise<number> {
   const { next_in_ms, ...due } = await dueWork(context.database.db);
   if (due.events) context.database.notifier?.push('events', ['']);
@@ -39,7 +39,7 @@ export async function runDueWork(context: TimerContext, signal: AbortSignal): Pr
   return Object.values(due).includes(true) ? 0 : (next_in_ms ?? Infinity);
 }
 
-/** One run a transaction: several schedulers share the work of a dead one. */
+/** One run per transaction: several schedulers share the work of a dead one. */
 async function sweepLostRuns({ config, database, logger }: TimerContext, signal: AbortSignal): Promise<void> {
   const failures: LostRunNotEnded[] = [];
   let ended = 0;
@@ -52,13 +52,13 @@ async function sweepLostRuns({ config, database, logger }: TimerContext, signal:
       logger.warn('a lost run was ended', { run_id: lost.id, claimed_by: lost.claimed_by });
       await killLeftovers({ config, logger }, lost);
     } catch (err) {
-      // However many can't be ended, they must not stand in the way of the others.
+      // Runs that can't be ended, however many, must not block the others.
       if (!(err instanceof LostRunNotEnded)) throw err;
       failures.push(err);
       await postponeLostRun(database.db, err.run_id);
     }
   }
-  // Who lost runs has died, and perhaps with jobs in its hands.
+  // The scheduler that lost the runs has died, possibly with fetched jobs.
   if (ended > 0) await reofferLostJobs({ database, logger });
   if (failures.length > 0)
     throw new AggregateError(failures, `${failures.length} lost runs could not be ended`);

@@ -1,4 +1,4 @@
-/** Rows and bytes agree again after a crash, whichever two steps it came between. */
+/** Rows and bytes are consistent again after a crash between any two steps. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   claimOrphans,
@@ -50,7 +50,7 @@ const row = async (key: string) => {
   return found;
 };
 
-/** As if all of it had happened so long ago. */
+/** Moves everything about the key into the past. */
 async function later(key: string, minutes: number): Promise<void> {
   await database.db
     .update(storage_orphans)

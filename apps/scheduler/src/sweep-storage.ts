@@ -3,12 +3,12 @@ import { type Database, transaction } from '@acp/db';
 import type { Storage } from '@acp/storage';
 
 const BATCH = 100;
-/** An upload lasts minutes; what is older was left by a process that died. */
+/** An upload takes minutes; anything older was left by a process that died. */
 const LEFTOVERS_AFTER_MS = 24 * 3600 * 1000;
 
 /**
- * Deletes the bytes that no row names. A crash at any point leaves the key written down: claimed, it is claimed again
- * after a while. Bytes are never deleted inside of a transaction.
+ * Deletes bytes that no row refers to. After a crash at any point the key is still recorded: a claimed key is claimed again
+ * after a while. Bytes are never deleted inside a transaction.
  */
 export async function sweepStorage(
   database: Database,
@@ -26,7 +26,7 @@ export async function sweepStorage(
         (error: unknown) => failures.push(error),
       );
     await forgetStorageKeys(database.db, gone);
-    // One that can't be deleted holds up no other.
+    // One that can't be deleted does not block the others.
     if (failures.length > 0) throw failures[0];
     found = keys.length;
     swept += found;

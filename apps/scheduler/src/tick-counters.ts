@@ -3,20 +3,20 @@ export interface WorkerTicks {
   ticks: number;
   errors: number;
   last_tick_at: Date | null;
-  /** Seconds between two ticks; null for what only works when there is something to do. */
+  /** Seconds between two ticks; null for a worker that only runs on demand. */
   interval_sec: number | null;
 }
 
-/** Counted in memory, per process; whoever reports the fleet of schedulers reads `snapshot`. */
+/** Counted in memory, per process; `snapshot` feeds the report on the scheduler fleet. */
 export class TickCounters {
   readonly #workers = new Map<string, WorkerTicks>();
 
-  /** Known from the start, so that a worker that never ticked shows as such. */
+  /** Registers a worker up front, so that one that never ticked is visible. */
   declare(name: string, intervalSec: number | null): void {
     this.#workers.set(name, { ticks: 0, errors: 0, last_tick_at: null, interval_sec: intervalSec });
   }
 
-  /** Runs one tick of the worker; its error is counted and thrown on. */
+  /** Runs one tick of the worker; counts its error and rethrows it. */
   async count<T>(name: string, work: () => Promise<T>): Promise<T> {
     const worker = this.#workers.get(name);
     if (worker === undefined) throw new Error(`worker ${name} was not declared`);

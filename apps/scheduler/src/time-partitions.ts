@@ -9,13 +9,13 @@ import {
 import type { TimerContext } from './context.ts';
 import { dropAll, laterIfBusy } from './in-bites.ts';
 
-/** By the setting that says for how many days they are kept; unset: for ever. */
+/** The setting with each table's retention in days; unset: kept forever. */
 const kept = {
   activity: 'activity_retention_days',
   cost_events: 'cost_event_retention_days',
 } as const satisfies Record<TimedTable, string>;
 
-/** Sees to it that the tables lie in partitions, ends the last one in time, and drops those that were kept for long enough. */
+/** Makes sure that the tables are partitioned, closes the last partition in time, and drops expired ones. */
 export async function keepTimePartitions({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   for (const table of ['activity', 'cost_events'] as const) {
     await partitionByTime(database, table, signal);

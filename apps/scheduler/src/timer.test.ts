@@ -47,7 +47,7 @@ describe('a timer', () => {
     await waitFor(() => at.length >= 4);
     await timer.stop();
     expect(counters.snapshot().work!.errors).toBe(at.length);
-    // 20 ms doubled once, twice; the ceiling is five intervals.
+    // 20 ms doubled once, then twice; the ceiling is five intervals.
     expect(at[2]! - at[1]!).toBeGreaterThan(60);
     expect(at[3]! - at[2]!).toBeGreaterThan(80);
   });
@@ -79,7 +79,7 @@ describe('a timer', () => {
     timer.wake();
     await waitFor(() => ticks.length > rested + 1, { what: 'more than the one tick of being woken' });
     await rests();
-    // Something was there: it stays lively. Then a moment that is known.
+    // There was work, so it stays lively. Then the next due time is known.
     idleMs = 0;
     timer.wake();
     const from = ticks.length;

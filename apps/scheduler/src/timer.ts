@@ -4,13 +4,13 @@ import type { TickCounters } from './tick-counters.ts';
 interface TimerSettings {
   name: string;
   interval_sec: number;
-  /** The longest pause of one that rests while there is nothing to do. */
+  /** If set, the timer rests while idle, at most this long. */
   rest_sec?: number | undefined;
   /** How long it keeps to its interval after something happened. */
   lively_ms?: number;
   /**
-   * Safe with several schedulers at once: rows are locked, or the statement is its own judge. Of one that rests: gives the
-   * milliseconds for which nothing is to be done, 0 where there was something.
+   * Must be safe on several schedulers at the same time: rows are locked, or the statement decides by itself. For a timer
+   * that rests, returns the milliseconds until work is due, or 0 if there was some.
    */
   work: (signal: AbortSignal) => Promise<number | void>;
   counters: TickCounters;
@@ -18,17 +18,17 @@ interface TimerSettings {
 }
 
 const MAX_BACKOFF_SEC = 60;
-/** A timer of a second is back within five, so that leases of a dead process never wait for long. */
+/** A one-second timer retries within five seconds, so that leases of a dead process never wait for long. */
 const MAX_BACKOFF_FACTOR = 5;
-/** What happens mostly leads to more: attempts fail and are due again, runs end. */
+/** Activity usually leads to more: attempts fail and are due again, runs end. */
 const LIVELY_MS = 10_000;
-/** Later than the moment itself, and not all schedulers at once. */
+/** Random delay past the due time, so that not all schedulers wake up at once. */
 const SPREAD_MS = 100;
 
 /**
- * Repeats its work until stopped, never two ticks at once: the pause is counted from the end of a tick. Pauses vary by
- * a tenth, so that the timers of several schedulers drift apart; after errors they double, within limits. One with
- * `rest_sec` keeps to its interval only while something happens.
+ * Repeats its work until stopped, never in overlapping ticks: the pause starts at the end of a tick. Pauses vary by a tenth,
+ * so that the timers of several schedulers drift apart; after errors they double, up to a limit. A timer with `rest_sec`
+ * keeps to its interval only while something happens.
  */
 export class Timer {
   readonly #set: TimerSettings;
@@ -46,19 +46,19 @@ export class Timer {
     settings.counters.declare(settings.name, settings.rest_sec ?? settings.interval_sec);
   }
 
-  /** The first tick comes after a random part of the interval. */
+  /** The first tick follows after a random part of the interval. */
   start(): void {
     this.#wait(this.#set.interval_sec * 1000 * Math.random());
   }
 
-  /** Resolves when a tick under way has ended; its signal aborts. */
+  /** Aborts the current tick, if any, and resolves when it has finished. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     clearTimeout(this.#pause);
     await this.#tick;
   }
 
-  /** Something has happened: one that rests ticks again, as soon as its interval allows. */
+  /** Called when something has happened: a resting timer ticks again, as soon as its interval allows. */
   wake(): void {
     if (this.#set.rest_sec === undefined) return;
     const now = performance.now();
@@ -104,7 +104,7 @@ export class Timer {
     } catch (err) {
       if (this.#stopped.signal.aborted) return;
       this.#failures += 1;
-      // The first failure, then ever more rarely: a database that is down for an hour makes a dozen lines.
+      // Logs the first failure, then ever more rarely: a database that is down for an hour produces a dozen lines.
       if (Number.isInteger(Math.log2(this.#failures))) {
         logger.warn('a timer failed', { timer: name, failures: this.#failures, error: err });
       }

@@ -1,5 +1,5 @@
-// Everything that happens because time passes. Each is safe with several schedulers at once: rows are locked and
-// skipped, or the statement decides by itself.
+// All periodic work. Each timer is safe on several schedulers at the same time: rows are locked and skipped, or the
+// statement decides by itself.
 import {
   deleteOldAccountMails,
   deleteOldAlerts,
@@ -46,7 +46,7 @@ import { knowledgeTimers } from './knowledge/knowledge-timers.ts';
 import { Timer } from './timer.ts';
 
 export const timerTable: readonly TimerRow[] = [
-  // One statement for all that is due to the second. Nothing that an idle instance feels: it rests until the next moment.
+  // One statement covers everything due to the second. Negligible on an idle instance: it rests until the next due time.
   { name: 'due-work', interval_sec: 1, rest_sec: 30, work: runDueWork },
   { name: 'stray-processes', interval_sec: 30, work: sweepProcesses },
   { name: 'stray-files', interval_sec: 300, work: sweepFiles },
@@ -149,7 +149,7 @@ export const timerTable: readonly TimerRow[] = [
     name: 'storage',
     interval_sec: 300,
     work: async ({ database, storage }, signal) => {
-      // What the snapshot of a backup names has to be there until it was copied.
+      // Whatever a backup's snapshot refers to must exist until it has been copied.
       if (await isBackupRunning(database.db)) return;
       await sweepStorage(database, storage, signal);
     },
@@ -175,13 +175,13 @@ export const timerTable: readonly TimerRow[] = [
   ...retentionTimers,
 ];
 
-/** Of others' doings, what never makes anything due. */
+/** Signals that never make anything due. */
 const unheard: readonly SignalChannel[] = ['transcripts', 'credentials', 'channels', 'egress'];
 
 export function startTimers(context: TimerContext, listener: Pick<Listener, 'on' | 'onReconnect'>): Timer[] {
   const { config, counters, logger } = context;
   const timers = timerTable.map(({ work, rest_sec, ...row }) => {
-    // A lease that somebody takes meanwhile lapses after that time at the earliest.
+    // A lease acquired by someone else in the meantime expires after that time at the earliest.
     const rest = rest_sec && { rest_sec: Math.min(rest_sec, config.run_lease_sec) };
     return new Timer({ ...row, ...rest, counters, logger, work: async (signal) => work(context, signal) });
   });
@@ -192,7 +192,7 @@ export function startTimers(context: TimerContext, listener: Pick<Listener, 'on'
   for (const channel of signalChannels) if (!unheard.includes(channel)) listener.on(channel, wake);
   listener.onReconnect(() => {
     wake();
-    // The database was away: answers to fetches of jobs may have been lost with the connections.
+    // The database was away: answers to job fetches may have been lost along with the connections.
     void reofferLostJobs(context);
   });
   return timers;

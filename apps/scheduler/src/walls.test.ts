@@ -1,4 +1,4 @@
-/** What agents' programs are kept away from: each other's homes, sessions that are kept, the operator's variables. */
+/** What agents' programs have no access to: each other's homes, stored sessions, the operator's variables. */
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -17,7 +17,7 @@ let listener: Listener;
 let scheduler: RunningScheduler;
 let env: Record<string, string>;
 
-/** An engine that notes the names of what it is handed; `create` does what the test has laid beside it. */
+/** An engine that logs the arguments and variable names it gets; `create` also runs the test's script next to it. */
 const engine = (at: string) => `#!/bin/sh
 echo "$@" >> ${at}/journal
 case "$1" in
@@ -167,7 +167,7 @@ withBubblewrap('a CLI on this machine', () => {
     expect(open?.env).not.toHaveProperty('HTTPS_PROXY');
     expect(call?.env).toMatchObject({ HOME: s.home, HTTPS_PROXY: 'http://127.0.0.1:3128' });
     expect(call?.env).toHaveProperty('TEST_MODEL_API_KEY');
-    // A process of its own namespace: its number is small.
+    // In a PID namespace of its own, its number is small.
     expect(call?.pid).toBeLessThan(100);
     expect(
       (await runtimeState(db.database.db, (await findAgent(db.database.db, s.agent.id))!)).session_id,
