@@ -8,16 +8,16 @@ import { conflict, isUuid, unavailable } from '@acp/kernel';
 import type { FileStore, Storage } from '@acp/storage';
 
 const { O_NONBLOCK, O_RDONLY } = constants;
-/** The largest binary. */
+/** Maximum size of a binary. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** Named further by the plugin and its holder's fence. */
+/** Prefix of the folder's name, followed by the plugin and its owner's fence. */
 const FOLDER = 'service-plugin-';
 
-/** Opens a binary on this machine's disk. @throws conflict for what can't be read, is no file, or too large */
+/** Opens a binary on this machine's disk. @throws conflict if it can't be read, is not a file, or is too large */
 async function openBinary(path: string): Promise<FileHandle> {
   let file: FileHandle;
   try {
-    // A pipe would otherwise hold up whoever opens it.
+    // Without O_NONBLOCK, opening a pipe would block.
     file = await open(path, O_RDONLY | O_NONBLOCK);
   } catch (err) {
     const code = err instanceof Error && 'code' in err ? String(err.code) : 'unknown error';
@@ -32,7 +32,7 @@ async function openBinary(path: string): Promise<FileHandle> {
   );
 }
 
-/** SHA-256 in hex of what lies on disk now. @throws conflict */
+/** SHA-256, in hex, of the file now on disk. @throws conflict */
 export async function hashBinary(path: string): Promise<string> {
   const file = await openBinary(path);
   const hash = createHash('sha256');
@@ -40,15 +40,15 @@ export async function hashBinary(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Where the file is on this machine, its hash; undefined where there is none. */
+/** The file's hash on this machine; undefined if it is not there. */
 export async function hashIfThere(path: string | null): Promise<string | undefined> {
   if (path === null) return undefined;
   return hashBinary(path).catch(() => undefined);
 }
 
 /**
- * Copies the binary into the storage and hashes the very bytes that are copied; `keep` writes the row. What is done to
- * the file meanwhile, or later, is in the copy or it is not: the hash is the copy's.
+ * Copies the binary into the storage and hashes the very bytes that are copied; `keep` writes the row. Changes to the file
+ * in the meantime may or may not be in the copy: the hash is the copy's.
  */
 export async function copyBinary<T>(
   files: FileStore,
@@ -68,12 +68,12 @@ export interface LaidBinary {
   remove: () => Promise<void>;
 }
 
-/** ELF; Mach-O in its two orders and with several architectures; `#!`. */
+/** ELF; Mach-O in both byte orders and as a universal binary; `#!`. */
 const PROGRAMS = ['7f454c46', 'cffaedfe', 'feedfacf', 'cafebabe', '2321'];
 
 /**
- * What is no program by its first bytes would be read by a shell, which says in its errors what stands in it: the file of
- * whoever may be read by the scheduler. @throws conflict
+ * A file whose first bytes are no program's would be read by a shell, which quotes its content in its errors: that would
+ * expose any file that the scheduler can read. @throws conflict
  */
 function assertProgram(start: Buffer): void {
   if (!PROGRAMS.some((magic) => start.subarray(0, magic.length / 2).toString('hex') === magic))
@@ -81,8 +81,8 @@ function assertProgram(start: Buffer): void {
 }
 
 /**
- * Lays the allowed copy where it can be run, anew for each start: a process without walls could have written the last
- * one. @throws conflict where the stored bytes are no program, or others than were allowed, unavailable without them
+ * Writes the approved copy to where it can be run, again for each start: an unsandboxed process could have overwritten the
+ * previous one. @throws conflict if the stored bytes are no program or not those approved, unavailable if they are missing
  */
 export async function placeBinary(
   storage: Pick<Storage, 'get'>,
@@ -119,8 +119,8 @@ export async function placeBinary(
 }
 
 /**
- * Removes the copies of schedulers that were killed here. @param current of plugins that are there, the lowest fence that
- * may be in use
+ * Removes the copies left by schedulers that were killed on this machine. @param current the lowest fence that may be in
+ * use, for each plugin that exists
  */
 export async function sweepBinaries(
   current: (plugin_ids: string[]) => Promise<ReadonlyMap<string, number>>,

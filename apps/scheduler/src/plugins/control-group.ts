@@ -11,22 +11,22 @@ import {
 } from '@acp/kernel';
 import type { ProgramPlace, SandboxConfig, SandboxedCommand } from './sandbox.ts';
 
-/** The walls have processes of their own. */
+/** Number of processes that the sandbox itself needs. */
 const OF_THE_WALLS = 3;
 
-/** Of one holder, as containers are. */
+/** One group per lease owner, as with containers. */
 const groupOf = ({ id, fence }: Pick<ProgramPlace, 'id' | 'fence'>): string => `${id}-${fence}`;
 
 /**
- * The command in a control group of its own, where the kernel lets this process make one; else as it was, and watched. What
- * the command says of its bounds is what holds.
+ * Puts the command into a control group of its own if the kernel permits; otherwise it is unchanged and gets watched. The
+ * command's `bounds` say what enforces its limits.
  */
 export async function inControlGroup(
   config: SandboxConfig,
   command: SandboxedCommand,
   place: Pick<ProgramPlace, 'id' | 'fence'>,
 ): Promise<SandboxedCommand> {
-  // An engine makes its own.
+  // A container engine creates its own group.
   if (command.kind === 'container') return command;
   const groups = await findControlGroups(config);
   if (Object.keys(groups).length === 0) return command;
@@ -53,9 +53,9 @@ export async function inControlGroup(
 }
 
 /**
- * Removes groups of holders that are gone, with all that still runs in them. Those of plugins that the database does not know
- * are another instance's, as long as there is something in them.
- * @param current the fence of each of these programs that is there
+ * Removes the groups of owners that are gone, with every process still in them. Groups of plugins unknown to the database
+ * belong to another instance, as long as they contain processes.
+ * @param current the fence of each of these programs that exists
  */
 export async function sweepControlGroups(
   config: SandboxConfig,

@@ -10,12 +10,12 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
-/** Calls that one process works on at once; further ones are refused, not queued. */
+/** Maximum number of concurrent calls per process; further ones are rejected, not queued. */
 const MOST_WAITING = 64;
 
 /**
- * What was asked of a plugin and is not answered yet. Each question has a deadline; an answer that nobody waits for (any
- * more) is nobody's.
+ * Requests to a plugin that are not answered yet. Each has a deadline; an answer to a request that is not (or no longer)
+ * pending is ignored.
  */
 export class Conversation {
   readonly #send: (message: HostMessage) => void;
@@ -30,8 +30,8 @@ export class Conversation {
   }
 
   /**
-   * The result of a tool.
-   * @throws conflict with what the plugin says went wrong, unavailable where it is busy, silent or ended
+   * Returns the result of a tool.
+   * @throws conflict with the error that the plugin reports, unavailable if it is busy, silent or ended
    */
   async invoke(
     tool: { namespace: string; name: string; input: unknown },
@@ -53,7 +53,7 @@ export class Conversation {
     return mapTexts(result, storableText);
   }
 
-  /** @throws unavailable where it is not handled in time */
+  /** @throws unavailable if it is not handled in time */
   async event(
     payload: Extract<HostMessage, { type: 'trigger_event' }>['payload'],
     timeout_ms: number,
@@ -61,7 +61,7 @@ export class Conversation {
     await this.#ask(`event ${payload.event_type}`, { type: 'trigger_event', payload }, timeout_ms);
   }
 
-  /** @throws conflict with what it says went wrong, unavailable */
+  /** @throws conflict with the error that it reports, unavailable */
   async job(
     payload: Extract<HostMessage, { type: 'run_job' }>['payload'],
     timeout_ms: number,
@@ -76,7 +76,7 @@ export class Conversation {
     await this.#ask('health', { type: 'health_check', payload: {} }, timeout_ms);
   }
 
-  /** @returns false for an answer to nothing */
+  /** @returns false for an answer to no pending request */
   answer(message: PluginMessage): boolean {
     const key = keyOf(message);
     const waiting = key === undefined ? undefined : this.#waiting.get(key);
@@ -86,7 +86,7 @@ export class Conversation {
     return true;
   }
 
-  /** The process has ended. */
+  /** Call when the process has ended. */
   close(): void {
     for (const { reject } of this.#waiting.values()) reject(unavailable('the plugin has ended'));
     this.#waiting.clear();

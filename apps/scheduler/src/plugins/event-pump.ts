@@ -11,21 +11,21 @@ export interface EventPumpSettings {
   patterns: readonly string[];
   database: Database;
   logger: Logger;
-  /** Resolves when the plugin has handled it. */
+  /** Resolves when the plugin has handled the event. */
   deliver: (payload: Payload) => Promise<void>;
-  /** One that it could not be brought to handle. */
+  /** Called with an event that the plugin failed to handle. */
   onSkipped: (event_type: string, error: unknown) => void;
   signal: AbortSignal;
 }
 
 const BATCH = 100;
-/** An event that is not handled is sent again, and then left out: the others wait behind it. */
+/** Maximum number of attempts to deliver an event; then it is skipped, since the others wait behind it. */
 const ATTEMPTS = 3;
 const RETRY_MS = 10_000;
 
 /**
- * Brings a plugin the events of its company that match, in order, at least once: the cursor is moved behind what it has
- * handled, and whoever runs the plugin next goes on from there.
+ * Delivers the matching events of its company to a plugin, in order, at least once: the cursor is moved past those that it
+ * has handled, and the plugin's next owner continues from there.
  */
 export class EventPump {
   readonly #set: EventPumpSettings;
@@ -78,7 +78,7 @@ export class EventPump {
       }
       done = batch.up_to;
     } finally {
-      // Also where it ended in the middle: what was handled is not sent again.
+      // Also after an interruption, so that handled events are not sent again.
       if (done > batch.after) await advanceCursor(database.db, cursor, { after: batch.after, up_to: done });
     }
     return batch.events.length === BATCH;
@@ -90,7 +90,7 @@ export class EventPump {
       try {
         return await deliver(payload);
       } catch (error) {
-        // The process has ended: the event is the next one's.
+        // The process has ended: its successor gets the event.
         if (signal.aborted) throw error;
         if (attempt === ATTEMPTS) return onSkipped(payload.event_type, error);
       }

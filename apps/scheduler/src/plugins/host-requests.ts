@@ -6,18 +6,18 @@ import type { Logger } from '@acp/kernel';
 
 export interface HostRequestsSettings extends ServicePlace {
   logger: Logger;
-  /** Of what it may not have. */
+  /** Reports a request for something that the plugin may not use. */
   denied: (message: string) => void;
   answer(message: HostMessage): void;
 }
 
-/** Requests that one plugin has under way; further ones are refused at once. */
+/** Maximum number of concurrent requests of one plugin; further ones are rejected immediately. */
 const MOST_AT_ONCE = 16;
-/** Requests of a second, and what may come at once. */
+/** Requests per second, and the largest burst. */
 const RATE = 50;
 const BURST = 200;
 
-/** Answers what a plugin asks of its host: each request once, none for long, and none in another's place. */
+/** Answers a plugin's requests to its host, within limits on their rate and number. */
 export class HostRequests {
   readonly #set: HostRequestsSettings;
   #underWay = 0;
@@ -61,7 +61,7 @@ export class HostRequests {
     try {
       this.#set.answer({ type: 'tool_result', payload: { request_id, result, error } });
     } catch (err) {
-      // It has ended or does not read: there is nobody to tell.
+      // It has ended or does not read: no one would receive the error.
       if (err instanceof ProtocolError)
         this.#answer(request_id, null, {
           code: 'too_large',

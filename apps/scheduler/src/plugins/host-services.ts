@@ -10,14 +10,14 @@ export interface ServicePlace {
   plugin_id: string;
   company_id: string;
   slug: string;
-  /** As they were when it was started. */
+  /** The capabilities when it was started. */
   host_capabilities: readonly string[];
   database: Database;
   vault: Vault;
   fetch: typeof fetch;
   metrics: PluginMetrics;
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void;
-  /** The log has to keep it to itself from now on. */
+  /** From now on the log must redact these. */
   learnSecrets(secrets: readonly string[]): void;
   /** @returns the path as the plugin sees it */
   placeBody(bytes: Uint8Array): Promise<string>;
@@ -62,8 +62,8 @@ const validators = new Map(
 );
 
 /**
- * Does what a plugin asks of its host.
- * @throws notFound for a service that there is not, forbidden for one that is not granted, and what the service throws
+ * Runs a service of the host for a plugin.
+ * @throws notFound for an unknown service, forbidden for one that is not granted, and whatever the service throws
  */
 export async function callHostService(place: ServicePlace, service: string, args: unknown): Promise<unknown> {
   const validate = validators.get(service);
@@ -78,7 +78,7 @@ export async function callHostService(place: ServicePlace, service: string, args
 
 export const isHostService = (service: string): boolean => validators.has(service);
 
-/** Of secrets each has a grant of its own. */
+/** Each secret has a grant of its own. */
 export function isGranted(capabilities: readonly string[], service: string): boolean {
   if (service === 'secret') return capabilities.some((each) => each.startsWith('secret:'));
   return capabilities.includes(service);

@@ -13,15 +13,15 @@ export interface FetchPlace {
   signal: AbortSignal;
 }
 
-/** Specification, Limits. */
+/** See specification, Limits. */
 const MAX_BODY_BYTES = 10_000_000;
 const TIMEOUT_MS = 30_000;
 const MAX_REDIRECTS = 5;
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Of a request to another host a key must not become known there. */
+/** Headers of a request that are not passed on to another host, which must not learn a key. */
 const PRIVATE = ['authorization', 'cookie', 'proxy-authorization'];
 
-/** @throws invalid for a request that may not be made, unavailable where there was no answer */
+/** @throws invalid for a request that is not allowed, unavailable if there was no answer */
 export async function httpFetch(place: FetchPlace, args: Args): Promise<Result> {
   const tooLong = AbortSignal.timeout(TIMEOUT_MS);
   const signal = AbortSignal.any([place.signal, tooLong]);
@@ -40,7 +40,7 @@ export async function httpFetch(place: FetchPlace, args: Args): Promise<Result> 
   }
 }
 
-/** Redirects pass the guard one by one; to another origin no credentials go along. */
+/** Each redirect passes the guard; credentials are not sent to another origin. */
 async function follow(
   send: typeof fetch,
   { url: first, method = 'GET', headers, body }: Args,
@@ -90,7 +90,7 @@ async function readBody(response: Response): Promise<{ bytes: Buffer; truncated:
     const room = MAX_BODY_BYTES - length;
     chunks.push(chunk.subarray(0, room));
     length += Math.min(chunk.length, room);
-    // Leaving the loop ends the connection.
+    // Leaving the loop closes the connection.
     if (chunk.length > room) return { bytes: Buffer.concat(chunks), truncated: true };
   }
   return { bytes: Buffer.concat(chunks), truncated: false };

@@ -2,12 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type CheckedManifest, outsideValidator } from '@acp/contract';
 import { ProtocolError } from '@acp/plugin-protocol';
 
-/** By `namespace:name`. Each throws `invalid` for another input than its schema takes. */
+/** Keyed by `namespace:name`. Each throws `invalid` for input that violates its schema. */
 export type InputValidators = ReadonlyMap<string, (input: unknown) => unknown>;
 
 const LONGEST_COMPILING_MS = 3000;
 
-/** @throws ProtocolError for a schema that can't be used, or where they take too long to be compiled */
+/** @throws ProtocolError for an unusable schema, or if compiling them takes too long */
 export async function inputValidators(
   plugin_id: string,
   tools: CheckedManifest['tools'],
@@ -17,7 +17,7 @@ export async function inputValidators(
   for (const { namespace, name, input_schema } of tools) {
     if (performance.now() - begun > LONGEST_COMPILING_MS)
       throw new ProtocolError('manifest: the input schemas take too long to be compiled');
-    // A schema may take its time: others get theirs in between.
+    // A schema may be slow to compile: let other work run in between.
     await nextTurn();
     made.set(`${namespace}:${name}`, compiled(plugin_id, name, input_schema));
   }

@@ -4,44 +4,44 @@ import { unavailable } from '@acp/kernel';
 import { LineCutter, ProtocolError } from '@acp/plugin-protocol';
 import type { SandboxedCommand } from './sandbox.ts';
 
-/** What its lines say. */
+/** How messages are encoded as lines. */
 export interface Lines<Sent, Received> {
-  /** What the process is to whoever reads of its failures: `plugin`. */
+  /** What the process is called in error messages: `plugin`. */
   who: string;
-  /** In bytes, of one line. */
+  /** Maximum length of one line, in bytes. */
   longest: number;
-  /** @throws ProtocolError for what is too long to be said */
+  /** @throws ProtocolError if the message is too long */
   encode(message: Sent): Buffer | string;
-  /** Undefined for a line that says nothing. @throws ProtocolError: it is then killed */
+  /** Undefined for a line that is no message. @throws ProtocolError, which kills the process */
   read(line: string): Received | undefined;
-  /** Said before the end of its input. */
+  /** Sent before its input is closed. */
   farewell?: Sent;
 }
 
 export interface ProcessHandlers<Received> {
   onMessage(message: Received): void;
-  /** Once, however it ended; the first reason counts. */
+  /** Called once, however it ended; the first reason counts. */
   onEnd(end: ProcessEnd): void;
 }
 
 export interface ProcessEnd {
-  /** Null where it was told to end, and did. */
+  /** Null if it was asked to end, and did. */
   failure: string | null;
-  /** The end of what it wrote there. */
+  /** The tail of its standard error. */
   stderr: string;
 }
 
 const STDERR_KEPT = 4000;
-/** Of one second: whoever writes more is read more slowly, and waits. */
+/** Messages per second: beyond that the output is read more slowly, and the process waits. */
 const MESSAGES_A_SECOND = 2000;
 const BYTES_A_SECOND = 8 * 1024 * 1024;
-/** What may wait for a plugin to read it. */
+/** Maximum size of what the plugin has not read yet. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 const SHUTDOWN_MS = 5000;
-/** Between the end of its output and its own. */
+/** Time between the end of its output and its own end. */
 const CLOSING_MS = 1000;
 
-/** One process and its pipes: messages in and out, bounded in size, number and time; no meaning. */
+/** One process and its pipes: carries messages both ways, limited in size, number and time, without interpreting them. */
 export class LineProcess<Sent, Received> {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #command: SandboxedCommand;
@@ -64,7 +64,7 @@ export class LineProcess<Sent, Received> {
     this.#cutter = new LineCutter(lines.longest);
     this.#handlers = handlers;
     const [program = '', ...args] = command.command;
-    // A group of its own, which is killed as a whole.
+    // Its own process group, which is killed as a whole.
     this.#child = spawn(program, args, { env: command.env, cwd: command.cwd, stdio: 'pipe', detached: true });
     this.#child.on('error', (err) => this.fail(`it could not be started: ${codeOf(err)}`));
     this.#child.on('close', (code, signal) => void this.#close(code, signal));
@@ -82,7 +82,7 @@ export class LineProcess<Sent, Received> {
     return this.#child.pid;
   }
 
-  /** @throws unavailable where it has ended or does not read, ProtocolError for what is too long to be said */
+  /** @throws unavailable if it has ended or does not read, ProtocolError if the message is too long */
   send(message: Sent): void {
     const { who } = this.#lines;
     if (this.#ended || this.#failure !== null) throw unavailable(`the ${who} does not run`);
@@ -92,15 +92,15 @@ export class LineProcess<Sent, Received> {
     this.#child.stdin.write(line);
   }
 
-  /** It does not keep to what it must: it is killed, and ends with this reason. */
+  /** Kills the process for a violation, which becomes the reason for its end. */
   fail(reason: string): void {
     this.#failure ??= reason;
     this.#kill();
-    // One that could not be started at all closes nothing.
+    // A process that could not be started emits no close event.
     if (this.#child.pid === undefined) void this.#close(null, null);
   }
 
-  /** Asks it to end, kills it after 5 s (specification, Limits), resolves when nothing of it is left. */
+  /** Asks it to end, kills it after 5 s (specification, Limits), resolves once nothing of it is left. */
   async stop(): Promise<void> {
     this.#stopping = true;
     const overdue = new AbortController();
@@ -109,7 +109,7 @@ export class LineProcess<Sent, Received> {
       this.#child.stdin.end();
       await Promise.race([this.#exited.promise, delay(SHUTDOWN_MS, undefined, { signal: overdue.signal })]);
     } catch {
-      // It has ended, or does not listen.
+      // It has ended, or does not read.
     } finally {
       overdue.abort();
     }
@@ -117,7 +117,7 @@ export class LineProcess<Sent, Received> {
     await this.#exited.promise;
   }
 
-  /** At once: nobody may run it here any more. */
+  /** Kills it immediately: it may no longer run here. */
   async kill(): Promise<void> {
     this.#stopping = true;
     this.#kill();
@@ -132,9 +132,9 @@ export class LineProcess<Sent, Received> {
       try {
         process.kill(target, 'SIGKILL');
       } catch {
-        // Gone already.
+        // Already gone.
       }
-    // Descendants in other sessions may hold the pipes open.
+    // Descendants in other sessions may keep the pipes open.
     setTimeout(() => {
       this.#child.stdout.destroy();
       this.#child.stderr.destroy();
@@ -151,12 +151,12 @@ export class LineProcess<Sent, Received> {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#resume);
-    // The leader has gone; others of its group may not have.
+    // The leader has gone; others of its group may still run.
     if (this.#child.pid !== undefined)
       try {
         process.kill(-this.#child.pid, 'SIGKILL');
       } catch {
-        // There is none.
+        // None are left.
       }
     const why = await this.#command.whyEnded();
     await this.#command.cleanUp();
@@ -183,7 +183,7 @@ export class LineProcess<Sent, Received> {
     }
   }
 
-  /** The pipe fills up while it is not read: the plugin waits, and nobody else. */
+  /** Pauses reading above the limits: the pipe fills up, and only the plugin waits. */
   #count(messages: number, bytes: number): void {
     const now = performance.now();
     if (now - this.#second > 1000) [this.#second, this.#messages, this.#bytes] = [now, 0, 0];

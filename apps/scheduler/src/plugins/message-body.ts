@@ -1,19 +1,19 @@
 import { MAX_PLUGIN_MESSAGE_BYTES } from '@acp/contract';
 
 export interface MessageBody {
-  /** Null where it lies in `body_file`, byte for byte. */
+  /** Null if it is in `body_file`, byte for byte. */
   body: string | null;
   body_encoding: 'utf8' | 'base64';
   body_file?: string;
 }
 
-/** Of the line, for the message around the body. */
+/** Bytes of a line reserved for the message around the body. */
 const FRAME_BYTES = 8192;
 
 /**
- * A body as a line of the protocol carries it: as text or base64 where the line has room for it, else as a file.
- * @param beside what stands in the same message
- * @param lay puts the bytes where the plugin finds them, and gives their path
+ * Encodes a body for a line of the protocol: as text or base64 if it fits into the line, else as a file.
+ * @param beside the rest of the same message
+ * @param lay writes the bytes where the plugin finds them, and returns their path
  */
 export async function messageBody(
   bytes: Uint8Array,

@@ -1,4 +1,4 @@
-/** What a host does to plugins without walls that take more than they may, or do not answer. */
+/** What a host does to unsandboxed plugins that exceed their limits or do not answer. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -41,7 +41,7 @@ beforeAll(async () => {
       SERVICE_PLUGIN_WORKSPACE_ROOT: path.join(folder, 'workspaces'),
       SERVICE_PLUGIN_WORKSPACE_LIMIT: '4MB',
       SERVICE_PLUGIN_CPU_LIMIT: '0.05',
-      // What is watched in their place is what this is about.
+      // This test is about the watch that replaces control groups.
       SERVICE_PLUGIN_CONTROL_GROUPS: 'off',
     }),
     database: kit.database,

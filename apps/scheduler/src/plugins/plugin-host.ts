@@ -27,27 +27,27 @@ export interface PluginHostSettings {
   listener: Listener;
   vault: Vault;
   logger: Logger;
-  /** Names this process as a holder. */
+  /** Identifies this process as the lease owner. */
   name: string;
   /** Whether plugins are switched on. */
   enabled(): Promise<boolean>;
-  /** A lease was taken, and its process answers. */
+  /** Called when a lease was acquired and its process answers. */
   onReady(): void;
   times?: Partial<RunnerTimes>;
   watch_times?: Partial<WatchTimes>;
 }
 
-/** A killed scheduler's plugins run elsewhere within 30 s: a lease, and the patience of one that has its share. */
+/** A killed scheduler's plugins run elsewhere within 30 s: a lease, and the patience of a host that has its share. */
 const LONGEST_LEASE_SEC = 15;
 const PATIENCE_SEC = 3;
-/** Of its lease: when it is looked after, renewed, and given up where it could not be renewed. */
+/** Fractions of a lease: when it is checked, when it is renewed, and when it is given up for lack of a renewal. */
 const [BEAT, RENEW, GIVE_UP] = [0.2, 0.3, 0.75];
-/** The pause after a crash, which doubles. */
+/** Pause after a crash, doubled each time. */
 const PAUSE_MS = 1000;
 
 /**
- * The plugin processes of one scheduler: takes its share of those that are to run, renews their leases, ends those that are
- * not (or no more) its own, and gives away what others should have.
+ * The plugin processes of one scheduler: claims its share of the plugins to run, renews their leases, stops those that it
+ * does not (or no longer) own, and hands over what exceeds its share.
  */
 export class PluginHost {
   readonly #set: PluginHostSettings;
@@ -60,7 +60,7 @@ export class PluginHost {
   readonly #watch: UsageWatch;
   #renewedAt = 0;
   #renewNow = false;
-  /** Off the list, but their processes still have a moment: nobody else may start them yet. */
+  /** No longer listed, but their processes still have a moment to end: no one else may start them yet. */
   readonly #leaving = new Set<PluginRunner>();
   readonly #ends = new Set<Promise<void>>();
   #working: Promise<void> | null = null;
@@ -88,21 +88,21 @@ export class PluginHost {
     ];
   }
 
-  /** For the queue: only processes that answer are offered commands. */
+  /** Leases reported to the queue: only processes that answer are offered commands. */
   leases(): string[] {
     return [...this.#runners]
       .filter(([, { isReady }]) => isReady)
       .map(([plugin_id]) => pluginLease({ plugin_id }));
   }
 
-  /** @throws LeaseLost where it does not run here, or not any more: a command for it is its next holder's */
+  /** @throws LeaseLost if it does not run here (any more): a command for it goes to its next owner */
   runner(plugin_id: string): PluginRunner {
     const runner = this.#runners.get(plugin_id);
     if (runner?.isReady !== true) throw new LeaseLost('the plugin does not run here');
     return runner;
   }
 
-  /** There may be something to start or to end. */
+  /** Call when there may be something to start or to stop. */
   kick(): void {
     this.#again = true;
     if (this.#working === null && !this.#stopping.signal.aborted) {
@@ -112,7 +112,7 @@ export class PluginHost {
     }
   }
 
-  /** Hands all over: each ends in its own time, its lease is given back at once then. */
+  /** Hands over all plugins: each lease is released as soon as its process has ended in its own time. */
   async stop(): Promise<void> {
     for (const off of this.#off) off();
     this.#watch.stop();
@@ -165,7 +165,7 @@ export class PluginHost {
       if (this.#runners.size === 0) this.#renewedAt = asked;
       this.#run(claimed);
     }
-    // Another has less than its share: one at a time, so that nothing goes to and fro.
+    // Another host has less than its share: hand over one at a time, so that plugins don't move back and forth.
     const [first] = this.#runners.values();
     if (view.free === 0 && this.#runners.size > share && view.fewest < share && first?.isReady === true)
       await this.#end(first, { how: 'handed_over' });
@@ -188,14 +188,14 @@ export class PluginHost {
     void this.#await(runner);
   }
 
-  /** An end that nobody here asked for: whoever asks takes it off the list first. */
+  /** Handles an end that was not requested here: a requested one removes the runner from the list first. */
   async #await(runner: PluginRunner): Promise<void> {
     const failure = await runner.ended;
     if (this.#runners.get(runner.hold.plugin_id) !== runner) return;
     await this.#settle(runner, failure === null ? { how: 'stopped' } : { how: 'failed', error: failure });
   }
 
-  /** Its end is written down once nothing of it is left: only then may another begin. */
+  /** Records the end once nothing of the process is left: only then may another start. */
   async #end(runner: PluginRunner, end: PluginEnd): Promise<void> {
     this.#runners.delete(runner.hold.plugin_id);
     this.#leaving.add(runner);
@@ -213,7 +213,7 @@ export class PluginHost {
         await pluginEnded(tx, hold, end, PAUSE_MS);
       });
     } catch (error) {
-      // The lease lapses, and whoever takes it finds that it ran.
+      // The lease expires, and its next owner sees that the plugin was running.
       logger.warn('the end of a plugin could not be written down', { plugin_id: hold.plugin_id, error });
     }
     this.kick();
@@ -241,19 +241,19 @@ export class PluginHost {
     }
   }
 
-  /** Taken over, deleted, its company is in the trash, or it may be another's by now. Its workspace is the sweep's. */
+  /** Taken over, deleted, its company trashed, or possibly claimed by another. The sweep removes its workspace. */
   async #lose(runner: PluginRunner): Promise<void> {
     this.#runners.delete(runner.hold.plugin_id);
     await runner.kill();
     await this.#settle(runner, { how: 'handed_over' });
   }
 
-  /** As a part of the lease. */
+  /** Time since the last renewal, as a fraction of the lease. */
   #sinceRenewal(): number {
     return (performance.now() - this.#renewedAt) / (this.#leaseSec * 1000);
   }
 
-  /** The database refuses, or does not answer at all: what can't be renewed ends before another may take it. */
+  /** If the database refuses or does not answer, stops what can't be renewed before another may claim it. */
   #look(): void {
     if (!this.#stopping.signal.aborted) this.kick();
     else void this.#renew().catch(() => undefined);

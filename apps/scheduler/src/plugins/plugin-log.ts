@@ -3,18 +3,18 @@ import type { Database } from '@acp/db';
 import type { Logger, Scrubber } from '@acp/kernel';
 
 const EVERY_MS = 500;
-/** Lines of a second, and what may come at once. */
+/** Lines per second, and the largest burst. */
 const RATE = 10;
 const BURST = 100;
 
 type Line = Omit<PluginLine, 'plugin_id'>;
 
-/** The events log of one plugin: written in batches, and no faster than is of use to a reader. */
+/** The event log of one plugin: written in batches, and no faster than is useful to a reader. */
 export class PluginLog {
   readonly #plugin_id: string;
   readonly #database: Database;
   readonly #logger: Logger;
-  /** Knows the secrets that the plugin has been given. */
+  /** Knows the secrets that were passed to the plugin. */
   scrubber: Scrubber;
   #lines: PluginLine[] = [];
   #left = BURST;

@@ -4,7 +4,7 @@ import { Counter, Gauge, register } from 'prom-client';
 const MAX_SERIES = 50;
 const labels = ['plugin_id', 'company_id', 'name'];
 
-/** Numbers that plugins report, for /metrics of the process that runs them. */
+/** Metrics reported by plugins, for /metrics of the process that runs them. */
 export class PluginMetrics {
   readonly #counters = metric(
     'service_plugin_total',
@@ -16,7 +16,7 @@ export class PluginMetrics {
   );
   readonly #names = new Map<string, Map<string, 'counter' | 'gauge'>>();
 
-  /** @throws conflict for too many names, or another kind than before */
+  /** @throws conflict for too many names, or a kind other than before */
   record(
     plugin: { plugin_id: string; company_id: string },
     { name, kind, value }: { name: string; kind: 'counter' | 'gauge'; value: number },
@@ -34,7 +34,7 @@ export class PluginMetrics {
     else throw conflict('a counter only rises');
   }
 
-  /** It runs here no more. */
+  /** Drops the metrics of a plugin that no longer runs here. */
   forget({ plugin_id, company_id }: { plugin_id: string; company_id: string }): void {
     for (const [name, kind] of this.#names.get(plugin_id) ?? []) {
       const series = { plugin_id, company_id, name };
@@ -45,7 +45,7 @@ export class PluginMetrics {
   }
 }
 
-/** Several schedulers of one process (tests) share the process's registry. */
+/** Several schedulers in one process (tests) share the process's registry. */
 function metric<T>(name: string, make: (name: string) => T): T {
   return (register.getSingleMetric(name) as T | undefined) ?? make(name);
 }

@@ -29,18 +29,18 @@ import { prepareStart, type PreparedStart } from './prepare-start.ts';
 import type { RunnerParts } from './runner-parts.ts';
 import { messageBody } from './message-body.ts';
 
-/** Health checks in a row without an answer, after which it counts as hung. */
+/** Consecutive health checks without an answer after which it counts as hung. */
 const MOST_SILENCES = 2;
 const STDERR_SHOWN = 2000;
-/** Of a job, in characters of JSON: a longer one is not kept. */
+/** Maximum length of a job's result, in characters of JSON: a longer one is not stored. */
 const LONGEST_RESULT = 20_000;
 const LONGEST_CODE = 100;
 
-/** One plugin that this scheduler holds: from the laid binary to the end of its process. */
+/** One plugin owned by this scheduler: from writing its binary to the end of its process. */
 export class PluginRunner {
   readonly hold: PluginHold;
   readonly company_id: string;
-  /** Resolves once, with what went wrong; null where it was stopped. Nothing of it is left then. */
+  /** Resolves once nothing of it is left, with what went wrong; null if it was stopped. */
   readonly ended: Promise<string | null>;
   healthy: boolean | null = null;
   checked_at: Date | null = null;
@@ -84,7 +84,7 @@ export class PluginRunner {
     void this.#start().catch((err: unknown) => this.#fail(this.#reasonOf(err)));
   }
 
-  /** It answers calls. */
+  /** Whether it answers calls. */
   get isReady(): boolean {
     return this.#isReady && !this.#over.signal.aborted;
   }
@@ -101,7 +101,7 @@ export class PluginRunner {
     return this.#prepared?.workspace ?? '';
   }
 
-  /** @throws notFound, invalid for another input, conflict where the tool fails, unavailable */
+  /** @throws notFound, invalid for input that violates the schema, conflict if the tool fails, unavailable */
   async invoke(
     tool: { namespace: string; name: string; input: unknown },
     signal: AbortSignal,
@@ -112,14 +112,14 @@ export class PluginRunner {
     return this.#conversation.invoke(tool, this.#parts.times.tool, signal);
   }
 
-  /** @throws unavailable where it does not read its messages, conflict for headers that are too long for one */
+  /** @throws unavailable if it does not read its messages, conflict for headers that are too long for one */
   async webhook(path: string, headers: Record<string, string>, body: Uint8Array): Promise<void> {
     const about = { path, headers };
     const held = await messageBody(body, about, async (bytes) => this.#prepared!.placeBody(bytes));
     this.#running().send({ type: 'deliver_webhook', payload: { ...about, ...held } });
   }
 
-  /** There are new events. */
+  /** Call when there are new events. */
   kick(): void {
     if (this.isReady) this.#pump?.kick();
   }
@@ -138,7 +138,7 @@ export class PluginRunner {
     }
   }
 
-  /** It is to end, in its own time of 5 s. */
+  /** Asks it to end and waits; it has 5 s. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     if (this.#process === undefined) await this.#finish(null);
@@ -146,12 +146,12 @@ export class PluginRunner {
     await this.ended;
   }
 
-  /** For who looks after it. */
+  /** Adds a warning to the plugin's log. */
   note(message: string): void {
     this.#log.add({ type: 'error', level: 'warn', message });
   }
 
-  /** It is not this scheduler's any more, or takes more than its share. */
+  /** Kills it: this scheduler no longer owns it, or it exceeds its limits. */
   async kill(reason?: string): Promise<void> {
     if (reason !== undefined) this.#process?.fail(reason);
     this.#isStopping ||= reason === undefined;
@@ -189,7 +189,7 @@ export class PluginRunner {
     const walls = { sandbox, bounds };
     const row = await transaction(database, async (tx) => pluginReady(tx, this.hold, manifest, walls));
     if (row === undefined) {
-      // Stopped, banned or taken over meanwhile.
+      // Stopped, banned or taken over in the meantime.
       await this.stop();
       return;
     }
@@ -299,7 +299,7 @@ export class PluginRunner {
   }
 
   async #processEnded({ failure, stderr }: ProcessEnd): Promise<void> {
-    // Cleaned as a whole: a cut could leave a part of a secret.
+    // Scrubbed before it is cut, since a cut could leave part of a secret.
     const said = this.#clean(stderr).trim().slice(-STDERR_SHOWN);
     const shown = failure === null || said === '' ? failure : `${failure}; it last wrote: ${said}`;
     await this.#finish(shown);
@@ -315,12 +315,12 @@ export class PluginRunner {
     this.#end.resolve(failure === null ? null : this.#clean(failure));
   }
 
-  /** Fit for the database, and without what the plugin was told in confidence. */
+  /** Makes text storable and removes the secrets passed to the plugin. */
   #clean(text: string): string {
     return storableText(this.#log.scrubber.scrub(text));
   }
 
-  /** For people. What has no message of its own is logged: it is ours. */
+  /** The reason shown to people. An error without a message for them is logged: it is a bug of ours. */
   #reasonOf(error: unknown): string {
     if (error instanceof ServiceError || error instanceof ProtocolError) return error.message;
     this.#parts.logger.warn('a plugin could not be started', { plugin_id: this.#plugin.id, error });

@@ -8,10 +8,10 @@ import type { RunnerParts } from './runner-parts.ts';
 import { pluginVariables, sandboxed, type SandboxedCommand, sweepPluginContainers } from './sandbox.ts';
 import { placeBody, makeWorkspace } from './workspace.ts';
 
-/** All that a process needs before it is there. */
+/** Everything that a process needs before it starts. */
 export interface PreparedStart {
   command: SandboxedCommand;
-  /** As the host sees it. */
+  /** Path on the host. */
   workspace: string;
   /** Lays bytes into the workspace. @returns their path as the plugin sees it */
   placeBody(bytes: Uint8Array): Promise<string>;
@@ -20,9 +20,9 @@ export interface PreparedStart {
 }
 
 /**
- * The start rules once more, for a start that nobody asked for just now, then the walls and the allowed copy within them.
- * A host without the file runs the copy all the same: it is what was allowed.
- * @throws conflict for a plugin that may not run (any more), and for walls that can't be had
+ * Checks the start rules again, for a start that no one has just requested, then prepares the sandbox and the approved
+ * copy within it. A host without the file still runs the copy: that is what was approved.
+ * @throws conflict for a plugin that may not run (any more), or if there is no sandbox
  */
 export async function prepareStart(
   plugin: PluginRow,
@@ -47,7 +47,7 @@ export async function prepareStart(
   try {
     const variables = pluginVariables(plugin_id, company_id);
     const place = { id: plugin_id, fence, workspace, command: [binary], binary, variables };
-    // What a scheduler left that was killed here.
+    // Remains of a scheduler that was killed on this machine.
     const current = async () => Promise.resolve(new Map([[plugin_id, fence]]));
     if (walls.kind === 'container') await sweepPluginContainers(config, current);
     else await sweepControlGroups(config, current);

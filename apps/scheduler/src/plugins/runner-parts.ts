@@ -3,7 +3,7 @@ import type { Config, Logger, Vault } from '@acp/kernel';
 import type { Storage } from '@acp/storage';
 import type { PluginMetrics } from './plugin-metrics.ts';
 
-/** What a runner works with: the same for all of one scheduler. */
+/** What a runner works with; shared by all of one scheduler. */
 export interface RunnerParts {
   config: Config;
   database: Database;
@@ -14,13 +14,13 @@ export interface RunnerParts {
   fetch: typeof fetch;
   metrics: PluginMetrics;
   times: RunnerTimes;
-  /** A process answers from now on. */
+  /** Called when a process starts to answer. */
   onReady(): void;
 }
 
-/** In milliseconds. */
+/** Times in milliseconds. */
 export interface RunnerTimes {
-  /** From the start to `ready`. */
+  /** Maximum time from the start to `ready`. */
   ready: number;
   health_every: number;
   health: number;

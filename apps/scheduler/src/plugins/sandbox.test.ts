@@ -7,7 +7,7 @@ import { loadConfig } from '@acp/kernel';
 import { waitFor } from '@acp/testkit';
 import { sandboxed } from './sandbox.ts';
 
-/** Starts a program as a host does, says its process id, and waits to be killed. */
+/** Starts a program as a host does, prints its process id, and waits to be killed. */
 const HOST = `
   const [program, ...args] = JSON.parse(process.argv[1]);
   const child = require('node:child_process').spawn(program, args, { stdio: 'ignore', detached: true });

@@ -17,9 +17,9 @@ import {
 } from '@acp/kernel';
 
 const TEMP_BYTES = 64 * 1024 * 1024;
-/** Names a plugin's container to the engine, with its holder's fence. */
+/** Label of a plugin's container for the engine, together with its owner's fence. */
 const PLUGIN_LABEL = 'service.plugin';
-/** The workspace as a shut-in plugin sees it. */
+/** The workspace as a sandboxed plugin sees it. */
 const WORKSPACE = '/workspace';
 
 export type SandboxConfig = Pick<
@@ -36,25 +36,25 @@ export type SandboxConfig = Pick<
   | 'plugin_workspace_limit'
 >;
 
-/** A program of a company, in the hands of one scheduler. */
+/** A company's program, run by one scheduler. */
 export interface ProgramPlace {
-  /** Of the plugin or server whose program it is. */
+  /** Id of the plugin or server whose program it is. */
   id: string;
   fence: number;
   workspace: string;
-  /** On this machine; in a container, of the image unless it is `binary`. */
+  /** A command on this machine; in a container, one of the image, unless it is `binary`. */
   command: readonly string[];
-  /** One file, which is mounted into a container as its command. */
+  /** A single file, mounted into a container as its command. */
   binary?: string;
-  /** What it reads beside that which the command names. */
+  /** Files that it reads besides those named by the command. */
   readable?: readonly string[];
-  /** In place of the image of plugins. */
+  /** Replaces the image of plugins. */
   image?: string | null;
-  /** What it is told beside the rest, by variables. Values may be secrets: they stand in no command line. */
+  /** Additional environment variables. Values may be secrets: they appear in no command line. */
   variables: (workspace: string) => Record<string, string>;
 }
 
-/** How a process is started, and ended for sure. */
+/** How a process is started and reliably ended. */
 export interface SandboxedCommand {
   kind: PluginSandbox;
   command: string[];
@@ -62,13 +62,13 @@ export interface SandboxedCommand {
   cwd: string;
   /** The workspace as the plugin sees it. */
   workspace: string;
-  /** What holds it to its limits. */
+  /** What enforces its limits. */
   bounds: ProgramBound[];
-  /** Those of them that need no watch. */
+  /** The limits that need no watch. */
   grouped: readonly Controller[];
-  /** For people, where the kernel has ended it. */
+  /** Message for people, if the kernel has killed it. */
   whyEnded(): Promise<string | undefined>;
-  /** What the process's group does not end. Never rejects. */
+  /** Removes what killing the process group does not. Never rejects. */
   cleanUp(): Promise<void>;
 }
 
@@ -102,20 +102,20 @@ function walled(config: SandboxConfig, walls: PluginWalls, place: ProgramPlace):
 }
 
 /**
- * The kernel kills it when its scheduler dies, however that dies: one that ignores the end of its input would live on. The
- * other walls see to that themselves.
+ * Has the kernel kill it when its scheduler dies, for whatever reason: a program that ignores the end of its input would
+ * keep running. The other sandboxes take care of that themselves.
  */
 function endsWithParent(): string[] {
   const setpriv = findProgram('setpriv');
   return setpriv === undefined ? [] : [setpriv, '--pdeathsig', 'KILL', '--'];
 }
 
-/** The whole of it: none of the service's own variables (specification, Sandbox). */
+/** The entire environment: none of the service's own variables (specification, Sandbox). */
 function environment({ variables }: ProgramPlace, workspace: string): Record<string, string> {
   return { ...pickEnvironment(['PATH']), LANG: 'C.UTF-8', HOME: workspace, ...variables(workspace) };
 }
 
-/** What a plugin is told by variables. */
+/** Environment variables that a plugin gets. */
 export const pluginVariables =
   (plugin_id: string, company_id: string) =>
   (workspace: string): Record<string, string> => ({
@@ -124,7 +124,7 @@ export const pluginVariables =
     SERVICE_PLUGIN_WORKSPACE: workspace,
   });
 
-/** Of one holder: who has lost the plugin removes its own, not the next one's. */
+/** One container per lease owner: an owner that lost the plugin removes its own, not the next owner's. */
 const containerOf = ({ id, fence }: Pick<ProgramPlace, 'id' | 'fence'>): string =>
   `service-plugin-${id}-${fence}`;
 
@@ -148,7 +148,7 @@ function inContainer(config: SandboxConfig, place: ProgramPlace): Walled {
       '--read-only',
       `--tmpfs=/tmp:rw,nosuid,nodev,mode=1777,size=${TEMP_BYTES}`,
       '--network=none',
-      // Without it there is a second temporary space, /dev/shm.
+      // Without it there is a second temporary file system, /dev/shm.
       '--ipc=none',
       '--cap-drop=ALL',
       '--security-opt=no-new-privileges',
@@ -216,9 +216,9 @@ function inBubblewrap(config: SandboxConfig, file: string, place: ProgramPlace):
 }
 
 /**
- * Removes containers of plugins whose holder is gone: one that was killed leaves them running. Those of plugins that the
- * database does not know are another instance's.
- * @param current the fence of each of these plugins that is there
+ * Removes containers of plugins whose owner is gone: a killed owner leaves them running. Containers of plugins unknown to
+ * the database belong to another instance.
+ * @param current the fence of each of these plugins that exists
  */
 export async function sweepPluginContainers(
   config: SandboxConfig,

@@ -5,7 +5,7 @@ import { sweepControlGroups } from './control-group.ts';
 import { sweepPluginContainers } from './sandbox.ts';
 import { removeWorkspace, workspaceIds } from './workspace.ts';
 
-/** Removes the workspaces of plugins and MCP servers that are gone, and the copies, groups and containers of holders that are. */
+/** Removes workspaces of plugins and MCP servers that are gone, and copies, groups and containers of owners that are. */
 export async function sweepPlugins({ config, database, logger }: TimerContext): Promise<void> {
   const current = async (found: string[]): Promise<ReadonlyMap<string, number>> => {
     if (found.length === 0) return new Map();

@@ -7,28 +7,28 @@ type Limits = Pick<
   'plugin_cpu_limit' | 'plugin_memory_limit' | 'plugin_pids_limit' | 'plugin_workspace_limit'
 >;
 
-/** A process that may take its share and no more. */
+/** A process with limits on its usage. */
 export interface WatchedProcess {
   readonly pid: number | undefined;
   readonly workspace: string;
-  /** What the kernel bounds by itself. */
+  /** Limits enforced by the kernel. */
   readonly grouped: readonly Controller[];
   kill(reason: string): Promise<void>;
-  /** For its log. */
+  /** Adds a message to its log. */
   note?(message: string): void;
 }
 
-/** In milliseconds. */
+/** Times in milliseconds. */
 export interface WatchTimes {
   every: number;
-  /** To look through a workspace costs more. */
+  /** Less often, since searching a workspace costs more. */
   workspace_every: number;
 }
 
 const defaultTimes: WatchTimes = { every: 2000, workspace_every: 30_000 };
 /**
- * What no control group bounds: ends processes that take more memory, processes or room than they may, and halts those that
- * take more processor time.
+ * Enforces limits that no control group enforces: kills processes that exceed memory, process count or disk space, and
+ * pauses those that exceed processor time.
  */
 export class UsageWatch {
   readonly #config: Limits;

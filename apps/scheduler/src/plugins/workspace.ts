@@ -6,7 +6,7 @@ import { conflict, isUuid, newId, removeInside, writeInside } from '@acp/kernel'
 
 const SHARED = '/var/lib/service/plugins';
 const BODIES = '.service-bodies';
-/** How long a body that was too long for a line lies there. */
+/** How long a body that was too long for a line is kept. */
 const BODY_KEPT_MS = 3600 * 1000;
 const MOST_BODIES = 50;
 const MOST_ENTRIES = 200_000;
@@ -22,7 +22,7 @@ async function rootOf({ home, plugin_workspace_root }: Roots): Promise<string> {
   return usable ? SHARED : join(home, 'plugins');
 }
 
-/** The plugin's own folder, without links on the way to it. */
+/** Creates the plugin's own folder, without links on the path to it. */
 export async function makeWorkspace(config: Roots, plugin_id: string): Promise<string> {
   const root = await rootOf(config);
   await mkdir(root, { recursive: true, mode: 0o700 });
@@ -36,14 +36,14 @@ export async function makeWorkspace(config: Roots, plugin_id: string): Promise<s
   return folder;
 }
 
-/** Of a plugin that is gone. */
+/** Removes the folder of a plugin that is gone. */
 export async function removeWorkspace(config: Roots, plugin_id: string): Promise<void> {
   const root = await rootOf(config);
   for (const name of [plugin_id, ownerOf(plugin_id)])
     await rm(join(root, name), { recursive: true, force: true });
 }
 
-/** Ids of the plugins whose folder this instance made: the root may be another one's as well. */
+/** Ids of plugins whose folder this instance created: other instances may share the root. */
 export async function workspaceIds(config: Roots): Promise<string[]> {
   const root = await rootOf(config);
   const ids = (await readdir(root).catch(() => [])).filter(isUuid);
@@ -53,11 +53,12 @@ export async function workspaceIds(config: Roots): Promise<string[]> {
   return ids.filter((_, index) => own[index] === config.home);
 }
 
-/** Beside the folder, where the plugin does not write: the home of the instance that made it. */
+/** Name of a file next to the folder, where the plugin can't write: it contains the home of the instance that created it. */
 const ownerOf = (plugin_id: string): string => `.${plugin_id}`;
 
 /**
- * Lays a body that is too long for a line into the workspace. Earlier ones go after an hour, or when there are too many.
+ * Writes a body that is too long for a line into the workspace. Earlier ones are removed after an hour, or if there are too
+ * many.
  * @returns its path below the workspace
  */
 export async function placeBody(workspace: string, body: Uint8Array): Promise<string> {
@@ -71,7 +72,7 @@ async function* once(body: Uint8Array): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(body);
 }
 
-/** What the plugin put there itself goes as well: names are all that is trusted of the folder. */
+/** Also removes files that the plugin put there: nothing in the folder is trusted except the names. */
 async function clearBodies(workspace: string): Promise<void> {
   const folder = join(workspace, BODIES);
   if (!(await lstat(folder).catch(() => null))?.isDirectory()) return;
@@ -88,7 +89,7 @@ async function clearBodies(workspace: string): Promise<void> {
       await removeInside(workspace, `${BODIES}/${name}`);
 }
 
-/** Bytes on disk, holes left out; Infinity for more than the limit, or for too many files to count. */
+/** Bytes on disk, without holes; Infinity if over the limit, or with too many files to count. */
 export async function workspaceBytes(workspace: string, limit: number, signal: AbortSignal): Promise<number> {
   let total = 0;
   let looks = MOST_ENTRIES;
