@@ -272,7 +272,7 @@ describe('a dispatch', () => {
   it('of a paused or unknown agent does nothing; a resumed one gets its stranded runs offered', async () => {
     const { agent, human } = await setUp({ max_concurrent_runs: 2 });
     const run = await invoke(human, agent);
-    // However short the pause was that its job fell into.
+    // No matter how short the pause was during which its job ran.
     await dispatch(agent);
     expect(await queuedJobs(database.db, 'execute-run', { run_id: run.id })).toHaveLength(2);
     expect(await dispatch({ id: '00000000-0000-4000-8000-000000000000' })).toEqual([]);

@@ -5,19 +5,19 @@ import { bindWakeups } from '../wakeups/index.ts';
 import { HEARTBEAT } from './heartbeat-kind.ts';
 import { type IssueFacts, issueObjection } from './issue-objection.ts';
 
-/** A heartbeat that somebody wants. */
+/** A heartbeat that someone wants. */
 export interface WantedHeartbeat extends IssueFacts {
   issue_id: string | null;
   wake_reason: string;
   trigger_detail: string | null;
-  /** Agent-made causes in a row behind it; 0 where a human or the clock wants it. */
+  /** Number of consecutive agent-made causes behind it; 0 if a human or the clock wants it. */
   depth: number;
   wakeup_ids: string[];
-  /** With the model of this run, where somebody chose one. */
+  /** Set if someone chose the model of this run. */
   payload?: { model: string };
 }
 
-/** `admitRuns` for heartbeats: those that pass have their wakeups bound. One statement more than the admission has. */
+/** `admitRuns` for heartbeats, binding the wakeups of those that pass. One statement more than the admission. */
 export async function admitHeartbeats(
   tx: Tx,
   actor: Actor,

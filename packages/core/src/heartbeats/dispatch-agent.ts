@@ -6,17 +6,17 @@ import { agentPresent, type RunRow } from '../runs/index.ts';
 import { admitHeartbeats } from './admit-heartbeats.ts';
 import { planRuns, readWork } from './plan-runs.ts';
 
-// As many as an agent may have running at once.
+// The maximum number of concurrent runs of an agent.
 const MOST_WAKEUPS = 100;
 
 /**
- * The job `dispatch-agent`: admits the runs that the agent should have now, within what `max_concurrent_runs` leaves,
- * and offers its queued runs again when they found it paused or full. What can't run now stays pending; the end of
- * the run in its way, a resume or an unblocking dispatches again.
+ * The job `dispatch-agent`: admits the runs that the agent should have now, within what `max_concurrent_runs` leaves, and
+ * enqueues its queued runs again if their jobs found it paused or full. Whatever can't run now stays pending: the end of the
+ * run in its way, a resume or an unblocking dispatches again.
  */
 export async function dispatchAgent(tx: Tx, agent_id: string): Promise<RunRow[]> {
-  // A statement of its own: what is read after waiting for the lock must be of a later snapshot, or two dispatches
-  // of one agent would each fill the same room.
+  // A separate statement: reading after the wait for the lock needs a newer snapshot, or two dispatches of one agent would
+  // each fill the same slots.
   const locked = await tx.execute(
     sql`select a.id from agents a where a.id = ${agent_id} and ${agentPresent} for no key update of a`,
   );

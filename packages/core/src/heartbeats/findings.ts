@@ -1,4 +1,4 @@
-/** What a run came upon that others should know: a call after it proposes findings, which become notes. */
+/** Findings of a run that others should know: a separate model call proposes them, and they become notes. */
 import { createValidator, ExtractedFindings, permits } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { isUuid, storableText } from '@acp/kernel';
@@ -22,16 +22,16 @@ const { heartbeat_runs } = schema;
 
 export const FINDINGS = 'findings';
 
-/** In characters: who says less has found nothing. */
+/** In characters: a shorter output contains no findings. */
 const LEAST_SAID = 80;
 const SAID = 20_000;
-/** Older runs are left alone: switching it on asks nothing of the past. */
+/** Older runs are ignored: enabling the feature does not process the past. */
 const LATELY = sql`interval '1 hour'`;
 const AT_ONCE = 20;
-/** Of titles, by trigrams: two findings of one thing. */
+/** Trigram similarity above which two titles are the same finding. */
 const ALIKE = 0.6;
 
-/** Of the run that looks for findings in the run `r`: it follows from that, so that there is one only. A v4 by its form. */
+/** Id of the run that looks for findings in the run `r`, derived from it so that there is only one. A v4 UUID by its format. */
 const runIdOf = sql`overlay(overlay(md5('findings ' || r.id) placing '4' from 13) placing 'a' from 17)::uuid`;
 
 const validate = createValidator(ExtractedFindings, 'findings');
@@ -39,7 +39,7 @@ const validate = createValidator(ExtractedFindings, 'findings');
 export const findingsKind: RunKind = {
   name: FINDINGS,
   subject: { type: 'issue', table: 'issues' },
-  // One after the other on an issue: each knows what the one before has found.
+  // One at a time per issue: each knows the findings of the previous one.
   liveKey: ({ subject_id }) => (subject_id === null ? null : `findings:${subject_id}`),
   audience: () => ({ topic: null, admins_only: true }),
   by_model: true,
@@ -51,10 +51,10 @@ export const findingsKind: RunKind = {
 };
 
 /**
- * Admits a run of the kind for each that has succeeded lately, of agents that opted in (`auto_extract_findings`). What the
- * admission refuses now is proposed again, as long as it is recent.
- * @param instance_model the instance has a model of its own; else agents that are computed by programs need a provider
- * that is their company's default
+ * Admits a run of the kind for each recently succeeded run of agents that opted in (`auto_extract_findings`). If the admission
+ * refuses now, it is proposed again while the run is recent.
+ * @param instance_model the instance has a model of its own; otherwise agents run by programs need a default provider of
+ * their company
  */
 export async function proposeFindings(tx: Tx, instance_model: boolean): Promise<number> {
   if (!(await flagEnabled(tx, 'auto_findings'))) return 0;
@@ -76,7 +76,7 @@ export async function proposeFindings(tx: Tx, instance_model: boolean): Promise<
         id,
         kind: FINDINGS,
         subject_id: issue_id,
-        // It is no work on the issue: whoever goes on with that looks at the run before.
+        // Not work on the issue: whoever continues that looks at the previous run.
         issue_id: null,
         payload: { run_id },
         wake_reason: 'schedule',
@@ -94,11 +94,11 @@ export interface FindingsFacts {
   agent: PromptAgent;
   has_knowledge: boolean;
   issue: { identifier: string; title: string };
-  /** What the run had to say. */
+  /** The output of the run. */
   said: string;
 }
 
-/** Undefined where the run, its issue or its agent is gone. */
+/** Undefined if the run, its issue or its agent is gone. */
 export async function findingsFacts(tx: Tx, run: ClaimedRun): Promise<FindingsFacts | undefined> {
   const source = sourceOf(run);
   if (source === null) return undefined;
@@ -123,7 +123,7 @@ function sourceOf({ payload }: Pick<EndedRun['run'], 'payload'>): string | null 
   return typeof run_id === 'string' && isUuid(run_id) ? run_id : null;
 }
 
-/** The model's answer as notes of the agent, each with its source; what is known already, or is no such answer, is dropped. */
+/** Stores the model's answer as notes of the agent, each with its source; known findings and invalid answers are dropped. */
 async function keepFindings(tx: Tx, { run, subject, result, actor }: EndedRun): Promise<void> {
   const source = sourceOf(run);
   if (run.status !== 'succeeded' || source === null || subject === null || subject.deleted_at !== null)
@@ -148,7 +148,7 @@ async function keepFindings(tx: Tx, { run, subject, result, actor }: EndedRun): 
   }
 }
 
-/** The JSON object of an answer, whatever stands around it. */
+/** Extracts the JSON object from an answer, ignoring the text around it. */
 export function readFindings(answer: string | null): ExtractedFindings['findings'] {
   const json = /\{[^]*\}/.exec(answer ?? '')?.[0];
   if (json === undefined) return [];

@@ -31,10 +31,10 @@ import { issueObjection } from './issue-objection.ts';
 
 export const HEARTBEAT = 'heartbeat';
 
-// In bytes: no more than the schema of a comment admits.
+// In bytes: within the limit of a comment's schema.
 const COMMENT = 1_000_000;
 
-/** An agent wakes and works on its issue, or on none in particular. */
+/** An agent wakes up and works on its issue, or on nothing in particular. */
 export const heartbeatKind: RunKind = {
   name: HEARTBEAT,
   subject: { type: 'issue', table: 'issues' },
@@ -44,7 +44,7 @@ export const heartbeatKind: RunKind = {
   begin: beginHeartbeats,
   end: endHeartbeat,
   keepsSession: ({ issue_id }) => issue_id !== null,
-  // A cancelled run takes its wakeups with it: no other run answers them.
+  // A cancelled run consumes its wakeups: no other run answers them.
   cancelQueued: async (tx, runs) => {
     await consumeWakeups(
       tx,
@@ -59,19 +59,19 @@ export const heartbeatKind: RunKind = {
   waitingFor: agentsWaiting,
 };
 
-/** One live run per issue, of whatever kind works on it. */
+/** One live run per issue, whatever kind of run works on it. */
 export function issueKey(issue_id: string | null): string | null {
   return issue_id === null ? null : `issue:${issue_id}`;
 }
 
-/** Issues checked out, wakeups consumed. */
+/** Checks out the issues and consumes the wakeups. */
 async function beginHeartbeats(tx: Tx, runs: readonly RunRow[]): Promise<Begun[]> {
   const checkouts = await checkoutForRuns(
     tx,
     runs.map(({ id: run_id, agent_id, issue_id }) => ({ run_id, agent_id, issue_id })),
   );
   const begun = runs.map(({ id, issue_id }) => (issue_id === null ? { changes: [] } : checkouts.get(id)));
-  // Another agent took the issue since the admission.
+  // Another agent has taken the issue since the admission.
   const without = runs.filter((_, place) => begun[place] === undefined);
   await together(...without.map(async ({ id }) => returnWakeups(tx, id)));
   const refused = { message: 'issue is checked out by another agent', category: 'conflict' };
@@ -79,9 +79,9 @@ async function beginHeartbeats(tx: Tx, runs: readonly RunRow[]): Promise<Begun[]
 }
 
 /**
- * Prose posted as the agent's comment, checkout given back, task session kept, loop breaker counted. A run that was called
- * off says nothing about whether the issue gets on; the same goes for one that found no money left, whose wakeups wait
- * until there is some again.
+ * Posts the prose as the agent's comment, releases the checkout, keeps the task session and counts for the loop breaker. A
+ * cancelled run is no evidence of whether the issue makes progress; neither is one that found no budget left, whose wakeups
+ * wait until there is some again.
  */
 async function endHeartbeat(
   tx: Tx,
@@ -97,13 +97,13 @@ async function endHeartbeat(
     postProse(tx, actor, issue, run.status === 'cancelled' ? null : text),
     releaseAfterRun(tx, run, counted ? { changed } : undefined, taskSessionKept(run, issue, result.session)),
   );
-  // It may have been all of the work of a sub-agent; `origin_id` is who spawned that.
+  // It may have been all the work of a sub-agent; `origin_id` is the agent that spawned it.
   if (row?.origin_kind === 'subagent' && row.origin_id !== null && !retried)
     await enqueue(tx, 'settle-subagents', { agent_id: row.origin_id });
   return { changes: [...said.changes, ...released], dispatched: said.woken };
 }
 
-/** As the agent: it is never woken by it, whom it mentions is. */
+/** Posts as the agent, so it is never woken by it, but whoever it mentions is. */
 async function postProse(
   tx: Tx,
   actor: Actor,
@@ -118,7 +118,7 @@ async function postProse(
   return { changes: written.changes, woken };
 }
 
-/** With its wakeups, which stay pending where the admission refuses. */
+/** Retries with the run's wakeups, which stay pending if the admission refuses. */
 async function retryHeartbeat(
   ...[tx, { run, subject }, admit]: Parameters<NonNullable<RunKind['retry']>>
 ): Promise<boolean> {

@@ -1,7 +1,7 @@
 /**
- * The first kind of run: an agent is woken and works on an issue, or on nothing in particular. Owns no table: which runs
- * an agent should have now follows from its wakeups and issues, and what a run does to them stands in
- * `heartbeat-kind.ts`. Invariant: every heartbeat is admitted by `admitHeartbeats`.
+ * The first kind of run: an agent is woken and works on an issue, or on nothing in particular. Owns no table: the runs that
+ * an agent should have now follow from its wakeups and issues, and a run's effects on them are in `heartbeat-kind.ts`.
+ * Invariant: every heartbeat is admitted by `admitHeartbeats`.
  */
 export { dispatchAgent } from './dispatch-agent.ts';
 export { FINDINGS, type FindingsFacts, findingsFacts, findingsKind, proposeFindings } from './findings.ts';

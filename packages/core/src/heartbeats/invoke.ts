@@ -11,9 +11,9 @@ import { readWork, type Work } from './plan-runs.ts';
 
 /**
  * Creates a run of the agent now (decisions 7.35): on the issue of its oldest pending wakeup, else on its most urgent
- * actionable issue, else, when it has none at all, without an issue. Where all its work has live runs, one of these
- * is the answer. At the concurrency limit the run stays queued.
- * @throws conflict when the agent may not be woken or the emergency stop holds.
+ * actionable issue, else, if it has none at all, without an issue. If all its work has live runs, returns one of these. At
+ * the concurrency limit the run stays queued.
+ * @throws conflict if the agent may not be woken or during an emergency stop
  */
 export async function invokeAgent(tx: Tx, actor: Actor, agent: { id: string }): Promise<Run> {
   const work = await readWork(tx, agent.id, 1);
@@ -27,9 +27,10 @@ export async function invokeAgent(tx: Tx, actor: Actor, agent: { id: string }): 
 }
 
 /**
- * Runs the assignee on the issue, or answers its live run.
- * @param model in the place of the agent's own, for this run alone
- * @throws invalid without an assignee; forbidden for an agent that names a model; conflict when a model is named and a run is live, when the assignee may not be woken or another agent holds the issue.
+ * Runs the assignee on the issue, or returns its live run.
+ * @param model replaces the agent's own, for this run alone
+ * @throws invalid without an assignee; forbidden for an agent that names a model; conflict if a model is named and a run is
+ * live, if the assignee may not be woken, or if another agent has checked out the issue
  */
 export async function triggerIssue(
   tx: Tx,
@@ -37,7 +38,7 @@ export async function triggerIssue(
   issue: { id: string; assignee_agent_id: string | null },
   model?: string,
 ): Promise<Run> {
-  // What an agent costs is what people have chosen for it.
+  // People have decided what an agent may cost.
   if (model !== undefined && !humanActor(actor)) throw forbidden('only people choose a model');
   if (issue.assignee_agent_id === null) throw invalid('issue has no assignee');
   const { rows } = await tx.execute<TriggerFacts>(sql`
@@ -98,7 +99,7 @@ function selectWork(work: Work, actor: Actor): WantedHeartbeat {
   };
 }
 
-/** A human who asks for a run begins a new chain of causes. */
+/** A human who requests a run starts a new chain of causes. */
 function depthOf(actor: Actor, wakeup_depth: number): number {
   if (humanActor(actor)) return 0;
   return Math.max(wakeup_depth, causeDepth(actor));
@@ -110,7 +111,7 @@ async function admitOne(tx: Tx, actor: Actor, agent: AgentFacts, wanted: WantedH
   if (made) return presentRun(made.run, actor);
   const [refusal] = refused;
   if (refusal) throw conflict(refusal.reason);
-  // Another transaction has just made the issue's live run: the unique index let ours out.
+  // Another transaction has just created the issue's live run: the unique index dropped ours.
   const { rows } = await tx.execute<{ id: string }>(sql`
     select id from heartbeat_runs where live_key = ${issueKey(wanted.issue_id)} and status in ${liveRunStatuses}`);
   const other = rows[0] && (await findRun(tx, rows[0].id));

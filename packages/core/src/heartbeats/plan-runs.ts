@@ -7,8 +7,8 @@ import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
 import type { WantedHeartbeat } from './admit-heartbeats.ts';
 
 /**
- * A pending wakeup that no run has yet and that could have one now; without an issue, or with one that is free and,
- * where agents wake each other, not stalled.
+ * A pending wakeup that no run has yet and that could get one now: without an issue, or with one that is not checked out and,
+ * if agents wake each other, not stalled.
  */
 export interface WaitingWakeup {
   id: string;
@@ -18,32 +18,32 @@ export interface WaitingWakeup {
   stalled_runs: number;
 }
 
-/** What an agent could run now. */
+/** Everything that an agent could run now. */
 export interface Work extends AgentFacts {
   live_runs: number;
   /** Oldest first. */
   wakeups: WaitingWakeup[];
-  /** Assigned, actionable and free issues, most urgent first. */
+  /** Assigned and actionable issues that no one has checked out, most urgent first. */
   issues: { id: string; stalled_runs: number }[];
   /** A live run of the agent on one of its actionable issues. */
   busy_run_id: string | null;
   /**
-   * Queued runs, as many as the agent has room for: the jobs of some may have found it held back or full, and are spent. How
-   * long they wait says nothing of that: a pause may be over within a second.
+   * Queued runs, as many as the agent has room for: some of their jobs may be used up, having found it blocked or full. Their
+   * waiting time is no indication of that: a pause may be over within a second.
    */
   unclaimed: string[];
 }
 
 const live = sql`status in ${liveRunStatuses}`;
 
-// One live run per issue: other work on it waits for the end of that run.
+// One live run per issue: other work on it waits for that run to end.
 const withoutRun = sql`not exists (select from heartbeat_runs r where r.issue_id = i.id and r.${live})`;
-// A breached budget of the issue's project; the agent's and the company's are facts of the agent.
+// No exceeded budget of the issue's project; those of the agent and the company are facts of the agent.
 const affordable = sql`not ${budgetHeld(sql`i.project_id`)}`;
-// What another agent holds is its own.
+// Issues that another agent has checked out are not available.
 const free = sql`${notTrashed('i')} and ${affordable} and coalesce(i.checked_out_by_agent_id, a.id) = a.id and ${withoutRun}`;
 
-/** Undefined for an agent that is trashed or gone. One statement; at most `limit` wakeups. */
+/** Undefined if the agent is in the trash or does not exist. One statement; at most `limit` wakeups. */
 export async function readWork(tx: Tx, agent_id: string, limit: number): Promise<Work | undefined> {
   const { rows } = await tx.execute<{ [K in keyof Work]: Work[K] }>(sql`
     select ${agentFactColumns},
@@ -78,9 +78,9 @@ export async function readWork(tx: Tx, agent_id: string, limit: number): Promise
 }
 
 /**
- * The runs that a dispatch should make: issues of wakeups first, oldest wakeup first. A wakeup for no issue in
- * particular (a heartbeat) starts up to `max_issues_per_run` runs on the agent's actionable issues; where there is
- * none it goes along with another run, or gets a run without an issue when the agent does nothing else.
+ * The runs that a dispatch should create: issues of wakeups first, oldest wakeup first. A wakeup for no issue in particular
+ * (a heartbeat) starts up to `max_issues_per_run` runs on the agent's actionable issues; if there are none, it is attached to
+ * another run, or gets a run without an issue if the agent does nothing else.
  */
 export function planRuns(work: Work): WantedHeartbeat[] {
   const capacity = work.max_concurrent_runs - work.live_runs;
@@ -111,7 +111,7 @@ function wantedFor(wakeup: WaitingWakeup, issue_id: string | null, stalled_runs:
     depth: wakeup.depth,
     stalled_runs,
     held_by_other: false,
-    // A wakeup that no agent caused was asked for by a human, or by the clock on issues that are not stalled.
+    // A wakeup without an agent as its cause was requested by a human, or by the clock for issues that are not stalled.
     human: wakeup.depth === 0,
     wakeup_ids: [wakeup.id],
   };

@@ -101,7 +101,7 @@ describe('the facts for a prompt', () => {
     const agent = await createAgent(database.db, company, { name: 'Ada', reports_to: boss.id });
     const top = await insertGoal(company.id, 'Win');
     const goal = await insertGoal(company.id, 'Ship', top.id);
-    // A circle, as no change of goals can make one: each is told once all the same.
+    // A cycle, which no regular change of goals can create: each goal is listed once all the same.
     await database.db.update(goals).set({ parent_goal_id: goal.id }).where(eq(goals.id, top.id));
     const [project] = await database.db
       .insert(projects)

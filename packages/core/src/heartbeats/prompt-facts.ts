@@ -12,7 +12,7 @@ import {
 import { outlinedSkills, skillOutlines, type StoredOutline } from '../skills/index.ts';
 import type { PromptFacts } from './prompt-types.ts';
 
-// Bounds of what one prompt may carry, in characters and rows.
+// Limits for the contents of one prompt, in characters and rows.
 const BODY = 20_000;
 const COMMENT = 4000;
 const COMMENTS = 30;
@@ -20,7 +20,7 @@ const RELATED = 50;
 const ROSTER = 200;
 const SKILLS = 100;
 
-/** An issue as others refer to it; `x` is its alias. */
+/** An issue as a reference; `x` is its alias. */
 const reference = sql`jsonb_build_object('id', x.id, 'identifier', x.identifier, 'title', x.title, 'status', x.status,
   'assignee_name', (select n.name from agents n where n.id = x.assignee_agent_id and n.deleted_at is null))`;
 
@@ -88,9 +88,7 @@ const subagents = sql`(
 const spawnedBy = sql`(select jsonb_build_object('name', p.name, 'depth', a.subagent_depth)
   from agents p where p.id = a.parent_agent_id)`;
 
-/**
- * Everything for the prompt of a run, in one statement of one snapshot. Undefined when its agent is gone meanwhile.
- */
+/** Everything for the prompt of a run, in one statement on one snapshot. Undefined if its agent is gone by now. */
 export async function promptFacts(tx: Tx, run: ClaimedRun): Promise<PromptFacts | undefined> {
   const { run_id, issue_id, agent_id, retry_of_run_id } = run;
   const form = issue_id === null ? 'without issue' : 'issue';

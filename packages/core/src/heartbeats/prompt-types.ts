@@ -1,32 +1,32 @@
 import type { PromptAttachment } from '../attachments/index.ts';
 import type { SkillOutline } from '../skills/index.ts';
 
-/** Everything that the prompt of a run is made of, as read in one go at its start. Instants are RFC 3339 strings. */
+/** Everything that a run's prompt is built from, read in one go at its start. Times are RFC 3339 strings. */
 export interface PromptFacts {
   agent: PromptAgent;
   manager: { name: string; role: string } | null;
   company: { id: string; name: string };
   /** The company has written something down: the search is worth its statements. */
   has_knowledge: boolean;
-  /** A page of what the company knows is promoted. */
+  /** An index page of the company's knowledge is promoted. */
   has_index: boolean;
-  /** The issue's goal, else its project's, then upward: nearest first. */
+  /** The issue's goal, otherwise its project's, then its ancestors: nearest first. */
   goals: { title: string; description: string | null; level: string; status: string }[];
   project: { name: string; description: string | null; repo_url: string | null } | null;
   issue: PromptIssue | null;
-  /** What woke the agent, oldest first. */
+  /** The wakeups of the run, oldest first. */
   wakeups: { reason: string; payload: Record<string, unknown>; created_at: string }[];
-  /** What took effect of the attempts at this work since one last succeeded, in order: it must not be done again. */
+  /** The effects of all attempts at this work since one last succeeded, in order: they must not be repeated. */
   applied_by_interrupted: PromptAction[];
   /** Verbs that failed in the agent's last run on this issue. */
   failed_in_previous_run: PromptAction[];
-  /** Texts that the agent may read, at most 100, by slug. */
+  /** Skills that the agent may read, at most 100, by slug. */
   skills: SkillOutline[];
-  /** The user who asks for the issue, with what agents have written down of him or her. */
+  /** The user who requested the issue, with what agents have noted about them. */
   requester: { name: string; user_model: string | null } | null;
-  /** Those that the agent has spawned for this issue, and those below them, the oldest first; the newest 60. */
+  /** Sub-agents that the agent has spawned for this issue, and their descendants, oldest first; the newest 60. */
   subagents: PromptSubagent[];
-  /** Who spawned the agent, where it is a sub-agent. */
+  /** The agent that spawned this one, if it is a sub-agent. */
   spawned_by: { name: string; depth: number } | null;
   /** Colleagues, for routing roles (ceo, pm, triage) only. */
   roster: { id: string; name: string; role: string; title: string | null; description: string | null }[];
@@ -38,9 +38,9 @@ export interface PromptSubagent {
   depth: number;
   identifier: string;
   title: string;
-  /** Of its issue. */
+  /** Status of its issue. */
   status: string;
-  /** Null while it lives. */
+  /** Null while it is active. */
   outcome: string | null;
   /** Cut to 20,000 characters. */
   result: string | null;
@@ -56,7 +56,7 @@ export interface PromptAgent {
   adapter_type: string;
   adapter_config: Record<string, unknown>;
   provider_id: string | null;
-  /** Of the company, for agents that name no provider; null where it has none; absent: not looked for yet. */
+  /** The company's default, for agents that name no provider; null if there is none; absent: not looked up yet. */
   default_provider_id?: string | null;
   model: string | null;
 }
@@ -66,7 +66,7 @@ export interface PromptIssue extends IssueReference {
   /** Cut to 20,000 characters. */
   body_markdown: string | null;
   awaiting_input: boolean;
-  /** A client of the agent-to-agent protocol sent it and reads what agents say. */
+  /** It was sent by a client of the agent-to-agent protocol, which reads what agents write. */
   from_client: boolean;
   needs_routing: boolean;
   /** Sorted alphabetically. */
@@ -81,9 +81,9 @@ export interface PromptIssue extends IssueReference {
   comment_count: number;
   /** The newest 20, oldest first. */
   attachments: PromptAttachment[];
-  /** Of the issue that a sub-agent was spawned for, likewise. */
+  /** The same for the issue that a sub-agent was spawned for. */
   parent_attachments: PromptAttachment[];
-  /** Texts of new files are being extracted; a run may wait some seconds for them. */
+  /** Text is being extracted from new files; a run may wait a few seconds for it. */
   texts_awaited: boolean;
   attachment_count: number;
 }

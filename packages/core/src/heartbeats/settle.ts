@@ -1,7 +1,7 @@
 /**
- * Effects of deletions further down the slice list, by the jobs `settle-agent`, `settle-issue`, `settle-company`:
- * repeated they change nothing, and nothing of what was restored before they came. Checkouts before runs: that is the
- * lock order.
+ * Effects of deletions on slices further down the list, in the jobs `settle-agent`, `settle-issue` and `settle-company`:
+ * repeating them changes nothing, and they leave alone what has been restored in the meantime. Checkouts before runs: that
+ * is the lock order.
  */
 import type { Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
@@ -15,7 +15,7 @@ import { cancelWakeups } from '../wakeups/index.ts';
 
 const scheduler = systemActor('scheduler');
 
-/** After an agent was trashed or terminated: its checkouts are freed, its wakeups and live runs cancelled. */
+/** After an agent was moved to the trash or terminated: releases its checkouts, cancels its wakeups and live runs. */
 export async function settleAgent(tx: Tx, agent_id: string): Promise<void> {
   if (!(await hasAgentEnded(tx, agent_id))) return;
   await releaseHeldBy(tx, scheduler, agent_id);
@@ -25,7 +25,7 @@ export async function settleAgent(tx: Tx, agent_id: string): Promise<void> {
   await settleTreeOf(tx, agent_id);
 }
 
-/** After an issue was trashed: it, and what lies below it and is absent with it, is worked on no more. */
+/** After an issue was moved to the trash: stops all work on it and on its descendants, which are absent along with it. */
 export async function settleIssue(tx: Tx, issue_id: string): Promise<void> {
   if (await findIssue(tx, issue_id)) return;
   const issue_ids = (await issueAndDescendants(tx, issue_id)).map(({ id }) => id);
@@ -36,7 +36,7 @@ export async function settleIssue(tx: Tx, issue_id: string): Promise<void> {
   await enqueueSettling(tx, issue_ids);
 }
 
-/** Sub-agents come later in the order of slices: only their table is read. */
+/** Sub-agents are a later slice: only their table is read. */
 async function settleTreeOf(tx: Tx, agent_id: string): Promise<void> {
   const { rows } = await tx.execute<{ agent_id: string }>(sql`
     select root_agent_id as agent_id from subagents
@@ -46,7 +46,7 @@ async function settleTreeOf(tx: Tx, agent_id: string): Promise<void> {
   await enqueueMany(tx, 'settle-subagents', rows);
 }
 
-/** After a company was trashed: its agents' keys end for good, its live runs and wakeups are cancelled. */
+/** After a company was moved to the trash: revokes its agents' keys for good, cancels its live runs and wakeups. */
 export async function settleCompany(tx: Tx, company_id: string): Promise<void> {
   if (!(await isCompanyTrashed(tx, company_id))) return;
   await revokeAgentKeys(tx, { company_id });

@@ -6,10 +6,10 @@ import { notTrashed } from '../issues/index.ts';
 const MOST = 500;
 
 /**
- * Catches lost `settle-…` jobs: agents, issues and companies that are gone and still have live runs, pending wakeups or
- * checkouts, or keys of a company's agents, get another one. Begins at what is live, which is little, not at what is in
- * the trash. Runs that are asked to end already are left to their schedulers.
- * @returns how many jobs were made.
+ * Replaces lost `settle-…` jobs: enqueues another one for agents, issues and companies that are gone and still have live runs,
+ * pending wakeups, checkouts or keys of a company's agents. Starts from what is live, which is little, instead of from the
+ * trash. Runs whose cancellation is already requested are left to their schedulers.
+ * @returns how many jobs were enqueued
  */
 export async function sweepUnsettled(tx: Tx): Promise<number> {
   const { rows } = await tx.execute<{ kind: 'agent' | 'issue' | 'company'; id: string }>(sql`

@@ -5,7 +5,7 @@ import { summarizeIssue } from './present.ts';
 import { isSnoozed, readerOf } from './reads.ts';
 import { notTrashed, selectIssues, shownIssue } from './rows.ts';
 
-/** The company's issues that need a human and that the reader has not snoozed, last changed first; uses `issues_company_attention`. */
+/** The company's issues that need a human, without those the reader snoozed, last changed first; uses `issues_company_attention`. */
 export async function issuesAskingFor(
   tx: Tx,
   actor: Actor,

@@ -20,7 +20,7 @@ import { readWorkers, w, withLoad, workerChange, workerChanges } from './worker-
 
 const { workers } = schema;
 
-/** What an admin does with a worker: from which states, to which (specification, Remote worker). */
+/** An admin's actions on a worker: the states they start from and lead to (specification, Remote worker). */
 const moves = {
   approve: { from: ['pending_approval'], to: 'approved' },
   reject: { from: ['pending_approval'], to: 'rejected' },
@@ -32,7 +32,7 @@ const moves = {
 export type WorkerMove = keyof typeof moves;
 export const workerMoves = Object.keys(moves) as readonly WorkerMove[];
 
-/** An approved worker ahead of its first start. @returns its id, and its key, shown this once */
+/** Creates an approved worker ahead of its first start. @returns its id, and its key, which is only shown this once */
 export async function createWorker(
   tx: Tx,
   actor: Actor,
@@ -65,7 +65,7 @@ export async function updateWorker(
 }
 
 /**
- * Moves a worker between its states. What a disabled one had claimed goes back to the queue: it can't bring it any more.
+ * Moves a worker between its states. The claims of a disabled one return to the queue, since it can no longer deliver them.
  * @throws notFound; conflict for a state that the move does not start from
  */
 export async function moveWorker(
@@ -83,7 +83,7 @@ export async function moveWorker(
   return tell(tx, actor, worker_id, `worker.${move}`, { from: before.worker.status, to });
 }
 
-/** Finished tasks stay, with no worker; what it had in its hands goes back to the queue. @throws notFound */
+/** Finished tasks are kept without a worker; claimed ones return to the queue. @throws notFound */
 export async function deleteWorker(tx: Tx, actor: Actor, worker_id: string): Promise<void> {
   const before = await lock(tx, worker_id);
   await releaseTasksOf(tx, worker_id, `worker ${before.worker.name} was deleted`);
@@ -146,7 +146,7 @@ async function write(
     .set({ ...change, updated_at: sql`now()` })
     .where(eq(workers.id, worker_id));
   if (rowCount === 0) throw notFound();
-  // What the processes remember of it is of the past.
+  // Processes have cached it.
   signal(tx, 'credentials', worker_id);
 }
 

@@ -13,8 +13,8 @@ export const WORKER_CATEGORY = 'worker';
 const ERROR_BYTES = 4000;
 
 /**
- * Takes the result, exactly once, as it came; a job applies it. The same worker's repeat changes nothing.
- * @throws notFound as `ownTask`; conflict once the task was called off or has failed
+ * Stores the result as received, exactly once; a job applies it. A repeat by the same worker changes nothing.
+ * @throws notFound like `ownTask`; conflict once the task was cancelled or has failed
  */
 export async function completeTask(
   tx: Tx,
@@ -42,8 +42,8 @@ export async function completeTask(
 }
 
 /**
- * Ends task and run as failed, at once (specification, Claim and tag rules 6). A repeat changes nothing.
- * @throws notFound as `ownTask`; conflict once the task has ended otherwise
+ * Ends task and run as failed immediately (specification, Claim and tag rules 6). A repeat changes nothing.
+ * @throws notFound like `ownTask`; conflict once the task has ended otherwise
  */
 export async function failTask(tx: Tx, worker: WorkerActor, task_id: string, error: string): Promise<void> {
   const task = await ownTask(tx, worker.worker_id, task_id);
@@ -73,8 +73,8 @@ interface TaskEnd {
 
 /**
  * Ends run and task, in this order.
- * @returns false when something else came first: nothing was written
- * @throws conflict when that happened in between: the caller's transaction is void
+ * @returns false if something else was first: nothing was written
+ * @throws conflict if that happened in between: the caller's transaction is void
  */
 export async function endTask(
   tx: Tx,

@@ -18,25 +18,25 @@ import { workerChanges } from './worker-changes.ts';
 const readPayload = createValidator(TaskPayload, 'payload');
 const fleet = systemActor('fleet');
 
-/** Of each route so many more are looked at than are wanted: as many claims of other processes pass each other by. */
+/** Spare candidates per route, in addition to those wanted: that many concurrent claims of other processes don't collide. */
 const SPARE_HEADS = 32;
 
 export interface ClaimRules {
-  /** Where programs of the task reach the service. */
+  /** The address at which programs of the task reach the service. */
   base_url: string;
-  /** Where programs are led that a company’s list of hosts holds: the operator’s, sent with the list. */
+  /** The operator's proxy and DNS for programs that are bound to a company's list of hosts; sent with the list. */
   egress?: { proxy: string | null; dns_addr: string | null };
 }
 
-/** One worker asks for one task of a route; a worker may ask more than once. */
+/** A worker's request for one task of a route; a worker may request more than one. */
 export interface TaskClaim {
   worker: WorkerActor;
   route: Pick<QueuedRoute, 'route' | 'tags_required'>;
 }
 
 /**
- * What became of a claim: the task; `none`, nothing of the route was to be had; `unfit`, the worker may not have any of it
- * as it is stored now; or a task that can't be handed out, which goes back to the queue when nobody names it.
+ * The outcome of a claim: the task; `none`, no task of the route was available; `unfit`, the worker as it is stored now may not
+ * have any of it; or a task that can't be handed out and returns to the queue once its worker does not list it.
  */
 export type ClaimOutcome =
   | { kind: 'task'; task: RemoteTask }
@@ -51,10 +51,9 @@ interface Taken {
 }
 
 /**
- * Hands out the oldest tasks of the routes, each once, in the order of the claims. One statement decides for all: a
- * worker must be approved, have the tags and have been seen within 5 minutes, a task be queued and its run not called
- * off; tasks that others are just taking are passed over. The payload gets what is minted for this claim and stored
- * nowhere (decisions 8.6).
+ * Hands out the oldest tasks of the routes, each once, in the order of the claims. One statement decides for all: a worker
+ * must be approved, have the tags and have been seen within 5 minutes; a task must be queued and its run not cancelled; tasks
+ * that others are taking are skipped. Keys are added to the payload for this claim and not stored anywhere (decisions 8.6).
  * @returns one outcome for each claim, in order
  */
 export async function claimTasks(
@@ -101,7 +100,7 @@ interface ClaimRow extends Record<string, unknown> {
   is_fit: boolean;
 }
 
-/** Runs and tasks are locked at once and nothing is waited for, so that no order of locks is broken. */
+/** Locks runs and tasks together without waiting for anything, so it can't violate a lock order. */
 async function takeTasks(
   tx: Tx,
   claims: readonly TaskClaim[],
@@ -162,7 +161,7 @@ async function takeTasks(
   return { outcomes, taken };
 }
 
-/** In transcripts, activity and on the admins' pages. */
+/** Records the claims in transcripts and activity, and updates the admins' pages. */
 async function tell(tx: Tx, taken: readonly Taken[]): Promise<void> {
   await noteOnHandedOverRuns(
     tx,
@@ -190,7 +189,7 @@ function claimedChange({ claim: { worker }, row }: Taken): Change {
   };
 }
 
-/** Beside the model: such a task gets a key of its own. */
+/** Whether a program runs besides the model: such a task gets a key of its own. */
 function runsProgram({ adapter_config: { local_adapter_type: type } }: TaskPayload): boolean {
   return typeof type === 'string' && adapterTraits(type).runs_as === 'program';
 }

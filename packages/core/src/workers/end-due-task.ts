@@ -7,7 +7,7 @@ import { WORKER_CATEGORY } from './bring-result.ts';
 import { MAX_ATTEMPTS } from './release-tasks.ts';
 import { workerChanges } from './worker-changes.ts';
 
-/** How long a worker may take to learn that its task is called off (decisions 7.25). */
+/** How much time a worker has to learn that its task is cancelled (decisions 7.25). */
 const CANCEL_SEC = 60;
 
 interface DueTask extends Record<string, unknown> {
@@ -27,10 +27,9 @@ interface DueTask extends Record<string, unknown> {
 type Step = { to: 'cancel_requested' } | { to: 'cancelled' | 'failed'; error: string; category: string };
 
 /**
- * Ends one task whose time is over, and its run with it, or whose run is called off: a claimed one is first asked to
- * end. For a transaction of its own, again until undefined; of several schedulers that come upon the same task one
- * does it.
- * @returns the run; `ended` false where its worker still has a moment.
+ * Ends one task that is past its deadline or whose run is cancelled, along with its run; a claimed task is first requested to
+ * stop. For a transaction of its own, repeated until undefined; if several schedulers find the same task, one of them ends it.
+ * @returns the run; `ended` is false while its worker still has time to stop
  */
 export async function endDueTask(tx: Tx): Promise<{ run_id: string; ended: boolean } | undefined> {
   const { rows } = await tx.execute<DueTask>(sql`
@@ -60,7 +59,7 @@ export async function endDueTask(tx: Tx): Promise<{ run_id: string; ended: boole
   const closed = await tx.execute(sql`
     update remote_tasks set status = ${step.to}, error = ${step.error}, completed_at = clock_timestamp()
     where id = ${task.id} and status = ${task.status}`);
-  // Its worker was quicker: what it brought decides.
+  // Its worker was faster: its result decides.
   if (ended && closed.rowCount === 0) throw conflict('the task has ended meanwhile');
   if (ended && task.worker_id !== null)
     await recordChanges(tx, systemActor('scheduler'), await workerChanges(tx, [task.worker_id]));

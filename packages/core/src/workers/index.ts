@@ -1,7 +1,7 @@
 /**
- * Owns `workers` and `remote_tasks`. Invariants: a task belongs to one run, which runs without a lease as long as the task is
- * not ended; a result is taken once; no payload at rest holds a secret; a worker sees of its tasks those that it has claimed.
- * Locks: agent, subject and run before the task; workers before their tasks. A claim waits for nothing.
+ * Owns `workers` and `remote_tasks`. Invariants: a task belongs to one run, which runs without a lease until the task has ended;
+ * a result is accepted once; no stored payload contains a secret; a worker only sees tasks that it has claimed.
+ * Lock order: agent, subject and run before the task; workers before their tasks. A claim never waits for a lock.
  */
 export {
   createWorker,

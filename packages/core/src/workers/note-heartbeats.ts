@@ -8,13 +8,13 @@ const fleet = systemActor('fleet');
 
 export interface WorkerBeat {
   worker_id: string;
-  /** Tasks that it says it has; null where it does not say. */
+  /** Tasks that the worker lists as running; null if it sent no list. */
   running: readonly string[] | null;
 }
 
 /**
- * Writes the heartbeats of many workers, each at most once, in two statements. Who was offline is told to the admins'
- * pages. Locks: workers before their tasks, both in the order of their ids.
+ * Records the heartbeats of many workers, each at most once, in two statements. The admins' pages are notified of workers that
+ * were offline. Lock order: workers before their tasks, both by id.
  */
 export async function noteHeartbeats(tx: Tx, beats: readonly WorkerBeat[]): Promise<void> {
   const { rows } = await tx.execute<{ id: string; came: boolean }>(sql`
@@ -31,7 +31,7 @@ export async function noteHeartbeats(tx: Tx, beats: readonly WorkerBeat[]): Prom
   await recordChanges(tx, fleet, await workerChanges(tx, came));
 }
 
-/** A claim that its worker does not name is missing from now on; one that is named again is not. */
+/** A claim that its worker does not list is missing from now on; one that is listed again no longer is. */
 async function noteRunning(tx: Tx, beats: readonly WorkerBeat[]): Promise<void> {
   await tx.execute(sql`
     with changed as materialized (
@@ -48,7 +48,7 @@ async function noteRunning(tx: Tx, beats: readonly WorkerBeat[]): Promise<void> 
 
 const BATCH = 200;
 
-/** Tells of workers whose heartbeats have ceased, each once. @returns how many, at most 200 */
+/** Reports workers whose heartbeats have stopped, each once. @returns how many, at most 200 */
 export async function noteOffline(tx: Tx): Promise<number> {
   const { rows } = await tx.execute<{ id: string }>(sql`
     with gone as materialized (
@@ -62,10 +62,10 @@ export async function noteOffline(tx: Tx): Promise<number> {
   return ids.length;
 }
 
-/** How long one that nobody approves is remembered: registering takes no more than reaching the service. */
+/** How long an unapproved worker is kept: anyone who can reach the service can register. */
 const UNAPPROVED_DAYS = 7;
 
-/** Deletes workers that registered, were never approved and have not come again for a week. */
+/** Deletes workers that registered, were never approved and have not been seen for a week. */
 export async function deleteUnapprovedWorkers(tx: Tx): Promise<number> {
   const { rowCount } = await tx.execute(sql`
     delete from workers where status = 'pending_approval'

@@ -3,7 +3,7 @@ import type { Tx } from '@acp/db';
 import { conflict, notFound, type ServiceError } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 
-/** What a worker's request about a task is judged by. */
+/** The facts that decide on a worker's request about a task. */
 export interface OwnTask {
   id: string;
   status: RemoteTaskStatus;
@@ -27,7 +27,7 @@ interface Found extends Record<string, unknown> {
 
 /**
  * The task that this worker has claimed, ended or not; takes no lock.
- * @throws notFound for an unknown one and for another worker's alike (specification, Claim and tag rules 5)
+ * @throws notFound both for an unknown task and for another worker's (specification, Claim and tag rules 5)
  */
 export async function ownTask(tx: Tx, worker_id: string, task_id: string): Promise<OwnTask> {
   const { rows } = await tx.execute<Found>(sql`
@@ -41,7 +41,7 @@ export async function ownTask(tx: Tx, worker_id: string, task_id: string): Promi
   return { id, status, company_id, worker_id, called_off, run: { id: run_id, agent_id, subject_id, kind } };
 }
 
-/** Of a task that can't be written to any more. */
+/** The error for a task that can't be written to any more. */
 export function taskHasEnded(status: string): ServiceError {
   const how = status === 'cancel_requested' ? 'cancelled' : status;
   return conflict(`the task was ${how === 'failed' ? 'ended as failed' : how}`);

@@ -3,10 +3,10 @@ import { rowReader, schema } from '@acp/db';
 
 export type TaskRow = typeof schema.remote_tasks.$inferSelect;
 
-/** A task as a hand-written statement gives it. */
+/** Reads a task from the row of a hand-written statement. */
 export const taskRow = rowReader(schema.remote_tasks);
 
-/** @param payload as it is handed out: that of the row has no keys */
+/** @param payload as it is handed out: the one in the row has no keys */
 export function presentTask(task: TaskRow, payload: TaskPayload): RemoteTask {
   const { id, heartbeat_run_id, agent_id, company_id, worker_id, tags_required, error } = task;
   const { claimed_at, completed_at, created_at } = task;

@@ -12,17 +12,17 @@ import { type SQL, sql } from 'drizzle-orm';
 
 export type WorkerRow = typeof schema.workers.$inferSelect;
 
-/** A row with what is counted and timed by the database. */
+/** A row with the values that the database computes. */
 export interface WorkerWithLoad {
   worker: WorkerRow;
   online: boolean;
   running: number;
 }
 
-/** Whether a heartbeat came in time; `w` is the worker. */
+/** Whether the worker's last heartbeat is recent enough; `w` is the worker. */
 export const isOnline = sql`coalesce(w.last_seen_at > now() - make_interval(secs => ${WORKER_OFFLINE_SEC}), false)`;
 
-/** Tasks in the hands of the worker `w`. */
+/** Number of tasks that the worker `w` is working on. */
 export const runningTasks: SQL = sql`(select count(*)::int from remote_tasks t
   where t.worker_id = w.id and t.status in ('claimed', 'cancel_requested'))`;
 
@@ -44,7 +44,7 @@ export function presentAdminWorker({ worker, online, running }: WorkerWithLoad):
   };
 }
 
-/** The worker as the one who acts: with all that its requests are judged by. */
+/** The worker as an actor, with everything that decides on its requests. */
 export function actorOf({ id, name, status, tags, shared_models }: ActorColumns): WorkerActor {
   return { kind: 'worker', worker_id: id, name, status: statusOf(status), tags, shared_models };
 }

@@ -8,16 +8,16 @@ const readConfig = createValidator(RemoteConfig, 'adapter_config');
 const TIMEOUT_SEC = 600;
 
 /**
- * Queues the run's task for the fleet and gives up its lease in the same transaction (decisions 7.25): from now on the run
- * ends with the task. The tags that a worker must have come from the first non-empty of agent, project and company
- * (specification, Claim and tag rules 3); an `llm` task asks for the provider of its configuration and the agent's model, where they are named (4).
- * @returns false when the run is no longer ours: the caller rolls back.
+ * Queues the run's task for the fleet and releases its lease in the same transaction (decisions 7.25): from now on the run ends
+ * with the task. The required tags are the first non-empty list of agent, project and company (specification, Claim and tag
+ * rules 3); an `llm` task requires its configured provider and the agent's model, if they are named (4).
+ * @returns false if the run is no longer ours: the caller rolls back
  * @throws invalid for a malformed adapter_config
  */
 export async function queueRemoteTask(tx: Tx, run: ClaimedRun, payload: TaskPayload): Promise<boolean> {
   const config = readConfig(payload.adapter_config);
   const timeout_sec = config.timeout_seconds ?? TIMEOUT_SEC;
-  // Of other adapters the worker's own program chooses the model.
+  // With other adapters the worker's own program chooses the model.
   const asksModel = adapterTraits(config.local_adapter_type ?? 'llm').runs_as === 'model';
   const providers = asksModel && config.provider !== undefined ? [config.provider] : [];
   if (!(await handOverRun(tx, run))) return false;

@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 
 const MAX_TAGS = 200;
 
-/** One statement. Tags are those of queued tasks, the most wanted ones first, 200 at most. */
+/** One statement. Tags are those of queued tasks, most wanted first, at most 200. */
 export async function queueStats(tx: Tx): Promise<QueueStats> {
   const { rows } = await tx.execute<{ stats: QueueStats }>(sql`
     with task as (

@@ -2,17 +2,17 @@ import { sharesModel, type WantedModel, type WorkerActor } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 
-/** Queued tasks that any worker may take either all or none of: one company's, with the same tags and model. */
+/** Queued tasks of which a worker may take either all or none: of one company, with the same tags and model. */
 export interface QueuedRoute {
   route: string;
   company_id: string;
   tags_required: readonly string[];
   wants: WantedModel;
-  /** Tasks of the company that workers have in their hands. */
+  /** Number of the company's tasks that workers are working on. */
   claimed: number;
-  /** Tasks of the route that wait, as far as they were counted. */
+  /** Number of waiting tasks of the route, counted up to a limit. */
   waiting: number;
-  /** Even more may wait. */
+  /** The limit was reached: more may be waiting. */
   more: boolean;
 }
 
@@ -30,8 +30,8 @@ const MAX_ROUTES = 1000;
 const MAX_COUNTED = 256;
 
 /**
- * What waits for the fleet, in the order in which it is to be handed out: companies with the fewest claimed tasks first,
- * then the oldest. The index is read as far as each route is counted, however many tasks wait.
+ * The tasks waiting for the fleet, in the order in which to hand them out: companies with the fewest claimed tasks first, then
+ * the oldest. For each route only as much of the index is read as is counted, however many tasks are waiting.
  */
 export async function queuedRoutes(tx: Tx): Promise<QueuedRoute[]> {
   const { rows } = await tx.execute<RouteRow>(sql`

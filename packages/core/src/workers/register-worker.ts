@@ -13,13 +13,13 @@ const { workers } = schema;
 export interface RegistrationRules {
   /** SERVICE_REQUIRE_WORKER_APPROVAL */
   approval: boolean;
-  /** SERVICE_MAX_REMOTE_WORKERS; 0: no cap. */
+  /** SERVICE_MAX_REMOTE_WORKERS; 0: no limit. */
   max: number;
 }
 
 /**
- * A worker that nobody knows yet. Its key is shown this once.
- * @throws unavailable at the cap; invalid for shared models that can't be read
+ * Registers an unknown worker. Its key is only shown this once.
+ * @throws unavailable at the limit; invalid for shared models that can't be parsed
  */
 export async function registerWorker(
   tx: Tx,
@@ -46,7 +46,7 @@ export async function registerWorker(
 }
 
 /**
- * A known worker comes again: what it says of its build is refreshed, its tags stay as they are stored.
+ * Registers a known worker again: the facts about its build are refreshed, its stored tags are kept.
  * @throws forbidden for a rejected or disabled one
  */
 export async function resumeWorker(tx: Tx, worker_id: string, input: RegisterWorker): Promise<WorkerRow> {
@@ -63,23 +63,23 @@ export async function resumeWorker(tx: Tx, worker_id: string, input: RegisterWor
   if (worker === undefined) throw notFound();
   if (worker.status === 'rejected' || worker.status === 'disabled')
     throw forbidden(`worker is ${worker.status}`);
-  // The shared models are part of what the processes remember of a worker.
+  // Processes cache the shared models with the worker.
   signal(tx, 'credentials', worker.id);
   await recordChanges(tx, actorOf(worker), await workerChanges(tx, [worker.id]));
   return worker;
 }
 
-/** One registration at a time, so that many at once do not pass the cap together. */
+/** Serialises registrations, so that concurrent ones can't exceed the limit together. */
 async function requireRoom(tx: Tx, max: number): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended('workers.register', 0))`);
   const { rows } = await tx.execute<{ known: number }>(sql`select count(*)::int as known from workers`);
   if ((rows[0]?.known ?? 0) >= max) throw unavailable('the instance has as many workers as it may have');
 }
 
-/** Characters, as JSON: lists of workers stay short. */
+/** In characters of JSON: keeps lists of workers short. */
 const MAX_SHARED = 20_000;
 
-/** What the worker says of itself; a field that is missing is forgotten, for it is another build. */
+/** The worker's facts about itself; missing fields are cleared, since it may be a different build. */
 function toldOf(input: RegisterWorker) {
   const { version = null, commit = null, build_date = null, prompt_version = null } = input;
   return { version, commit, build_date, prompt_version, shared_models: sharedModels(input.shared_models) };

@@ -7,7 +7,7 @@ import { workerChanges } from './worker-changes.ts';
 
 const scheduler = systemActor('scheduler');
 
-/** Of a task that workers get lost over: then it fails, instead of taking down one after the other. */
+/** After this many lost workers a task fails, instead of taking down one after the other. */
 export const MAX_ATTEMPTS = 5;
 const BATCH = 100;
 
@@ -19,14 +19,14 @@ interface Released extends Record<string, unknown> {
   worker_id: string;
 }
 
-/** Gives back to the queue what the worker holds; the caller has locked the worker. */
+/** Returns the worker's claims to the queue; the caller has locked the worker. */
 export async function releaseTasksOf(tx: Tx, worker_id: string, reason: string): Promise<void> {
   await release(tx, sql`t.worker_id = ${worker_id} order by t.id for update`, reason);
 }
 
 /**
- * Gives back claims that their workers' heartbeats do not name any more, a batch a transaction; several schedulers may be
- * at it. @returns how many
+ * Returns claims to the queue that their workers' heartbeats no longer list, one batch per transaction; several schedulers
+ * may do this at the same time. @returns how many
  */
 export async function releaseMissingTasks(tx: Tx): Promise<number> {
   const missing = sql`t.missing_since < now() - make_interval(secs => ${MISSING_TASK_SEC})
@@ -35,8 +35,8 @@ export async function releaseMissingTasks(tx: Tx): Promise<number> {
 }
 
 /**
- * To the queue again, with the time of a fresh task; the key of its run dies with the claim. One that was claimed too often
- * waits no more: its deadline is over, and whoever looks for those fails it.
+ * Queues tasks again, with the timeout of a fresh one; their runs' keys are revoked with the claims. A task that was claimed
+ * too often gets an expired deadline, so that the next check for overdue tasks fails it.
  */
 async function release(tx: Tx, which: SQL, reason: string): Promise<number> {
   const { rows } = await tx.execute<Released>(sql`

@@ -6,7 +6,7 @@ import { actorOf } from './present.ts';
 const { workers } = schema;
 const { id, name, status, tags, shared_models, key_hash } = getTableColumns(workers);
 
-/** Whose key it is, whatever the worker's status: who asks decides what that one may do (specification, Authentication 3). */
+/** The key's worker, whatever its status: the caller decides what it may do (specification, Authentication 3). */
 export async function resolveWorker(tx: Tx, hash: string): Promise<WorkerActor | undefined> {
   const [row] = await tx
     .select({ id, name, status, tags, shared_models })
@@ -15,7 +15,7 @@ export async function resolveWorker(tx: Tx, hash: string): Promise<WorkerActor |
   return row && actorOf(row);
 }
 
-/** The same of many keys, in one statement. @returns in the order of the hashes, undefined where it is nobody's */
+/** The same for many keys, in one statement. @returns in the order of the hashes, undefined for unknown ones */
 export async function resolveWorkers(
   tx: Tx,
   hashes: readonly string[],
@@ -23,7 +23,7 @@ export async function resolveWorkers(
   const rows = await tx
     .select({ id, name, status, tags, shared_models, key_hash })
     .from(workers)
-    // One text however many there are: the statement keeps its plan.
+    // The same text for any number of hashes, so the statement keeps its plan.
     .where(sql`${key_hash} in (select jsonb_array_elements_text(${JSON.stringify(hashes)}::jsonb))`);
   const known = new Map(rows.map((row) => [row.key_hash, actorOf(row)]));
   return hashes.map((hash) => known.get(hash));

@@ -2,11 +2,11 @@ import type { Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 
-// A result is normally applied within a second; after so long its job may be lost.
+// A result is normally applied within a second; after this long its job may be lost.
 const WAITED_SEC = 60;
 const BATCH = 200;
 
-/** Has results applied again whose run still waits for them. @returns how many */
+/** Enqueues results again whose run is still waiting for them. @returns how many */
 export async function sweepRemoteResults(tx: Tx): Promise<number> {
   const { rows } = await tx.execute<{ task_id: string }>(sql`
     select t.id as task_id from heartbeat_runs r join remote_tasks t on t.heartbeat_run_id = r.id
@@ -17,7 +17,7 @@ export async function sweepRemoteResults(tx: Tx): Promise<number> {
   return rows.length;
 }
 
-/** What a worker brought, and whether its run still waits for it. */
+/** The result that a worker delivered, and whether its run is still waiting for it. */
 export interface BroughtTask {
   run_id: string;
   result: unknown;

@@ -5,8 +5,8 @@ import { endTask } from './bring-result.ts';
 import { type OwnTask, ownTask } from './own-task.ts';
 
 /**
- * Whether the worker is to stop: also where its task has ended without it, by its deadline.
- * @throws notFound as `ownTask`
+ * Whether the worker should stop, including when its task has ended without it by its deadline.
+ * @throws notFound like `ownTask`
  */
 export async function readControl(
   tx: Tx,
@@ -18,7 +18,7 @@ export async function readControl(
   return { cancel, task };
 }
 
-/** The worker has been told to stop: from now on nothing is expected of it (decisions 7.25). For a transaction. */
+/** Ends a task after its worker was instructed to stop: nothing more is expected (decisions 7.25). Needs a transaction. */
 export async function recordStopped(tx: Tx, task: OwnTask): Promise<void> {
   await endTask(tx, task, {
     from: ['claimed', 'cancel_requested'],

@@ -7,20 +7,20 @@ import { ownTask, taskHasEnded } from './own-task.ts';
 
 type TaskEvent = TaskEvents['events'][number];
 
-/** What a worker may say of its work; what the service itself did (`status`, `action`) only the service says. */
+/** Entry kinds that a worker may report; the service's own (`status`, `action`) only come from the service. */
 const reported: readonly RunEventKind[] = ['prompt', 'output', 'tool', 'log', 'error'];
 
-/** Of one task, as JSON. */
+/** Limit per task, as JSON. */
 const MAX_BYTES = 32 * 1024 * 1024;
-/** Of each text of an entry, in bytes; the rest is cut off. */
+/** Limit per text of an entry, in bytes; the rest is cut off. */
 const MAX_TEXT = 64 * 1024;
 
-/** The run's own key is known to its worker alone, so whatever looks like a key is taken out. */
+/** Only the run's worker knows the run's own key, so anything that looks like a key is removed. */
 const API_KEY = /sk_[0-9a-f]{64}/g;
 
 /**
- * Adds to the transcript of the task's run, in the order given, numbered on from what is there.
- * @throws notFound as `ownTask`; conflict once the task has ended; tooLarge for more than a transcript holds
+ * Appends to the transcript of the task's run, in the given order, continuing its numbering.
+ * @throws notFound like `ownTask`; conflict once the task has ended; tooLarge for more than a transcript may contain
  */
 export async function addTaskEvents(
   tx: Tx,

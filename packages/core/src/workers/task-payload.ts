@@ -26,7 +26,7 @@ interface Surroundings extends Record<string, unknown> {
   } | null;
   session_id: string | null;
   session_cwd: string | null;
-  /** Null: the company has no list; empty: nothing is let out. */
+  /** Null: the company has no list; empty: no host is allowed. */
   egress_hosts: string[] | null;
 }
 
@@ -34,8 +34,8 @@ const TIMELINE = 100;
 const BODY = 4000;
 
 /**
- * The task of a run as a payload (specification, Task payload fields): three statements. Keys and tokens are left to
- * whoever hands it out. Undefined where the agent is gone.
+ * The payload for a run's task (specification, Task payload fields): three statements. Keys and tokens are added when it is
+ * handed out. Undefined if the agent is gone.
  */
 export async function taskPayload(tx: Tx, run: ClaimedRun): Promise<TaskPayload | undefined> {
   const facts = await promptFacts(tx, run);
@@ -117,7 +117,7 @@ function issueOf({ issue }: PromptFacts, { timeline, project }: Surroundings) {
   });
 }
 
-/** Of CLIs alone, which can go on from one. */
+/** Only for CLIs, which can resume a session. */
 function sessionOf(config: Record<string, unknown>, { session_id, session_cwd }: Surroundings) {
   const { local_adapter_type: type } = config;
   const resumable = typeof type === 'string' && adapterTraits(type).cli !== null;
@@ -157,7 +157,7 @@ function filled<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-/** Without the fields that have no data. */
+/** Omits the fields without data. */
 function present(fields: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),

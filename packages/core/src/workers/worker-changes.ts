@@ -4,7 +4,7 @@ import { alias } from 'drizzle-orm/pg-core';
 import type { Change } from '../activity/index.ts';
 import { isOnline, presentAdminWorker, runningTasks, type WorkerWithLoad } from './present.ts';
 
-/** Named as the fragments of `present.ts` name it. */
+/** Uses the same alias as the fragments of `present.ts`. */
 export const w = alias(schema.workers, 'w');
 
 /** Columns of `WorkerWithLoad`. */
@@ -22,7 +22,7 @@ export async function readWorkers(tx: Tx, ids: readonly string[]): Promise<Worke
     .orderBy(asc(w.id));
 }
 
-/** `worker_updated` of each, as it is now. */
+/** `worker_updated` for each, with its current state. */
 export async function workerChanges(tx: Tx, ids: readonly string[]): Promise<Change[]> {
   if (ids.length === 0) return [];
   return (await readWorkers(tx, ids)).map((row) => workerChange(row));
