@@ -1,5 +1,5 @@
-// What makes the pages live: the event stream, parts that renew themselves, forms that need no button.
-// Everything here is an addition: each act works as a plain form post without it.
+// Makes the pages live: the event stream, parts that refresh themselves, forms that need no button.
+// Everything here is an enhancement: without it each act works as a plain form post.
 import { startFolded } from './folded.js';
 import { startKeys } from './keys.js';
 import { startLive } from './live.js';
@@ -12,7 +12,7 @@ document.addEventListener('submit', (event) => {
   if (question && !confirm(question)) event.preventDefault();
 });
 
-// Acts whose effect comes back by the live stream: the page stays where it is.
+// Acts whose effect arrives by the live stream: the page stays where it is.
 document.addEventListener('submit', (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.dataset.quiet === undefined) return;
@@ -22,7 +22,7 @@ document.addEventListener('submit', (event) => {
     .catch(() => form.submit());
 });
 
-// Code is copied by a button that stands in its corner while one is there.
+// Shows a copy button in the corner of a code block while the pointer is over it.
 document.addEventListener('pointerover', ({ target }) => {
   const code = target.closest?.('.markdown pre');
   if (!code || code.querySelector('[data-copy]')) return;
@@ -45,7 +45,7 @@ document.addEventListener('change', (event) => {
   event.target.closest('form[data-autosubmit]')?.requestSubmit();
 });
 
-// `3 min ago` stays true while the page is open.
+// Keeps `3 min ago` true while the page is open.
 const UNITS = [
   [86_400, (count) => t`${count} d`],
   [3600, (count) => t`${count} h`],
@@ -56,17 +56,17 @@ const LONG_AGO_SEC = 30 * 86_400;
 setInterval(() => {
   for (const time of document.querySelectorAll('time[datetime]')) {
     const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
-    // From then on it is a date, which stays true by itself.
+    // Older than this it is a date, which stays true by itself.
     if (seconds >= LONG_AGO_SEC) continue;
     const [size, said] = UNITS.find(([length]) => seconds >= length) ?? UNITS.at(-1);
     time.textContent = seconds < 10 ? t`just now` : t`${said(Math.floor(seconds / size))} ago`;
   }
 }, 20_000);
 
-// The exact time on the clock of the person, ahead of the one in UTC that the server wrote.
+// The exact time in the person's time zone, in front of the server's, which is in UTC.
 const { zone } = document.documentElement.dataset;
 const { lang } = document.documentElement;
-// The browser knows the country of its language, and of no other.
+// The browser knows the country for its own language only.
 const clock = new Intl.DateTimeFormat(navigator.language.startsWith(lang) ? undefined : lang, {
   dateStyle: 'medium',
   timeStyle: 'medium',
@@ -81,7 +81,7 @@ document.addEventListener('pointerover', ({ target }) => {
 
 document.documentElement.dataset.script = 'on';
 const shows = (selector) => document.querySelector(selector) !== null;
-// Pages without them are spared the request. They are there before the stream, whose first events are theirs too.
+// Pages without them skip the request. They start before the stream, so that they get its first events too.
 if (shows('[data-board]')) (await import('./board.js')).startBoard();
 if (shows('[data-preview]')) (await import('./preview-form.js')).startPreviews();
 if (shows('[data-issue-list]')) (await import('./issue-list.js')).startIssueList();
@@ -99,5 +99,5 @@ startKeys();
 startLiveParts();
 const { company, cursor } = document.body.dataset;
 if (company) startLive(company, Number(cursor));
-// Keys and clicks are listened to from here on.
+// Keys and clicks are handled from here on.
 document.documentElement.dataset.script = 'ready';

@@ -1,7 +1,7 @@
 // The board: cards move by themselves while agents work, by drag and drop, and by keyboard.
 import { t } from './texts.js';
 
-/** Requests for cards that are under way at once; many events about one issue cost one. */
+/** Maximum number of concurrent requests for cards; many events about one issue cost one request. */
 const AT_ONCE = 4;
 const WAIT_MS = 60;
 
@@ -31,14 +31,14 @@ class Board {
     this.#element = element;
     this.#columns = [...element.querySelectorAll('[data-column]')];
     for (const column of this.#columns) {
-      // Older cards that the column counts and does not show.
+      // Older cards that are in the column's count but not shown.
       const shown = column.querySelectorAll('.issue-card').length;
       column.dataset.hidden = String(Number(column.querySelector('[data-count]').textContent) - shown);
     }
     this.adopt();
   }
 
-  /** Of all cards one is a stop of the tab key: the one that had the focus last. Arrows reach the others. */
+  /** Makes one card reachable by the tab key: the one last focused. Arrow keys reach the others. */
   roveTo(card) {
     if (!card) return;
     const stop = this.#element.querySelector('.issue-card[tabindex="0"]');
@@ -46,21 +46,21 @@ class Board {
     card.tabIndex = 0;
   }
 
-  /** Cards that have come take part. */
+  /** Includes newly added cards. */
   adopt() {
     const cards = [...this.#element.querySelectorAll('.issue-card')];
     for (const card of cards) if (!card.hasAttribute('tabindex')) card.tabIndex = -1;
     if (!cards.some(({ tabIndex }) => tabIndex === 0)) this.roveTo(cards[0]);
   }
 
-  /** Follows the way to older cards in its place. */
+  /** Replaces the link with the older cards it leads to. */
   async more(link) {
     const column = link.closest('[data-column]');
     const response = await fetch(link.dataset.more, { headers: { 'HX-Request': 'true' } });
     if (!response.ok || !link.isConnected) return;
     const template = document.createElement('template');
     template.innerHTML = await response.text();
-    // A card that moved meanwhile is there already.
+    // A card that has moved in the meantime is already there.
     for (const card of template.content.querySelectorAll('.issue-card')) {
       if (document.getElementById(card.id)) card.remove();
     }
@@ -71,13 +71,13 @@ class Board {
     this.#recount();
   }
 
-  /** Asks for the card a moment later, once for all events of that moment. */
+  /** Fetches the card a moment later, once for all events of that moment. */
   refresh(id) {
     this.#wanted.add(id);
     setTimeout(() => void this.#fetchWanted(), WAIT_MS);
   }
 
-  /** Moves at once; the server's answer, or its refusal, has the last word. */
+  /** Moves immediately; the server's answer or refusal has the last word. */
   async move(card, status) {
     const { status: from, issue } = card.dataset;
     if (from === status) return;
@@ -124,7 +124,7 @@ class Board {
       try {
         const address = `/issues/${id}/card?${this.#element.dataset.filter}`;
         const response = await fetch(address, { headers: { 'HX-Request': 'true' } });
-        // What is gone has no card any more; any other refusal says nothing about it.
+        // A deleted issue has no card any more; any other failure says nothing about it.
         if (response.ok || response.status === 404) this.#show(id, response.ok ? await response.text() : '');
       } finally {
         this.#running -= 1;
@@ -132,7 +132,7 @@ class Board {
     }
   }
 
-  /** Puts the server's card where it belongs; an empty text takes the card away. */
+  /** Puts the server's card where it belongs; empty markup removes the card. */
   #show(id, markup) {
     const old = this.#card(id);
     const focused = old !== null && old === document.activeElement;
@@ -172,7 +172,7 @@ class Board {
   }
 }
 
-/** Older cards come as the end of a column comes into sight. */
+/** Loads older cards when the end of a column scrolls into view. */
 function watchEnds(element, board) {
   const seen = new IntersectionObserver(
     (entries) => {

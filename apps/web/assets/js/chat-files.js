@@ -1,5 +1,5 @@
-// Files of a message that is being written: chosen, pasted or dropped. The input itself holds them, so that the form
-// sends them with script and without.
+// Files of a message being written: chosen, pasted or dropped. The input itself keeps them, so that the form sends them
+// with or without script.
 import { t } from './texts.js';
 
 const PREVIEWED = /^image\/(?:png|jpeg|gif|webp)$/;
@@ -9,7 +9,7 @@ export class ChosenFiles {
   #input;
   #list;
 
-  /** @param place where files may be dropped */
+  /** @param place drop target for files */
   constructor(composer, place) {
     this.#input = composer.elements.file;
     this.#list = composer.querySelector('[data-files]');
@@ -46,7 +46,7 @@ export class ChosenFiles {
     this.#show();
   }
 
-  // Office programs put a picture of the text beside it: the text is what was meant.
+  // Office programs add a picture of copied text: the text is what was meant.
   #paste(event) {
     const { files, types } = event.clipboardData;
     if (files.length === 0 || types.includes('text/plain')) return;
@@ -78,7 +78,7 @@ export class ChosenFiles {
   }
 }
 
-/** As data: the page may load no other kind of address. */
+/** As a data URL: the page may load no other kind. */
 function preview(file, item) {
   const reader = new FileReader();
   reader.addEventListener('load', () => {

@@ -1,4 +1,4 @@
-// A chat: replies that are followed while they are made, a thread that stays true, sending without leaving the page.
+// A chat: replies that are followed while they are written, a thread that stays current, sending without leaving the page.
 // Without script the same forms are plain posts.
 import { ChosenFiles } from './chat-files.js';
 import { hasTyping } from './live-parts.js';
@@ -42,7 +42,7 @@ class Chat {
       document.addEventListener(name, () => void this.refresh());
     this.#settle();
     scrollToEnd();
-    // Who has begun to type elsewhere while the script was on its way goes on there.
+    // If someone has begun to type elsewhere while the script was loading, the focus stays there.
     const { activeElement } = document;
     const idle = activeElement === null || activeElement === document.body;
     if (this.#composer && idle && matchMedia('(hover: hover)').matches)
@@ -53,7 +53,7 @@ class Chat {
     return this.#composer.elements.body_markdown;
   }
 
-  // One request at a time; whoever asks meanwhile is served by one more.
+  // One request at a time; calls in the meantime share one more.
   async refresh() {
     this.#again = true;
     this.#refreshing ??= this.#refresh().finally(() => (this.#refreshing = null));
@@ -76,11 +76,11 @@ class Chat {
     }
   }
 
-  /** What has not changed stays as it is: nothing flickers, and what is unfolded or being edited is left alone. */
+  /** Keeps unchanged items: nothing flickers, and anything unfolded or being edited is left alone. */
   #merge(items) {
     const known = new Map([...this.#thread.children].map((item) => [item.dataset.key, item]));
     let place = this.#thread.firstElementChild;
-    // A reply may be there before the thread was asked for while it was made: its coming is what counts.
+    // A quick reply may be complete before it was ever seen in progress: any new one counts.
     const isReply = ({ dataset: { key, role, follow } }) =>
       role === 'assistant' && follow === undefined && !known.has(key);
     if (items.some(isReply)) void this.#name();
@@ -117,7 +117,7 @@ class Chat {
     for (const block of this.#thread.querySelectorAll('.markdown pre')) addCopy(block);
   }
 
-  /** The first exchange gives the chat its name. */
+  /** The first exchange names the chat. */
   async #name() {
     const response = await fetch(`/api/chats/${this.#id}`).catch(() => null);
     const { title } = response?.ok ? await response.json() : { title: null };
@@ -152,7 +152,7 @@ class Chat {
     const sent = await this.#post(path, body);
     this.#composer.removeAttribute('data-sending');
     if (!sent) {
-      // Nothing that was typed or chosen is lost, nor what was typed since.
+      // Keeps everything that was typed or chosen, including what was typed since.
       field.value = field.value === '' ? text : `${text}\n\n${field.value}`;
       grow(field);
       this.#files.set([...files, ...this.#files.all]);
@@ -162,7 +162,7 @@ class Chat {
     scrollToEnd();
   }
 
-  /** @param values a form goes as such, with its files */
+  /** @param values a form is sent as it is, with its files */
   async #post(path, values) {
     this.#tell('');
     const form = values instanceof FormData;
@@ -209,8 +209,8 @@ const FIRST_RETRY_MS = 1000;
 const MOST_RETRIES = 8;
 
 /**
- * The reply that is being made, from its stream. The browser takes a cut stream up again by itself, but not where a proxy
- * answers in place of a service that is away: then it is read anew, from its beginning.
+ * The reply in progress, from its stream. The browser reconnects an interrupted stream by itself, but not if a proxy answers
+ * for an unavailable service: then the stream is read again from its beginning.
  */
 class Reply {
   #source;
@@ -241,7 +241,7 @@ class Reply {
     on('reset', () => this.#clear());
     on('action', ({ data }) => this.#act(JSON.parse(data)));
     on('done', () => this.#end());
-    // An event of the stream has data; a broken connection has none, and is tried again.
+    // An event of the stream has data; a lost connection has none and is retried.
     on('error', ({ data, target }) => {
       if (data !== undefined) return this.#end();
       if (target.readyState !== EventSource.CLOSED || this.#retries === MOST_RETRIES) return;
@@ -281,7 +281,7 @@ class Reply {
   }
 }
 
-// Here it is there without a pointer too; the one that other pages show under it (`data-copy`) stays away.
+// In chats the button also shows without a pointer; the one that other pages add on hover (`data-copy`) is removed.
 function addCopy(block) {
   if (block.querySelector('.copy')) return;
   block.querySelector('[data-copy]')?.remove();
@@ -311,7 +311,7 @@ function focusSearch(event) {
 document.addEventListener('input', ({ target }) => {
   if (target.closest?.('[data-composer]')) grow(target);
 });
-// As high as what is typed; the style sheet bounds it.
+// Grows with the text; the style sheet limits the height.
 function grow(field) {
   field.rows = Math.min(10, Math.max(2, field.value.split('\n').length));
 }

@@ -1,4 +1,4 @@
-// Whoever writes: names and issues that complete themselves, files that are dropped, a preview, comments that are quoted.
+// Writing aids: names and issues that complete themselves, dropped files, a preview, quoting of comments.
 import { t } from './texts.js';
 import { toast } from './toasts.js';
 
@@ -20,7 +20,7 @@ export async function startComposers() {
       void editInPlace(edit);
     }
   });
-  // It defines its element by itself.
+  // The module defines its element by itself.
   await import('./text-expander.js');
 }
 
@@ -38,7 +38,7 @@ function start(composer) {
   if (preview) startPreview(composer, field, preview);
 }
 
-/** What the palette's search knows of one kind; nothing once somebody has typed on. */
+/** The palette's search results of one kind; none if someone has typed on in the meantime. */
 async function search(kind, text) {
   const { company } = document.body.dataset;
   if (text.trim() === '') return [];
@@ -51,7 +51,7 @@ async function search(kind, text) {
   return (await answer.json()).filter((each) => each.kind === kind).slice(0, MOST_OFFERED);
 }
 
-/** Below a field that names an issue. */
+/** Suggests issues below a field that names one. */
 async function offerIssues(field) {
   const found = await search('issue', field.value);
   if (found.length === 0) return;
@@ -70,7 +70,7 @@ async function offers(key, text) {
     const item = document.createElement('li');
     item.setAttribute('role', 'option');
     item.id = `offer-${id}`;
-    // A name of several words is written with hyphens: so it ends where it ends.
+    // Names of several words are written with hyphens, so that their end is clear.
     item.dataset.value = kind === 'agent' ? `@${title.replaceAll(/\s+/g, '-')}` : detail;
     item.textContent = kind === 'agent' ? `${title} (${detail})` : `${detail} ${title}`;
     list.append(item);
@@ -92,7 +92,7 @@ function takeFiles(field, path) {
   });
 }
 
-/** A mark stands in the text while the file is on its way, then the link to it. */
+/** Inserts a placeholder into the text during the upload, then the link to the file. */
 async function attach(field, path, file) {
   const mark = `[${t`${file.name} is being attached …`}]()`;
   insert(field, mark);
@@ -117,7 +117,7 @@ function insert(field, text) {
   field.dispatchEvent(new Event('input', { bubbles: true }));
 }
 
-/** What it will look like, by the server's renderer. */
+/** Shows the text as rendered by the server. */
 function startPreview(composer, field, path) {
   const button = composer.querySelector('[data-show-preview]');
   const place = composer.querySelector('[data-preview-place]');
@@ -155,10 +155,10 @@ function quoteComment(comment) {
   field.focus();
 }
 
-/** The form in the place of the text; without script it has a page of its own. */
+/** Shows the form in place of the text; without script it has a page of its own. */
 async function editInPlace(link) {
   const place = link.closest('.comment-body').querySelector('[data-comment-text]');
-  // Asked twice it would throw away what was typed since.
+  // Opening it again would discard what was typed since.
   if (place.dataset.editing !== undefined) return place.querySelector('textarea')?.focus();
   place.dataset.editing = '';
   const answer = await fetch(link.href, { headers: { 'HX-Request': 'true' } }).catch(() => null);

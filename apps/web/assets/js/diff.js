@@ -1,4 +1,4 @@
-// A click on a line's number opens its file's comment form below that line. Without script the form asks for the number.
+// A click on a line number opens the file's comment form below that line. Without script the form asks for the number.
 export function startDiff() {
   document.addEventListener('click', (event) => {
     const cell = event.target.closest('.diff .n[data-side]');
@@ -31,7 +31,7 @@ function placeBelow(row, form) {
   cell.append(form);
   place.append(cell);
   let last = row;
-  // Below what was said of the line already.
+  // Below the line's existing comments.
   while (last.nextElementSibling?.matches('.said')) last = last.nextElementSibling;
   last.after(place);
   former?.remove();

@@ -1,4 +1,4 @@
-// Long texts that a page has folded are loaded when they are unfolded.
+// Loads long texts that a page has folded when they are unfolded.
 export function startFolded() {
   // `toggle` does not bubble.
   document.addEventListener('toggle', ({ target }) => void unfold(target), { capture: true });
@@ -8,7 +8,7 @@ async function unfold(details) {
   const { text } = details.dataset;
   if (!details.open || !text) return;
   const answer = await fetch(text, { headers: { 'HX-Request': 'true' } });
-  // The link in its place stays.
+  // The link in place of the text stays.
   if (!answer.ok || answer.redirected) return;
   delete details.dataset.text;
   details.querySelector('summary').insertAdjacentHTML('afterend', await answer.text());

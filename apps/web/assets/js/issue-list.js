@@ -1,9 +1,9 @@
-// The list of issues: cells that are changed in place, rows that are chosen, and the keyboard.
+// The list of issues: cells that are edited in place, row selection, and the keyboard.
 import { isTyping, lettersAct } from './keys.js';
 import { t } from './texts.js';
 import { toast } from './toasts.js';
 
-/** Keys that change a cell of the focused row. */
+/** Keys that edit a cell of the focused row. */
 const EDITS = { s: 'status', p: 'priority', a: 'assignee_agent_id' };
 
 export function startIssueList() {
@@ -23,7 +23,7 @@ export function startIssueList() {
   });
 }
 
-/** Puts a choice in the place of the cell's content; what is chosen is sent at once. */
+/** Replaces the cell's content with a select; a choice is sent immediately. */
 function edit(list, cell) {
   const template = document.querySelector(`template[data-choices="${cell.dataset.edit}"]`);
   if (!template) return;
@@ -55,7 +55,7 @@ function edit(list, cell) {
   field.showPicker?.();
 }
 
-/** @returns null where it was done, else why not */
+/** @returns null on success, else the reason */
 async function send(id, values) {
   const response = await fetch(`/issues/${id}/properties`, {
     method: 'POST',
@@ -66,8 +66,8 @@ async function send(id, values) {
 }
 
 /**
- * The server's row in the place of this one; while somebody chooses in it, later.
- * @param focus field of the cell that was changed and gets the focus
+ * Replaces the row with the server's; postponed while someone is choosing in it.
+ * @param focus field of the changed cell, which gets the focus
  */
 async function renew(list, row, focus) {
   const choosing = () => {
@@ -84,7 +84,7 @@ async function renew(list, row, focus) {
   const template = document.createElement('template');
   template.innerHTML = (await response.text()).trim();
   const fresh = template.content.querySelector('tr');
-  // The choice may have been opened while the answer was under way.
+  // The choice may have been opened during the request.
   if (!fresh || choosing()) return undefined;
   const box = fresh.querySelector('[name=issue]');
   if (box) box.checked = row.querySelector('[name=issue]')?.checked ?? false;
@@ -112,7 +112,7 @@ function startChoosing(list, rows) {
     const box = event.target.closest('[name=issue]');
     if (!box) return;
     const known = boxes();
-    // With the shift key all between the last one and this one.
+    // With the shift key, everything between the previous one and this one.
     if (event.shiftKey && last && known.includes(last)) {
       const [from, to] = [known.indexOf(last), known.indexOf(box)].toSorted((a, b) => a - b);
       for (const between of known.slice(from, to + 1)) between.checked = box.checked;

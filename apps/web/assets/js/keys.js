@@ -1,8 +1,8 @@
-// Keys that lead around. Letters alone can be switched off (they may be spoken by mistake); Ctrl-K stays.
+// Keys for navigation. Single letters can be switched off (speech input may trigger them); Ctrl-K stays.
 const OFF = 'single-keys-off';
 
 const GOES = { d: '', b: '/board', i: '/issues', a: '/agents', r: '/runs', c: '/costs', n: '/inbox' };
-/** `g` waits so long for its letter. */
+/** Time that `g` waits for its letter. */
 const SEQUENCE_MS = 1500;
 
 export function startKeys() {
@@ -70,7 +70,7 @@ function goTo(path) {
   return true;
 }
 
-/** The first link of the next row of the page's table. The list of issues has rows of its own. */
+/** The first link of the next row of the page's table. The list of issues handles its own rows. */
 function step(by) {
   if (document.querySelector('[data-issue-list]')) return false;
   const rows = [...document.querySelectorAll('main tbody tr, main ul.list > li')].filter((row) =>
@@ -98,7 +98,7 @@ export function lettersAct() {
   }
 }
 
-/** What is typed while the palette is on its way: its words, and no keys of the page. */
+/** Text typed while the palette is loading: input for it rather than keys for the page. */
 let typedAhead = null;
 
 async function open() {

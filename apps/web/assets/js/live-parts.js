@@ -1,4 +1,4 @@
-// Parts of a page that renew themselves when an event is about them: `data-live="issue:1 runs" data-source="/…"`.
+// Parts of a page that refresh when an event concerns them: `data-live="issue:1 runs" data-source="/…"`.
 
 const WAIT_MS = 150;
 const due = new Map();
@@ -14,14 +14,14 @@ export function startLiveParts() {
   document.addEventListener('live-reset', () => {
     for (const part of document.querySelectorAll('[data-live]')) renewLater(part);
   });
-  // What is told to no stream, as that one has read something in another tab.
+  // For changes that no stream reports, such as reading something in another tab.
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState !== 'visible') return;
     for (const part of document.querySelectorAll('[data-fresh]')) renew(part);
   });
   document.addEventListener('htmx:before:swap', (event) => {
     const { target } = event;
-    // Somebody may have begun to type while the answer was under way.
+    // Someone may have begun to type during the request.
     if (target.dataset?.source !== undefined && waitsForTyping(target)) event.preventDefault();
     else keepState(target);
   });
@@ -50,28 +50,28 @@ function renewLater(part) {
 
 function renew(part) {
   if (!part.isConnected || waitsForTyping(part)) return;
-  // While an answer is under way htmx keeps at most one further request; an error leaves the part as it is.
+  // During a request htmx queues at most one more; an error leaves the part as it is.
   void htmx.ajax('GET', part.dataset.source, { source: part, target: part, swap: 'innerHTML' });
 }
 
-/** Nobody's typing is thrown away: the part renews once the focus has left it, and only what is read in it meanwhile. */
+/** Never discards typed text: the part waits until the focus has left it; until then only its read-only text is refreshed. */
 function waitsForTyping(part) {
   const { activeElement } = document;
   const focused = part.contains(activeElement) && activeElement.matches('input, textarea, select');
-  // Nor what was typed and left for a moment: it is renewed when the form is sent or emptied.
+  // Also keeps text that was typed and left: the part is refreshed once the form is sent or emptied.
   if (!focused && !hasTyping(part)) return false;
   part.addEventListener('focusout', () => renewLater(part), { once: true });
   void renewText(part);
   return true;
 }
 
-/** Whether it has fields that say something else than they came with. */
+/** Whether any field differs from its initial value. */
 export function hasTyping(part) {
   const fields = part.querySelectorAll('textarea, input:not([type=checkbox], [type=radio], [type=hidden])');
   return [...fields].some((field) => field.value !== field.defaultValue);
 }
 
-/** What is only read in a part is renewed beside a form that somebody is filling in. */
+/** Refreshes the read-only text of a part next to a form that someone is filling in. */
 async function renewText(part) {
   const old = part.querySelector('[data-reads]');
   if (!old) return;
@@ -84,7 +84,7 @@ async function renewText(part) {
   nameAgain(part);
 }
 
-/** The page is called what its issue is called now. */
+/** Updates the page's title to the issue's current one. */
 function nameAgain(part) {
   const name = part.querySelector('[data-heading]')?.dataset.heading;
   const heading = document.querySelector('h1');
@@ -93,7 +93,7 @@ function nameAgain(part) {
   heading.textContent = name;
 }
 
-/** What waits stands ahead of the page's name, where tabs are told apart. */
+/** Puts the number of waiting items at the start of the title, which is what tabs show. */
 function countInTitle() {
   const waits = Number(document.querySelector('.account .count')?.textContent ?? 0);
   const name = document.title.replace(/^\(\d+\) /, '');
@@ -102,11 +102,11 @@ function countInTitle() {
     void import('./notices.js').then(({ announceMore }) => announceMore(waits));
 }
 
-// What the reader has unfolded stays unfolded, and the focus stays where it was.
+// Keeps folds and focus as the reader left them.
 const states = new WeakMap();
 
 const foldsOf = (part) => [...part.querySelectorAll('details')];
-/** The same fold of another rendering: what it belongs to, or else its place. */
+/** Identifies a fold across renderings: by what it belongs to, or else by its position. */
 const nameOf = (details, index) => {
   const { fold, seq } = details.dataset;
   const run = details.closest('[data-transcript]')?.dataset.transcript ?? '';

@@ -1,6 +1,6 @@
-// One event stream of a company. It opens itself again whatever ended it, and goes on where it stood.
+// One event stream of a company. It reopens itself whatever ended it, and resumes at its position.
 
-/** What the service sends by name; a frame without a name of these is not for pages. */
+/** The named events that the service sends to pages. */
 const NAMES = [
   'heartbeat_started',
   'heartbeat_completed',
@@ -35,13 +35,13 @@ export class LiveStream {
   #source = null;
   #failures = 0;
   #timer;
-  /** Number of the newest event that came; transcripts have none. */
+  /** Number of the newest event received; transcripts have none. */
   position;
 
   /**
-   * @param position the event after which it begins
-   * @param deliver takes `{kind: 'event', seq, type, data}`, `{kind: 'open'}` after each gap, and `{kind: 'reset'}`
-   *   where more was missed than the service remembers
+   * @param position the event after which to begin
+   * @param deliver receives `{kind: 'event', seq, type, data}`, `{kind: 'open'}` after each gap, and `{kind: 'reset'}`
+   *   if more was missed than the service remembers
    */
   constructor(company, position, deliver) {
     this.#company = company;
@@ -61,7 +61,7 @@ export class LiveStream {
   }
 
   #open() {
-    // Pages of the instance follow the fleet alone.
+    // The instance's pages follow the fleet only.
     const what = this.#company === 'instance' ? 'topic=workers' : `company_id=${this.#company}`;
     const address = `/api/live/events?${what}&after=${this.position}`;
     const source = (this.#source = new EventSource(address));
@@ -70,7 +70,7 @@ export class LiveStream {
       this.#deliver({ kind: 'open' });
     });
     source.addEventListener('error', () => {
-      // A connection that broke is opened again by the browser; an answer other than 200 ends the source for good.
+      // The browser reopens a lost connection; an answer other than 200 closes the source for good.
       if (source.readyState === EventSource.CLOSED) this.#tryLater();
     });
     source.addEventListener('reset', () => {
@@ -82,7 +82,7 @@ export class LiveStream {
 
   #receive(type, event) {
     const { data } = JSON.parse(event.data);
-    // The last number stays with frames that have none.
+    // Frames without a number repeat the last one.
     const seq = type === 'run_event' ? 0 : Number(event.lastEventId);
     if (seq > 0) this.position = seq;
     this.#deliver({ kind: 'event', seq, type, data });
@@ -91,7 +91,7 @@ export class LiveStream {
   #tryLater() {
     const wait = Math.min(LONGEST_WAIT_MS, 1000 * 2 ** this.#failures);
     this.#failures += 1;
-    // Spread, so that a restart is not followed by all browsers at once.
+    // Spread out, so that not all browsers reconnect at the same time after a restart.
     this.#timer = setTimeout(() => this.#open(), wait * (0.5 + Math.random()));
   }
 }

@@ -1,12 +1,12 @@
-// Markdown that grows. Blocks that are complete stay the nodes that they are: only what changed is drawn anew.
+// Markdown that grows. Complete blocks keep their nodes: only what has changed is rendered again.
 
 let parser;
 let loading;
 
-/** Of the first reply that streams: pages without one do without it. */
+/** Loaded with the first streaming reply: pages without one don't need it. */
 async function loadParser() {
   const { default: MarkdownIt } = await import('./markdown-it.js');
-  // As the server's: no HTML passes. Pictures wait for the server, which decides about them.
+  // Like the server's: no HTML passes. Pictures are left to the server, which decides about them.
   parser = new MarkdownIt({ html: false, linkify: true, breaks: true });
   parser.renderer.rules.image = (tokens, index) => parser.utils.escapeHtml(tokens[index].content);
 }
@@ -71,7 +71,7 @@ export class LiveText {
   }
 }
 
-/** The HTML of each block at the top. */
+/** The HTML of each top-level block. */
 function blocksOf(text) {
   const env = {};
   const blocks = [];

@@ -1,20 +1,20 @@
-// A browser's one connection for live events, whatever the number of its tabs: over HTTP/1.1 it has six for a host, and
-// a stream in each tab would leave none for pages. Tabs say what they show; the worker hands them what they lack.
+// A browser's single connection for live events, however many tabs are open: over HTTP/1.1 it has six per host, and a
+// stream in each tab would leave none for pages. Tabs report what they show; the worker sends them what they miss.
 import { LiveStream } from './live-stream.js';
 
-/** Companies that are followed at once; those looked at last stay. */
+/** Maximum number of companies followed at the same time; the last viewed ones stay. */
 const MAX_STREAMS = 3;
-/** Events kept for tabs that open later, or come back. */
+/** Events kept for tabs that open later or return. */
 const MAX_KEPT = 1000;
 
-/** By company, the one looked at last at the end. */
+/** By company; the last viewed one is at the end. */
 const channels = new Map();
-/** By port: the channel it listens to, and the runs whose transcripts it shows. */
+/** By port: the channel that the tab listens to, and the runs whose transcripts it shows. */
 const tabs = new Map();
 
 class Channel {
   #kept = [];
-  /** The event before the first that is kept. */
+  /** The event before the first one kept. */
   #from;
   #stream;
   tabs = new Set();
@@ -25,7 +25,7 @@ class Channel {
     this.#stream = new LiveStream(company, after, (frame) => this.#take(frame));
   }
 
-  /** Brings the tab up to date; from then on it gets what comes. */
+  /** Brings the tab up to date and subscribes it to everything that follows. */
   add(port, after) {
     this.tabs.add(port);
     if (after < this.#from) port.postMessage({ kind: 'reset' });
@@ -53,7 +53,7 @@ class Channel {
   }
 }
 
-/** Transcripts are many: a tab gets those that it shows. */
+/** Transcripts are many: a tab gets only those that it shows. */
 const isFor = (port, { type, data }) => type !== 'run_event' || tabs.get(port).runs.has(data.run_id);
 
 function attach(port, { company, after, runs }) {

@@ -1,4 +1,4 @@
-// The browser's own notifications, for who has asked for them in this browser: that more waits than before.
+// Browser notifications, for those who enabled them in this browser: reports that more is waiting than before.
 import { plural, t } from './texts.js';
 
 const KEY = 'notices';
@@ -6,14 +6,14 @@ let before = null;
 
 const wanted = () => globalThis.Notification?.permission === 'granted' && localStorage.getItem(KEY) === 'on';
 
-/** Called with each change of the number that waits. Who looks at a page of it sees it there. */
+/** Called whenever the number of waiting items changes. A visible page already shows it. */
 export function announceMore(waits) {
   const more = before !== null && waits > before;
   before = waits;
   if (!more || document.visibilityState === 'visible' || !wanted()) return;
   const company = document.querySelector('.company span')?.textContent ?? '';
   const inbox = document.querySelector('.account a[href$="/inbox"]')?.href;
-  // One for all tabs of a company: they share the name.
+  // One for all tabs of a company: they share the tag.
   const notice = new Notification(company, {
     body: plural(waits, '# thing waits for you', '# things wait for you'),
     tag: `inbox ${document.body.dataset.company}`,
@@ -25,7 +25,7 @@ export function announceMore(waits) {
   });
 }
 
-/** The choice, on the inbox: in this browser alone, for only this browser can be asked for leave. */
+/** The switch on the inbox page, for this browser only, as each browser asks for permission itself. */
 export function startNotices() {
   const place = document.querySelector('[data-notices]');
   if (!place || !globalThis.Notification || Notification.permission === 'denied') return;
@@ -44,7 +44,7 @@ async function choose() {
   if (wanted()) localStorage.removeItem(KEY);
   else if ((await Notification.requestPermission()) === 'granted') {
     localStorage.setItem(KEY, 'on');
-    // What waits now is in sight: the next one is told of already.
+    // The items waiting now are visible: only later ones are reported.
     before = Number(document.querySelector('.account .count')?.textContent ?? 0);
   }
 }

@@ -1,7 +1,7 @@
-// The org chart: larger and smaller, all folded or unfolded, and from agent to agent by arrow keys.
+// The org chart: zoom, folding and unfolding of everything, and arrow keys from agent to agent.
 const LEAST = 0.05;
 const MOST = 2;
-// Smaller than this nobody reads it: then the middle of it is in sight first.
+// Unreadable below this scale: the middle of the chart is shown first.
 const READABLE = 0.6;
 const STEP = 1.2;
 let zoom = 1;
@@ -23,7 +23,7 @@ export function startOrgChart() {
   zoomTo(Math.max(READABLE, zoom));
   const place = chart();
   place.scrollLeft = (place.scrollWidth - place.clientWidth) / 2;
-  // A part that has renewed itself is as large as the one before it.
+  // A refreshed part keeps its scale.
   document.addEventListener('htmx:after:swap', show);
 }
 
@@ -54,7 +54,7 @@ const acts = {
   unfold: () => foldAll(true),
 };
 
-/** Boxes in sight, from the top down. */
+/** Visible boxes, from top to bottom. */
 const boxes = () =>
   [...(chart()?.querySelectorAll('.agent-line a') ?? [])].filter((link) => link.checkVisibility());
 
@@ -75,7 +75,7 @@ const keys = {
   '-': acts.out,
   ArrowDown: (from) => step(from, 1),
   ArrowUp: (from) => step(from, -1),
-  // Into what is below, unfolding it first; and back out, folding it first.
+  // Into the boxes below, unfolding them first; and back out, folding first.
   ArrowRight: (from) => {
     const details = itemOf(from)?.querySelector(':scope > details');
     if (!details) return false;

@@ -1,11 +1,11 @@
-// Everything from one field: pages, acts, and what the company works on. Ctrl-K opens it.
+// Everything from one field: pages, acts, and the company's work. Ctrl-K opens it.
 import Combobox from './combobox-nav.js';
 import { t } from './texts.js';
 
 const WAIT_MS = 120;
 let dialog = null;
 
-/** @param typed what was typed since the palette was asked for */
+/** @param typed text typed while the palette was loading */
 export function openPalette(typed) {
   dialog ??= build();
   if (dialog.open) return;
@@ -62,7 +62,7 @@ function build() {
     clearTimeout(timer);
     if (company && company !== 'instance') timer = setTimeout(() => void ask(), WAIT_MS);
   });
-  // A click on a link goes there by itself.
+  // A click on a link navigates by itself.
   list.addEventListener('combobox-commit', () => element.close());
   element.addEventListener('click', ({ target }) => target === element && element.close());
   element.addEventListener('close', () => combobox.stop());
@@ -71,7 +71,7 @@ function build() {
   return element;
 }
 
-/** What can be reached from here: the pages of the navigation, and acts. */
+/** Destinations from here: the pages of the navigation, and acts. */
 function knownPlaces(company) {
   const acts =
     company && company !== 'instance'

@@ -1,4 +1,4 @@
-// Passkeys: the browser's own dialogue between two requests. Without it the forms of password and code remain.
+// Passkeys: the browser's own dialogue between two requests. Without it the forms for password and code remain.
 import { t } from './texts.js';
 
 const send = async (path, body) => {
@@ -30,7 +30,7 @@ async function add(button) {
   else location.assign('/profile/security?done=passkey');
 }
 
-// They are shown this once: the page stays until the reader goes on.
+// The codes are shown only once: the page stays until the reader continues.
 function showCodes(button, codes) {
   const once = document.querySelector('[data-recovery-codes]');
   once.querySelector('code').textContent = codes.join('\n');

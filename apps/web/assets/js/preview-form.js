@@ -1,4 +1,4 @@
-// Forms with a button of the value `preview`: what they would do is shown in place, so that a chosen file stays chosen.
+// Forms with a button of value `preview`: shows their effect in place, so that a chosen file stays chosen.
 import { t } from './texts.js';
 
 export function startPreviews() {
@@ -6,7 +6,7 @@ export function startPreviews() {
     const { target: form, submitter } = event;
     if (!form.dataset.preview || submitter?.value !== 'preview') return;
     event.preventDefault();
-    // With the button's own value, which a disabled one would not have.
+    // Includes the button's value, which a disabled button would not have.
     const body = new FormData(form, submitter);
     submitter.disabled = true;
     void show(form, body).finally(() => (submitter.disabled = false));

@@ -1,4 +1,4 @@
-// An issue is read by being looked at: when its page opens, and when something happens on it while one is there.
+// Marks an issue as read by viewing it: when its page opens, and when something happens on it while the page is visible.
 const WAIT_MS = 1500;
 let due = false;
 let timer = 0;

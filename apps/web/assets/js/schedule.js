@@ -1,4 +1,4 @@
-// A schedule is said in words while it is written, with the next times that it fires; buttons write the usual ones.
+// Describes a schedule in words while it is edited, with its next times; buttons enter the usual ones.
 const PAUSE_MS = 250;
 
 export function startSchedules() {
@@ -16,7 +16,7 @@ function watch(fields) {
     const query = new URLSearchParams({ cron_expression: cron.value, timezone: zone.value });
     const answer = await fetch(`${fields.dataset.schedule}?${query}`, { headers: { 'HX-Request': 'true' } });
     const text = answer.ok ? await answer.text() : '';
-    // What was typed since has been asked about since.
+    // Anything typed since has its own request.
     if (ask === asked) place.innerHTML = text;
   };
   const soon = () => {

@@ -1,5 +1,5 @@
-// What scripts say, in the language of the page. English stands where it is said; other languages are a file each, which
-// the server makes of what translators wrote.
+// The scripts' texts in the language of the page. English texts are in the code; each other language is a file, which the
+// server generates from the translations.
 const { lang } = document.documentElement;
 const said = lang === 'en' ? {} : (await import(`./texts-${lang}.js`).catch(() => ({ default: {} }))).default;
 const rules = new Intl.PluralRules(lang);

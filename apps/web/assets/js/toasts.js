@@ -1,4 +1,4 @@
-// What was just done: over the page for a while, longer where one is looking at it.
+// Reports what was just done: shown over the page for a while, longer while the pointer or focus is on it.
 const SHOWN_MS = 12_000;
 
 export function startToasts() {
@@ -18,7 +18,7 @@ export function toast(text) {
 }
 
 function show(element) {
-  // The page is the answer to a form: what its address shows again is the list, and nothing is sent anew.
+  // The page answers a form: set the list's address, so that a reload shows the list and sends nothing again.
   const { address } = element.dataset;
   if (address) history.replaceState(null, '', address);
   element.querySelector('[data-close-toast]')?.addEventListener('click', () => element.remove());

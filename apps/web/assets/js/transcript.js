@@ -1,4 +1,4 @@
-// Transcripts that grow while they are written. Frames come numbered by run; what is missing is asked for.
+// Transcripts that grow while they are written. Frames are numbered per run; missing entries are fetched.
 
 export function startTranscripts(root) {
   const fresh = [...root.querySelectorAll('[data-transcript]')].filter((element) => !followed.has(element));
@@ -18,7 +18,7 @@ addEventListener('hashchange', () => {
   for (const element of shown()) goTo(element);
 });
 
-/** To the entry that the address names, if it is here; a text holds all entries from its first to its last one. */
+/** Scrolls to the entry that the address names, if present; a text contains all entries from its first to its last. */
 function goTo(element) {
   const [, seq] = /^#entry-(\d+)$/.exec(location.hash) ?? [];
   if (seq === undefined || seq === element.dataset.went) return seq !== undefined;
@@ -39,12 +39,12 @@ document.addEventListener('live', ({ detail: { type, data } }) => {
   for (const element of shown()) if (element.dataset.transcript === data.run_id) take(element, data);
 });
 
-// Frames have no cursor: what was written between the page and the stream, or during a gap, is asked for.
+// Frames have no cursor: entries written between page and stream, or during a gap, are fetched.
 document.addEventListener('live-open', () => {
   for (const element of shown()) if (mayGrow(element)) void fill(element);
 });
 
-/** The run had not ended when the transcript was rendered, or it is longer than what a page begins with. */
+/** Whether the run was unfinished when its transcript was rendered, or the transcript is longer than the initial page. */
 const mayGrow = ({ dataset }) => dataset.more !== undefined;
 
 function shown() {
@@ -56,7 +56,7 @@ function take(element, data) {
   const state = followed.get(element);
   const last = Number(element.dataset.seq);
   const part = data.payload.part ?? 0;
-  // Later parts of an entry that was split have its number; they follow the part before and nothing else.
+  // Later parts of a split entry have its number; each may only follow the part before.
   const follows = state.split?.seq === data.seq && state.split.part === part - 1;
   if (data.seq <= last && !follows) return;
   if (data.seq > last + 1 || data.kind !== 'output' || (part > 0 && !follows)) {
@@ -82,7 +82,7 @@ function append(element, { seq, payload }) {
   if (atEnd) scrollDown(element);
 }
 
-// One request at a time for a transcript; whoever asks meanwhile is served by one more.
+// One request at a time per transcript; calls in the meantime share one more.
 async function fill(element) {
   const state = followed.get(element);
   if (state.filling) {
@@ -93,7 +93,7 @@ async function fill(element) {
   try {
     do {
       state.again = false;
-      // A page of entries that came whole is followed by the next one.
+      // A page that brought entries is followed by the next one.
       while (element.isConnected && (await fillOnce(element)));
     } while (state.again && element.isConnected);
   } finally {
@@ -101,7 +101,7 @@ async function fill(element) {
   }
 }
 
-/** True where something came. */
+/** True if there was something new. */
 async function fillOnce(element) {
   const after = element.dataset.seq;
   const response = await fetch(`${element.dataset.source}?after=${after}`, {
@@ -112,7 +112,7 @@ async function fillOnce(element) {
   template.innerHTML = await response.text();
   const last = template.content.lastElementChild;
   if (!last) return false;
-  // Frames went on meanwhile: what they brought is not to be had twice.
+  // Frames arrived in the meantime: fetch again from there, to avoid duplicates.
   if (element.dataset.seq !== after) return true;
   const atEnd = isAtEnd(element);
   element.dataset.seq = last.dataset.seq;
@@ -123,7 +123,7 @@ async function fillOnce(element) {
   return true;
 }
 
-/** Streamed text goes on in the block where it stopped. */
+/** Continues streamed text in the block where it stopped. */
 function joinOutput(element, { firstElementChild: first }) {
   const block = element.lastElementChild;
   if (block?.dataset.kind !== 'output' || first?.dataset.kind !== 'output') return;

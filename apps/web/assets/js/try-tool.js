@@ -1,4 +1,4 @@
-// A call by the Model Context Protocol as a client makes it: with a key, without the session of the page.
+// Calls tools by the Model Context Protocol as a client does: with a key, without the page's session.
 import { t } from './texts.js';
 
 const form = document.querySelector('[data-try-tool]');
@@ -18,12 +18,12 @@ async function ask(method, params) {
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   });
   const said = await response.json();
-  // Of the protocol, or of the door before it.
+  // An error of the protocol, or of the HTTP layer before it.
   if (said.error) throw new Error(said.error.message ?? said.error);
   return said.result;
 }
 
-/** What the key may call, once it has been typed in. */
+/** The tools that the key may call, once it has been entered. */
 async function list() {
   const key = form.elements.key.value.trim();
   if (key === '' || key === listedFor) return;
