@@ -1,6 +1,6 @@
 /**
- * Writes what is generated from the code: pages of docs/, .env.example, types of the plugin SDK. A test holds the
- * files against the code; `npm run generate` mends them.
+ * Writes the files generated from the code: pages of docs/, .env.example, types of the plugin SDK. A test compares the
+ * files with the code; `npm run generate` updates them.
  */
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -49,13 +49,13 @@ function environmentExample(): string {
   return `# ${NOTE}\n\n${blocks.join('\n')}`;
 }
 
-/** The name on the live stream; a dash for what is not sent there. */
+/** Event name on the live stream; a dash if it is not sent there. */
 function liveCell(type: string): string {
   const name = liveName(type);
   return name === null ? '–' : `\`${name}\``;
 }
 
-/** A body that the row takes; nothing where it takes none. */
+/** Request body of the row; empty if it takes none. */
 function bodyCell(endpoint: EndpointRow): string {
   const body = exampleBody(endpoint);
   return body === undefined ? '' : `\`${JSON.stringify(body)}\``;
@@ -100,7 +100,6 @@ function endpointPage(): string {
   ].join('\n');
 }
 
-/** Paths from the root, with what they must hold. */
 function verbPage(): string {
   const verbs = verbTable
     .filter(({ available }) => available)

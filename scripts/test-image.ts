@@ -1,13 +1,13 @@
-// `npm run test:image`: builds the container image, measures it, runs both tiers from it, and the whole compose file where
-// the engine has `compose`. The engine is the first of SERVICE_CONTAINER_CLI, docker and podman that answers; without one
-// it says so, and succeeds. `--image=<name>` takes one that is there already.
+// `npm run test:image`: builds the container image, measures it, runs both tiers from it, and the whole compose file if the
+// engine has `compose`. The engine is the first of SERVICE_CONTAINER_CLI, docker and podman that answers; without one it
+// says so, and succeeds. `--image=<name>` uses an existing image.
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 
 const root = path.resolve(import.meta.dirname, '..');
-/** Issue 3: under 400 MB. */
+/** Issue 3: less than 400 MB. */
 const MAX_BYTES = 400e6;
 
 function output(command: readonly string[]): string | undefined {

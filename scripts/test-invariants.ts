@@ -1,5 +1,5 @@
-// `npm run test:invariants -- --seeds N [--seed S]`: the mixes of tests/process/invariants.test.ts under N seeds in a row,
-// from S on, which is drawn where it isn't said. Tells of each what happened in it.
+// `npm run test:invariants -- --seeds N [--seed S]`: runs the mixes of tests/process/invariants.test.ts under N consecutive
+// seeds, starting at S (random by default). Reports what happened under each.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { runJest } from './run-jest.ts';

@@ -1,12 +1,12 @@
-// `npm run test:real-clis`: the CLI adapters against the vendors' own programs, installed from npm into a temporary folder
-// (or found in REAL_CLIS_FOLDER). Says why where that can't be done, and succeeds: nothing else depends on them.
+// `npm run test:real-clis`: tests the CLI adapters against the vendors' own programs, installed from npm into a temporary
+// folder (or found in REAL_CLIS_FOLDER). If that is not possible it says why, and succeeds: nothing else depends on them.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { runJest } from './run-jest.ts';
 
-// The releases whose formats were looked at; newer ones are worth a try with REAL_CLIS_FOLDER.
+// The releases whose formats were checked; try newer ones with REAL_CLIS_FOLDER.
 const PACKAGES = ['@anthropic-ai/claude-code@2.1.329', '@openai/codex@0.169.0'];
 
 function run(command: string, args: readonly string[], cwd: string) {

@@ -1,5 +1,6 @@
-// `npm test`: types, lint and format, then every test; `npm test -- <pattern>`: the tests that match, nothing else.
-// Further arguments are jest's, but for `--cpu`: then it prints which file took how much processor time. The last line counts: 'N passed, N failed, N skipped'.
+// `npm test`: types, lint and format, then every test; `npm test -- <pattern>`: only the tests that match.
+// Further arguments are passed to jest, except `--cpu`, which prints the CPU time of each file. The last line is the count:
+// 'N passed, N failed, N skipped'.
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,11 +15,11 @@ interface Outcome {
 
 const root = path.resolve(import.meta.dirname, '..');
 const bin = path.join(root, 'node_modules/.bin');
-// The launchers of the tools ask for `node` by name, and the system's own may be too old.
+// The tools' launchers look up `node` by name, and the system's own may be too old.
 const env = { ...process.env, PATH: `${bin}${path.delimiter}${process.env.PATH ?? ''}` };
 
 const CHECKS = [
-  // Each thread would check part of what the others need too: one takes half as much in all, and the linter is not done before.
+  // Each thread would repeat part of the others' checks: a single one uses half the CPU in all, and lint takes longer anyway.
   { name: 'types', command: ['tsc', '-b', '--singleThreaded'] },
   { name: 'lint', command: ['oxlint', '--type-aware', '--deny-warnings'] },
   {
@@ -29,7 +30,7 @@ const CHECKS = [
 
 function run([name = '', ...args]: readonly string[]): Promise<Outcome> {
   const child = spawn(path.join(bin, name), args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  // Whoever interrupts this process means the child, which cleans up after itself.
+  // An interrupt of this process is meant for the child, which cleans up after itself.
   const forward = (signal: NodeJS.Signals): boolean => child.kill(signal);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, forward);
   let output = '';
@@ -61,7 +62,7 @@ async function check({ name, command }: (typeof CHECKS)[number]): Promise<boolea
   return code === 0;
 }
 
-/** A file of tests that could not even be loaded counts as one failure. */
+/** A test file that could not even be loaded counts as one failure. */
 function count(resultFile: string): { passed: number; failed: number; skipped: number } {
   try {
     const result: Record<string, number> = JSON.parse(readFileSync(resultFile, 'utf8'));
@@ -78,17 +79,17 @@ function count(resultFile: string): { passed: number; failed: number; skipped: n
 
 async function test(given: readonly string[]): Promise<{ ok: boolean; summary: string }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'acp-'));
-  // Some tests have another account run what they put there.
+  // Some tests make another account run files they put there.
   chmodSync(folder, 0o755);
   const resultFile = path.join(folder, 'results.json');
   const args = given.filter((arg) => arg !== '--cpu');
   const ledger = args.length < given.length ? path.join(folder, 'cpu.jsonl') : undefined;
-  // Two cores would get one worker by jest's own reckoning; many tests wait for processes half of their time.
+  // On two cores jest would choose one worker; many tests spend half of their time waiting for processes.
   const workers = args.some((arg) => /^(--maxWorkers|-w|--runInBand|-i)\b/.test(arg))
     ? []
     : ['--maxWorkers=3'];
   try {
-    // What tests leave in temporary folders goes with them.
+    // Files that tests leave in temporary folders are removed with them.
     const code = await runJest([...workers, '--json', `--outputFile=${resultFile}`, ...args], {
       TMPDIR: folder,
       [LEDGER]: ledger,

@@ -56,7 +56,7 @@ export async function benchApi(report: Report, options: BenchOptions): Promise<v
       const { method, path, body } = act;
       const request = { method, path: path(scene), ...(body && { body: body(scene) }) };
       const load = async (url: string): Promise<number> => fire(url, scene.agent_key, [request], seconds);
-      // Compiled code, connections and plans are what a service has after its first seconds.
+      // After its first seconds a service has compiled code, connections and plans.
       for (const url of [service.url, bare.greeting, remembering.greeting]) await load(url);
       const ours: number[] = [];
       const ratios: number[] = [];

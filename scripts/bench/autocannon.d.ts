@@ -1,17 +1,17 @@
-/** What the benchmark uses of autocannon, which brings no types. */
+/** The parts of autocannon that the benchmark uses; it ships no types. */
 declare module 'autocannon' {
   interface Options {
     url: string;
     connections: number;
-    /** Seconds, or `amount` of requests. */
+    /** Seconds; alternatively, `amount` of requests. */
     duration?: number;
     amount?: number;
     method?: 'GET' | 'POST';
     headers?: Record<string, string>;
     body?: string;
-    /** Taken in turn by each connection. */
+    /** Each connection cycles through them. */
     requests?: Request[];
-    /** Called for each connection before it begins. */
+    /** Called for each connection before it starts. */
     setupClient?: (client: { setRequests(requests: Request[]): void }) => void;
   }
   interface Request {
@@ -21,7 +21,7 @@ declare module 'autocannon' {
     headers?: Record<string, string>;
   }
   interface Result {
-    /** Seconds that it really took. */
+    /** Actual duration in seconds. */
     duration: number;
     requests: { total: number };
     latency: { p50: number; p99: number };

@@ -1,7 +1,7 @@
 /**
- * What one would write by hand: Express and pg, the same statements as the service and prepared as there, no rule around
- * them. A process of its own, so that it competes for the machine exactly as the service does. `--remember-keys` looks a
- * key up once, as the service does for ten seconds; without it each request does.
+ * A handwritten baseline: Express and pg, with the same prepared statements as the service and no rules around them. It is
+ * a separate process, so that it competes for the machine exactly as the service does. `--remember-keys` caches a key, as
+ * the service does for ten seconds; without it each request looks the key up.
  */
 import { createHash } from 'node:crypto';
 import express from 'express';

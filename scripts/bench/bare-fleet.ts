@@ -1,6 +1,6 @@
 /**
- * What one would write by hand for a fleet: Express and pg, one indexed statement a request, keys looked up once. A
- * process of its own, as `bare-express`.
+ * A handwritten baseline for a fleet: Express and pg, one indexed statement per request, keys looked up once. A separate
+ * process, like `bare-express`.
  */
 import { createHash } from 'node:crypto';
 import express from 'express';

@@ -1,6 +1,6 @@
 /**
- * Readers of chat replies in a process of their own. Told `{url, keys, chats, body}` each sends the body to its chat by
- * `messages/stream`, a few at a time, and it says how long each first delta took from the model to here, in milliseconds.
+ * Readers of chat replies in a separate process. On `{url, keys, chats, body}` each sends the body to its chat by
+ * `messages/stream`, a few at a time, and reports how long each first delta took to arrive from the model, in milliseconds.
  */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';

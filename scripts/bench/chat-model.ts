@@ -1,8 +1,8 @@
-/** Script of the model endpoint for chats: every reply begins with the moment at which its first word was sent. */
+/** Script of the model endpoint for chats: every reply starts with the time at which its first word was sent. */
 import type { FakeModelReply, FakeModelRequest } from '@acp/testkit';
 import { machineNow } from './statistics.ts';
 
-/** A reply that goes on for long, a piece every so many milliseconds. */
+/** Requests a long reply, sent in chunks at a fixed interval. */
 export const LONG = 'Talk for long';
 const PIECE_MS = 200;
 const PIECES = 300;

@@ -1,4 +1,4 @@
-/** (i) From the model's first word to the reader of a chat, over two tiers, while many replies stream. */
+/** (i) Latency from the model's first word to the reader of a chat, across two tiers, while many replies stream. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { startService, temporaryFolder } from './service.ts';
 import { percentile } from './statistics.ts';
 
 const STREAMS = 200;
-/** Streams that one key may have open are fifty. */
+/** A key may have at most fifty open streams. */
 const KEYS = 8;
 const RAMP_MS = 40;
 const PROBE_MS = 150;
@@ -71,7 +71,7 @@ async function latenciesOf(child: ChildProcess): Promise<number[]> {
   return latencies;
 }
 
-/** Chats that are open to the company, each with an agent of its own, and keys to talk by. */
+/** Chats open to the company, each with its own agent, and keys to chat with. */
 async function chatsOf(kit: TestDatabase, count: number): Promise<{ chats: string[]; keys: string[] }> {
   const { company_id } = await createScene(kit, { agents: 1, issues: 0 });
   const { pool, db } = kit.database;

@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- --compare <ref>`: the same sections in this checkout and in one of `ref`, in alternating rounds, each
- * by its own code. Machines drift: what counts of a figure is its ratio within a round.
+ * with its own code. Machines drift, so a figure is judged by its ratio within a round.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ const NAME_WIDTH = 50;
 export interface CompareOptions {
   ref: string;
   rounds: number;
-  /** Handed on to both: sections, `--smoke`. */
+  /** Passed on to both: sections, `--smoke`. */
   args: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export async function compareWith({ ref, rounds, args }: CompareOptions): Promis
   const folder = mkdtempSync(path.join(tmpdir(), 'acp-compare-'));
   const other = path.join(folder, 'checkout');
   git('worktree', 'add', '--quiet', '--detach', other, commit);
-  // Whoever interrupts it leaves no checkout behind.
+  // An interrupted run leaves no checkout behind.
   const remove = (): void => {
     git('worktree', 'remove', '--force', other);
     rmSync(folder, { recursive: true, force: true });
@@ -35,7 +35,7 @@ export async function compareWith({ ref, rounds, args }: CompareOptions): Promis
   console.log(`this checkout against ${ref} (${commit}), ${rounds} rounds; a round of each takes a while`);
   const [here, there]: [Measured[], Measured[]] = [[], []];
   for (let round = 0; round < rounds; round += 1) {
-    // Whoever goes second finds the machine warm: they take turns in that too.
+    // The second run finds the machine warm, so the order alternates as well.
     const turns = [
       async () => here.push(await measure(root, args)),
       async () => there.push(await measure(other, args)),
@@ -46,7 +46,7 @@ export async function compareWith({ ref, rounds, args }: CompareOptions): Promis
   for (const comparison of compareRounds(here, there)) console.log(line(comparison));
 }
 
-/** One run of the benchmark in that checkout, by npm: it installs what it needs. */
+/** Runs the benchmark in that checkout through npm, which installs what it needs. */
 async function measure(checkout: string, args: readonly string[]): Promise<Measured> {
   const child = spawn('npm', ['run', '--silent', 'bench', '--', ...args], {
     cwd: checkout,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { compareRounds, readFigures } from './comparison.ts';
 
-/** As a report prints it. */
+/** A line as printed in a report. */
 const line = (name: string, value: string, aim = ''): string =>
   `  ${name.padEnd(44)} ${value.padStart(14)}  ${aim}`;
 

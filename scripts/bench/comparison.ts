@@ -1,10 +1,10 @@
-/** Rounds of figures of two checkouts, and what can be said of them. */
+/** Compares rounds of figures from two checkouts. */
 import { median } from './statistics.ts';
 
 export interface Figure {
   value: number;
   unit: string;
-  /** By its aim; undefined where the figure has none. */
+  /** Derived from its aim; undefined if the figure has none. */
   better: 'more' | 'less' | undefined;
 }
 
@@ -14,24 +14,24 @@ export type Measured = ReadonlyMap<string, Figure>;
 export interface Comparison {
   name: string;
   unit: string;
-  /** Medians of the rounds. */
+  /** Medians over the rounds. */
   here: number;
   there: number;
   verdict: 'better' | 'worse' | 'more' | 'less' | 'same' | 'unknown';
-  /** Of here to there, with bounds that hold it in 19 of 20 cases; undefined where no ratio can be made. */
+  /** Ratio of here to there, with a 95 % confidence interval; undefined if no ratio can be computed. */
   ratio?: { middle: number; low: number; high: number };
 }
 
-/** Less than that is nothing that anybody would feel, however sure it is. */
+/** Smaller differences are imperceptible, however significant. */
 const NOTHING = 0.02;
-/** Two-sided 95 % quantiles of Student's distribution by degrees of freedom, from 1; beyond them the last. */
+/** Two-sided 95 % quantiles of Student's t-distribution by degrees of freedom, from 1; beyond them the last. */
 const STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16];
 const STUDENT_BEYOND = 2.0;
 
-// As `Report` prints it: two blanks, the name, at least one blank, the value with its unit, two blanks, the verdict.
+// The format printed by `Report`: two spaces, the name, at least one space, the value with its unit, two spaces, the verdict.
 const FIGURE = /^ {2}(\S.*?) +(-?\d+(?:\.\d+)?) (\S+(?: \S+)?) {2}(?:aim (≥|≤).*)?$/;
 
-/** What a run has printed; lines that are no figures are passed over. */
+/** Parses the output of a run; lines that are not figures are skipped. */
 export function readFigures(output: string): Measured {
   const figures = new Map<string, Figure>();
   for (const text of output.split('\n')) {
@@ -43,7 +43,7 @@ export function readFigures(output: string): Measured {
   return figures;
 }
 
-/** Of the figures that every round of both has. Rounds are pairs: the nth of the one was measured beside the nth of the other. */
+/** Compares the figures present in every round of both. Rounds are pairs: the nth of each was measured next to the other. */
 export function compareRounds(here: readonly Measured[], there: readonly Measured[]): Comparison[] {
   const names = [...(here[0]?.keys() ?? [])].filter((name) =>
     [...here, ...there].every((round) => round.has(name)),
@@ -61,7 +61,7 @@ export function compareRounds(here: readonly Measured[], there: readonly Measure
   });
 }
 
-/** Student's interval of paired logarithms. */
+/** Student's confidence interval of paired logarithms. */
 function ratioOf(logs: readonly number[]): { middle: number; low: number; high: number } {
   const mean = logs.reduce((sum, each) => sum + each, 0) / logs.length;
   const variance = logs.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (logs.length - 1);
@@ -74,7 +74,7 @@ function verdictOf(
   better: Figure['better'],
 ): Comparison['verdict'] {
   const isSure = low > 1 || high < 1;
-  // Bounds so far apart that a quarter more or less would go unseen say nothing; narrower ones say that there is little.
+  // An interval that could hide a difference of a quarter says nothing; a narrower one says that the difference is small.
   if (!isSure) return high / low > 1.25 ** 2 ? 'unknown' : 'same';
   if (Math.abs(middle - 1) < NOTHING) return 'same';
   const change = middle > 1 ? 'more' : 'less';

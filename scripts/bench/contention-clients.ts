@@ -1,4 +1,4 @@
-/** Schedulers without models in a process of their own: told `{url, schedulers, ms}` they claim, renew and finish for that long. */
+/** Schedulers without models in a separate process: on `{url, schedulers, ms}` they claim, renew and finish for that long. */
 import { claimRun, finishRun, renewLeases } from '@acp/core';
 import { type Database, openDatabase, transaction } from '@acp/db';
 import { openQueue } from '@acp/queue';
@@ -25,7 +25,7 @@ async function schedule(database: Database, name: string, until: number, answer:
 
 async function work({ url, schedulers, ms }: Told): Promise<void> {
   const answer: Answer = { finished: 0, claim_ms: [], failures: [] };
-  // Each with connections of its own, as processes are.
+  // Each has its own connections, as separate processes do.
   const databases = Array.from({ length: schedulers }, (_, n) =>
     openDatabase({ url, max: 2, application_name: `scheduler-${n}`, prepared_statements: true }),
   );

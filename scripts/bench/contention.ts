@@ -1,4 +1,4 @@
-/** (o) As many schedulers as one PostgreSQL takes: light clients that claim, renew and finish runs, and do nothing else. */
+/** (o) As many schedulers as one PostgreSQL can take: light clients that only claim, renew and finish runs. */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '@acp/db';
@@ -11,7 +11,7 @@ import { percentile } from './statistics.ts';
 const COMPANIES = 50;
 const AGENTS = 20;
 const PROCESSES = 3;
-/** More than are claimed in the time. */
+/** More than are claimed in the available time. */
 const WAITING = 60_000;
 const LOOK_EVERY_MS = 40;
 
@@ -75,7 +75,7 @@ export async function benchContention(report: Report, { smoke }: BenchOptions): 
   }
 }
 
-/** How many of a hundred sessions that were working had to wait for another one's lock. */
+/** Share of active sessions that were waiting for another session's lock, in percent. */
 async function lookAtWaits({ pool }: Database, ms: number): Promise<number> {
   let [busy, waiting] = [0, 0];
   const until = performance.now() + ms;

@@ -1,4 +1,4 @@
-/** (b) From the invoke to the model endpoint, runs per second, and what things cost in SQL statements. */
+/** (b) Latency from invoke to the model endpoint, runs per second, and costs in SQL statements. */
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cloneDatabase, forkFakeModel, startStatementCounter, waitFor } from '@acp/testkit';
@@ -60,7 +60,7 @@ async function benchLatency(report: Report, { database, model, scene }: Stage): 
       sent.push(machineNow());
       await trigger(web.url, scene, issueId);
       await waitFor(async () => (await finishedRuns(database)) > done, { what: 'the end of the run' });
-      // Idle is without the last run's traces on their way.
+      // Idle means that no traces of the last run are still being sent.
       await delay(20);
     }
     const { requests } = await model.journal();
@@ -88,7 +88,7 @@ async function benchLatency(report: Report, { database, model, scene }: Stage): 
   }
 }
 
-/** All runs are queued by the API before the scheduler starts: what is measured is the scheduler alone. */
+/** All runs are queued through the API before the scheduler starts, so that only the scheduler is measured. */
 async function benchRate(report: Report, { database, model, scene }: Stage): Promise<void> {
   const settings = tiers(database.url, model);
   const web = await startService({ ...settings, SERVICE_ROLE: 'web' });
@@ -136,7 +136,7 @@ async function benchStatements(report: Report, stage: Stage, { smoke }: BenchOpt
     await countRequests(report, counter, web.url, scene);
     const scheduler = await startService({ ...settings, SERVICE_ROLE: 'scheduler' });
     try {
-      // Jobs of the created issues, and what a start does once.
+      // Jobs of the created issues, and one-time work at startup.
       await quiet(counter);
       const looked = await createScene(database, { agents: 1, issues: 40, title: ONLY_LOOK });
       const plain = {
@@ -169,11 +169,11 @@ async function countRequests(
   const rows = [
     { name: 'reading an issue', aim: 3, key: agent_key, url: `${url}/api/issues/${issue_ids[0]}` },
     { name: 'a list', aim: 3, key: board_key, url: issues },
-    // Its key has been forgotten by then.
+    // By then its key is no longer cached.
     { name: 'creating an issue', aim: 8, key: agent_key, url: issues, init: { method: 'POST', body } },
   ];
   for (const { name, aim, key, url: target, init } of rows) {
-    // Longer than keys are remembered for, and than their use is written later.
+    // Longer than keys are cached, and than the delay after which their use is recorded.
     await delay(init === undefined ? 0 : 11_000);
     await quiet(counter);
     const before = counter.counts();
@@ -206,7 +206,7 @@ async function countRun(
     await waitFor(async () => (await finishedRuns(stage.database)) > finished, {
       what: 'the end of the run',
     });
-    // The job's completion and the last notifications.
+    // Completion of the job and the last notifications.
     await delay(30);
   };
   await runOnce(first);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// A plugin that does nothing but answer, for the benchmark.
+// A plugin that only answers, for the benchmark.
 import { createInterface } from 'node:readline';
 
 const send = (type, payload = {}) => process.stdout.write(`${JSON.stringify({ type, payload })}\n`);

@@ -1,6 +1,6 @@
 /**
- * A fleet in one process of its own, over 200 sockets. Told `{url, keys, seconds}` it asks for tasks and sends heartbeats
- * as so many workers do by default, completes at once what it is given, and then says how that went.
+ * A fleet in a single separate process, over 200 sockets. On `{url, keys, seconds}` it polls for tasks and sends heartbeats
+ * at the default intervals of that many workers, completes received tasks immediately, and then reports the counts.
  */
 import { Agent, request } from 'node:http';
 import { machineNow } from './statistics.ts';
@@ -12,11 +12,11 @@ interface Order {
 }
 
 export interface FleetCount {
-  /** Requests a second. */
+  /** Requests per second. */
   rate: number;
   latencies: number[];
   completed: number;
-  /** Answers that no worker expects, by status; 0 is a broken connection. */
+  /** Responses that no worker expects, by status; 0 is a broken connection. */
   refusals: Record<string, number>;
 }
 
@@ -67,7 +67,7 @@ async function claim(url: string, key: string): Promise<void> {
   if (done.status === 204) completed += 1;
 }
 
-/** Spread evenly over the seconds; what a slow tick left out is made up for by the next. */
+/** Spreads requests evenly over the seconds; the next tick makes up for what a slow one left out. */
 async function work({ url, keys, seconds }: Order): Promise<FleetCount> {
   const begin = machineNow();
   const due = (every_sec: number) => (((machineNow() - begin) / 1000) * keys.length) / every_sec;

@@ -1,4 +1,4 @@
-/** (f) One web process and a fleet: what idle workers cost, 10,000 of them, and a long queue. */
+/** (f) One web process and a fleet: the cost of idle workers, of 10,000 of them, and of a long queue. */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { signal, transaction } from '@acp/db';
@@ -13,7 +13,7 @@ import { startWeb } from './service.ts';
 import { median, percentile } from './statistics.ts';
 
 const WORKERS = 10_000;
-/** Kept-alive connections of the clients. */
+/** Number of keep-alive connections of the clients. */
 const SOCKETS = 200;
 const WAITING = 10_000;
 const FEED_MS = 100;
@@ -43,7 +43,7 @@ export async function benchFleet(report: Report, options: BenchOptions): Promise
   }
 }
 
-/** Claims that find nothing, and heartbeats, at full speed. */
+/** Measures claims that find nothing, and heartbeats, at full speed. */
 async function idleRequests(report: Report, fleet: Fleet, options: BenchOptions): Promise<void> {
   const { database, url, keys } = fleet;
   const bare = await forkModule('bare-fleet.ts', [database.url]);
@@ -53,7 +53,7 @@ async function idleRequests(report: Report, fleet: Fleet, options: BenchOptions)
       ['claims', '/api/workers/tasks/claim'],
       ['heartbeats', '/api/workers/heartbeat'],
     ] as const) {
-      // As many workers as a connection goes round in some seconds.
+      // As many workers as a connection serves in a few seconds.
       const requests = keys
         .slice(0, 500)
         .map((key): LoadRequest => ({ method: 'POST', path, headers: { authorization: `Bearer ${key}` } }));
@@ -81,7 +81,7 @@ async function idleRequests(report: Report, fleet: Fleet, options: BenchOptions)
   }
 }
 
-/** 10,000 workers at their default intervals, while tasks come and are completed. */
+/** Runs 10,000 workers at their default intervals, while tasks arrive and are completed. */
 async function wholeFleet(report: Report, fleet: Fleet, options: BenchOptions): Promise<void> {
   const { database, url, keys } = fleet;
   const clients = await forkModule('fleet-clients.ts');
@@ -171,7 +171,7 @@ async function createWorkers({ database }: TestDatabase, count: number): Promise
   return keys;
 }
 
-/** Queues tasks steadily until it is told to stop; gives back how many. */
+/** Queues tasks steadily until aborted; returns how many. */
 async function feed(fleet: Fleet, stop: AbortSignal): Promise<number> {
   let queued = 0;
   while (!stop.aborted) {
@@ -182,7 +182,7 @@ async function feed(fleet: Fleet, stop: AbortSignal): Promise<number> {
   return queued;
 }
 
-/** As runs of remote agents leave them behind. */
+/** Inserts tasks as runs of remote agents do. */
 async function queueTasks({ database, scene }: Fleet, count: number): Promise<void> {
   const { company_id, agent_ids } = scene;
   const payload = { ...fakeTaskPayload(), company_id, agent_id: agent_ids[0]! };

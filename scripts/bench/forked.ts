@@ -1,4 +1,4 @@
-/** Modules of the benchmark as processes of their own, which end with it. */
+/** Modules of the benchmark as separate processes, which exit with it. */
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,12 +6,12 @@ import path from 'node:path';
 
 export interface Forked {
   child: ChildProcess;
-  /** What it said first. */
+  /** Its first message. */
   greeting: string;
   stop(): Promise<void>;
 }
 
-/** @param module file beside this one; it says something once it is ready, and ends when its channel does. */
+/** @param module file in this folder; it sends a message once it is ready, and exits when its channel closes */
 export async function forkModule(module: string, args: readonly string[] = []): Promise<Forked> {
   const child = fork(path.join(import.meta.dirname, module), args, { execArgv: [] });
   const failed = once(child, 'exit').then(([code, signal]) => {
@@ -24,7 +24,7 @@ export async function forkModule(module: string, args: readonly string[] = []): 
     child,
     greeting,
     async stop() {
-      // Ended by itself: whoever talked to it has noticed.
+      // It exited by itself; its users have noticed.
       if (!child.connected) return;
       const exited = once(child, 'exit');
       child.disconnect();

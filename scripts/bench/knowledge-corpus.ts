@@ -1,6 +1,6 @@
 /**
- * Notes that a company might write, and questions that say the same in other words. Which words mean the same is told to
- * the stand-in for embeddings by `synonyms`: what a real model knows of the world is made up here.
+ * Notes that a company might write, and questions that ask for them in other words. `synonyms` tells the stand-in for
+ * embeddings which words mean the same: it replaces the world knowledge of a real model.
  */
 export const notes: readonly [title: string, text: string, question: string][] = [
   ['Vehicles', 'The automobile is parked behind the warehouse.', 'Where does the car stand?'],

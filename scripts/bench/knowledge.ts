@@ -1,7 +1,7 @@
 /**
- * Knowledge: whether the search finds the passage that answers, by words alone and with embeddings, and how long it takes
- * over many. The corpus are the pages of `docs/`, and among them notes that are asked for in other words. The embeddings are
- * a stand-in, hashed pieces of words with a list of synonyms: they show what the merging of rankings does, not what a real
+ * Knowledge: whether the search finds the passage that answers, by full text alone and with embeddings, and how long it
+ * takes over many passages. The corpus is the pages of `docs/` plus notes that are asked for in other words. The embeddings
+ * are a stand-in, hashed pieces of words with a list of synonyms: they show what merging the rankings does, not what a real
  * model would add.
  */
 import {
@@ -29,7 +29,7 @@ const BATCH = 500;
 const space = spaceOf({ adapter_type: 'family_compat', base_url: null, embedding_model: 'bench' });
 const embed = wordEmbeddings(synonyms, 384);
 
-/** In other words than the page has, where that is possible; and the page that answers. */
+/** Questions, phrased differently from the page where possible, and the page that answers each. */
 const questions: readonly [question: string, page: string][] = [
   ['How do I bring back a backup after the disk died?', 'operating'],
   ['What happens when a scheduler is killed in the middle of a run?', 'ARCHITECTURE'],
@@ -52,7 +52,7 @@ const questions: readonly [question: string, page: string][] = [
 export async function benchKnowledge(report: Report, options: BenchOptions): Promise<void> {
   report.section('(j) The search of knowledge');
   const clone = await cloneDatabase('bench_knowledge');
-  // As the tiers open it.
+  // Opened the way the tiers open it.
   const database = openDatabase({
     url: clone.url,
     max: 4,
@@ -121,7 +121,7 @@ async function countFound(
   return found;
 }
 
-/** As `ctl` does: on a connection that sets no bounds to a statement. */
+/** Same as `ctl`: uses a connection without a statement timeout. */
 async function enableIndex(url: string): Promise<void> {
   const own = openDatabase({ url, max: 1, application_name: 'bench' });
   try {
@@ -168,13 +168,13 @@ async function measureTime(
   }
 }
 
-/** Passages of a vocabulary in which few words are common and most are rare, twenty to a source, with vectors. */
+/** Inserts passages over a vocabulary with few common and many rare words, twenty per source, with vectors. */
 async function fill(database: Database, company_id: string, count: number): Promise<void> {
   const { db } = database;
   await db.execute(sql`
     insert into knowledge_sources (company_id, source_type, source_id, chunked_revision, chunk_count)
     select ${company_id}, 'note', gen_random_uuid(), 1, 20 from generate_series(1, ${count / 20}::int)`);
-  // Longer than any statement of the service may take.
+  // Takes longer than any statement of the service is allowed to.
   await transaction(database, async (tx) => {
     await tx.execute(sql`set local statement_timeout = 0`);
     await tx.execute(sql`
@@ -194,7 +194,7 @@ async function fill(database: Database, company_id: string, count: number): Prom
   await db.execute(sql`analyze knowledge_chunks, knowledge_sources, knowledge_vectors`);
 }
 
-/** Words with digits are found as they are, those of letters by their beginning, which takes longer. */
+/** Words with digits are matched exactly, purely alphabetic ones by prefix, which takes longer. */
 const lettered = (number: number): string =>
   String(number).replaceAll(/\d/g, (digit) => 'abcdfghjkl'[Number(digit)]!);
 

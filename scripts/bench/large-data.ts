@@ -1,4 +1,4 @@
-/** A million issues in a minute: set-based inserts, the search index built afterwards. */
+/** Creates a million issues in a minute: set-based inserts, with the search index built afterwards. */
 import type { Database } from '@acp/db';
 
 export interface LargeCompany {
@@ -6,7 +6,7 @@ export interface LargeCompany {
   issues: number;
 }
 
-/** Words of the titles; five of them make one, in an order that repeats after millions. */
+/** Vocabulary of the titles; five words make a title, in an order that repeats only after millions. */
 const WORDS =
   `invoice payment customer login password database migration schema index report dashboard export import
   deployment pipeline container network timeout retry queue worker scheduler calendar email notification template
@@ -16,7 +16,7 @@ const WORDS =
     .split(/\s+/)
     .filter((word) => word !== '');
 
-/** The first company has a tenth of all issues, the others share the rest evenly. */
+/** The first company has a tenth of all issues; the others share the rest evenly. */
 export async function fillDatabase(
   { pool }: Database,
   issues: number,
@@ -52,7 +52,7 @@ export async function fillDatabase(
   return { largest, typical, agent_id: agents[0]!.id };
 }
 
-// Statuses as on an old board: most is done, one in a hundred is blocked. One in four has no assignee.
+// Statuses as on an old board: most are done, one in a hundred is blocked. One in four has no assignee.
 const INSERT = `
   with company as (select id, row_number() over (order by slug) as place from companies),
   agent as (select id, company_id, row_number() over (partition by company_id order by name) as place from agents),

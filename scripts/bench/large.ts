@@ -1,4 +1,4 @@
-/** `--large`: lists and searches in a database with a million issues, as the service asks for them. */
+/** `--large`: lists and searches in a database with a million issues, with the service's own queries. */
 import type { ListIssues } from '@acp/contract';
 import { listIssues } from '@acp/core';
 import type { Database } from '@acp/db';
@@ -12,7 +12,7 @@ const REPEATS = 9;
 
 interface Question {
   name: string;
-  /** Of a company with its share of the issues; the largest one has ten times that. */
+  /** Limit for a company with its share of the issues; the largest company has ten times as many. */
   aim_ms: number;
   query: ListIssues;
 }
@@ -72,7 +72,7 @@ async function ask(
   report.text(plan);
 }
 
-/** As the service sends it: prepared, so that from the sixth time on PostgreSQL may choose a plan for any values. */
+/** Prepared, as the service sends it: from the sixth execution on PostgreSQL may choose a generic plan. */
 async function explain(
   { pool }: Database,
   { text, values }: Statement,
@@ -97,10 +97,10 @@ async function explain(
   }
 }
 
-// No item of ours has a comma in it.
+// None of our items contains a comma.
 const written = (value: unknown): string => (Array.isArray(value) ? `{${value.join(',')}}` : String(value));
 
-/** The last statement that `work` sends. */
+/** Returns the last statement that `work` sends. */
 async function statementOf(database: Database, work: () => Promise<void>): Promise<Statement> {
   const { pool } = database;
   const send = pool.query.bind(pool) as (...args: unknown[]) => unknown;

@@ -1,6 +1,6 @@
 /**
- * Many readers of the live stream in one process of their own. Told `{url, keys, clients}` it opens the streams, with
- * the keys in turn, and says `open`; told `{commits}` (moment by issue id) it says how long each frame took to each reader.
+ * Many readers of the live stream in a single separate process. On `{url, keys, clients}` it opens the streams, cycling
+ * through the keys, and reports `open`; on `{commits}` (time by issue id) it reports each frame's latency at each reader.
  */
 import { get } from 'node:http';
 import type { IncomingMessage } from 'node:http';
@@ -17,7 +17,7 @@ interface Question {
   commits: Record<string, number>;
 }
 
-/** Moments of arrival by marker, of all readers. */
+/** Arrival times by marker, across all readers. */
 const arrivals = new Map<string, number[]>();
 const streams: IncomingMessage[] = [];
 

@@ -1,4 +1,4 @@
-/** (c) From the commit to the frame on the live stream. */
+/** (c) Latency from the commit to the frame on the live stream. */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { recordChanges } from '@acp/core';
@@ -17,10 +17,10 @@ const PAUSE_MS = 100;
 export async function benchLive(report: Report, options: BenchOptions): Promise<void> {
   report.section('(c) live');
   const database = await cloneDatabase('bench_live');
-  // Committed here, as by a scheduler: another process than the one that streams.
+  // Commits happen here, as in a scheduler: in a different process from the one that streams.
   void database.notifier;
   await database.listener.ready();
-  // One may have fifty streams open.
+  // A key may have fifty open streams.
   const scene = await createScene(database, { agents: 20, issues: 1 });
   const keys: string[] = [];
   for (const id of scene.agent_ids)
@@ -80,7 +80,7 @@ async function measure(
           },
         ]);
       });
-      // The first ones only warm up.
+      // The first few only warm up.
       if (n >= 0) commits[marker] = machineNow();
       await delay(PAUSE_MS);
     }

@@ -1,4 +1,4 @@
-/** Requests at full speed over a number of connections. */
+/** Sends requests at full speed over a number of connections. */
 import autocannon from 'autocannon';
 
 export const CONNECTIONS = 10;
@@ -7,13 +7,13 @@ export interface LoadRequest {
   method: 'GET' | 'POST' | 'PATCH';
   path: string;
   body?: string;
-  /** Beside the load's own, or in their place. */
+  /** Added to the load's own headers, or replacing them. */
   headers?: Record<string, string>;
 }
 
 /**
- * Requests per second, each connection taking them in turn, their beginnings spread over the list. Throws where an answer is no success: a fast refusal is no
- * figure.
+ * Requests per second. Each connection cycles through the requests, with starting points spread over the list. Throws if a
+ * response is not a success: a fast refusal is not a figure.
  */
 export async function load(
   url: string,
@@ -33,7 +33,7 @@ export async function load(
       ...(key && { authorization: `Bearer ${key}` }),
       ...(withBody ? { 'content-type': 'application/json' } : {}),
     },
-    // Copies: autocannon writes the headers into them.
+    // Copies, because autocannon writes the headers into them.
     requests: own,
     setupClient(client) {
       const first = Math.floor((begins * requests.length) / connections) % requests.length;

@@ -1,8 +1,8 @@
 /**
- * `npm run bench`: what the service costs, by real processes of it (docs/benchmarks.md). `--smoke` takes a few seconds a
- * figure, `--large` measures a database with a million issues instead, `--soak` memory under half an hour of load (`--soak=10`: ten
- * minutes), `--only=a,c` some sections; `--compare <ref>` does it
- * in turns with another checkout, `--rounds` times.
+ * `npm run bench`: the costs of the service, measured on real processes (docs/benchmarks.md). `--smoke` takes a few seconds
+ * per figure, `--large` measures a database with a million issues instead, `--soak` memory under half an hour of load
+ * (`--soak=10`: ten minutes), `--only=a,c` selects sections; `--compare <ref>` alternates with another checkout,
+ * `--rounds` times.
  */
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -50,7 +50,7 @@ const sections: Record<string, Bench> = {
 };
 
 const { values } = parseArgs({
-  // Without a number it is half an hour.
+  // Without a number it runs for half an hour.
   args: process.argv.slice(2).map((arg) => (arg === '--soak' ? `--soak=${SOAK_MINUTES}` : arg)),
   options: {
     smoke: { type: 'boolean', default: false },
@@ -72,7 +72,7 @@ function choose(): Bench[] {
   return [async (report, options) => benchSoak(report, options, minutes)];
 }
 
-/** What both checkouts are told. */
+/** Arguments passed to both checkouts. */
 function ofEach(): string[] {
   const { smoke, large, soak, only } = values;
   return [

@@ -1,4 +1,4 @@
-/** (m), second half: many issues of one project, worked on by several agents at once, and what clears up after them. */
+/** (m), second half: many issues of one project with several agents working concurrently, and the sweep that cleans up. */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const FILES = 500;
 const AGENTS = 8;
 const MEGABYTE = 1024 * 1024;
-/** Stands in for the CLI: commits a change, leaves another, and answers. */
+/** Stands in for the CLI: commits one change, leaves another uncommitted, and answers. */
 const CLI = `#!/bin/sh
 cat > /dev/null
 echo more >> d1/f1.txt
@@ -98,7 +98,7 @@ async function prepare({ database }: TestDatabase, company_id: string, repo_url:
   return rows[0]!.id;
 }
 
-/** A week after all issues are over. */
+/** Sweeps as of a week after all issues were closed. */
 async function sweep(
   report: Report,
   database: TestDatabase,

@@ -1,4 +1,4 @@
-/** (g) What the Model Context Protocol adds to an act: a tool's call against the endpoint behind it, one at a time. */
+/** (g) Overhead of the Model Context Protocol: a tool call compared to the endpoint behind it, one at a time. */
 import { cloneDatabase } from '@acp/testkit';
 import type { BenchOptions, Report } from './report.ts';
 import { createScene } from './scene.ts';
@@ -64,10 +64,10 @@ export async function benchMcp(report: Report, options: BenchOptions): Promise<v
   }
 }
 
-/** Calls in a row: the system tells processor time in hundredths of a second. */
+/** Calls per turn: the system reports CPU time in hundredths of a second. */
 const TURN = 50;
 
-/** What calls took, by the clock and of the process. */
+/** Durations of calls, by the clock and in CPU time of the process. */
 class Calls {
   readonly #pid: number;
   readonly #took: number[] = [];
@@ -92,7 +92,7 @@ class Calls {
   }
 }
 
-/** In milliseconds, the answer read. @throws for another status than 200, and for a tool's refusal */
+/** Milliseconds until the response is read. @throws for a status other than 200, and for a tool's refusal */
 async function timed(send: () => Promise<Response>): Promise<number> {
   const began = performance.now();
   const response = await send();

@@ -1,4 +1,4 @@
-/** (h) Tools of plugins through both tiers, and events brought to one. */
+/** (h) Plugin tools through both tiers, and events delivered to a plugin. */
 import path from 'node:path';
 import { recordChanges } from '@acp/core';
 import { transaction } from '@acp/db';
@@ -114,7 +114,7 @@ async function benchCalls(
   });
 }
 
-/** They wait while the plugin is stopped: what is measured is the delivery alone, one after the other. */
+/** Events are queued while the plugin is stopped, so that only the delivery is measured, one event after the other. */
 async function benchEvents(
   report: Report,
   stage: Stage,

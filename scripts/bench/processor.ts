@@ -1,4 +1,4 @@
-/** (p) Processor time of acts, of all processes together, PostgreSQL's among them: it holds on a busy machine, too. */
+/** (p) CPU time of operations over all processes, including PostgreSQL's: valid on a busy machine, too. */
 import path from 'node:path';
 import { cloneDatabase, forkFakeModel, waitFor } from '@acp/testkit';
 import type { TestDatabase } from '@acp/testkit';
@@ -14,7 +14,7 @@ import type { Scene } from './scene.ts';
 import { processorMs, startService, startWeb } from './service.ts';
 import { median } from './statistics.ts';
 
-/** Clients at once. */
+/** Concurrent clients. */
 const CLIENTS = 16;
 const COMPANIES = 16;
 
@@ -22,7 +22,7 @@ interface Act {
   name: string;
   aim_ms?: number;
   requests(scene: Scene): LoadRequest[];
-  /** Whether the bare handler knows it. */
+  /** Whether the bare handler supports it. */
   bare?: boolean;
 }
 
@@ -53,7 +53,7 @@ const acts: readonly Act[] = [
   {
     name: 'change a status',
     aim_ms: 0.8,
-    // Each client has issues of its own at a time, and takes them there and back: what changes nothing writes nothing.
+    // Each client moves issues of its own back and forth: a request that changes nothing writes nothing.
     requests: ({ issue_ids }) =>
       inParts(issue_ids, CLIENTS).flatMap((part) =>
         ['in_progress', 'todo'].flatMap((status) =>
@@ -102,7 +102,7 @@ async function benchActs(report: Report, { smoke }: BenchOptions): Promise<void>
         return { process: each('process'), database: each('database'), a_second };
       };
       const ours = async () => spent(service.url, scene.board_key, service.pid);
-      // It knows the keys of agents only.
+      // It only knows agents' keys.
       const theirs = async () => spent(bare.greeting, scene.agent_key, bare.child.pid!);
       await ours();
       if (act.bare) await theirs();
@@ -138,7 +138,7 @@ function described(rounds: readonly Spent[]): string {
   return `service ${of('process').toFixed(2)} ms, PostgreSQL ${of('database').toFixed(2)} ms, ${of('a_second').toFixed(0)} a second`;
 }
 
-/** Issues filed in one company, whose numbers come from one counter, and spread over many. */
+/** Compares issues filed in one company, whose numbers come from one counter, with issues spread over many. */
 async function benchSpread(report: Report, { smoke }: BenchOptions): Promise<void> {
   const database = await cloneDatabase('bench_spread');
   const scenes: Scene[] = [];
@@ -174,7 +174,7 @@ async function benchSpread(report: Report, { smoke }: BenchOptions): Promise<voi
   }
 }
 
-/** Runs that are triggered as fast as they end, so that neither tier idles and nothing waits for long. */
+/** Triggers runs as fast as they finish, so that neither tier idles and nothing waits for long. */
 async function benchRuns(report: Report, { smoke }: BenchOptions): Promise<void> {
   const database = await cloneDatabase('bench_run_time');
   const model = await forkFakeModel({ script_module: path.join(import.meta.dirname, 'quick-model.ts') });
@@ -197,7 +197,7 @@ async function benchRuns(report: Report, { smoke }: BenchOptions): Promise<void>
       const ended = async () => (await finishedRuns(database)) >= wanted;
       await waitFor(ended, { what: 'the end of all runs', timeout_ms: 300_000 });
     };
-    // Compiled code, connections and plans.
+    // Warms up compiled code, connections and plans.
     await runAll(waiting.splice(0, issues / 4));
     const [count, startedAt, before] = [waiting.length, performance.now(), await used()];
     await runAll(waiting);
@@ -229,7 +229,7 @@ interface Used {
   database: number;
 }
 
-/** What a process and all of PostgreSQL's have used so far, in milliseconds. */
+/** CPU time used so far by a process and by all of PostgreSQL's processes, in milliseconds. */
 async function processorClock(kit: TestDatabase): Promise<(pid: number) => Promise<Used>> {
   const servers = await postgresProcesses(kit);
   return async (pid) => {

@@ -1,14 +1,14 @@
 /**
- * Script of the model endpoint: answers at once, and notes when each request had been read. On issues to be looked at
- * it only says something, on others it uses ten verbs; the rest it also closes by a verb.
+ * Script of the model endpoint: answers immediately, and records when each request had been read. On `ONLY_LOOK` issues it
+ * only sends text, on `TEN_VERBS` issues it uses ten verbs; the remaining ones it also closes by a verb.
  */
 import type { FakeModelRequest } from '@acp/testkit';
 import { machineNow } from './statistics.ts';
 
-/** Begins the titles of issues on which the agents use no verb. */
+/** Title prefix of issues on which the agents use no verb. */
 export const ONLY_LOOK = 'Only look at';
 
-/** Begins the titles of issues on which the agents use ten verbs. */
+/** Title prefix of issues on which the agents use ten verbs. */
 export const TEN_VERBS = 'Ten verbs for';
 
 const body = '```\nAll four sides, two coats each.\n```';

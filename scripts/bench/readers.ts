@@ -1,4 +1,4 @@
-/** (n) Ten thousand readers of the live stream at one web process, and what it costs that. */
+/** (n) Ten thousand readers of the live stream on one web process, and their cost. */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { recordChanges } from '@acp/core';
@@ -10,7 +10,7 @@ import { createScene, type Scene } from './scene.ts';
 import { processorMs, residentBytes, startWeb } from './service.ts';
 import { machineNow, percentile } from './statistics.ts';
 
-/** As many streams as one of them may have. */
+/** Maximum number of streams per key. */
 const EACH = 50;
 const EVENTS_A_SECOND = 100;
 const TICK_MS = 50;
@@ -71,7 +71,7 @@ export async function benchReaders(report: Report, { smoke }: BenchOptions): Pro
   }
 }
 
-/** @returns the moment of each commit, by its marker */
+/** @returns the time of each commit, by its marker */
 async function publish(
   { database }: Awaited<ReturnType<typeof cloneDatabase>>,
   scenes: readonly Scene[],

@@ -1,11 +1,11 @@
-/** Figures as they are measured, each with its aim and the conditions under which it holds. */
+/** Prints figures as they are measured, each with its aim and the conditions it was measured under. */
 import { styleText } from 'node:util';
 
 export interface Figure {
   name: string;
   value: number;
   unit: string;
-  /** Reported, not enforced: machines differ. Absent where there is none. */
+  /** Reported, not enforced: machines differ. Absent if there is none. */
   aim?: { at_least: number } | { at_most: number };
   conditions: string;
 }
@@ -55,7 +55,7 @@ function shown(value: number, unit: string): string {
   return `${value.toFixed(digits)} ${unit}`;
 }
 
-/** What the command line asked for. */
+/** Options given on the command line. */
 export interface BenchOptions {
   smoke: boolean;
 }

@@ -1,11 +1,11 @@
-/** What the sections about runs share: the tiers' settings, and runs from their trigger to their end. */
+/** Shared by the sections about runs: the tiers' settings, and runs from trigger to finish. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '@acp/testkit';
 import type { ForkedFakeModel, StatementCounter, TestDatabase } from '@acp/testkit';
 import type { Scene } from './scene.ts';
 import { temporaryFolder } from './service.ts';
 
-/** Runs that a scheduler works on at once. */
+/** Number of runs a scheduler executes concurrently. */
 export const POOL_SIZE = 32;
 
 export const tiers = (url: string, model: ForkedFakeModel) => ({
@@ -17,7 +17,7 @@ export const tiers = (url: string, model: ForkedFakeModel) => ({
   WORKER_POOL_SIZE: String(POOL_SIZE),
 });
 
-/** Nothing but the ticks of an idle pair for half a second. */
+/** Resolves after half a second with nothing but the ticks of an idle pair. */
 export async function quiet(counter: StatementCounter): Promise<void> {
   let last = -10;
   await waitFor(

@@ -1,4 +1,4 @@
-/** A company with agents, issues and keys, by the plain inserts of the test kit. */
+/** A company with agents, issues and keys, created by the test kit's plain inserts. */
 import { createAgent, createCompany, createIssue, createKeyOf } from '@acp/testkit';
 import type { TestDatabase } from '@acp/testkit';
 import { newApiKey, sha256Hex } from '@acp/kernel';

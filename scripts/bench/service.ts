@@ -1,4 +1,4 @@
-/** Real processes of the service, as an operator starts them. */
+/** Real processes of the service, started as an operator would. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ const KEPT_LINES = 30;
 export interface Service {
   pid: number;
   url: string;
-  /** Milliseconds from the start of the process to its line `ready`. */
+  /** Milliseconds from the start of the process to its `ready` line. */
   ready_ms: number;
   stop(): Promise<void>;
 }
@@ -30,24 +30,24 @@ process.on('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A folder that goes with this process. */
+/** A folder that is removed when this process exits. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'acp-bench-'));
   folders.push(folder);
   return folder;
 }
 
-/** What every process of the benchmark gets; nothing that is configured for a real instance reaches it. */
+/** Environment of every process of the benchmark; no configuration of a real instance reaches it. */
 export function environment(settings: Record<string, string>): Record<string, string> {
   const { PATH = '', HOME = '/' } = process.env;
   return { PATH, HOME, PORT: '0', LOG_FORMAT: 'json', RATE_LIMIT_RPM: '0', ...settings };
 }
 
-/** The web tier alone, on that database. */
+/** Starts only the web tier on that database. */
 export const startWeb = async ({ url }: { url: string }): Promise<Service> =>
   startService({ SERVICE_ROLE: 'web', DATABASE_URL: url, SERVICE_HOME: temporaryFolder() });
 
-/** Starts the launcher and waits for its line `ready`. */
+/** Starts the launcher and waits for its `ready` line. */
 export async function startService(settings: Record<string, string>): Promise<Service> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, ['--max-semi-space-size=8', launcher], {
@@ -85,30 +85,30 @@ export async function startService(settings: Record<string, string>): Promise<Se
   };
 }
 
-/** Bytes of physical memory that the process has now. */
+/** Current resident memory of the process, in bytes. */
 export async function residentBytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
 }
 
-/** The same, but of what several processes share only its part: over all of them each byte counts once. 0 of one that ended. */
+/** The same, with shared pages divided among the processes: summed over all, each byte counts once. 0 if it has exited. */
 export async function proportionalBytes(pid: number): Promise<number> {
   const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
   return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? 0) * 1024;
 }
 
-/** Milliseconds of processor time that the process has used: whatever else the machine does. */
+/** Milliseconds of CPU time used by the process: independent of other load on the machine. */
 export async function processorMs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const [user, system] = stat
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')
     .slice(11, 13);
-  // In hundredths of a second.
+  // Reported in hundredths of a second.
   return (Number(user) + Number(system)) * 10;
 }
 
-/** The processes below `pid`, itself included, whose command line matches. */
+/** Descendants of `pid`, itself included, whose command line matches. */
 export async function descendants(pid: number, command: RegExp): Promise<number[]> {
   const parents = new Map<number, number>();
   for (const name of await readdir('/proc')) {

@@ -1,6 +1,6 @@
 /**
- * All who use a company at once, in a process of their own: told the cast they read, write, look at pages, follow the live
- * stream, send files and get them back, wake agents and chat, until the channel closes. Told `count` it says what was done.
+ * All users of a company at the same time, in a separate process: given the cast they read, write, view pages, follow the
+ * live stream, upload and download files, wake agents and chat, until the channel closes. On `count` it reports the totals.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ONLY_LOOK } from './quick-model.ts';
@@ -9,7 +9,7 @@ import type { Scene } from './scene.ts';
 export interface Cast extends Scene {
   url: string;
   chat_ids: string[];
-  /** Of a person, for pages. */
+  /** A person's session, for pages. */
   session: string;
 }
 
@@ -23,14 +23,14 @@ const STREAMS = 40;
 const STREAM_MS = 20_000;
 
 const done: Done = { acts: 0, refused: 0 };
-/** Filed in here, the newest last. */
+/** Issues filed by this process, newest last. */
 const filed: string[] = [];
 const FILED_KEPT = 1000;
 const file = new Blob([new Uint8Array(FILE_BYTES).map((_, n) => (n * 7919) % 256)], { type: 'image/png' });
 
 type Act = (n: number) => Promise<unknown>;
 
-/** Who does what, how many of each, and how long they rest between two acts. */
+/** Activities, the number of clients for each, and the pause between two acts. */
 function crowd({ url, ...cast }: Cast): { act: Act; clients: number; rest_ms: number }[] {
   const key = { authorization: `Bearer ${cast.board_key}` };
   const ask = async (at: string, init: RequestInit = {}): Promise<Buffer> => {
@@ -115,7 +115,7 @@ async function goOn(act: Act, first: number, rest_ms: number): Promise<never> {
       () => (done.acts += 1),
       (error: unknown) => {
         done.refused += 1;
-        // The first ones say what is wrong; more say it again.
+        // The first few show what is wrong; more would only repeat it.
         told += 1;
         if (told <= 5) console.error(String(error));
       },

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- --soak`: role `all` under load of all kinds for half an hour (`--soak=10`: ten minutes), its memory and
- * PostgreSQL's each minute, how fast that grows, and what is left of it a minute after the load.
+ * `npm run bench -- --soak`: role `all` under mixed load for half an hour (`--soak=10`: ten minutes); reports its memory and
+ * PostgreSQL's every minute, their rate of growth, and what remains a minute after the load.
  */
 import { once } from 'node:events';
 import path from 'node:path';
@@ -19,7 +19,7 @@ import type { Cast, Done } from './soak-clients.ts';
 import { slopeOf } from './statistics.ts';
 
 const MEGABYTE = 2 ** 20;
-/** What comes up once (compiled code, plans, pools, caches that fill) does so in the first part. */
+/** One-time growth (compiled code, plans, pools, caches filling up) happens in this first part. */
 const WARM_SHARE = 1 / 3;
 const LIMITS = { service_mb: 250, database_mb: 100, of_idle_percent: 120 };
 
@@ -114,7 +114,7 @@ async function doneBy(child: Awaited<ReturnType<typeof forkModule>>['child']): P
   return done;
 }
 
-/** A company with issues, agents, chats, and those who use it: keys and a person's session. */
+/** Creates a company with issues, agents, chats, and its users: keys and a person's session. */
 async function castOf(kit: TestDatabase): Promise<Omit<Cast, 'url'>> {
   const scene = await createScene(kit, { agents: 16, issues: 500, max_concurrent_runs: 2, title: ONLY_LOOK });
   const { pool } = kit.database;

@@ -1,4 +1,4 @@
-/** (d) The second start to /healthz, and resident memory when idle. */
+/** (d) Time from a second start to /healthz, and resident memory when idle. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,7 +14,7 @@ export async function benchStart(report: Report, options: BenchOptions): Promise
   report.section('(d) start and memory');
   const home = temporaryFolder();
   const idleSec = options.smoke ? 2 : 20;
-  // The first one makes the cluster, migrates and fills the compile cache.
+  // The first start creates the cluster, migrates and fills the compile cache.
   await npmStart(home, 0);
   const starts: Started[] = [];
   for (let n = 0; n < (options.smoke ? 1 : 5); n += 1)
@@ -62,7 +62,7 @@ interface Started {
   resident: number;
 }
 
-/** `npm start` until /healthz answers, then its stop. */
+/** Runs `npm start` until /healthz answers, then stops it. */
 async function npmStart(home: string, idleSec: number): Promise<Started> {
   const port = String(20_000 + Math.floor(Math.random() * 10_000));
   const startedAt = performance.now();

@@ -1,4 +1,4 @@
-/** Of numbers in any order; NaN of none. */
+/** Percentile of numbers in any order; NaN if there are none. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.ceil((percent / 100) * sorted.length) - 1)] ?? Number.NaN;
@@ -8,12 +8,12 @@ export function median(values: readonly number[]): number {
   return percentile(values, 50);
 }
 
-/** Milliseconds by the machine's monotonic clock: comparable between its processes, unlike `performance.now()`. */
+/** Milliseconds of the machine's monotonic clock: comparable across its processes, unlike `performance.now()`. */
 export function machineNow(): number {
   return Number(process.hrtime.bigint() / 1000n) / 1000;
 }
 
-/** By how much equally spaced values grow from one to the next (least squares), with 95 % confidence: `slope ± error`. */
+/** Growth per step of equally spaced values (least squares), with 95 % confidence: `slope ± error`. */
 export function slopeOf(values: readonly number[]): { slope: number; error: number } {
   const count = values.length;
   const [middle, mean] = [(count - 1) / 2, values.reduce((sum, value) => sum + value, 0) / count];
@@ -23,7 +23,7 @@ export function slopeOf(values: readonly number[]): { slope: number; error: numb
   return { slope, error: studentT(count - 2) * Math.sqrt(rest / (count - 2) / spread) };
 }
 
-/** Of two-sided 95 %; good to a hundredth from five on, and NaN where nothing can be said. */
+/** Two-sided 95 % quantile; accurate to a hundredth from five on, NaN if undefined. */
 function studentT(freedom: number): number {
   const few = [Number.NaN, 12.71, 4.3, 3.18, 2.78];
   return (

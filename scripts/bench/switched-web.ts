@@ -1,6 +1,6 @@
 /**
- * A web tier whose telemetry is switched on and off while it answers: one process, compiled once, is a measure for what tracing
- * costs, which two processes are not. Started by `forkModule`; a message is the collector's address, or empty.
+ * A web tier whose telemetry is switched on and off while it answers: a single process, compiled once, can measure the cost
+ * of tracing, which two processes cannot. Started by `forkModule`; a message is the collector's address, or empty.
  */
 import { createLogger, loadConfig, startTelemetry } from '@acp/kernel';
 import { startWeb } from '@acp/web';

@@ -1,7 +1,7 @@
 /**
- * Telemetry: what it costs to tell a collector of a request, and what its hooks cost where none listens; both in processor time
- * of their own, of that of the whole answer. Two processes are no measure for it: each start of one and the same program is compiled
- * as it happens to be, and differs from the next by more. So the whole is measured in one process that traces and does not, in turns.
+ * Telemetry: the cost of exporting a request to a collector, and of its hooks when none is configured; both in CPU time and
+ * as a share of the whole response. Two processes cannot measure it: each start of the same program is compiled slightly
+ * differently, and varies by more than that. So one process is measured with tracing on and off, in turns.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -15,10 +15,10 @@ import { createScene } from './scene.ts';
 import { environment, processorMs, startService, temporaryFolder } from './service.ts';
 import { median } from './statistics.ts';
 
-/** Of a request at most: itself, its transaction, the job that it makes. */
+/** Maximum per request: the request itself, its transaction, the job it creates. */
 const HOOKS = 3;
 const CALLS = 1_000_000;
-/** Requests that are told of; after so many the exporter has its turn, as between the answers of a busy process. */
+/** Number of requests reported; after each batch the exporter gets its turn, as between the responses of a busy process. */
 const TOLD = 40_000;
 const AT_ONCE = 50;
 
@@ -41,7 +41,7 @@ export async function benchTelemetry(report: Report, { smoke }: BenchOptions): P
   const service = await startService({ SERVICE_ROLE: 'web', DATABASE_URL: database.url, SERVICE_HOME: home });
   const acts: Record<string, { request: LoadRequest; spans: number }> = {
     'get an issue': { request: { method: 'GET', path: `/api/issues/${scene.issue_ids[0]}` }, spans: 1 },
-    // Itself, and its transaction.
+    // The request itself, and its transaction.
     'create an issue': {
       request: {
         method: 'POST',
@@ -54,14 +54,14 @@ export async function benchTelemetry(report: Report, { smoke }: BenchOptions): P
   try {
     const [rounds, seconds] = smoke ? [1, 1] : [7, 3];
     for (const [name, { request, spans }] of Object.entries(acts)) {
-      /** Milliseconds of processor time of the process for each answer. */
+      /** CPU milliseconds of the process per response. */
       const cost = async (): Promise<number> => {
         const before = await processorMs(service.pid);
         const rate = await fire(service.url, scene.agent_key, [request], seconds);
         return ((await processorMs(service.pid)) - before) / (rate * seconds);
       };
       await cost();
-      // Once to see that none is dropped, which would cost less.
+      // Checks once that nothing is dropped, which would be cheaper.
       [counting, received] = [true, 0];
       await toldMs(endpoint, spans);
       if (received < TOLD * spans) throw new Error(`${received} of ${TOLD * spans} spans arrived`);
@@ -105,7 +105,7 @@ const inReport = (name: string, turns: number[], seconds: number): Parameters<Re
   conditions: `processor time of an answer, median of ${turns.length} pairs of ${seconds} s each: ${turns.map((turn) => (100 * (turn - 1)).toFixed(1)).join(', ')} %`,
 });
 
-/** Of each pair of rounds how much more processor time an answer takes while the process traces. */
+/** For each pair of rounds, the additional CPU time per response while the process traces. */
 async function inTurns(
   request: LoadRequest,
   endpoint: string,
@@ -131,7 +131,7 @@ async function inTurns(
     for (const collector of [endpoint, '']) await cost(collector);
     const turns: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      // Whichever is first has the younger heap.
+      // The one measured first has the younger heap.
       const order = round % 2 === 0 ? ['', endpoint] : [endpoint, ''];
       const costs = new Map<string, number>();
       for (const collector of order) costs.set(collector, await cost(collector));
@@ -143,7 +143,7 @@ async function inTurns(
   }
 }
 
-/** Milliseconds of processor time to note a request with so many spans, and to send them. */
+/** CPU milliseconds to record a request with that many spans, and to send them. */
 async function toldMs(endpoint: string, spans: number): Promise<number> {
   const telemetry = await startTelemetry(loadConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }));
   const work = async () => Promise.resolve();
@@ -170,7 +170,7 @@ async function toldMs(endpoint: string, spans: number): Promise<number> {
       await request();
       if (n % AT_ONCE === 0) await new Promise((resolve) => setTimeout(resolve, 1));
     }
-    // What is still held back belongs to it.
+    // Flushing buffered spans is part of the cost.
     await telemetry.stop();
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1000 / TOLD;
@@ -179,7 +179,7 @@ async function toldMs(endpoint: string, spans: number): Promise<number> {
   }
 }
 
-/** Processor time of one, beyond what the awaited work itself takes. */
+/** CPU time of one hook, beyond that of the awaited work itself. */
 async function hookMs(): Promise<number> {
   const work = async () => 1;
   const time = async (call: () => Promise<number>) => {

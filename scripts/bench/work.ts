@@ -1,4 +1,4 @@
-/** (e) Routines, and what a run with ten verbs costs beside one with none. */
+/** (e) Routines, and the cost of a run with ten verbs compared to one with none. */
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cloneDatabase, forkFakeModel, startStatementCounter, waitFor } from '@acp/testkit';
@@ -39,7 +39,7 @@ interface Stage {
   model: ForkedFakeModel;
 }
 
-/** A fire makes an issue; what it costs beyond that is the routine's. */
+/** Firing a routine creates an issue; the cost beyond that is the routine's. */
 async function benchFires(
   report: Report,
   { database, model }: Stage,
@@ -48,7 +48,7 @@ async function benchFires(
   const scene = await createScene(database, { agents: 1, issues: 1 });
   const web = await startService({ ...tiers(database.url, model), SERVICE_ROLE: 'web' });
   try {
-    // Fires of one routine come one after the other: each connection has its own.
+    // Firings of one routine are serialized, so each connection has its own routine.
     const routines = await Promise.all(
       Array.from({ length: CONNECTIONS }, async (_, n) =>
         post<{ id: string }>(web.url, scene, `/api/companies/${scene.company_id}/routines`, {
@@ -133,7 +133,7 @@ async function benchSchedules(
   }
 }
 
-/** Runs with ten verbs and with none, in turns. */
+/** Alternates runs with ten verbs and with none. */
 async function benchVerbs(
   report: Report,
   { database, model }: Stage,
@@ -177,7 +177,7 @@ async function benchVerbs(
   }
 }
 
-/** Milliseconds from claim to end, by the database's clock. */
+/** Milliseconds from claim to finish, by the database's clock. */
 async function measureRun(database: TestDatabase, url: string, scene: Scene, at: number): Promise<number> {
   const issueId = scene.issue_ids[at]!;
   const finished = await finishedRuns(database);
@@ -193,7 +193,7 @@ async function measureRun(database: TestDatabase, url: string, scene: Scene, at:
   return rows[0].ms;
 }
 
-/** Statements of one more run on the last issue, all connections. */
+/** Counts the statements of one more run on the last issue, over all connections. */
 async function countRun(
   counter: StatementCounter,
   database: TestDatabase,

@@ -1,4 +1,4 @@
-/** (m) From an agent's wake to the start of its CLI in a workspace, and what a workspace takes of the disk. */
+/** (m) Time from an agent's wakeup to the start of its CLI in a workspace, and the disk space a workspace uses. */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { median } from './statistics.ts';
 const run = promisify(execFile);
 const FILES = 10_000;
 const KILOBYTE = 1024;
-/** Stands in for the CLI: says when it began, and answers at once. */
+/** Stands in for the CLI: prints its start time, and answers immediately. */
 const CLI = `#!/bin/sh
 date +%s%N >> "$HOME/began"
 cat > /dev/null
@@ -67,7 +67,7 @@ export async function benchWorkspaces(report: Report, { smoke }: BenchOptions): 
           const now = await linesOf(began);
           return now.length > before ? now : false;
         });
-        // The very first one fetches the repository.
+        // The very first wakeup fetches the repository.
         if (n > 0) wakes[kind].push(Number(lines.at(-1)) / 1e6 - woken);
         await waitFor(async () => (await api('GET', `/api/agents/${agent}`)).status === 'idle');
       }

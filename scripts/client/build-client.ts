@@ -1,6 +1,6 @@
 /**
- * Makes the package of the typed client that others install: JavaScript, declarations, no dependency. Into `.build/client`,
- * or the folder that is named; `npm pack` and `npm publish` are the operator's affair, with a name of their own registry.
+ * Builds the distributable package of the typed client: JavaScript, declarations, no dependencies. Written to
+ * `.build/client` or the given folder; `npm pack` and `npm publish` are left to the operator, under a name of their registry.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The operations of the typed client, out of the OpenAPI document that the service answers. */
+/** Operations of the typed client, generated from the OpenAPI document that the service serves. */
 import * as contract from '@acp/contract';
 import { endpoints, openApiDocument, takesIdempotencyKey } from '@acp/contract';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
@@ -26,7 +26,7 @@ export async function clientOperations(): Promise<string> {
   const properties: Json = {};
   const table: string[] = [];
   for (const [path, methods] of Object.entries(document.paths)) {
-    // Pages, protocols of their own and the remote workers' routes are for other programs.
+    // Pages, other protocols and the remote workers' routes are for other programs.
     if (!path.startsWith('/api/')) continue;
     for (const [method, operation] of Object.entries(methods)) {
       const row = rows.get(operation.operationId)!;

@@ -1,4 +1,4 @@
-/** Every text of the pages that people read, as it stands in the code: what the files of languages have to say. */
+/** Finds every user-visible text of the pages in the code: the messages that language files must translate. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse } from '@babel/parser';
@@ -11,16 +11,16 @@ export const root = resolve(import.meta.dirname, '../..');
 
 export interface Found {
   id: string;
-  /** Where it is counted: `id` is of one. */
+  /** Plural form of a counted text; `id` is the singular. */
   plural?: string;
-  /** `value` for words that the code knows values by. */
+  /** `value` for words that stand for values in the code. */
   context?: string;
-  /** What its values are, for translators. */
+  /** Descriptions of its placeholders, for translators. */
   notes: Set<string>;
   files: Set<string>;
 }
 
-/** Properties whose literals are said by the kit, and arguments of its functions. */
+/** Properties whose literals the kit translates, and arguments of its functions. */
 const SAID_PROPERTIES = new Set(['label', 'hint', 'confirm']);
 const SAID_ARGUMENTS = new Map([
   ['say', 0],
@@ -33,16 +33,16 @@ const SAID_ARGUMENTS = new Map([
   ['tabs', 0],
   ['toast', 0],
 ]);
-/** Functions that say a value of the code. */
+/** Functions that translate a value of the code. */
 const OF_VALUES = new Set(['status', 'translateValue', 'words']);
 
-/** Texts of other packages that pages say: of each file those of a property, or all. */
+/** Texts of other packages shown on pages: for each file those of one property, or all. */
 const ELSEWHERE: readonly (readonly [path: string, property: string | null])[] = [
   ['packages/contract/src/settings.ts', 'description'],
   ['packages/core/src/alerts/advice.ts', null],
 ];
 
-/** What is refused, and why: pages show it as the API says it, but for these in the reader's language. */
+/** Refusals and their reasons: pages show them as in the API, but in the reader's language. */
 const REFUSALS = {
   folders: ['packages/core/src', 'apps/web/src/api', 'apps/web/src/http'],
   calls: ['conflict', 'forbidden'],
@@ -111,7 +111,7 @@ class Reader {
     if (!REFUSALS.calls.some((name) => this.#text.includes(`${name}('`))) return;
     const look = (node: Node): void => {
       if (node.type === 'CallExpression' && REFUSALS.calls.includes(nameOf(node.callee as Node)))
-        // A word alone is for programs.
+        // A single word is for programs.
         this.#literals((node.arguments as Node[]).find((given) => String(given.value).includes(' ')));
       valuesIn(node).forEach(look);
     };
@@ -128,7 +128,7 @@ class Reader {
     look(this.#program());
   }
 
-  /** @param property whose values are texts; null: everything but names of properties */
+  /** @param property whose values are texts; null: everything but property names */
   readConstants(property: string | null): void {
     const look = (node: Node): void => {
       if (node.type === 'ImportDeclaration') return;
@@ -185,7 +185,7 @@ class Reader {
     else this.#literals(given[SAID_ARGUMENTS.get(name) ?? -1]);
   }
 
-  /** Of an expression: itself, or the ways that a condition can go. */
+  /** Literals of an expression: itself, or the branches of a condition. */
   #literals(node: Node | undefined, context?: string): void {
     if (node?.type === 'StringLiteral') this.#add(String(node.value), [], context);
     else if (node?.type === 'ConditionalExpression')
@@ -193,7 +193,7 @@ class Reader {
     else if (node?.type === 'LogicalExpression') this.#literals(node.right as Node, context);
   }
 
-  /** Of constants: all but the names of properties, and paths. */
+  /** Literals of constants: all but property names and paths. */
   #allIn(node: Node): void {
     if (node.type === 'StringLiteral' && !String(node.value).startsWith('/'))
       this.#add(String(node.value), []);
@@ -227,7 +227,7 @@ const isProperty = (node: Node, name: string): boolean =>
   nameOf(node.key as Node) === name &&
   (node.value as Node).type === 'StringLiteral';
 
-/** Of an identifier, a literal, or what is called of something. */
+/** Name of an identifier, a literal, or a called member. */
 function nameOf(node: Node): string {
   const named = node.type === 'MemberExpression' ? (node.property as Node) : node;
   return [named.name, named.value].find((name) => typeof name === 'string') ?? '';

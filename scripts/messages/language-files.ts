@@ -1,4 +1,4 @@
-/** The files of languages, `apps/web/languages/*.po`, beside what the code says. */
+/** Compares the language files, `apps/web/languages/*.po`, with the code. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import PO from 'pofile';
@@ -19,11 +19,11 @@ type Item = PO['items'][number];
 const keyOfItem = ({ msgid, msgctxt }: Item): string => keyOf(msgid, msgctxt ?? '');
 
 export interface Differences {
-  /** Not in the file, or without a translation. */
+  /** Not in the file, or untranslated. */
   missing: string[];
-  /** In the file, and nowhere in the code. */
+  /** In the file, but nowhere in the code. */
   unused: string[];
-  /** Translations that would come out wrong, each with the reason. */
+  /** Translations that would be rendered wrongly, each with the reason. */
   wrong: string[];
 }
 
@@ -50,7 +50,7 @@ function faultsOf({ msgid, msgstr }: Item, source: Found, forms: number): string
   const expected = source.plural === undefined ? 1 : forms;
   if (msgstr.length !== expected) return [`${msgid}: ${msgstr.length} forms in the place of ${expected}`];
   return msgstr.flatMap((form) => {
-    // One may say `one run` without the figure.
+    // The singular may omit the figure, as in `one run`.
     const given = signsOf(form, source.plural !== undefined);
     const wanted = signsOf(msgid, source.plural !== undefined);
     if (given !== wanted)
@@ -60,7 +60,7 @@ function faultsOf({ msgid, msgstr }: Item, source: Found, forms: number): string
   });
 }
 
-/** Places of values and tags, in whatever order. */
+/** Placeholders and tags, in any order. */
 const signsOf = (text: string, counted: boolean): string =>
   (text.match(/\{\d+\}|<\/?\d+\/?>/g) ?? [])
     .filter((sign) => !counted || sign !== '#')
@@ -76,7 +76,7 @@ function isNested(text: string): boolean {
   return open.length === 0;
 }
 
-/** The file with all that the code says, and nothing else: what is new stands in it untranslated. */
+/** Returns the file with exactly the messages of the code: new ones are untranslated. */
 export function updated(po: PO, found: ReadonlyMap<string, Found>): PO {
   const items = new Map(po.items.map((item) => [keyOfItem(item), item]));
   po.items = [...found].map(([key, source]) => {
@@ -85,7 +85,7 @@ export function updated(po: PO, found: ReadonlyMap<string, Found>): PO {
     if (source.plural === undefined) delete item.msgid_plural;
     else item.msgid_plural = source.plural;
     if (source.context !== undefined) item.msgctxt = source.context;
-    // Without lines: they change with every edit.
+    // No line numbers: they change with every edit.
     item.references = [...source.files];
     item.extractedComments = [...source.notes].slice(0, 2);
     return item;

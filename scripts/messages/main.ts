@@ -1,6 +1,6 @@
 /**
- * `npm run messages`: brings the files of languages up to what the code says. What is new is put in untranslated, what is not
- * said any more is left out; then it prints what has no translation. `--new <tag>` begins a language.
+ * `npm run messages`: updates the language files from the code. New messages are added untranslated, unused ones removed;
+ * then it prints those without a translation. `--new <tag>` starts a language.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

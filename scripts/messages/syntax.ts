@@ -1,4 +1,4 @@
-/** A syntax tree, as far as texts are looked for in it. */
+/** A syntax tree, as far as the search for texts needs it. */
 export interface Node {
   type: string;
   start: number;
@@ -6,7 +6,7 @@ export interface Node {
   [field: string]: unknown;
 }
 
-/** Types hold no texts, and comments none that are shown. */
+/** Types contain no texts, and comments none that are shown. */
 const SKIPPED = new Set([
   'loc',
   'leadingComments',
@@ -17,7 +17,7 @@ const SKIPPED = new Set([
   'returnType',
 ]);
 
-/** @param options.keys names of properties too */
+/** @param options.keys include property names */
 export function valuesIn(node: Node, { keys = true }: { keys?: boolean } = {}): Node[] {
   return Object.entries(node)
     .filter(([field]) => !SKIPPED.has(field) && (keys || field !== 'key' || node.computed === true))

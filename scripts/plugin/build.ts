@@ -5,8 +5,8 @@ import { build as bundle } from 'esbuild';
 export const sdkEntry = resolve(import.meta.dirname, '../../packages/plugin-sdk/src/index.ts');
 
 /**
- * Makes one file that can be run out of `plugin.ts` of a folder and all that it imports: an approval is of one file, and
- * only that is copied.
+ * Bundles a folder's `plugin.ts` and all its imports into one executable file: an approval covers one file, and only that
+ * file is copied.
  * @returns its path, `dist/<name of the folder>`
  */
 export async function build(
@@ -21,7 +21,7 @@ export async function build(
     bundle: true,
     platform: 'node',
     target: 'node22',
-    // Node tells modules of this kind by themselves, in a file without an extension too.
+    // Node detects ES modules by their syntax, even in a file without an extension.
     format: 'esm',
     banner: { js: '#!/usr/bin/env node' },
     alias: { '@acp/plugin-sdk': sdkEntry },

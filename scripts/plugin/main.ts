@@ -1,4 +1,4 @@
-/** `npm run plugin`: for authors of plugins (docs/plugins.md). */
+/** `npm run plugin`: tools for plugin authors (docs/plugins.md). */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -15,7 +15,7 @@ npm run plugin -- test <binary>     drives a plugin in any language through the 
     --input <tool=file.json>        the input of a tool, where none can be made from its schema; may be repeated
     --network                       http_fetch really fetches; without it every fetch is refused`;
 
-/** npm changes to the root of the repository: paths are meant from where the author is. */
+/** npm changes to the root of the repository, but paths are relative to the author's working directory. */
 const from = (path: string): string => resolve(process.env.INIT_CWD ?? process.cwd(), path);
 
 async function main(): Promise<number> {

@@ -6,7 +6,7 @@ const template = join(import.meta.dirname, 'template');
 const root = resolve(import.meta.dirname, '../..');
 const NAME = /^[a-z][a-z0-9-]{0,40}$/;
 
-/** Makes a plugin that runs, in a folder of its own. Throws where the folder holds something already. */
+/** Creates a working plugin in a folder of its own. Throws if the folder is not empty. */
 export async function create(target: string): Promise<string> {
   const folder = resolve(target);
   const name = basename(folder);
@@ -26,7 +26,7 @@ export async function create(target: string): Promise<string> {
   return build(folder);
 }
 
-/** For editors and `tsc`: where the SDK is, since a plugin needs no installed packages. */
+/** Points editors and `tsc` to the SDK, since a plugin needs no installed packages. */
 async function editorSettings(folder: string): Promise<object> {
   const here = await realpath(folder);
   const path = (target: string): string => `./${relative(here, target)}`;

@@ -1,4 +1,4 @@
-/** The types of the plugin SDK, from the contract: authors get the protocol without a dependency on the contract. */
+/** Generates the plugin SDK's types from the contract: authors get the protocol without depending on the contract. */
 import {
   eventTable,
   hostMessages,
@@ -25,7 +25,7 @@ interface Plain {
   [keyword: string]: unknown;
 }
 
-/** An object without named properties is a record: the compiler of types would call it `{}`. */
+/** An object without named properties becomes a record: the type compiler would emit `{}`. */
 export function named(schema: Plain): Plain {
   const { properties, patternProperties, ...rest } = schema;
   if (schema.type === 'object' && properties === undefined) {
@@ -48,18 +48,18 @@ const within = (value: unknown): unknown =>
       ? named(value as Plain)
       : value;
 
-/** An object with all of these properties. */
+/** Schema of an object with all of these properties. */
 const allOf = (properties: Readonly<Record<string, object>>) => ({
   type: 'object' as const,
   properties,
   required: Object.keys(properties),
 });
 
-/** Types of several names, each of an object with one property for each schema. */
+/** Several named types, each an object with one property per schema. */
 async function interfaces(of: Readonly<Record<string, Readonly<Record<string, object>>>>): Promise<string> {
   const texts = await Promise.all(
     Object.entries(of).map(([name, properties]) => {
-      // Through text, which leaves out what TypeBox marks its schemas with.
+      // The round trip through JSON drops TypeBox's markers on schemas.
       const plain: Plain = JSON.parse(JSON.stringify(allOf(properties)));
       return compile(named(plain) as JSONSchema, name, typeOptions);
     }),

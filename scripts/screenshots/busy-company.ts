@@ -1,4 +1,4 @@
-/** A company as it looks after a year: 60 agents, 5,000 issues, 20,000 runs. By set-based inserts, the same each time. */
+/** A company as it looks after a year: 60 agents, 5,000 issues, 20,000 runs. Created by set-based inserts, always the same. */
 import type { Database } from '@acp/db';
 
 const VERBS = ['Fix', 'Measure', 'Rewrite', 'Document', 'Speed up', 'Remove', 'Test', 'Translate', 'Review'];
@@ -22,7 +22,7 @@ const NAMES =
   Shafi Leslie Tony Niklaus Donald John Robin Dana Vint Tim Guido Bjarne`.split(/\s+/);
 const ROLES = ['engineer', 'researcher', 'designer', 'writer', 'support', 'tester'];
 
-/** @param company_id whose, with its first agent */
+/** @param company_id the company, which has its first agent */
 export async function fillCompany({ pool }: Database, company_id: string, chief_id: string): Promise<void> {
   const run = async (text: string, ...values: unknown[]) => pool.query(text, [company_id, ...values]);
   await run(`update companies set name = 'Harbour Books', identifier_prefix = 'HAR' where id = $1`);
@@ -69,13 +69,13 @@ const AGENTS = `
     (array['idle', 'idle', 'idle', 'running', 'paused', 'idle', 'error'])[1 + n % 7], true, 300, now() - make_interval(days => 60)
   from generate_series(1, 59) n where $4::uuid is not null`;
 
-/** Six report to the chief, all others to one of the six. */
+/** Six agents report to the chief, all others to one of the six. */
 const MANAGERS = `
   with numbered as (select id, row_number() over (order by name, id) as n from agents where company_id = $1 and id <> $2::uuid)
   update agents set reports_to = case when mine.n <= 6 then $2::uuid else above.id end
   from numbered mine left join numbered above on above.n = 1 + mine.n % 6 where agents.id = mine.id`;
 
-// Numbers from 100 on: those before are of what the stage has made.
+// Numbers start at 100: those below belong to the stage's own issues.
 const ISSUES = `
   with agent as (select id, row_number() over (order by name, id) as n from agents where company_id = $1),
   project as (select id, row_number() over (order by name) as n from projects where company_id = $1),
@@ -96,7 +96,7 @@ const LABELLED = `
   select i.id, l.id from issues i join (select id, row_number() over (order by name) as n from labels where company_id = $1) l
     on l.n = 1 + i.issue_number % 9 where i.company_id = $1 on conflict do nothing`;
 
-/** Three on each of the newest thousand, a hundred and twenty on the newest. */
+/** Three comments on each of the newest thousand issues, a hundred and twenty on the newest. */
 const COMMENTS = `
   insert into comments (company_id, issue_id, author_agent_id, author_label, body_markdown, created_at)
   select $1, i.id, case when c % 3 = 0 then null else i.assignee_agent_id end, case when c % 3 = 0 then 'Integration' end,
@@ -127,7 +127,7 @@ const COSTS = `
   select company_id, agent_id, id, issue_id, 'OpenAI', model, input_tokens, output_tokens, cached_tokens, cost_usd, finished_at
   from heartbeat_runs where company_id = $1 and finished_at is not null`;
 
-/** Of the two hundred newest runs. */
+/** Transcripts of the newest two hundred runs. */
 const TRANSCRIPTS = `
   insert into run_events (run_id, part, seq, kind, payload, created_at)
   select r.id, r.transcript_part, s.seq, s.kind, s.payload, r.started_at + make_interval(secs => s.seq)
@@ -168,7 +168,7 @@ const MESSAGES = `
     case when p % 2 = 0 then 'Integration' else 'Ada' end, 'answered', c.updated_at
   from chats c, generate_series(2, 21) p where c.company_id = $1 and c.last_turn = 10`;
 
-/** The things of the company with the most on them, in the place of what the stage has made. */
+/** Finds the company's entities with the most content, to replace those of the stage. */
 export async function findBusiest({ pool }: Database, company_id: string): Promise<Record<string, string>> {
   const { rows } = await pool.query<Record<string, string>>(
     `select

@@ -1,15 +1,15 @@
-/** How long everyday acts keep a person waiting: from the key or click to the next picture, on a processor four times slower. */
+/** How long everyday acts keep a person waiting: from the key or click to the next frame, with the CPU slowed down four times. */
 import type { Browser, Page } from 'playwright-core';
 
-/** Issue 16: what an interaction may take. */
+/** Issue 16: limit for an interaction. */
 const MAX_MS = 100;
 const SLOWER = 4;
-/** For what an act asks the server. */
+/** Time for an act's requests to the server. */
 const SETTLED_MS = 700;
 
 interface Act {
   name: string;
-  /** Below the company's path, or the newest issue. */
+  /** A path below the company's, or the newest issue. */
   at: '/issues' | '/board' | 'issue';
   do: (page: Page) => Promise<void>;
 }
@@ -71,7 +71,7 @@ const acts: readonly Act[] = [
   },
 ];
 
-/** The longest of what the browser has counted as interactions since the page came. */
+/** The longest of the interactions recorded by the browser since the page loaded. */
 const LONGEST = `(async () => {
   await new Promise((next) => requestAnimationFrame(() => setTimeout(next, 0)));
   return Math.max(0, ...globalThis.interactions);
@@ -82,7 +82,7 @@ new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if (entry.interactionId) globalThis.interactions.push(entry.duration);
 }).observe({ type: 'event', durationThreshold: 16, buffered: true });`;
 
-/** Prints a line for each act: the longest of its interactions as the browser's Event Timing has it (steps of 8 ms). */
+/** Prints a line per act: its longest interaction according to the browser's Event Timing (steps of 8 ms). */
 export async function measureInteractions(
   browser: Browser,
   { origin, company, issue, session }: { origin: string; company: string; issue: string; session: string },

@@ -1,8 +1,9 @@
 /**
- * `npm run screenshots`: every page of a busy company in chromium, by day, by night and on a phone, into a folder
- * (`--out`, by default `.build/screenshots`), with what each costs: milliseconds of the server and compressed bytes.
- * `--only=board,runs` takes the pages whose path has one of the words; `--screens=phone` one of the
- * three, `--interactions` measures instead how long everyday acts take, on a processor made four times slower, `--language=de` another language than English, `--figures` takes no pictures, `--whole` those of whole pages, not of what is in sight first.
+ * `npm run screenshots`: every page of a busy company in chromium, in light and dark mode and on a phone, into a folder
+ * (`--out`, by default `.build/screenshots`), with the cost of each: server milliseconds and compressed bytes.
+ * `--only=board,runs` selects the pages whose path contains one of the words; `--screens=phone` one of the three,
+ * `--interactions` measures instead how long everyday acts take with the CPU slowed down four times, `--language=de` selects
+ * a language other than English, `--figures` takes no pictures, `--whole` captures whole pages instead of the first screen.
  */
 import { mkdirSync } from 'node:fs';
 import { request } from 'node:http';
@@ -25,7 +26,7 @@ import { createStage, isPart, pathOn } from '../../tests/http/stage.ts';
 import { findBusiest, fillCompany } from './busy-company.ts';
 import { measureInteractions } from './interactions.ts';
 
-/** Issue 16: what a page may cost. */
+/** Issue 16: limits for a page. */
 const MAX_MS = 60;
 const MAX_BYTES = 100_000;
 const REPEATS = 5;
@@ -85,7 +86,7 @@ async function takeAll(): Promise<void> {
       });
       return await browser.close();
     }
-    // No scheduler runs here that could ask a provider for its models.
+    // No scheduler is running that could query a provider for its models.
     const left_out = '/providers/{providerId}/connect';
     const pages = uiPages.filter(({ kind, path: at }) => kind === 'page' && !isPart(at) && at !== left_out);
     const shots = pages
@@ -105,14 +106,14 @@ function isWanted(page: string): boolean {
   return values.only === undefined || values.only.split(',').some((word) => page.includes(word));
 }
 
-/** Pages of a feature that is off do not exist. */
+/** Pages of a disabled feature do not exist. */
 async function switchAllOn(database: Database): Promise<void> {
   await transaction(database, async (tx) => {
     for (const name of flagNames) await putFlag(tx, systemActor('screenshots'), name, { value: true });
   });
 }
 
-/** What is within another thing lies within the staged one. */
+/** Whether the page is nested within one of the staged entities. */
 function isOfOne(page: string): boolean {
   return pathParams(page).length === 1;
 }
@@ -128,7 +129,7 @@ async function printFigures(cast: Cast, shots: readonly Shot[]): Promise<void> {
     for (let n = 0; n <= REPEATS; n += 1) {
       const asked = performance.now();
       bytes = await load(cast, url);
-      // The first is of a process that has never made this page.
+      // Skips the first request: the process has never rendered this page.
       if (n > 0) times.push(performance.now() - asked);
     }
     const median = times.toSorted((a, b) => a - b)[Math.floor(REPEATS / 2)]!;
@@ -139,7 +140,7 @@ async function printFigures(cast: Cast, shots: readonly Shot[]): Promise<void> {
   }
 }
 
-/** @returns its bytes on the wire */
+/** @returns the page's bytes on the wire */
 function load(cast: Cast, url: string): Promise<number> {
   const headers = {
     Cookie: cast.instance_admin.headers.Cookie,

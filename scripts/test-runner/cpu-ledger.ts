@@ -1,17 +1,17 @@
-// Which test file takes how much processor time: `npm test -- --cpu`. The clock says little about it, on a busy machine nothing.
+// CPU time per test file: `npm test -- --cpu`. Wall-clock time says little about it, and nothing on a busy machine.
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Names the file that jest's workers write to, one line for each test file. */
+/** Environment variable with the file that jest's workers write to, one line per test file. */
 export const LEDGER = 'ACP_TEST_CPU';
 
 /** In seconds. */
 interface Spent {
   /** The worker itself. */
   worker: number;
-  /** Processes that it started and that have ended. */
+  /** Child processes that have exited. */
   children: number;
-  /** The run's PostgreSQL: another worker's statements too, where there are several. */
+  /** The run's PostgreSQL: with several workers this includes other workers' statements. */
   database: number;
 }
 
@@ -19,7 +19,7 @@ export type Entry = Spent & { file: string };
 
 const TICKS_PER_SECOND = 100;
 
-/** @returns to be called after the file, or nothing where nobody keeps a ledger */
+/** @returns a function to call after the file; it does nothing if no ledger is kept */
 export function beginEntry(root: string, testPath: string): () => void {
   const ledger = process.env[LEDGER];
   if (ledger === undefined) return () => undefined;
@@ -36,12 +36,12 @@ export function beginEntry(root: string, testPath: string): () => void {
   };
 }
 
-/** What ended children took in all. */
+/** Total CPU time of exited children. */
 export function childrenSeconds(): number {
   return timesOf('self').children;
 }
 
-/** Files with the most first, then folders, then all. */
+/** The most expensive files first, then folders, then the total. */
 export function ledgerReport(ledger: string, longest = 40): string {
   const entries = readFileSync(ledger, 'utf8')
     .trim()
@@ -74,7 +74,7 @@ function databaseSeconds(): number {
   return backends.reduce((total, { own }) => total + own, server.own + server.children);
 }
 
-/** Of /proc/<pid>/stat, whose second field may hold anything. */
+/** Parses /proc/<pid>/stat, whose second field may contain anything. */
 function timesOf(pid: string): { parent: number; own: number; children: number } {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -83,7 +83,7 @@ function timesOf(pid: string): { parent: number; own: number; children: number }
       (Number(fields[first]) + Number(fields[first + 1])) / TICKS_PER_SECOND;
     return { parent: Number(fields[1]), own: seconds(11), children: seconds(13) };
   } catch {
-    // It has ended meanwhile.
+    // It has exited in the meantime.
     return { parent: 0, own: 0, children: 0 };
   }
 }

@@ -1,5 +1,5 @@
-// Stands in for `@jest/globals` where Node loads the tests. Modules that several test files import get the functions anew for
-// each of them: these are live bindings.
+// Stands in for `@jest/globals` when Node loads the tests. Modules imported by several test files need the functions of the
+// current file: these are live bindings.
 import type * as globals from '@jest/globals';
 import { ModuleMocker } from 'jest-mock';
 

@@ -1,5 +1,5 @@
-// Jest's `testSequencer`. A fresh checkout knows no durations, and jest would begin with the longest texts: then a short file that
-// starts a dozen processes comes last, and every other worker waits for it.
+// Jest's `testSequencer`. A fresh checkout has no durations, so jest would start with the largest files: a short file that
+// starts a dozen processes would run last, with every other worker waiting for it.
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
@@ -14,14 +14,14 @@ const {
   default: new (options: unknown) => { sort(tests: TestFile[]): Promise<TestFile[]> | TestFile[] };
 } = require('@jest/test-sequencer');
 
-/** What starts processes takes ten times as long as other files, and waits half of that time. */
+/** Files that start processes take ten times as long as others, and spend half of that waiting. */
 const OF_PROCESSES = /^(tests\/(process|browser|deploy)|packages\/embedded-postgres)\//;
-/** The last of these begins when so much of the others is done, so that none of them ends alone. */
+/** The last of these starts once this share of the others is done, so that none of them finishes alone. */
 const SPREAD_OVER = 0.8;
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** Files of processes spread evenly among the others: what waits leaves the processor to what computes. */
+/** Spreads process files evenly among the others: while they wait, the CPU is free for those that compute. */
 export function mixed<T extends TestFile>(tests: readonly T[]): T[] {
   const isSlow = ({ path: file }: T): boolean => OF_PROCESSES.test(path.relative(root, file));
   const slow = tests.filter(isSlow);
@@ -35,7 +35,7 @@ export function mixed<T extends TestFile>(tests: readonly T[]): T[] {
   return [...slow.flatMap((test, index) => [test, ...(gaps[index] ?? [])]), ...rest];
 }
 
-/** Within both kinds as jest has it: what failed last, what took long, what is large. */
+/** Within both groups, jest's order: most recent failures, slowest, largest. */
 export default class MixedOrder extends Sequencer {
   override async sort(tests: TestFile[]): Promise<TestFile[]> {
     return mixed(await super.sort(tests));

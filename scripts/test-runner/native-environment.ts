@@ -1,4 +1,4 @@
-// Jest's `testEnvironment` for tests that Node loads: this worker's own realm. What a file may change of it is put back.
+// Jest's `testEnvironment` for tests loaded by Node: this worker's own realm. A file's changes to it are undone.
 import { mocks } from './jest-globals.ts';
 
 export default class NativeEnvironment {
@@ -16,12 +16,12 @@ export default class NativeEnvironment {
     mocks.restoreAllMocks();
     for (const name of Object.keys(process.env)) if (!(name in this.env)) delete process.env[name];
     Object.assign(process.env, this.env);
-    // Jest wraps it for each file, to tell who calls it.
+    // Jest wraps it for each file, to report who calls it.
     if (this.exit) Object.defineProperty(process, 'exit', this.exit);
     process.exitCode = this.exitCode;
   }
 
-  /** Jest asks for it before it loads anything. */
+  /** Jest calls it before it loads anything. */
   getVmContext(): null {
     return null;
   }

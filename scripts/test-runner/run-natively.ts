@@ -1,5 +1,5 @@
-// Jest's test runner without jest's own module loading: Node imports the test file, in this worker's realm, and what that imports
-// stays loaded for the worker's next file. All else (hooks, time limits, reports) is jest-circus. Why: docs/adr/0041.
+// Jest's test runner without jest's own module loading: Node imports the test file in this worker's realm, and its imports
+// stay loaded for the worker's next file. All else (hooks, time limits, reports) is jest-circus. Why: docs/adr/0041.
 import { createRequire, registerHooks } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -14,17 +14,17 @@ const { default: runWithCircus }: { default: RunFile } = require('jest-circus/ru
 const root = path.resolve(import.meta.dirname, '../..');
 const flushCache = loadQuickly(path.join(root, '.build/compile-cache'));
 
-// The package of that name only throws: jest's module loading is what usually exchanges it.
+// The package of that name only throws: normally jest's module loading replaces it.
 const globalsUrl = new URL('jest-globals.ts', import.meta.url).href;
 registerHooks({
   resolve: (specifier, context, next) =>
     specifier === '@jest/globals' ? { url: globalsUrl, shortCircuit: true } : next(specifier, context),
 });
 
-/** What jest-circus asks of jest-runtime. */
+/** The parts of jest-runtime that jest-circus uses. */
 const runtime = {
   requireInternalModule(file: string): unknown {
-    // It keeps a file's tests in its module and in globals of this realm, and counts on both being new for each file.
+    // It keeps a file's tests in its module and in globals of this realm, and expects both to be new for each file.
     delete require.cache[file];
     for (const key of Object.getOwnPropertySymbols(globalThis)) {
       if (key.description === 'EVENT_HANDLERS' || key.description === 'JEST_STATE_SYMBOL')
@@ -34,7 +34,7 @@ const runtime = {
   },
   requireModule: (file: string): unknown => require(file),
   unstable_shouldLoadAsEsm: () => true,
-  /** The test file, and before it those of `setupFilesAfterEnv`, which are loaded once and called for each file. */
+  /** Loads the test file and, before it, those of `setupFilesAfterEnv`, which are loaded once and called for each file. */
   async unstable_importModule(file: string): Promise<void> {
     const { beforeFile }: { beforeFile?: () => Promise<void> } = await import(pathToFileURL(file).href);
     await beforeFile?.();
@@ -44,7 +44,7 @@ const runtime = {
   leaveTestCode: () => undefined,
 };
 
-/** Takes the place of `jest-circus/runner` as jest's `testRunner`. */
+/** Replaces `jest-circus/runner` as jest's `testRunner`. */
 export default async function runNatively(
   globalConfig: unknown,
   config: unknown,

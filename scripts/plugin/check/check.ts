@@ -1,4 +1,4 @@
-/** `npm run plugin -- test`: a plugin in any language through the whole protocol (specification, Plugin process protocol). */
+/** `npm run plugin -- test`: takes a plugin in any language through the whole protocol (specification, Plugin process protocol). */
 import { constants } from 'node:fs';
 import { access, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { tryTools } from './tools.ts';
 
 export interface CheckOptions extends ServiceOptions {
   config: Record<string, unknown> | null;
-  /** By the tool's name. */
+  /** Inputs by tool name. */
   inputs: Readonly<Record<string, unknown>>;
   say: (line: string) => void;
 }
@@ -28,7 +28,7 @@ const READY_MS = 15_000;
 const HEALTH_MS = 5000;
 const SHUTDOWN_MS = 5000;
 
-/** @returns the exit status: 0 where nothing is wrong */
+/** @returns the exit status: 0 if nothing is wrong */
 export async function checkPlugin(binary: string, options: CheckOptions): Promise<number> {
   const report = new Report(options.say);
   await report.step('it is one file that can be executed', async () => {

@@ -1,4 +1,4 @@
-/** The process of a plugin, driven as the host would: every line that it writes is looked at. */
+/** A plugin's process, driven as the host would: every line it writes is checked. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { HostMessage, PluginMessage, PluginMessageType } from '@acp/contract';
 import { LineCutter, readPluginMessage } from '@acp/plugin-protocol';
@@ -14,7 +14,7 @@ interface Waiting {
 }
 
 const STDERR_KEPT = 4000;
-/** What comes unasked and is looked at later: more than this is a flood. */
+/** Limit for unsolicited messages kept for a later check: more than this is a flood. */
 const UNASKED_KEPT = 1000;
 
 export interface DrivenOptions {
@@ -28,9 +28,9 @@ export class DrivenPlugin {
   readonly #child: ChildProcess;
   readonly #waiting = new Set<Waiting>();
   readonly services: FakeServices;
-  /** What the plugin did that the protocol does not have, each once. */
+  /** Violations of the protocol by the plugin, each once. */
   readonly offences = new Set<string>();
-  /** Messages of levels that nobody waited for. */
+  /** Messages that no one was waiting for. */
   readonly unasked: PluginMessage[] = [];
   readonly exited: Promise<{ code: number | null; signal: string | null }>;
   stderr = '';
@@ -41,7 +41,7 @@ export class DrivenPlugin {
     this.services = options.services;
     this.#child = spawn(binary, [], {
       cwd: options.workspace,
-      // As the sandbox has it: nothing of the author's own environment.
+      // Same as in the sandbox: nothing of the author's own environment.
       env: {
         PATH: process.env.PATH,
         LANG: 'C.UTF-8',
@@ -64,7 +64,7 @@ export class DrivenPlugin {
       });
     });
     this.exited.catch(() => {});
-    // A pipe that it closed shows by the answers that are missing.
+    // A pipe that the plugin closed shows up as missing answers.
     this.#child.stdin!.on('error', () => {});
     this.#child.stdout!.on('data', (chunk: Buffer) => {
       this.#take(chunk);
@@ -90,7 +90,7 @@ export class DrivenPlugin {
     this.#child.stdin!.end();
   }
 
-  /** The next message of the type that `which` accepts. */
+  /** Resolves with the next message of the type that `which` accepts. */
   async next<T extends PluginMessageType>(
     type: T,
     ms: number,
@@ -112,13 +112,13 @@ export class DrivenPlugin {
     }
   }
 
-  /** With all that it started. */
+  /** Kills it and everything it started. */
   kill(): void {
     if (this.#child.pid === undefined) return;
     try {
       process.kill(-this.#child.pid, 'SIGKILL');
     } catch {
-      // Nothing of it is left.
+      // All of its processes are already gone.
     }
   }
 
@@ -135,7 +135,7 @@ export class DrivenPlugin {
     try {
       for (const line of this.#cutter.push(chunk)) this.#read(line);
     } catch (error) {
-      // Where the next line begins is unknown: the host ends it as well.
+      // The start of the next line is unknown: the host kills it in this case as well.
       this.offences.add(`it wrote what the host ends a plugin for: ${textOf(error)}`);
       this.kill();
     }
@@ -147,7 +147,7 @@ export class DrivenPlugin {
       message = readPluginMessage(line);
     } catch (error) {
       this.offences.add(`it wrote what is no message: ${textOf(error)}`);
-      // Nothing better is going to come in its place.
+      // No better answer will follow.
       const [, type] = /"type"\s*:\s*"(\w+)"/.exec(line) ?? [];
       for (const waiting of this.#waiting)
         if (waiting.type === type) waiting.reject(new Error(textOf(error)));

@@ -7,7 +7,7 @@ const EVENT_MS = 30_000;
 const JOB_MS = 60_000;
 const HEALTH_MS = 5000;
 
-/** Events, jobs, webhooks, and what no plugin should fall over. */
+/** Sends events, jobs, webhooks, and messages that must not crash a plugin. */
 export async function tryMessages(
   plugin: DrivenPlugin,
   manifest: CheckedManifest,
@@ -36,7 +36,7 @@ export async function tryMessages(
   });
 }
 
-/** A type that the pattern matches, with next to nothing as its data. */
+/** Sends an event of a type that the pattern matches, with minimal data. */
 async function tryEvent(plugin: DrivenPlugin, pattern: string, report: Report): Promise<void> {
   const event_type = pattern === '*' ? 'issue.created' : pattern.replaceAll('*', 'created');
   const payload = { event_type, event_id: randomUUID(), occurred_at: new Date().toISOString() };

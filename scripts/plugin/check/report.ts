@@ -1,4 +1,4 @@
-/** What the check found, line by line. */
+/** Prints the findings of the check, line by line. */
 export class Report {
   readonly #say: (line: string) => void;
   wrong = 0;
@@ -16,12 +16,12 @@ export class Report {
     this.#say(`WRONG  ${what}`);
   }
 
-  /** Could not be tried, or is not forbidden but unwise. */
+  /** Something that could not be tried, or is unwise but not forbidden. */
   note(what: string): void {
     this.#say(`note   ${what}`);
   }
 
-  /** One thing that is to hold: what `act` throws is what is wrong. */
+  /** Checks one requirement: an error thrown by `act` is the finding. */
   async step(what: string, act: () => Promise<void>): Promise<boolean> {
     try {
       await act();

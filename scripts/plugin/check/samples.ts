@@ -1,8 +1,8 @@
-/** Inputs for tools, made from their schemas. */
+/** Inputs for tools, generated from their schemas. */
 import { outsideValidator, type PluginManifestTool } from '@acp/contract';
 import { JSONSchemaFaker } from 'json-schema-faker';
 
-/** Always the same figures: what failed fails again. */
+/** Deterministic, so that a failure reproduces. */
 function seeded(): () => number {
   let state = 1;
   return () => {
@@ -11,7 +11,7 @@ function seeded(): () => number {
   };
 }
 
-/** Throws where the schema can't be compiled. */
+/** Throws if the schema can't be compiled. */
 export function validatorOf({ name, input_schema }: PluginManifestTool): (input: unknown) => unknown {
   const validate = outsideValidator(input_schema, { owner: name });
   try {
@@ -23,7 +23,7 @@ export function validatorOf({ name, input_schema }: PluginManifestTool): (input:
   return validate;
 }
 
-/** An input that the schema accepts; undefined where none could be made. */
+/** An input that the schema accepts; undefined if none could be generated. */
 export function sampleOf(tool: PluginManifestTool): unknown {
   const validate = validatorOf(tool);
   const options = {
@@ -37,13 +37,13 @@ export function sampleOf(tool: PluginManifestTool): unknown {
       JSONSchemaFaker.option({ ...options, alwaysFakeOptionals: all });
       return validate(JSONSchemaFaker.generate(structuredClone(tool.input_schema)));
     } catch {
-      // Not this way; with fewer of the properties perhaps.
+      // Not valid this way; perhaps with fewer of the properties.
     }
   }
   return undefined;
 }
 
-/** Inputs that the host would never send, because the schema refuses them; a plugin has to outlive them. */
+/** Inputs that the host would never send because the schema rejects them; a plugin must survive them. */
 export function wrongInputs({ input_schema }: PluginManifestTool): unknown[] {
   const properties = Object.keys(input_schema.properties ?? {});
   return [{}, [], null, 'text', Object.fromEntries(properties.map((name) => [name, { wrong: [true] }]))];

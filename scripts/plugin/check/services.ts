@@ -1,4 +1,4 @@
-/** The host's services, as far as a plugin can be tried without a host. */
+/** The host's services, as far as a plugin can be tested without a host. */
 import { createValidator, hostServices, type HostService, type KvOperation } from '@acp/contract';
 
 export class Refusal extends Error {
@@ -20,7 +20,7 @@ const MAX_BODY = 10_000_000;
 export class FakeServices {
   readonly #options: ServiceOptions;
   readonly #kv = new Map<string, { value: unknown; version: number }>();
-  /** Services that were asked for, and how often. */
+  /** Services called, with the number of calls. */
   readonly asked = new Map<string, number>();
 
   constructor(options: ServiceOptions) {
@@ -32,7 +32,7 @@ export class FakeServices {
     return ['http_fetch', 'log', ...grants, ...Object.keys(secrets).map((name) => `secret:${name}`)];
   }
 
-  /** Throws `Refusal`, and what is wrong with the arguments. */
+  /** Throws a `Refusal`, or an error about the arguments. */
   async answer(service: string, args: unknown): Promise<unknown> {
     this.asked.set(service, (this.asked.get(service) ?? 0) + 1);
     if (!Object.hasOwn(hostServices, service))
@@ -91,7 +91,7 @@ export class FakeServices {
       signal: AbortSignal.timeout(30_000),
     });
     const bytes = Buffer.from(await response.arrayBuffer());
-    // A line has no room for more; the host would lay it into a file.
+    // A line has no room for more; the host would put it into a file.
     const text = bytes.subarray(0, Math.min(MAX_BODY, 500_000)).toString('utf8');
     return {
       status: response.status,

@@ -6,7 +6,7 @@ import { sampleOf, wrongInputs } from './samples.ts';
 
 const CALL_MS = 30_000;
 
-/** Each tool with an input made from its schema, with wrong ones, and with the longest line that there can be. */
+/** Calls each tool with an input generated from its schema, with invalid ones, and with the longest possible line. */
 export async function tryTools(
   plugin: DrivenPlugin,
   { tools }: CheckedManifest,
@@ -70,7 +70,7 @@ class Calls {
     this.#plugin = plugin;
   }
 
-  /** With an id of a fixed length. */
+  /** Uses an id of fixed length. */
   message({ name, namespace }: Named, input: unknown) {
     const request_id = `call-${String(this.#count).padStart(6, '0')}`;
     return { type: 'invoke_tool' as const, payload: { tool: name, namespace, input, request_id } };

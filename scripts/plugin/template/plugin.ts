@@ -1,10 +1,10 @@
-/** my-plugin: one of everything that a plugin can have. Keep what you need. docs/plugins.md says the rest. */
+/** my-plugin: one of everything a plugin can have. Keep what you need. See docs/plugins.md for the rest. */
 import { job, on, serve, tool, webhook } from '@acp/plugin-sdk';
 
 await serve({
   name: 'my-plugin',
 
-  // Agents call it as `/mcp:my_plugin__greet {"name": "Ada"}`. What `run` throws is what the caller is told.
+  // Agents call it as `/mcp:my_plugin__greet {"name": "Ada"}`. Errors thrown by `run` are reported to the caller.
   tools: [
     tool({
       namespace: 'my_plugin',
@@ -36,7 +36,7 @@ await serve({
     }),
   ],
 
-  // Anybody with a member's key may send this; who it really is from is for the plugin to check.
+  // Anyone with a member's key may send this; the plugin must verify the actual sender.
   webhooks: [
     webhook('my-plugin', async ({ body }, { host }) => {
       host.log('info', `a webhook of ${(await body.bytes()).length} bytes`);
