@@ -2,13 +2,13 @@
 import { html } from './kit/html.ts';
 import { accountFields, errorLine, field, page } from './page.ts';
 
-/** A sign-in provider as the pages offer it. */
+/** A sign-in provider as shown on the pages. */
 export interface ProviderLink {
   name: string;
   label: string;
 }
 
-/** Links, not forms: the way to the provider is a redirect. @param parameter goes along and comes back */
+/** Links, not forms: the provider is reached by a redirect. @param parameter is passed along and returned */
 export function providerLinks(
   providers: readonly ProviderLink[],
   { name: parameter, value }: { name: 'invite' | 'next'; value: string },
@@ -23,19 +23,19 @@ export function providerLinks(
     .join('');
 }
 
-/** What the login page offers beside the password. */
+/** Ways to sign in other than by password. */
 export interface SignInWays {
   providers: readonly ProviderLink[];
-  /** A forgotten password can be set anew by mail. */
+  /** Whether a forgotten password can be reset by mail. */
   password_reset: boolean;
 }
 
 interface LoginView {
   email: string;
   error: string | null;
-  /** Where to go afterwards. */
+  /** Where to go after the sign-in. */
   next: string;
-  /** A password was just set by mail. */
+  /** Whether a password was just set by mail. */
   password_set?: boolean;
 }
 

@@ -2,7 +2,7 @@ import { assetPath } from './kit/assets.ts';
 import { html } from './kit/html.ts';
 import { currentLanguage, say } from './kit/language.ts';
 
-/** A whole page. `body` is HTML that has been escaped already, `scripts` are names of ours. */
+/** A whole page. `body` is HTML that is already escaped, `scripts` are names of our own scripts. */
 export function page(title: string, body: string, scripts: readonly string[] = []): string {
   const loaded = scripts
     .map((name) => html`<script src="${assetPath(name)}" type="module"></script>`)
@@ -23,7 +23,7 @@ export function page(title: string, body: string, scripts: readonly string[] = [
     </html>`;
 }
 
-/** An error beside its form; nothing where there is none. */
+/** The error of a form; empty if there is none. */
 export function errorLine(message: string | null): string {
   return message === null ? '' : html`<p class="error" role="alert">${say(message)}</p>`;
 }
@@ -52,7 +52,7 @@ export function field({ name, label, type, autocomplete = 'off', value = '', min
   </label>`;
 }
 
-/** Who makes an account by a link: the first admin, and whoever was invited. */
+/** Fields of an account created through a link: by the first admin, or someone invited. */
 export function accountFields({ display_name, email }: { display_name: string; email: string }): string {
   return [
     field({ name: 'display_name', label: 'Name', type: 'text', autocomplete: 'name', value: display_name }),

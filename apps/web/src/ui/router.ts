@@ -17,7 +17,7 @@ interface UiDependencies {
   config: Config;
   database: Database;
   credentials: Credentials;
-  /** Made from database and configuration where none are given; then no command is answered. */
+  /** Created from database and configuration if absent; then no command is answered. */
   services?: Services;
   logger: Logger;
 }

@@ -3,7 +3,7 @@ import { html } from './kit/html.ts';
 import { t } from './kit/language.ts';
 import { errorLine, page } from './page.ts';
 
-/** What the second step asks for: what the user has. */
+/** The second step, offering the factors that the user has. */
 export function secondStepPage({ totp, passkeys }: SecondFactors, error: string | null): string {
   const label = totp ? t`Code of your app, or a recovery code` : t`Recovery code`;
   const passkey =

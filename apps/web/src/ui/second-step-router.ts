@@ -151,7 +151,7 @@ function passkeyRoutes(router: Router, steps: Steps): void {
   });
 }
 
-/** A sign-in that begins with the passkey. */
+/** A sign-in that starts with the passkey. */
 async function aloneStep(
   { config: { public_url }, database }: SecondStepDependencies,
   request: Request,

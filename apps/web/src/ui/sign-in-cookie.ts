@@ -1,11 +1,11 @@
-/** What a browser gets for a sign-in: the session, or the way to its second step. */
+/** What a browser receives on a sign-in: the session, or the path to its second step. */
 import { type Entry, SESSION_DAYS, SIGN_IN_STEP_MINUTES } from '@acp/core';
 import type { CookieOptions, Response } from 'express';
 import { SESSION_COOKIE, SIGN_IN_COOKIE } from '../http/cookies.ts';
 
 export const SECOND_FACTOR_PAGE = '/login/second-factor';
 
-/** Sets the cookie and answers the path to go to. */
+/** Sets the cookie and returns the path to go to. */
 export function setSignInCookie(
   response: Response,
   public_url: string,
@@ -20,7 +20,7 @@ export function setSignInCookie(
   return next;
 }
 
-/** HttpOnly, SameSite=Lax, Secure where the public URL is https (decisions 1). */
+/** HttpOnly, SameSite=Lax, Secure if the public URL is https (decisions 1). */
 export function sessionCookie(public_url: string): CookieOptions {
   return {
     httpOnly: true,
@@ -36,10 +36,10 @@ export const stepCookie = (public_url: string): CookieOptions => ({
   maxAge: SIGN_IN_STEP_MINUTES * 60_000,
 });
 
-/** Where a sign-in leads that began nowhere in particular. */
+/** Where a sign-in leads by default. */
 export const START_PAGE = '/companies';
 
-/** Where somebody was on the way to; only a path of ours, so that no link to the sign-in leads elsewhere afterwards. */
+/** Where the user was heading; only paths of our own, so that no link to the sign-in redirects elsewhere. */
 export function ownPath(value: unknown): string {
   const path = typeof value === 'string' ? value : '';
   return /^\/(?![/\\])[\x21-\x7e]{0,2000}$/.test(path) && !/^\/(?:login|auth)\b/.test(path)

@@ -23,7 +23,7 @@ interface Credentials {
   next_path: string;
 }
 
-/** A lock that is knocked at again and again is one event a minute. */
+/** Repeated attempts against a lock are recorded at most once a minute. */
 const locks = new OncePerMinute();
 
 /** The last attempt of each pair in this process. */
@@ -34,7 +34,7 @@ const attempts = new Map<string, Promise<unknown>>();
  * @throws rateLimited while the pair or the e-mail is locked, unauthenticated for a wrong pair; both cost the same.
  */
 export async function signIn(database: Database, form: Credentials): Promise<Entry> {
-  // One after the other: an attempt counts as failed while it is under way, and right ones must not lock each other out.
+  // Serialised: an attempt counts as failed until it is finished, and correct ones must not lock each other out.
   const pair = JSON.stringify([asciiLowerCase(form.email), form.place.address]);
   const attempt = (attempts.get(pair) ?? Promise.resolve()).then(async () => attemptSignIn(database, form));
   const settled = attempt.catch(() => undefined);
@@ -79,7 +79,7 @@ async function attemptSignIn(
   return entry;
 }
 
-/** Creates the first admin and signs it in. @throws forbidden when the link is spent. */
+/** Creates the first admin and signs it in. @throws forbidden if the link is spent. */
 export async function setUp(
   database: Database,
   form: { token: string; email: string; display_name: string; password: string },
@@ -93,7 +93,7 @@ export async function setUp(
   });
 }
 
-/** For accounts that have just been made: nobody else can have closed them. */
+/** For accounts that have just been created: no one else can have closed them. */
 export function entered(entry: Entry | undefined): Entry {
   if (!entry) throw unauthenticated('this account was just closed');
   return entry;

@@ -1,4 +1,4 @@
-/** The pages of who has no session yet: sign-in, set-up, a forgotten password, providers, invites. */
+/** Pages for users without a session: sign-in, set-up, forgotten password, providers, invites. */
 import { mailsLinks } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';

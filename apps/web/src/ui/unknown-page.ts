@@ -9,8 +9,8 @@ import { speak } from './kit/languages.ts';
 import { t } from './kit/language.ts';
 
 /**
- * After all pages (decisions 10.8): a stranger is sent to the sign-in, as from a page that exists, so that nothing tells
- * which do; a user is told. Missing static files and other methods are no pages.
+ * Comes after all pages (decisions 10.8): strangers are sent to the sign-in, as from a page that exists, so that nothing
+ * reveals which ones do; users get a 404. Missing static files and other methods are not treated as pages.
  */
 export function unknownPage(credentials: Credentials, { db }: Database): RequestHandler {
   return async (request, response, next) => {

@@ -1,15 +1,15 @@
-/** What clients of MCP want to be told of a server, by the formats in use. Pure. */
+/** Configurations that connect MCP clients to a server, in the formats in use. Pure. */
 import { t } from '../kit/language.ts';
 
 export interface ClientConfiguration {
-  /** The clients, by the file that they read. */
+  /** The clients, named by the file that they read. */
   title: string;
   hint: string;
   text: string;
 }
 
 interface Connection {
-  /** Of the server in the client's list: letters, digits and hyphens. */
+  /** The server's name in the client's list: letters, digits and hyphens. */
   name: string;
   url: string;
   key: string;
@@ -22,7 +22,7 @@ export function clientConfigurations({ name, url, key }: Connection): ClientConf
   const server = { type: 'http', url, headers };
   const bridge = {
     command: 'npx',
-    // Without a blank: some clients take an argument with one for two.
+    // Without a space: some clients split an argument that contains one.
     args: ['-y', 'mcp-remote', url, '--header', 'Authorization:${AUTHORIZATION}'],
     env: { AUTHORIZATION: headers.Authorization },
   };

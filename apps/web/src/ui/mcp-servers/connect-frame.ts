@@ -23,7 +23,7 @@ const done: Record<string, string> = texts({
   deleted: 'The server is deleted.',
 });
 
-/** One of the pages below "Connect". Without the flag there are none, on pages as in the API. */
+/** Frame of the pages below "Connect". Without the feature flag there are none, as in the API. */
 export async function connectPage(
   context: UiContext,
   {

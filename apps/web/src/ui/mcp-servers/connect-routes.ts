@@ -54,7 +54,7 @@ async function clientsPage(
   return connectPage(context, { title: t`Connect`, tab, body });
 }
 
-/** By the page's script, with the key alone, as any client does it: without script there is no form. */
+/** Submitted by the page's script with only the key, like any client: without script there is no form. */
 const tryForm = (company_id: string, key: string | null): Html =>
   html`<form class="card" hidden data-try-tool="/mcp/${company_id}" autocomplete="off">
     <h2>Try a tool</h2>
@@ -87,7 +87,7 @@ function keyForm(path: string, error: string | null, form: FormValues | null): H
 
 export const connectRoutes: UiRoute[] = [
   page('/companies/{companyId}/connect', { scope: byCompany, role: 'viewer' }, (c) => clientsPage(c)),
-  // The key is shown in the answer itself and nowhere afterwards, so there is no redirect.
+  // The key is shown only in this response, so there is no redirect.
   action('/companies/{companyId}/connect', boardUserKeyEndpoints.mint, {
     read: (form) => ({
       role: form.text('role'),

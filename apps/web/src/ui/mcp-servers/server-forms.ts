@@ -7,13 +7,13 @@ import { formError, input, select, textarea } from '../kit/parts.ts';
 
 const fields = ['name', 'url', 'headers', 'command', 'env', 'timeout_seconds', 'refresh_interval_seconds'];
 
-/** `Name: value`, a line each. */
+/** `Name: value`, one per line. */
 const lines = (texts: Record<string, string>, between: string): string =>
   Object.entries(texts)
     .map(([name, value]) => `${name}${between}${value}`)
     .join('\n');
 
-/** What stands in a form: the server as it is, and what was refused. */
+/** Contents of a form: the stored server, and the rejected input. */
 interface ServerForm {
   path: string;
   server: McpServer | null;
@@ -21,7 +21,7 @@ interface ServerForm {
   form: FormValues | null;
 }
 
-/** For a new server and for one that exists, reached by HTTP. */
+/** Form for a new or an existing server reached by HTTP. */
 export const serverForm = (about: ServerForm): Html =>
   formOf(about, t`New server`, '', ({ value, errors, server }) => [
     input({
@@ -44,7 +44,7 @@ export const serverForm = (about: ServerForm): Html =>
     }),
   ]);
 
-/** The same for a program that the operator offers; nothing where there is none. */
+/** The same for a program that the operator offers; empty if there is none. */
 export function programForm(about: ServerForm, offers: readonly McpCommandOffer[]): Html {
   if (offers.length === 0 && about.server === null) return html``;
   const choices = offers.map(({ name, description }) => ({
@@ -106,7 +106,7 @@ function formOf(
   </form>`;
 }
 
-/** What came of a tool that was tried. */
+/** Result of trying a tool. */
 export interface TriedTool {
   tool: string;
   input: string;
@@ -114,7 +114,7 @@ export interface TriedTool {
   error: string | null;
 }
 
-/** One call by hand, of a tool that is allowed. */
+/** Makes one manual call of an allowed tool. */
 export function tryForm({ id }: McpServer, tools: readonly McpServerTool[], tried: TriedTool | null): Html {
   const choices = tools.filter(({ allowed }) => allowed).map(({ name }) => ({ value: name, label: name }));
   if (choices.length === 0 && tried === null) return html``;

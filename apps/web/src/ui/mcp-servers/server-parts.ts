@@ -30,7 +30,7 @@ export const callColumns: Column<McpServerCall>[] = [
   { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
 ];
 
-/** How it is, and a test of it. */
+/** The server's health, and a button that tests it. */
 export function healthPart(server: McpServer): Html {
   const { id, enabled, last_error, failing_since, last_listed_at, protocol_version, server_info } = server;
   return html`<section class="card">
@@ -72,7 +72,7 @@ const tick = ({ name, value, label, about, checked }: Ticked): Html =>
     ></label
   >`;
 
-/** More are folded: what stands below them is looked for, too. */
+/** Longer lists are folded, so that the parts below them can be found. */
 const MOST_SHOWN = 20;
 
 const folded = (many: number, summary: Html, list: Html): Html =>
@@ -83,7 +83,7 @@ const folded = (many: number, summary: Html, list: Html): Html =>
       </details>`
     : list;
 
-/** Which of its tools are taken. What is said of them comes from the server. */
+/** Chooses which of the server's tools are allowed. Their descriptions come from the server. */
 export function toolsForm({ id, tools: allowed }: McpServer, tools: readonly McpServerTool[]): Html {
   const list =
     tools.length > 0
@@ -103,7 +103,7 @@ export function toolsForm({ id, tools: allowed }: McpServer, tools: readonly Mcp
   </form>`;
 }
 
-/** Which agents have them. */
+/** Chooses which agents may use the server. */
 export function agentsForm({ id, agents: access }: McpServer, agents: readonly Agent[]): Html {
   const has = new Set(access?.map(({ agent_id }) => agent_id));
   const list = each(agents, ({ id: value, name }) =>

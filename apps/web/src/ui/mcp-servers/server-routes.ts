@@ -43,7 +43,7 @@ async function serversPage(
           html`The tools of a server that you add here are your agents’ tools.`,
         );
   const offers = offeredMcpCommands(context.services.mcp_servers.commands);
-  // What was refused stands in the form that it came from.
+  // A rejected input is shown in the form that it came from.
   const isProgram = form?.has('command') === true;
   const blank = { path, server: null, error: null, form: null };
   const sent = { ...blank, error, form };
@@ -84,7 +84,7 @@ async function serverPage(
   });
 }
 
-/** Of the forms below the first one, which have no field to stand beside. */
+/** For the forms below the first one, which have no field to show an error next to. */
 async function refused(context: ServerContext, error: string): Promise<Html> {
   const { name, id } = presentMcpServer(context.subject);
   const path = serversPath(context.company_id);
@@ -93,7 +93,7 @@ async function refused(context: ServerContext, error: string): Promise<Html> {
   return connectPage(context, { title: name, tab: path, trail: { label: t`MCP servers`, path }, body });
 }
 
-/** Lines of a name, the mark between and a value. @throws invalid */
+/** Parses lines of a name, the separator and a value. @throws invalid */
 function readLines(form: FormValues, field: string, mark: string, shape: string): Record<string, string> {
   const lines = form
     .text(field)
@@ -108,7 +108,7 @@ function readLines(form: FormValues, field: string, mark: string, shape: string)
   );
 }
 
-/** By URL, or a program: each has a form of its own. */
+/** Reached by URL, or a program: each has a form of its own. */
 const readServer = (form: FormValues) => ({
   name: form.text('name').trim(),
   ...(form.has('command')
@@ -125,7 +125,7 @@ const triedOf = (form: FormValues, answer: string | null, error: string | null):
   error,
 });
 
-/** In characters: what a page shows of an answer. */
+/** Maximum length of an answer shown on a page, in characters. */
 const LONGEST_SHOWN = 20_000;
 
 function textOf(answer: unknown): string {
@@ -150,7 +150,7 @@ export const mcpServerRoutes: UiRoute[] = [
     failed: refused,
   }),
   action('/mcp-servers/{serverId}/agents', rows.update, {
-    // What an agent's own list of tools says stays: the form asks for the agents only.
+    // An agent's own list of tools is kept: the form only covers the agents.
     read: (form, { subject }) => {
       if (form.checked('all')) return { agents: null };
       const known = new Map(subject.agents.map(({ agent_id, tools }) => [agent_id, tools]));
@@ -170,7 +170,7 @@ export const mcpServerRoutes: UiRoute[] = [
     next: (c) => `/mcp-servers/${c.subject.id}`,
     failed: refused,
   }),
-  // What it answers is shown once, by the answer itself.
+  // The tool's answer is shown once, in this response.
   action('/mcp-servers/{serverId}/try', rows.callTool, {
     read: (form) => ({ tool: form.text('tool'), input: form.json('input') }),
     next: (c, { answer }, form) => serverPage(c, null, null, triedOf(form, textOf(answer), null)),

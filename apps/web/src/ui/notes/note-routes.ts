@@ -80,7 +80,7 @@ async function notesPage(
   return companyPage(context, { title: t`Notes`, active: path, body });
 }
 
-/** For a new note and for one that is there. */
+/** Form for a new or an existing note. */
 function noteForm(
   path: string,
   heading: string,

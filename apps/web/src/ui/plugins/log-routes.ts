@@ -9,7 +9,7 @@ import { page, type UiRoute } from '../kit/ui-routes.ts';
 import { byPlugin, type PluginContext, pluginPage } from './plugin-frame.ts';
 
 const viewer = { scope: byPlugin, role: 'viewer' } as const;
-/** The rest is in the API. */
+/** Number of lines shown; the API has the rest. */
 const LINES = 200;
 const CELL = 2000;
 
@@ -72,7 +72,7 @@ const webhookColumns: Column<PluginWebhook>[] = [
   { label: 'Address', cell: ({ url_path }) => html`<code>POST ${url_path}</code>` },
 ];
 
-/** Jobs, events and webhooks: all that is sent to it without anybody calling. */
+/** Jobs, events and webhooks: everything sent to the plugin without an explicit call. */
 async function workPart({ tx, subject }: PluginContext): Promise<Html> {
   const jobs = await listPluginJobs(tx, subject);
   const { events } = manifestOf(subject);

@@ -16,7 +16,7 @@ export const listPath = (company_id: string): string => `/companies/${company_id
 export const isAdmin = ({ user, company_id }: Pick<UiContext, 'user' | 'company_id'>): boolean =>
   roleIn(user, company_id) === 'admin';
 
-/** Without the flag there are no plugins, on pages as in the API. */
+/** Without the feature flag there are no plugin pages, as in the API. */
 export function requirePlugins({ services }: Pick<UiContext, 'services'>): void {
   services.instance.requireFeature(pluginEndpoints.list);
 }
@@ -37,7 +37,7 @@ const done: Record<string, string> = texts({
 
 export const doneNotice = ({ query }: Pick<UiContext, 'query'>): Html => notice(done[query.done ?? '']);
 
-/** A page of one plugin, below its tabs. */
+/** Frame of a plugin's pages, with tabs. */
 export async function pluginPage(
   context: PluginContext,
   tab: string,

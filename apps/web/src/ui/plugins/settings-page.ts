@@ -9,7 +9,7 @@ import { type PluginContext, pluginPage } from './plugin-frame.ts';
 import { capabilityMeaning } from './state-parts.ts';
 
 const texts = ['name', 'version', 'description', 'binary_path', 'binary_hash'] as const;
-/** Secrets are granted one by one, by name. */
+/** Secrets are granted individually, by name. */
 const grantable = [...defaultCapabilities, 'kv', 'issues.read', 'issues.comment', 'metrics'] as const;
 const SECRET = 'secret:';
 

@@ -1,4 +1,4 @@
-/** What a plugin is, at this moment. */
+/** The current state of a plugin. */
 import type { Plugin, PluginBound, PluginHealth } from '@acp/contract';
 import { boundWords } from '@acp/kernel';
 import { timeAgo, timeTo } from '../kit/format.ts';
@@ -7,7 +7,7 @@ import { t, texts } from '../kit/language.ts';
 import { postButton, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 
-/** What each capability lets a plugin do, for whoever is about to allow it. */
+/** What each capability permits a plugin to do, for admins about to allow it. */
 const meanings: Readonly<Record<string, string>> = texts({
   http_fetch: 'fetch from public addresses, through the service',
   log: 'write into its log',
@@ -79,7 +79,7 @@ const boundColumns: Column<PluginBound>[] = [
   },
 ];
 
-/** What holds each bound of a running process, by name. */
+/** The bounds of a running process, and what enforces each. */
 export const boundTable = (bounds: readonly PluginBound[]): Html => table('Bounds', boundColumns, bounds);
 
 export const boundsCard = ({ bounds }: PluginHealth): Html =>
@@ -92,7 +92,7 @@ export const boundsCard = ({ bounds }: PluginHealth): Html =>
       </section>`,
   );
 
-/** Why it does not run, with the end of its standard error. */
+/** Why the plugin does not run, with the end of its standard error. */
 export const errorCard = ({ error }: Plugin): Html =>
   when(
     error,
@@ -103,7 +103,7 @@ export const errorCard = ({ error }: Plugin): Html =>
       </section>`,
   );
 
-/** For admins: the binary, what it may do, and the decision. */
+/** The binary, its capabilities, and for admins the decision. */
 export function approvalCard(plugin: Plugin, admin: boolean): Html {
   const { binary_path, binary_hash, approved_binary_hash, host_capabilities, approval_state } = plugin;
   return html`<section class="card">
@@ -156,7 +156,7 @@ function approvalActs({ id, name, approval_state, binary_path }: Plugin): Html {
   </div>`;
 }
 
-/** What can be done with it now. */
+/** The actions currently available. */
 export function runActs({ id, name, state, approval_state, enabled }: Plugin): Html {
   const act = (what: string, label: string, options: Parameters<typeof postButton>[2] = {}): Html =>
     postButton(`/plugins/${id}/${what}`, label, options);

@@ -1,4 +1,4 @@
-/** A form made from a tool's JSON Schema, and the input that comes of it. Schemas are the plugin's text: nothing is believed. */
+/** A form generated from a tool's JSON Schema, and the input read from it. Schemas are the plugin's text: untrusted. */
 import type { PluginTool } from '@acp/contract';
 import { invalid } from '@acp/kernel';
 import type { FormValues } from '../kit/form-values.ts';
@@ -8,7 +8,7 @@ import { input, select, textarea } from '../kit/parts.ts';
 type Kind = 'choice' | 'yes_no' | 'whole' | 'number' | 'line' | 'text' | 'json';
 
 interface Field {
-  /** Of the form: properties can have any name. */
+  /** Name of the form field: properties can have any name. */
   name: string;
   property: string;
   kind: Kind;
@@ -20,18 +20,18 @@ interface Field {
 
 const MOST_FIELDS = 40;
 const WHOLE_INPUT = 'input';
-/** Longer texts get more than a line. */
+/** Longer texts get more than one line. */
 const LINE = 200;
 
 const record = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 
-/** Empty where the schema is no plain list of properties: then the input is written as JSON. */
+/** Empty if the schema is not a flat list of properties: then the input is written as JSON. */
 export function fieldsOf({ input_schema }: PluginTool): Field[] {
   const properties = Object.entries(record(input_schema.properties));
   if (properties.length > MOST_FIELDS) return [];
   const required = Array.isArray(input_schema.required) ? input_schema.required : [];
-  // The database does not keep the order of properties: what has to be given stands first.
+  // The database does not keep the order of properties: required ones come first.
   const ordered = properties.toSorted(
     ([a], [b]) => Number(required.includes(b)) - Number(required.includes(a)),
   );
@@ -58,7 +58,7 @@ function kindOf(schema: Record<string, unknown>): Kind {
   return Number(schema.maxLength ?? 0) > LINE ? 'text' : 'line';
 }
 
-/** @param id tells the forms of a page apart */
+/** @param id distinguishes the forms of a page */
 export function toolFields(tool: PluginTool, id: string, form: FormValues | null): Html {
   const fields = fieldsOf(tool);
   if (fields.length === 0)
@@ -104,7 +104,7 @@ const asChoice = (value: unknown) => ({
 const written = ({ kind, initial }: Field): string =>
   (kind === 'line' || kind === 'text') && typeof initial === 'string' ? initial : JSON.stringify(initial);
 
-/** What is left empty is left out. @throws invalid for what is no number or no JSON, by the property's name */
+/** Omits empty fields. @throws invalid if a number or JSON is malformed, naming the property */
 export function readTool(tool: PluginTool, form: FormValues): unknown {
   const fields = fieldsOf(tool);
   if (fields.length === 0) return form.json(WHOLE_INPUT) ?? {};

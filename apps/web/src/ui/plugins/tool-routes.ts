@@ -10,7 +10,7 @@ import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import { byPlugin, isAdmin, type PluginContext, pluginPage } from './plugin-frame.ts';
 import { readTool, toolFields } from './tool-form.ts';
 
-/** What came of the last try. */
+/** Result of the last try. */
 interface Tried {
   tool: string;
   error?: string;
@@ -18,7 +18,7 @@ interface Tried {
   form: FormValues;
 }
 
-/** Of a result that is shown; agents and the API get all of it. */
+/** Maximum length of a result shown; agents and the API get all of it. */
 const SHOWN = 50_000;
 
 async function toolsPage(context: PluginContext, tried: Tried | null = null): Promise<Html> {
@@ -76,7 +76,7 @@ export const pluginToolRoutes: UiRoute[] = [
   page('/plugins/{pluginId}/tools', { scope: byPlugin, role: 'viewer' }, (c) => toolsPage(c)),
   action('/plugins/{pluginId}/tools/{tool}', rows.invokeOwnTool, {
     read: (form, c) => ({ tool: c.params.tool, input: readTool(toolOf(c), form) }),
-    // The answer itself shows what came of it: it is kept nowhere.
+    // The result is shown in this response: it is not stored.
     next: (c, { result }, form) => toolsPage(c, { tool: c.params.tool ?? '', result, form }),
     failed: (c, error, form) => toolsPage(c, { tool: c.params.tool ?? '', error, form }),
   }),

@@ -1,11 +1,11 @@
-/** What an import came to, or would come to. */
+/** The result of an import or its preview. */
 import { bundleLists, type ImportedCompany } from '@acp/contract';
 import { words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { table } from '../kit/table.ts';
 
-/** Of a merge of thousands the first ones are enough to see what it is. */
+/** Even in a merge of thousands, the first ones show what it is. */
 const MOST_SHOWN = 100;
 
 export function importOutcome({ created, skipped, warnings }: ImportedCompany, preview: boolean): Html {

@@ -8,7 +8,7 @@ import { importOutcome } from './import-outcome.ts';
 export interface PortabilityView {
   company_id: string;
   templates: readonly CompanyTemplate[];
-  /** Of the last preview or import. */
+  /** Result of the last preview or import. */
   outcome: { result: ImportedCompany; preview: boolean } | null;
   error: string | null;
 }
@@ -50,7 +50,7 @@ export function portabilityBody(view: PortabilityView): Html {
     !${when(templates.length > 0, () => teamCards(templates, (slug) => teamForm(`${base}/import`, slug)))}`;
 }
 
-/** @param id what tells it from another one on the page */
+/** @param id distinguishes it from another one on the page */
 function bundleField(id: string): Html {
   const name = `f-bundle-${id.split('/').length}`;
   return html`<div class="field">
@@ -66,7 +66,7 @@ function keysField(): Html {
   </details>`;
 }
 
-/** Adds a ready-made team to a company that is there. */
+/** Adds a ready-made team to an existing company. */
 function teamForm(path: string, slug: string): Html {
   return html`<form method="post" action="${path}">
     <input type="hidden" name="template" value="${slug}" />
@@ -75,7 +75,7 @@ function teamForm(path: string, slug: string): Html {
   </form>`;
 }
 
-/** What is in them is written in English. */
+/** The teams' contents are in English. */
 export function teamCards(templates: readonly CompanyTemplate[], acts: (slug: string) => Html): Html {
   return html`<section class="apart" aria-label="Ready-made teams">
     <h2>Ready-made teams</h2>
@@ -98,7 +98,7 @@ export function teamCards(templates: readonly CompanyTemplate[], acts: (slug: st
   </section>`;
 }
 
-/** For instance admins, who make companies. */
+/** For instance admins, who create companies. */
 export function foundingForms(
   templates: readonly CompanyTemplate[],
   { error, form }: { error: string | null; form: FormValues | null },

@@ -26,7 +26,7 @@ async function portabilityPage(
   });
 }
 
-/** `label = key` lines. A key may hold any character but the end of its line. @throws invalid */
+/** `label = key` lines. A key may contain any character except a line break. @throws invalid */
 function keysOf(form: FormValues): Record<string, string> | undefined {
   const lines = (form.given('provider_keys') ?? '').split('\n').filter((line) => line.trim() !== '');
   if (lines.length === 0) return undefined;
@@ -39,7 +39,7 @@ function keysOf(form: FormValues): Record<string, string> | undefined {
 }
 
 const secrets = ['provider_keys'];
-/** Only the button that says so changes anything. */
+/** Only the import button changes anything. */
 const isPreview = (form: FormValues): boolean => form.text('act') !== 'import';
 
 export const portabilityUiRoutes: UiRoute[] = [

@@ -34,7 +34,7 @@ const columns: Column<Project>[] = [
   { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
 ];
 
-/** What a project can be tied to; the newest 200 goals. */
+/** What a project can be linked to; goals: the newest 200. */
 async function choicesOf({ tx, user, company_id }: UiContext, lead_agent_id = ''): Promise<Choices> {
   const { agents } = await listAgents(tx, user, { company_id });
   const { items: goals } = await listGoals(tx, company_id, { limit: 200 });
@@ -121,7 +121,7 @@ export const projectRoutes: UiRoute[] = [
     failed: projectPage,
   }),
   action('/projects/{projectId}/webhook', hooks.create, {
-    // A secret is shown in the answer itself and nowhere afterwards.
+    // A secret is shown only in this response.
     next: (c, { secret }) => projectPage(c, null, null, secret),
     failed: (c, error) => projectPage(c, error),
   }),

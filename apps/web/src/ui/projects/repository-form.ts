@@ -1,4 +1,4 @@
-/** What of a project is about its repository: where programs work, and what is run around them. */
+/** A project's repository settings: where programs work, and the commands run around them. */
 import type { BodyOf, Project, projectEndpoints } from '@acp/contract';
 import { invalid } from '@acp/kernel';
 import type { FieldErrors } from '../kit/field-errors.ts';
@@ -22,7 +22,7 @@ export const repositoryFields = [
 
 type Field = (typeof repositoryFields)[number];
 
-/** @param admin secrets, commands and pushing are an admin's */
+/** @param admin secrets, commands and pushing are reserved for admins */
 export function repositoryForm(
   project: Project | null,
   form: FormValues | null,
@@ -72,7 +72,7 @@ const linesOf = (env: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join('\n');
 
-/** Fields that the form lacks are left alone. @throws invalid for a line without a name, or for a number that is none */
+/** Fields missing from the form are left unchanged. @throws invalid for a line without a name, or a malformed number */
 export function readRepository(
   form: FormValues,
 ): Pick<NonNullable<BodyOf<typeof projectEndpoints.update>>, Field> {

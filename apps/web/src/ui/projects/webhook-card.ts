@@ -5,14 +5,14 @@ import { t } from '../kit/language.ts';
 import { postButton, shownOnce } from '../kit/parts.ts';
 
 export interface WebhookView {
-  /** Null: there is none. */
+  /** Null if there is none. */
   webhook: RepositoryWebhook | null;
   public_url: string;
-  /** As it was made just now. */
+  /** The secret if it was just created. */
   secret: string | null;
 }
 
-/** For admins: where GitHub or GitLab is to say that a pull request has changed. */
+/** For admins: the webhook by which GitHub or GitLab reports changed pull requests. */
 export function webhookCard(project_id: string, { webhook, public_url, secret }: WebhookView): Html {
   const here = `/projects/${project_id}/webhook`;
   const again = { class: 'quiet small', confirm: 'Address and secret of now stop at once. Go on?' };

@@ -10,7 +10,7 @@ interface Vendor {
   family: ProviderFamily;
 }
 
-/** By the names under which people know them; the first is chosen until another is. */
+/** Vendors by their common names; the first one is preselected. */
 const vendors: Readonly<Record<string, Vendor>> = {
   own: { label: 'An endpoint of your own', family: 'family_compat' },
   openai: { label: 'OpenAI', family: 'family_chat_a' },
@@ -19,7 +19,7 @@ const vendors: Readonly<Record<string, Vendor>> = {
   bedrock: { label: 'Amazon Bedrock', family: 'family_cloud' },
 };
 
-/** From the form to a provider: named by its vendor, or by the host of an endpoint. */
+/** Maps the form to a provider: named by its vendor, or by the host of an endpoint. */
 export function readVendor(form: FormValues) {
   const base_url = form.cleared('base_url');
   const chosen = form.text('vendor');
@@ -35,13 +35,13 @@ export function readVendor(form: FormValues) {
 
 interface ConnectForm {
   path: string;
-  /** An encryption key is set. */
+  /** Whether an encryption key is set. */
   stores_keys: boolean;
   error: string | null;
   form: FormValues | null;
 }
 
-/** The first half of connecting a model: where it is, and the key to it. */
+/** The first half of connecting a model: its endpoint and key. */
 export function connectForm({ path, stores_keys, error, form }: ConnectForm): Html {
   const errors = new FieldErrors(error, ['vendor', 'base_url', 'api_key'], { adapter_type: 'vendor' });
   const choices = Object.entries(vendors).map(([value, { label }]) => ({ value, label: say(label) }));
@@ -59,7 +59,7 @@ export function connectForm({ path, stores_keys, error, form }: ConnectForm): Ht
   </form>`;
 }
 
-/** What stands there until the provider has answered; without script a link leads to the answer. */
+/** Placeholder until the provider has answered; without script a link leads to the answer. */
 export function askingPart({ id, name }: Provider): Html {
   return html`<div data-load data-source="/providers/${id}/connect/part/model" aria-live="polite">
     <section class="card" aria-busy="true">
@@ -70,10 +70,10 @@ export function askingPart({ id, name }: Provider): Html {
   </div>`;
 }
 
-/** Models that answer with something else than text stand last. */
+/** Models with output other than text are listed last. */
 const elsewise = /embed|whisper|tts|dall-e|image|audio|moderation|rerank|realtime|transcribe|sora|veo/i;
 
-/** The second half: which of its models agents use that name none. */
+/** The second half: the model for agents that name none. */
 export function modelPart(
   provider: Provider,
   tested: ProviderTest,

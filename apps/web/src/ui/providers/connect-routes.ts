@@ -1,4 +1,4 @@
-/** Connecting a model in one go: vendor and key, then a model out of those that it lists, as the company's default. */
+/** Connecting a model in one go: vendor and key, then one of the listed models as the company's default. */
 import { providerEndpoints as rows, type ProviderTest } from '@acp/contract';
 import { presentProvider } from '@acp/core';
 import { ServiceError } from '@acp/kernel';
@@ -30,7 +30,7 @@ function connectPage(
   });
 }
 
-/** That no scheduler answers is no reason to keep the person from typing the model's name. */
+/** If no scheduler answers, the user can still type the model's name. */
 async function probe({ services, user, subject }: UiContext<'provider'>): Promise<ProviderTest> {
   try {
     return await testProvider(services, user, subject);
@@ -56,7 +56,7 @@ async function modelPage(
       { label: t`Providers`, path: list },
       { label: provider.name, path: `/providers/${provider.id}` },
     ],
-    // A scheduler asks the provider, which takes as long as that takes: the page is there before.
+    // A scheduler queries the provider, however long that takes: the page is shown before that.
     body:
       form === null && context.query.answer === undefined
         ? askingPart(provider)

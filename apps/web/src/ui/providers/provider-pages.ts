@@ -35,7 +35,7 @@ function providerState({ enabled, paused_until }: Provider): Html {
   return status('ready');
 }
 
-/** For a new provider and for one that exists. Keys and headers are typed in and never shown. */
+/** Form for a new or an existing provider. Keys and headers are write-only: they are never shown. */
 export function providerForm(
   path: string,
   provider: Provider | null,

@@ -62,7 +62,7 @@ async function providerPage(
   });
 }
 
-/** An empty key or header is left alone; the rest is what the form says. */
+/** An empty key or header is left unchanged; everything else is taken from the form. */
 const readProvider = (form: FormValues) => ({
   name: form.text('name'),
   adapter_type: form.given('adapter_type'),
@@ -76,7 +76,7 @@ const readProvider = (form: FormValues) => ({
   enabled: form.has('enabled') ? form.checked('enabled') : undefined,
 });
 
-/** Typed in and never shown. */
+/** Write-only: never shown. */
 const secrets = ['api_key', 'custom_headers'];
 
 export const providerRoutes: UiRoute[] = [
@@ -94,7 +94,7 @@ export const providerRoutes: UiRoute[] = [
     failed: providerPage,
     secrets,
   }),
-  // What came of it is the answer itself: nothing keeps it.
+  // The result is shown in this response: it is not stored.
   action('/providers/{providerId}/test', rows.test, {
     next: (c, tested) => providerPage(c, null, null, tested),
   }),

@@ -10,7 +10,7 @@ export const listPath = (company_id: string): string => `/companies/${company_id
 interface RoutineListView {
   company_id: string;
   routines: readonly Routine[];
-  /** By id. */
+  /** Agent names by id. */
   agents: ReadonlyMap<string, string>;
   archived: boolean;
   next_cursor: string | null;

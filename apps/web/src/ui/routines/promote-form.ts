@@ -1,4 +1,4 @@
-/** Makes a routine of an issue, from the issue's page. */
+/** Turns an issue into a routine, on the issue's page. */
 import type { IssueDetail } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -7,7 +7,7 @@ import { formError, input } from '../kit/parts.ts';
 import type { Refused } from './routine-form.ts';
 import { scheduleFields } from './schedule-fields.ts';
 
-/** As `promoteRoutine` has it where nothing is said. */
+/** The default of `promoteRoutine`. */
 const DEFAULT_CRON = '0 9 * * 1';
 
 export function promoteForm({ id }: Pick<IssueDetail, 'id'>, refused: Refused | null): Html {

@@ -1,4 +1,4 @@
-/** The form of a routine, new or there already. */
+/** The form of a new or an existing routine. */
 import { concurrencyPolicies, priorities, type Routine, routineStatuses } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { words } from '../kit/format.ts';
@@ -7,7 +7,7 @@ import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { type Choice, formError, input, select, textarea } from '../kit/parts.ts';
 
-/** What the issues of a routine can be tied to. */
+/** What the routine's issues can be linked to. */
 export interface RoutineChoices {
   agents: readonly Choice[];
   projects: readonly Choice[];
@@ -34,7 +34,7 @@ export const policyWords: Readonly<Record<Routine['concurrency_policy'], string>
   always_enqueue: 'make another issue',
 });
 
-/** A form that came back, with what was typed. */
+/** A rejected form, with what was typed. */
 export interface Refused {
   error: string;
   form: FormValues;
@@ -94,13 +94,13 @@ const titleHint = (routine: Routine | null): string =>
     ? t`Filled in like the description. Empty: the name of the routine`
     : t`Filled in like the description`;
 
-/** A value that the choices lack must not become another one by being saved. */
+/** Saving must not replace a current value that is not among the choices. */
 const withCurrent = (choices: readonly Choice[], value: string): readonly Choice[] =>
   choices.some((choice) => choice.value === value)
     ? choices
     : [...choices, { value, label: t`not in this list` }];
 
-/** From the form to the body of `routines.create` and `routines.update`. */
+/** Maps the form to the body of `routines.create` and `routines.update`. */
 export const readRoutine = (form: FormValues) => ({
   name: form.text('name'),
   description: form.cleared('description'),

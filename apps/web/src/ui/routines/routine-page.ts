@@ -1,4 +1,4 @@
-/** One routine: what it makes, what fires it, and what came of that. */
+/** One routine: what it creates, what fires it, and its runs. */
 import type { Routine } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, timeTo } from '../kit/format.ts';
@@ -13,7 +13,7 @@ import { policyWords, type Refused } from './routine-form.ts';
 import { type RoutineRunsView, routineRunTable } from './run-table.ts';
 import { newTriggers, triggerCard, type TriggerForms, type TriggerView } from './trigger-parts.ts';
 
-/** Something that the routine names; undefined where it names none, null where that is gone. */
+/** Something referenced by the routine; undefined if it references none, null if that is gone. */
 export type Named = { name: string; path: string } | null | undefined;
 
 export interface RoutineView extends TriggerForms {
@@ -24,9 +24,9 @@ export interface RoutineView extends TriggerForms {
   triggers: readonly TriggerView[];
   runs: RoutineRunsView;
   older_runs: string | null;
-  /** Whence the runs renew themselves: the same page of them. */
+  /** Where the runs are refreshed from: the same page of them. */
   runs_source: string;
-  /** What was done, what went wrong, and a secret that was just made. */
+  /** What was done, what went wrong, and a newly created secret. */
   said: string | undefined;
   error: string | null;
   secret: string | null;

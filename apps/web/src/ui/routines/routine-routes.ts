@@ -42,7 +42,7 @@ async function routinesPage(context: UiContext<'company'>): Promise<Html> {
   });
 }
 
-/** The newest 200 of the projects and goals. */
+/** The newest 200 projects and goals. */
 async function choicesOf({ tx, user, company_id }: UiContext, agent_id = ''): Promise<RoutineChoices> {
   const { agents } = await listAgents(tx, user, { company_id });
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });

@@ -1,4 +1,4 @@
-/** Reads what a routine's page shows. */
+/** Loads what a routine's page shows. */
 import { routineTriggerEndpoints, type RoutineTrigger } from '@acp/contract';
 import {
   findAgent,
@@ -26,10 +26,10 @@ import type { TriggerView } from './trigger-parts.ts';
 
 const FIRES = 5;
 const RUNS = 20;
-/** A routine with more has its older ones in the API. */
+/** Maximum number shown; older ones are in the API. */
 const TRIGGERS = 200;
 
-/** What an act came to, beside the routine itself. */
+/** Outcome of an action, besides the routine itself. */
 export type Outcome = Partial<Pick<RoutineView, 'error' | 'secret' | 'refused'>>;
 
 const done: Readonly<Record<string, string>> = texts({
@@ -127,7 +127,7 @@ async function readReferenced(
   };
 }
 
-/** @param public_url null for who may not fire */
+/** @param public_url null for users who may not fire it */
 function triggerView(
   trigger: RoutineTrigger,
   routine: Pick<RoutineRow, 'status'>,
@@ -144,7 +144,7 @@ function triggerView(
   try {
     return { ...view, fires: nextFireTimes(cron_expression ?? '', timezone ?? 'UTC', now, FIRES) };
   } catch (error) {
-    // A zone that the platform does not know any more: its page is where that is mended.
+    // The platform no longer knows the time zone: the page must still open, as that is where to fix it.
     if (!(error instanceof ServiceError)) throw error;
     return { ...view, problem: error.message };
   }

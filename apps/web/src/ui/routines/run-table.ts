@@ -1,4 +1,4 @@
-/** What became of the fires of a routine. */
+/** What became of a routine's fires. */
 import type { RoutineRun } from '@acp/contract';
 import type { IssueOfRun } from '@acp/core';
 import { cutText } from '@acp/kernel';
@@ -16,7 +16,7 @@ export interface RoutineRunsView {
   triggers: ReadonlyMap<string, string | null>;
 }
 
-/** More of a payload is in the API. */
+/** Bytes of a payload shown; the API has all of it. */
 const SHOWN_BYTES = 2000;
 
 const sourceWords: Readonly<Record<RoutineRun['source'], string>> = texts({
@@ -63,7 +63,7 @@ function issueLink({ issue_id, status: outcome }: RoutineRun, issues: RoutineRun
       ><span class="identifier">${issue.identifier}</span> ${issue.title}</a
     >`;
   }
-  // What lies in the trash reads as null too.
+  // An issue in the trash reads as null too.
   const hadIssue = outcome === 'enqueued' || outcome === 'coalesced';
   return html`<span class="soft">${hadIssue ? t`deleted` : t`none`}</span>`;
 }

@@ -1,4 +1,4 @@
-/** The fields of a schedule, wherever one is made or changed. */
+/** The fields of a schedule, for every form that has them. */
 import type { FieldErrors } from '../kit/field-errors.ts';
 import { each, html, type Html } from '../kit/html.ts';
 import { texts } from '../kit/language.ts';
@@ -15,12 +15,12 @@ const usual: readonly [label: string, expression: string][] = texts([
 ]);
 
 interface ScheduleFields {
-  /** Tells the fields of several forms of a page apart. */
+  /** Distinguishes the fields of several forms on a page. */
   form: string;
   cron_expression: string;
   timezone: string;
   errors: FieldErrors;
-  /** The page has the `zoneList`. */
+  /** Whether the page contains the `zoneList`. */
   listed?: boolean;
 }
 

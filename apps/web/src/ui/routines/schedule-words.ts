@@ -1,4 +1,4 @@
-/** What a schedule comes to: in words, and when it fires next. */
+/** A schedule in words, and when it fires next. */
 import { nextFireTimes } from '@acp/core';
 import { ServiceError } from '@acp/kernel';
 import { createRequire } from 'node:module';
@@ -9,12 +9,12 @@ import { currentLanguage } from '../kit/language.ts';
 import { formError } from '../kit/parts.ts';
 import { page, type UiRoute } from '../kit/ui-routes.ts';
 
-/** Where the script asks what is written comes to. */
+/** Where the script gets the meaning of what is being typed. */
 export const SAID_PATH = '/schedules/part/said';
 
 const FIRES = 5;
 
-/** `At 09:00, only on Monday`; '' for what is no expression. */
+/** `At 09:00, only on Monday`; '' if the expression is invalid. */
 export function cronWords(expression: string): string {
   try {
     return cronstrue.toString(expression, {
@@ -29,7 +29,7 @@ export function cronWords(expression: string): string {
 
 const require = createRequire(import.meta.url);
 
-/** A language of the library is loaded, once, by whoever first wants it; English where it has none. */
+/** Loads the library's locale, once, on first use; falls back to English if it has none. */
 function cronLocale(): string {
   const locale = currentLanguage();
   try {
@@ -40,7 +40,7 @@ function cronLocale(): string {
   }
 }
 
-/** Beneath the fields, while they are being filled in. */
+/** Shown below the fields while they are being filled in. */
 function scheduleSaid(expression: string, zone: string, now = new Date()): Html {
   if (expression.trim() === '') return '';
   try {
@@ -53,7 +53,7 @@ function scheduleSaid(expression: string, zone: string, now = new Date()): Html 
   }
 }
 
-/** On the clock of the zone. */
+/** The fires in the zone's local time. */
 export function fireList(fires: readonly Date[], zone: string): Html {
   const clock = new Intl.DateTimeFormat(currentLanguage() === 'en' ? 'en-GB' : currentLanguage(), {
     timeZone: zone,

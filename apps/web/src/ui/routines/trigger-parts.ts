@@ -1,4 +1,4 @@
-/** Triggers on their routine's page: what fires it, when, and how it is called. */
+/** Triggers on their routine's page: when they fire, and how they are called. */
 import { type RoutineTrigger, type SigningMode, signingModes } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { attributes, html, type Html, when } from '../kit/html.ts';
@@ -12,21 +12,21 @@ type TriggerKind = RoutineTrigger['kind'];
 
 export interface TriggerView {
   trigger: RoutineTrigger;
-  /** The next five of a schedule that is on, while its routine is active. */
+  /** The next five fires of an enabled schedule, while its routine is active. */
   fires: readonly Date[];
-  /** Why it has none, where that is an error. */
+  /** Why there are none, if that is an error. */
   problem: string | null;
-  /** Null of a schedule, and for who may not fire: the URL alone may be all it takes. */
+  /** Null for a schedule, and for users who may not fire it: the URL alone may be enough to do so. */
   url: string | null;
 }
 
 export interface TriggerForms {
   can_write: boolean;
-  /** Secrets can be kept: an encryption key is there. */
+  /** Whether secrets can be stored: an encryption key is set. */
   signable: boolean;
-  /** What a new schedule begins with. */
+  /** Default of a new schedule. */
   time_zone: string;
-  /** Which form came back, if one did: `schedule`, `webhook`, or the id of a trigger. */
+  /** The rejected form, if any: `schedule`, `webhook`, or the id of a trigger. */
   refused: (Refused & { at: string }) | null;
 }
 
@@ -76,7 +76,7 @@ function webhookFacts({ trigger, url }: TriggerView): Html {
     </p>`;
 }
 
-/** What may be done to a trigger, folded until it is wanted. */
+/** The forms that change a trigger, folded by default. */
 function changes(trigger: RoutineTrigger, { refused, signable }: TriggerForms): Html {
   const mine = refused?.at === trigger.id ? refused : null;
   const path = `/routine-triggers/${trigger.id}`;
@@ -137,7 +137,7 @@ const modes = (signable: boolean) =>
     .filter((mode) => signable || mode === 'none')
     .map((mode) => ({ value: mode, label: modeWords[mode] }));
 
-/** A schedule and a webhook to add, each folded; a schedule unfolds where the routine has no trigger yet. */
+/** Forms that add a schedule or a webhook, folded; the schedule is unfolded if the routine has no trigger yet. */
 export function newTriggers(routine_id: string, forms: TriggerForms, first: boolean): Html {
   const { refused, signable, time_zone } = forms;
   const back = (kind: TriggerKind) => (refused?.at === kind ? refused : null);

@@ -1,4 +1,4 @@
-/** What the forms of a routine's triggers do; they stand on the routine's page. */
+/** Handlers of the trigger forms, which are on the routine's page. */
 import {
   AddRoutineTrigger,
   type NewRoutineTrigger,
@@ -16,9 +16,9 @@ import { type Outcome, routinePage } from './routine-view.ts';
 
 type TriggerContext = UiContext<'routine_trigger'>;
 
-/** As `routines.createTrigger`, and `hmac_ts` too. */
+/** Like `routines.createTrigger`, but accepts `hmac_ts` too. */
 const addRow = { ...routineEndpoints.createTrigger, body: AddRoutineTrigger };
-/** No endpoint of the API sets the mode (specification, Trigger management). */
+/** No API endpoint sets the mode (specification, Trigger management). */
 const signingRow = { ...rows.rotateSecret, body: SetSigningMode };
 
 /** The page of the trigger's routine. */
@@ -58,7 +58,7 @@ const readTrigger = (form: FormValues) => ({
   ...readSchedule(form),
 });
 
-/** Of a webhook's form nothing. */
+/** Empty for a webhook's form. */
 const readSchedule = (form: FormValues) => ({
   cron_expression: form.has('cron_expression') ? form.text('cron_expression').trim() : undefined,
   timezone: form.has('timezone') ? form.text('timezone').trim() : undefined,
@@ -68,7 +68,7 @@ export const triggerRoutes: UiRoute[] = [
   action('/routines/{routineId}/triggers', addRow, {
     read: readTrigger,
     handler: addTrigger,
-    // A secret is shown in the answer itself and nowhere afterwards.
+    // A secret is shown only in this response.
     next: (c, { secret }) =>
       secret === null ? `/routines/${c.subject.id}?done=trigger` : routinePage(c, c.subject, { secret }),
     failed: (c, error, form) =>

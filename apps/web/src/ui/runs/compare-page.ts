@@ -1,4 +1,4 @@
-/** A run beside the one before it at the same work. */
+/** A run next to the previous one for the same work. */
 import type { Run } from '@acp/contract';
 import { count, duration, money, words } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
@@ -8,7 +8,7 @@ import { textDiff } from '../kit/text-diff.ts';
 
 export interface Compared {
   run: Run;
-  /** What it said; likewise of the one before. */
+  /** The run's output; likewise for the previous one. */
   text: string;
   before: { run: Run; text: string } | null;
 }

@@ -1,4 +1,4 @@
-/** A failure in words, with the next step: by the category that its error has. */
+/** A failure in words, with the next step: by the error's category. */
 import { html, type Html } from '../kit/html.ts';
 
 interface Place {
@@ -35,7 +35,7 @@ const advice: Record<string, (place: Place) => Html> = {
     html`The service itself failed. The scheduler’s log has more under the run’s id; please report it.`,
 };
 
-/** '' where nothing is known of the category that the error does not say itself. */
+/** '' if there is no advice for the category beyond the error itself. */
 export function runAdvice(category: string | null, place: Place): Html {
   const words = category === null || !Object.hasOwn(advice, category) ? undefined : advice[category];
   return words === undefined ? '' : html`<p class="small">!${words(place)}</p>`;

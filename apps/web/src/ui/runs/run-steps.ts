@@ -1,4 +1,4 @@
-/** Where the time of a run went: waiting, the model, tools, verbs; a bar each, and the same in words. */
+/** Where the time of a run went: waiting, the model, tools, verbs; one bar each, and the same in words. */
 import type { Run, TurnUsage } from '@acp/contract';
 import { MOST_RUN_TOOLS, type RunStep, type RunTool } from '@acp/core';
 import { count, duration, usd } from '../kit/format.ts';
@@ -11,13 +11,13 @@ interface Bar {
   kind: 'wait' | 'model' | 'tool' | 'verbs';
   from: number;
   to: number;
-  /** The entry of the transcript that it begins with. */
+  /** The transcript entry that it starts at. */
   seq: number | null;
   said: string;
   failed?: boolean;
 }
 
-/** What a run's time is told by. */
+/** The records from which a run's time is broken down. */
 export interface RunTime {
   steps: readonly RunStep[];
   tools: readonly RunTool[];
@@ -25,7 +25,7 @@ export interface RunTime {
 
 const ms = (at: Date | string): number => new Date(at).getTime();
 
-/** What a person reads of a step; bars follow each other in time. */
+/** Readable bars for the steps, in order of time. */
 export function barsOf(run: Run, { steps, tools }: RunTime, now = Date.now()): Bar[] {
   const started = run.started_at === null ? null : ms(run.started_at);
   const ended = run.finished_at === null ? now : ms(run.finished_at);
@@ -39,7 +39,7 @@ export function barsOf(run: Run, { steps, tools }: RunTime, now = Date.now()): B
     said: started === null ? t`for a free slot` : '',
   });
   if (started === null) return bars;
-  // Before the first turn, of each, and none after the next one has begun.
+  // Bars of the tools that started from entry `from` up to, but not including, entry `seq`.
   const toolsUpTo = (seq: number, from = 0) =>
     tools.filter((tool) => tool.seq >= from && tool.seq < seq).map((tool) => barOf(tool, ended));
   const turns = steps.filter(({ turn }) => turn > 0);
@@ -52,7 +52,7 @@ export function barsOf(run: Run, { steps, tools }: RunTime, now = Date.now()): B
     const isOpen = tools.some(({ seq, ended_at }) => seq > step.seq && ended_at === null);
     const over = run.finished_at === null || isOpen ? ended : step.ended_at;
     const last = next === undefined ? over : next.began_at;
-    // Without verbs nothing parts the end of the answer from the end of the turn.
+    // Without verbs, nothing separates the end of the answer from the end of the turn.
     const answered = step.verbs > 0 ? (step.last_output_at ?? last) : last;
     bars.push({
       label: turns.length === 1 ? t`Answer` : t`Turn ${step.turn}`,
@@ -76,7 +76,7 @@ export function barsOf(run: Run, { steps, tools }: RunTime, now = Date.now()): B
   return bars;
 }
 
-/** @param ended when what never came to an end is taken to have ended */
+/** @param ended assumed end of a tool that never finished */
 function barOf(tool: RunTool, ended: number): Bar {
   const { seq, name, began_at, ended_at, ok } = tool;
   const to = ended_at ?? Math.max(began_at, ended);
@@ -101,11 +101,11 @@ function saidOf({ began_at, first_output_at, tools, errors }: RunStep, used: Tur
 const seconds = (milliseconds: number): string =>
   duration(new Date(0), new Date(Math.max(0, Math.round(milliseconds))));
 
-/** Of the width of a bar, in thousandths: as little as can still be seen. */
+/** Minimum width of a bar, in thousandths: as little as is still visible. */
 const LEAST = 4;
 const WIDTH = 1000;
 
-/** From so many rows on the table scrolls by itself: the transcript below is what is read. */
+/** From this many rows, the table scrolls on its own: the transcript below is what people read. */
 const MANY = 16;
 
 export function runSteps(run: Run, time: RunTime): Html {

@@ -13,10 +13,10 @@ interface RunsView {
   company_id: string;
   runs: readonly Run[];
   agents: readonly Agent[];
-  /** The filter. */
+  /** The current filter. */
   agent: string;
   status: string;
-  /** Id of the one issue whose runs they are; '' is all. */
+  /** Id of the issue to which the runs are limited; '' means all. */
   issue: string;
   next_cursor: string | null;
 }
@@ -51,7 +51,7 @@ export function runsBody(view: RunsView): Html {
     !${when(next_cursor, () => html`<p><a href="${path}?${older.toString()}">Older runs</a></p>`)}`;
 }
 
-/** @param agents absent where all runs are of one agent, which the page is about */
+/** @param agents absent if all runs are of a single agent, which the page is about */
 export function runTable(runs: readonly Run[], agents?: readonly Agent[]): Html {
   if (runs.length === 0) {
     return emptyState(
@@ -61,7 +61,7 @@ export function runTable(runs: readonly Run[], agents?: readonly Agent[]): Html 
   }
   return table(
     'Runs',
-    // Beside what else is known of one agent there is less room.
+    // On an agent's page there is less room.
     agents === undefined
       ? runColumns.filter((column) => column !== tokens)
       : [runColumns[0]!, agentColumn(agents), ...runColumns.slice(1)],
@@ -106,12 +106,12 @@ interface RunView {
   agent: Agent | undefined;
   events: readonly RunEvent[];
   time: RunTime;
-  /** Of its failure. */
+  /** Category of the run's error. */
   error_category: string | null;
   can_cancel: boolean;
-  /** Its programs have left changed files. */
+  /** Whether its programs left changed files. */
   changes: boolean;
-  /** Hosts that it asked for in vain. */
+  /** Hosts that the run was denied access to. */
   refused: readonly EgressRefusal[];
   error: string | null;
 }
@@ -179,7 +179,7 @@ export function runFacts({
     !${when(!live && can_cancel && run.kind === 'heartbeat' && run.issue_id, (issue_id) => againForms(issue_id, run))}`;
 }
 
-/** As it was, or with another model for once. A worker of its own chooses its model itself. */
+/** Runs again as before, or with another model this once. A remote worker chooses its model itself. */
 function againForms(issue_id: string, { adapter_type, model }: Run): Html {
   const path = `/issues/${issue_id}/trigger`;
   return html`!${postButton(path, 'Run again', { class: 'quiet small' })}
@@ -196,7 +196,7 @@ function againForms(issue_id: string, { adapter_type, model }: Run): Html {
   )}`;
 }
 
-/** Where it was not let out to: who may change that finds the list. */
+/** Hosts that the run was denied access to, with a link to the list for those who can change it. */
 function refusedHosts({ company_id }: Run, refused: readonly EgressRefusal[]): Html {
   return html`<h3>Not let out to</h3>
     <ul>

@@ -25,7 +25,7 @@ import { FIRST_ENTRIES, transcriptEntries } from './transcript.ts';
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byRun = { by: 'run', param: 'runId' } as const;
 
-/** Filters of an address; what they do not know filters nothing. */
+/** Filters in the address; invalid values are ignored. */
 function filterOf(query: UiContext['query']) {
   const { agent = '', status = '', issue = '' } = query;
   return {
@@ -35,7 +35,7 @@ function filterOf(query: UiContext['query']) {
   };
 }
 
-/** What the page says beside the transcript. */
+/** What the page shows besides the transcript. */
 async function factsOf({ tx, user, subject, company_id }: UiContext<'run'>) {
   const run: Run = presentRun(subject, user);
   const { agents } = await listAgents(tx, user, { company_id });
@@ -121,7 +121,7 @@ export const runsRoutes: UiRoute[] = [
   page('/runs/{runId}/part/steps', { scope: byRun, role: 'viewer' }, async (context) =>
     runSteps(presentRun(context.subject, context.user), await timeOf(context)),
   ),
-  // What the transcript's script asks for when it has missed something.
+  // Fetched by the transcript's script when it has missed something.
   page('/runs/{runId}/transcript', { scope: byRun, role: 'viewer' }, async ({ tx, user, subject, query }) => {
     const after = Number(query.after ?? 0);
     const known = Number.isSafeInteger(after) && after >= 0 && after < 2 ** 31 ? after : 0;

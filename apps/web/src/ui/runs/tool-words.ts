@@ -1,6 +1,6 @@
-/** What a tool of a program was called with, or came to, in a line: of all that is told the part that people look for. */
+/** A program's tool call or its result in one line: the part of the data that people look for. */
 
-/** Names that programs give to what matters most of a call. */
+/** Names that programs use for the most important argument of a call. */
 const subjects = ['command', 'file_path', 'path', 'pattern', 'query', 'url', 'prompt', 'description'];
 const LONGEST = 160;
 
@@ -13,7 +13,7 @@ export function toolWords({ command, input, detail, message }: Record<string, un
   return said === undefined ? line(JSON.stringify(about)) : line([said].flat().join(' '));
 }
 
-/** Text, or blocks of which some are text. */
+/** The result as text; it may consist of blocks, some of which are text. */
 export function resultText(result: unknown): string {
   if (typeof result === 'string') return result;
   if (!Array.isArray(result)) return result === undefined ? '' : JSON.stringify(result, null, 2);
@@ -26,7 +26,7 @@ export function resultText(result: unknown): string {
     .join('\n');
 }
 
-/** The first line that says something. */
+/** The first line that is not blank. */
 export function line(text: string): string {
   const first = text.split('\n', 50).find((each) => each.trim() !== '') ?? '';
   return first.length <= LONGEST ? first.trim() : `${first.slice(0, LONGEST).toWellFormed().trim()}…`;

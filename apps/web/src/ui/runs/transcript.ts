@@ -1,14 +1,14 @@
-/** A run's transcript as it is read: streamed text flows together, everything else is a line or a fold-out. */
+/** A run's transcript in readable form: streamed text is joined, everything else is a line or a fold-out. */
 import { type Run, type RunEvent, verbLine } from '@acp/contract';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { line, resultText, toolWords } from './tool-words.ts';
 
-/** Entries that a page begins with; the script asks for the rest. */
+/** Number of entries that a page starts with; the script fetches the rest. */
 export const FIRST_ENTRIES = 1000;
 
 /**
- * The transcript so far. The script appends what the live stream brings, from the entry after `data-seq` on; where
- * entries are missing it asks for them at `data-source`. `data-more` says that there are or may be some.
+ * The transcript so far. The script appends entries from the live stream, starting after `data-seq`; it fetches missing
+ * entries from `data-source`. `data-more` says that there are or may be some.
  * @param events the first FIRST_ENTRIES of them
  */
 export function transcript(run: Pick<Run, 'id' | 'status'>, events: readonly RunEvent[]): Html {
@@ -28,7 +28,7 @@ export function transcript(run: Pick<Run, 'id' | 'status'>, events: readonly Run
   </div>`;
 }
 
-/** Entries alone, as the script appends them. */
+/** Only the entries, as the script appends them. */
 export function transcriptEntries(events: readonly RunEvent[]): Html {
   const blocks: RunEvent[][] = [];
   for (const event of events) {
@@ -49,12 +49,12 @@ const text = (value: unknown): string =>
 function output(events: readonly RunEvent[]): Html {
   const joined = events.map(({ payload }) => text(payload.text)).join('');
   const [first, last] = [events[0]!.seq, events.at(-1)!.seq];
-  // No blank beside the text: it is shown with all that it has.
+  // No white space around the text: it is rendered verbatim.
   const at = attributes({ id: `entry-${first}`, 'data-kind': 'output', 'data-seq': last });
   return html`<div class="t-output" !${at}>!${linkTo(first)}${joined}</div>`;
 }
 
-/** To the entry itself, to be copied; without text, so that it is none of the entry's. The script follows it to entries that the page does not hold yet. */
+/** Permalink to the entry, without text of its own. The script also follows it to entries that are not loaded yet. */
 const linkTo = (seq: number): Html =>
   html`<a class="t-link" href="#entry-${seq}" aria-label="Link to entry ${seq}"></a>`;
 
@@ -94,7 +94,7 @@ function action(payload: Record<string, unknown>, at: Html, link: Html): Html {
   </details>`;
 }
 
-/** A tool of the program's own: what it was called with, or that it was not let. */
+/** A call of one of the program's own tools: its arguments, or that it was denied. */
 function toolCall(payload: Record<string, unknown>, at: Html, link: Html): Html {
   const { name, ...rest } = payload;
   const refused = payload.denied === true;

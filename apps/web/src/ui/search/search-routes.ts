@@ -1,4 +1,4 @@
-/** One search for everything, as a page and as the answers of the palette; and the keys that lead around. */
+/** One search for everything, as a page and as the palette's results; and the keyboard shortcuts. */
 import type { Found } from '@acp/contract';
 import { find } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
@@ -46,7 +46,7 @@ const section = (title: string, found: readonly Found[]): Html =>
     </ul>
   </section>`;
 
-/** What the palette chooses from. */
+/** The palette's options. */
 const options = (found: readonly Found[]): Html =>
   each(
     found,
@@ -56,7 +56,7 @@ const options = (found: readonly Found[]): Html =>
       >`,
   );
 
-/** Each key with what it does; `g` and a letter go somewhere. */
+/** Each shortcut with what it does; `g` and a letter navigate. */
 const keys = (): [keys: string, does: string][] => [
   [t`Ctrl K, ⌘ K`, t`find anything, go anywhere`],
   ['/', t`to the filter of the page, or the search`],

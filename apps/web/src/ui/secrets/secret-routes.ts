@@ -16,7 +16,7 @@ type SecretContext = UiContext<'secret'>;
 
 const listPath = (company_id: string): string => `/companies/${company_id}/secrets`;
 
-/** As configurations name it. */
+/** The reference used in configurations. */
 const placeholder = (name: string): string => `\${secret:${name}}`;
 
 const done: Record<string, string> = texts({
@@ -62,7 +62,7 @@ const noKey = (): Html =>
     <code>npm run ctl -- secrets make-key</code> and starts the service again.
   </p>`;
 
-/** What was typed comes back but for the value: no page ever holds one. */
+/** Refilled with what was typed except the value: no page ever contains one. */
 function newForm(path: string, error: string | null, form: FormValues | null): Html {
   const errors = new FieldErrors(error, ['name', 'value', 'description'], { 'this name': 'name' });
   return html`<form class="card" method="post" action="${path}">

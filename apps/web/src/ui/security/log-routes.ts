@@ -1,4 +1,4 @@
-/** The security log: the whole instance's, and what it says of one company's keys. */
+/** The security log: the instance's, and the part about one company's keys. */
 import { type SecurityEvent, securityEventKinds } from '@acp/contract';
 import { listSecurityEvents } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
@@ -30,7 +30,7 @@ async function companyLog(context: UiContext<'company'>): Promise<Html> {
   return companyPage(context, { title: t`Security`, active: settings, body });
 }
 
-/** @param company_id null: the whole instance's. @param download where it can be had as a file */
+/** @param company_id null: the whole instance. @param download path of the log as a file */
 async function logOf(
   { tx, query }: UiContext,
   company_id: string | null,

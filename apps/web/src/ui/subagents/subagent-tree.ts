@@ -3,10 +3,10 @@ import { money, timeAgo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { avatar, status } from '../kit/parts.ts';
 
-/** In characters: its issue has the whole text. */
+/** In characters: the issue has the full text. */
 const PREVIEW = 300;
 
-/** Agents that were spawned, each under the one that spawned it; nothing where there are none. */
+/** Spawned agents, each under the one that spawned it; empty if there are none. */
 export function subagentTree(subagents: readonly Subagent[]): Html {
   if (subagents.length === 0) return '';
   const known = new Set(subagents.map(({ agent_id }) => agent_id));

@@ -1,4 +1,4 @@
-/** Long texts alone: where a page has folded one (kit/markdown-renderer.ts), its script or its link asks here. */
+/** Long texts on their own: fetched by the script or the link where a page has folded one (kit/markdown-renderer.ts). */
 import { findApprovalComment, findComment, findRevision } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -9,7 +9,7 @@ import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 interface LoneText {
   title: string;
   text: string;
-  /** The page that it was folded on. */
+  /** The page that the text was folded on. */
   path: string;
 }
 

@@ -34,7 +34,7 @@ export const deliveryColumns: Column<WebhookDelivery>[] = [
   },
 ];
 
-/** For a new webhook and for one that exists. The secret is typed in, or made, and never shown again. */
+/** Form for a new or an existing webhook. The secret is typed in or generated, and never shown again. */
 export function webhookForm(
   path: string,
   webhook: Webhook | null,
@@ -55,7 +55,7 @@ export function webhookForm(
   </form>`;
 }
 
-/** Switching and deleting. */
+/** Buttons that enable, disable and delete a webhook. */
 export function webhookActs({ id, url, enabled, disabled_reason }: Webhook): Html {
   return html`<section class="card">
       <h2>${enabled ? t`Switch off` : t`Switched off`}</h2>

@@ -78,7 +78,7 @@ const readWebhook = (form: FormValues) => ({
   secret: form.given('secret')?.trim(),
 });
 
-/** Of a delivery nothing but its webhook has a page. */
+/** A delivery has no page of its own: shows the error with a link to its webhook. */
 async function redeliveryFailed(context: UiContext<'webhook_delivery'>, error: string): Promise<Html> {
   const subject = await findWebhook(context.tx, context.subject.webhook_id);
   if (!subject) throw notFound();
@@ -94,7 +94,7 @@ export const webhookRoutes: UiRoute[] = [
   action('/companies/{companyId}/webhooks', rows.create, {
     read: readWebhook,
     secrets: ['secret'],
-    // The secret is shown in the answer itself and nowhere afterwards.
+    // The secret is shown only in this response.
     next: (c, { secret }) => webhooksPage(c, null, null, secret),
     failed: webhooksPage,
   }),

@@ -13,16 +13,16 @@ export interface FleetView {
   workers: readonly AdminWorker[];
   next_cursor: string | null;
   stats: QueueStats;
-  /** Only these; null: all. */
+  /** Only workers in this state; null: all. */
   status: WorkerStatus | null;
 }
 
-/** What the page is told by its own address or its last form. */
+/** What the page learns from its address or the last form. */
 export interface FleetSaid {
   error: string | null;
   form: FormValues | null;
   done: string | undefined;
-  /** Of a worker that has just been made. */
+  /** Key of a newly created worker. */
   api_key: string | null;
 }
 
@@ -67,7 +67,7 @@ export function fleetBody(view: FleetView, said: FleetSaid): Html {
     </form>`;
 }
 
-/** The part that renews itself. */
+/** The part that refreshes itself. */
 export function fleetPart({ workers, next_cursor, stats, status: only }: FleetView): Html {
   const list =
     workers.length === 0

@@ -27,13 +27,13 @@ async function fleetPage(
   api_key: string | null = null,
 ): Promise<Html> {
   const { user, query } = context;
-  // Before the rest is read: what happens from here on reaches the page by its stream.
+  // Read before the rest: anything that happens from here on reaches the page by its stream.
   const cursor = await lastSequence(context.tx);
   const body = fleetBody(await viewOf(context), { error, form, done: query.done, api_key });
   return shell({ title: t`Workers`, user, company: null, active: WORKERS, cursor, body });
 }
 
-/** With commas between them. */
+/** Comma-separated tags. */
 const tagsOf = (form: FormValues): string[] =>
   form
     .text('tags')
@@ -53,7 +53,7 @@ const moved: Record<WorkerMove, string> = {
 export const workerRoutes: UiRoute[] = [
   page(WORKERS, instance, (c) => fleetPage(c)),
   page(`${WORKERS}/part/fleet`, instance, async (c) => fleetPart(await viewOf(c))),
-  // The key is shown in the answer itself and nowhere afterwards, so there is no redirect.
+  // The key is shown only in this response, so there is no redirect.
   action(WORKERS, rows.create, {
     read: (form) => ({ name: form.text('name'), tags: tagsOf(form) }),
     next: (c, { api_key }) => fleetPage(c, null, null, api_key),

@@ -1,13 +1,13 @@
-/** What leaves the house by a person's decision: the branch, a pull request, its merge. */
+/** What leaves the instance by a person's decision: the branch, a pull request, its merge. */
 import type { Workspace, WorkspaceAction, WorkProduct } from '@acp/contract';
 import { timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { checkbox, input, postButton, select, status, textarea } from '../kit/parts.ts';
 
 export interface ActsView {
-  /** The newest few. */
+  /** Only the newest. */
   actions: readonly WorkspaceAction[];
-  /** Of the branch, newest first. */
+  /** Pull requests of the branch, newest first. */
   pull_requests: readonly WorkProduct[];
   can_write: boolean;
 }

@@ -1,4 +1,4 @@
-/** What the programs of an issue have changed, and what people say and do about that. */
+/** What an issue's programs have changed, with review comments and actions. */
 import type { ReviewComment, Workspace, WorkspaceCommit, WorkspaceDiff, WorkspaceFile } from '@acp/contract';
 import { count, timeAgo, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
@@ -10,21 +10,21 @@ import { anchorOf, changedLines, diffFiles, type DiffView, fileAddress, remark }
 
 export interface ChangesView {
   workspace: Workspace;
-  /** Of the page. */
+  /** The diffs on this page. */
   diffs: readonly WorkspaceDiff[];
-  /** All of them, as far as a list goes. */
+  /** All changed files, up to the list's limit. */
   files: readonly WorkspaceFile[];
   commits: readonly WorkspaceCommit[];
   diff: DiffView;
   acts: ActsView;
-  /** The run whose changes alone are shown. */
+  /** The run to which the changes are limited; null: all. */
   run_id: string | null;
-  /** The file that is shown alone. */
+  /** The only file shown; null: all. */
   path: string | null;
   next_cursor: string | null;
   done: string | null;
   error: string | null;
-  /** A verdict's text that was refused. */
+  /** The text of a rejected verdict. */
   draft: string;
 }
 
@@ -67,7 +67,7 @@ export function changesBody(view: ChangesView): Html {
     !${when(whole && diff.can_write && workspace.state !== 'empty', () => reviewForm(view))}`;
 }
 
-/** A fragment of its own, so that it is true while the page is open. @param shown the run whose changes the page shows */
+/** A fragment of its own, kept up to date while the page is open. @param shown the run whose changes the page shows */
 export function workspaceState(
   workspace: Workspace,
   acts: ActsView,
@@ -147,7 +147,7 @@ function commitList(commits: readonly WorkspaceCommit[], total: number): Html {
   </details>`;
 }
 
-/** Where each file stands: further down, or on a page of its own. */
+/** Links to each file: further down, or on a page of its own. */
 function fileList({ workspace, files, diffs, diff }: ChangesView): Html {
   const here = new Map(diffs.map((file) => [file.path, anchorOf(file)]));
   const commented = new Map(
@@ -176,9 +176,9 @@ function fileList({ workspace, files, diffs, diff }: ChangesView): Html {
   </details>`;
 }
 
-/** What was said of files that are no longer changed. */
+/** Comments on files that are no longer changed. */
 function lostRemarks({ files, workspace, diff }: ChangesView): Html {
-  // Beyond the list nothing is known of a file.
+  // If the list is incomplete, it is unknown which files are no longer changed.
   if (workspace.file_count > files.length) return '';
   const known = new Set(files.map(({ path }) => path));
   const lost = diff.comments.filter(({ path }) => !known.has(path));
@@ -214,7 +214,7 @@ function reviewForm({ workspace, diff, draft }: ChangesView): Html {
   </form>`;
 }
 
-/** On the issue's page. */
+/** Card for the issue's page. */
 export function changesCard(workspace: Workspace | null): Html {
   if (workspace === null || workspace.state === 'empty') return '';
   const { issue_id, file_count, additions, deletions, branch, check_status, review_state, error } = workspace;

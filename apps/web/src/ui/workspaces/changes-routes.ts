@@ -24,7 +24,7 @@ import { changesBody, type ChangesView, nothingYet, workspaceState } from './cha
 const byIssue = { by: 'issue', param: 'issueId' } as const;
 type IssueContext = UiContext<'issue'>;
 
-/** Shown beside the diffs. */
+/** Maximum number of files listed next to the diffs. */
 const MOST_FILES = 200;
 const MOST_COMMITS = 50;
 
@@ -40,7 +40,7 @@ interface Wanted {
   split: boolean;
 }
 
-/** What an address does not say right it does not say. */
+/** Invalid values in the address are ignored. */
 const wantedOf = ({ run = '', path = '', cursor, view }: UiContext['query']): Wanted => ({
   run_id: isUuid(run) ? run : null,
   path: path === '' ? null : path,
@@ -48,7 +48,7 @@ const wantedOf = ({ run = '', path = '', cursor, view }: UiContext['query']): Wa
   split: view === 'split',
 });
 
-/** The same page again. */
+/** The query that leads to the same view. */
 function queryOf({ run_id, path, cursor, split }: Wanted): string {
   const params = new URLSearchParams();
   if (run_id !== null) params.set('run', run_id);
@@ -58,7 +58,7 @@ function queryOf({ run_id, path, cursor, split }: Wanted): string {
   return params.size === 0 ? '' : `?${params.toString()}`;
 }
 
-/** Of acts the newest is told: those before it are told by what came of them. */
+/** Only the newest action is shown: the results of earlier ones speak for themselves. */
 async function actsOf(context: IssueContext): Promise<ActsView> {
   const { tx, subject } = context;
   const { items: actions } = await listWorkspaceActions(tx, subject, { limit: 1 });

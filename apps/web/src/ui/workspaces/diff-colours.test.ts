@@ -8,7 +8,7 @@ function coloured(path: string, patch: string): string[] {
   return lines.map(text);
 }
 
-/** As a browser shows it. */
+/** Text as displayed by a browser. */
 const readable = (line: string): string =>
   line
     .replaceAll(/<[^>]*>/g, '')

@@ -1,24 +1,24 @@
-/** Lines of a diff in the colours of their language: each side of a hunk is read as the piece of a file that it is. */
+/** Highlights the lines of a diff: each side of a hunk is highlighted as a fragment of the file. */
 import { html, type Html } from '../kit/html.ts';
 import { highlight } from '../kit/markdown-rules.ts';
 import type { DiffLine } from './read-patch.ts';
 
-/** Of a page, in characters; what comes after has one colour. So much takes some thirty milliseconds. */
+/** Limit per page, in characters; the rest is not highlighted. This much takes some thirty milliseconds. */
 const MOST = 40_000;
 
 export type LineHtml = (line: DiffLine) => Html;
 
-/** Of one page. */
+/** Highlighter for one page. */
 export class DiffColours {
   #left = MOST;
 
-  /** The text of each line, escaped, as it is to be shown. */
+  /** Returns a function that maps each line to its escaped, highlighted text. */
   of(path: string, lines: readonly DiffLine[]): LineHtml {
     const language = languageOf(path);
     const coloured = new Map<DiffLine, Html>();
     if (language !== '')
       for (const hunk of hunksOf(lines)) {
-        // What is on both sides has the colours of the file as it is now.
+        // Lines on both sides get the colours of the file's current version.
         this.#colour(hunk, 'removed', language, coloured);
         this.#colour(hunk, 'added', language, coloured);
       }
@@ -50,7 +50,7 @@ function hunksOf(lines: readonly DiffLine[]): DiffLine[][] {
   return hunks;
 }
 
-/** What a file's name ends with is what its language is called, or goes by. */
+/** A file's extension is the name or an alias of its language. */
 function languageOf(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
   if (name === 'makefile') return name;
@@ -58,7 +58,7 @@ function languageOf(path: string): string {
   return dot < 1 ? '' : name.slice(dot + 1);
 }
 
-/** A span that goes over several lines is closed at the end of each, and opened again. */
+/** Splits into lines; a span across several lines is closed at the end of each, and reopened. */
 function linesOf(coloured: string): string[] {
   const open: string[] = [];
   return coloured.split('\n').map((line) => {

@@ -1,4 +1,4 @@
-/** Changed files as people read them: one column or two, with what was said of lines below them. */
+/** Changed files in readable form: in one column or two, with review comments below the lines. */
 import type { ReviewComment, WorkspaceDiff } from '@acp/contract';
 import { timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
@@ -11,22 +11,22 @@ import { type DiffLine, type DiffPair, inPairs, readPatch } from './read-patch.t
 export interface DiffView {
   issue_id: string;
   split: boolean;
-  /** What keeps the page as it is: `?…` or ''. */
+  /** Query that leads back to the same view: `?…` or ''. */
   query: string;
-  /** Of all files; those whose line is no longer the one that they are about stand above their file. */
+  /** Comments on all files; outdated ones, whose line has changed, are shown above their file. */
   comments: readonly ReviewComment[];
   nameOf: (comment: ReviewComment) => string;
   can_write: boolean;
-  /** Where nothing may be said: what a single run has changed is history. */
+  /** Whether commenting is disabled: the changes of a single run are history. */
   frozen: boolean;
 }
 
-/** Of a page; a file by itself may have more. In lines. */
+/** Maximum number of lines per page; a file shown alone may have more. */
 const PAGE_LINES = 3000;
 const FILE_LINES = 800;
 export const ALONE_LINES = 20_000;
 
-/** @param alone the page shows nothing else */
+/** @param alone whether the page shows only this file */
 export function diffFiles(files: readonly WorkspaceDiff[], view: DiffView, alone: boolean): Html {
   let left = alone ? ALONE_LINES : PAGE_LINES;
   const colours = new DiffColours();
@@ -149,7 +149,7 @@ const saidRow = (comments: readonly ReviewComment[], columns: number, view: Diff
         <td colspan="${columns}">!${each(comments, (comment) => remark(comment, view))}</td>
       </tr>`;
 
-// Thousands of them make a page: no blank that is not shown.
+// A page may contain thousands of rows: no white space that is not displayed.
 function lineRows(line: DiffLine, view: FileView): Html {
   const { kind, old: before, new: after, text } = line;
   if (kind === 'hunk')
@@ -186,7 +186,7 @@ function pairRows({ before, after }: DiffPair, view: FileView): Html {
   );
 }
 
-/** What somebody said of a line, with what can be done about it. */
+/** A review comment on a line, with the available actions. */
 export function remark(comment: ReviewComment, view: DiffView, state?: string): Html {
   const { id, line, side, line_text, status } = comment;
   const open = status === 'open';
@@ -213,7 +213,7 @@ export function remark(comment: ReviewComment, view: DiffView, state?: string): 
   </article>`;
 }
 
-/** Below its file, or where a line's number was clicked (diff.js). */
+/** Shown below its file, or where a line number was clicked (diff.js). */
 function remarkForm(file: WorkspaceDiff, { issue_id, query }: DiffView): Html {
   const field = (name: string) => ({ name, id: `${name}-${file.id}` });
   return html`<details class="edit remark-form">

@@ -1,8 +1,8 @@
-/** Hunks as `diff -u` writes them, line by line. Pure, and linear: a patch is what a program left behind. */
+/** Parses hunks as written by `diff -u`, line by line. Pure and linear: patches are left by programs, thus untrusted. */
 
 export interface DiffLine {
   kind: 'hunk' | 'context' | 'added' | 'removed' | 'note';
-  /** Number in the file before and after, from 1; null where the line is not there. */
+  /** Line number before and after, from 1; null if the line does not exist there. */
   old: number | null;
   new: number | null;
   text: string;
@@ -10,10 +10,10 @@ export interface DiffLine {
 
 const HUNK = /^@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@ ?/;
 
-/** Columns: what is longer was not written by hand, and nobody reads it here. */
+/** In columns: longer lines are not written by hand, and no one reads them here. */
 const LONGEST_LINE = 1000;
 
-/** @param most lines; what is beyond them is counted alone */
+/** @param most lines; further ones are only counted */
 export function readPatch(patch: string, most: number): { lines: DiffLine[]; left_out: number } {
   const lines: DiffLine[] = [];
   let [before, after] = [1, 1];
@@ -49,13 +49,13 @@ function cut(line: string): string {
   return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE).toWellFormed()}…` : line;
 }
 
-/** A line of the two columns: what was there, and what is there now. */
+/** A row of the two columns: the line before, and the one after. */
 export interface DiffPair {
   before: DiffLine | null;
   after: DiffLine | null;
 }
 
-/** Removed lines beside those that came in their place. A hunk's head and notes stand on both sides. */
+/** Pairs removed lines with those that replaced them. Hunk headers appear on both sides. */
 export function inPairs(lines: readonly DiffLine[]): DiffPair[] {
   const pairs: DiffPair[] = [];
   let removed: DiffLine[] = [];
@@ -70,7 +70,7 @@ export function inPairs(lines: readonly DiffLine[]): DiffPair[] {
       if (added.length > 0) flush();
       removed.push(line);
     } else if (line.kind === 'added') added.push(line);
-    // The remark that a line has no end stands between the two.
+    // A note about a missing final line break may be between the two: it is skipped.
     else if (line.kind !== 'note') {
       flush();
       pairs.push({ before: line, after: line });
