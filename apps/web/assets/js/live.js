@@ -1,8 +1,8 @@
-// What happens while the page is open: each event of its company as a `live` event of the document, `live-open` where
-// transcripts may have a gap, `live-reset` where too much was missed to be told.
+// Live updates of an open page: each event of its company becomes a `live` event of the document; `live-open` means that
+// transcripts may have a gap, `live-reset` that too much was missed to be replayed.
 import { LiveStream } from './live-stream.js';
 
-/** Topics that an event is about: `issues`, `issue:<id>`; `agents`, `runs`, `approvals` and theirs. */
+/** Topics of an event: `issues`, `issue:<id>`, and likewise for `agents`, `runs` and `approvals`. */
 function topicsOf(type, data) {
   if (type.startsWith('issue_')) return ['issues', `issue:${data.id}`];
   if (type === 'comment_created') return ['comments', `issue:${data.issue_id}`];
@@ -17,7 +17,7 @@ function topicsOf(type, data) {
       ...(data.issue_id ? [`issue:${data.issue_id}`] : []),
     ];
   }
-  // Once a turn: the parts of it come too often for a page to ask each time.
+  // Once per turn: its parts arrive too often for a page to send a request each time.
   if (type === 'run_event' && data.kind === 'prompt') return [type, `turns:${data.run_id}`];
   if (type === 'chat_message') return ['chats', `chat:${data.chat_id}`];
   if (type === 'compiled_index_updated') return ['knowledge'];
@@ -33,7 +33,7 @@ const runsShown = () =>
 
 const tell = (name, detail) => document.dispatchEvent(new CustomEvent(name, { detail }));
 
-/** @param cursor the event up to which the page was rendered */
+/** @param cursor the last event included in the rendered page */
 export function startLive(company, cursor) {
   let seen = cursor;
   const take = (frame) => {
@@ -54,7 +54,7 @@ export function startLive(company, cursor) {
   let connection = globalThis.SharedWorker ? sharedStream(take, alone) : ownStream(take);
   const connect = () => connection.attach({ company, after: seen, runs: runsShown() });
   connect();
-  // A tab that comes back from the cache, or after others were looked at, asks for what it has missed.
+  // A tab that is restored from the cache, or shown again, requests what it has missed.
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') connect();
     else connection.hidden();
@@ -64,7 +64,7 @@ export function startLive(company, cursor) {
   document.addEventListener('transcripts', () => connection.shows(runsShown()));
 }
 
-/** The stream of all tabs. @param failed what to do where the browser can't run the worker */
+/** The stream shared by all tabs. @param failed called if the browser can't run the worker */
 function sharedStream(take, failed) {
   const worker = new SharedWorker(new URL('live-worker.js', import.meta.url), {
     type: 'module',
@@ -77,13 +77,13 @@ function sharedStream(take, failed) {
   return {
     attach: (wanted) => port.postMessage({ act: 'attach', ...wanted }),
     shows: (runs) => port.postMessage({ act: 'shows', runs }),
-    // Counts and titles of tabs in the background stay true.
+    // Stays attached: counts and titles of background tabs remain true.
     hidden: () => undefined,
     leave: () => port.postMessage({ act: 'leave' }),
   };
 }
 
-/** For browsers without shared workers: a stream while the tab can be seen. */
+/** For browsers without shared workers: a stream while the tab is visible. */
 function ownStream(take) {
   let stream = null;
   const leave = () => {

@@ -98,7 +98,7 @@ export async function invokeOwnTool(c: Context<Rows['invokeOwnTool']>) {
   return invoke(c, found);
 }
 
-/** While plugins are being taken over their tools are unknown: the caller is told to retry rather than that there is none. */
+/** While plugins are being taken over their tools are unknown: callers must retry, rather than learn that there is none. */
 async function missing(
   { tx, company_id }: Pick<Context<Rows['invokeTool']>, 'tx' | 'company_id'>,
   what: string,

@@ -77,7 +77,7 @@ async function register(c: Context<typeof rows.register>): Promise<WorkerRegistr
   return { worker_id: worker.id, api_key, ...told, ...(told.operating_prompt ? { tags: worker.tags } : {}) };
 }
 
-/** A worker that waits for approval is not told the contract. */
+/** A worker that waits for approval does not learn the contract. */
 function registrationOf({ status }: { status: string }) {
   if (status === 'pending_approval') return { status } as const;
   const drains = status === 'draining';
