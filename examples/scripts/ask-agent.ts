@@ -1,5 +1,5 @@
 /**
- * Gives an agent an issue, waits for the end of its run, and prints what it said.
+ * Assigns an issue to an agent, waits for its run to end, and prints the answer.
  * CONTROL_PLANE_URL=… CONTROL_PLANE_KEY=sk_… CONTROL_PLANE_COMPANY=<id> node ask-agent.ts "Ada" "Count the books"
  */
 import { createClient } from '@acp/client';
@@ -15,7 +15,7 @@ const { agents } = await client.call('agents.list', { query: { company_id: CONTR
 const agent = agents.find((each) => each.name === name);
 if (!agent) throw new Error(`no agent is called ${name}`);
 
-// From the first event on: what happens between the two calls is not missed.
+// Starts with the first event, so that nothing between the two calls is missed.
 const events = client.events({ company_id: CONTROL_PLANE_COMPANY, after: '0' });
 const made = await client.call('issues.create', { path, body: { title, assignee_agent_id: agent.id } });
 const issue = 'issue' in made ? made.issue : made;

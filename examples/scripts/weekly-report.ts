@@ -1,5 +1,5 @@
 /**
- * A report in Markdown: what was done, what it cost, what waits for a person.
+ * Prints a report in Markdown: what was done, what it cost, and what is waiting for a person.
  * CONTROL_PLANE_URL=… CONTROL_PLANE_KEY=sk_… CONTROL_PLANE_COMPANY=<id> node weekly-report.ts >report.md
  */
 import { createClient } from '@acp/client';

@@ -3,7 +3,7 @@ import { github } from './github-api.ts';
 import { change, type Links, linkKey } from './mirror.ts';
 import { settingsOf } from './settings.ts';
 
-/** Says at GitHub that an issue of the company has ended which something there is about. Once for each end. */
+/** Comments at GitHub, on items that mention an issue of the company, that the issue has ended. Once per end. */
 export async function announce({ data }: EventOf<'issue.updated'>, context: PluginContext): Promise<void> {
   const { announce: wanted, repositories } = settingsOf(context);
   if (!wanted) return;
@@ -17,7 +17,7 @@ export async function announce({ data }: EventOf<'issue.updated'>, context: Plug
   if (ended === null) return;
   for (const name of links.items) {
     const [repository = '', number = ''] = name.split('#');
-    // The admins may have taken it off the list meanwhile.
+    // The admins may have removed it from the list in the meantime.
     if (!repositories.includes(repository)) continue;
     const path = `/repos/${repository}/issues/${number}/comments`;
     await github(context, 'POST', path, { body: `\`${identifier}\` is ${ended}.` });

@@ -1,7 +1,7 @@
 import type { PluginContext } from '@acp/plugin-sdk';
 import { settingsOf } from './settings.ts';
 
-/** An issue or a pull request, as GitHub's API and its webhooks have them: the fields that are used. */
+/** An issue or a pull request, as in GitHub's API and webhooks: only the fields that are used. */
 export interface GithubItem {
   number: number;
   title: string;
@@ -11,9 +11,9 @@ export interface GithubItem {
   updated_at: string;
   user: { login: string } | null;
   labels?: readonly (string | { name?: string })[];
-  /** Of pull requests in the list of issues. */
+  /** Present on pull requests in the list of issues. */
   pull_request?: { merged_at?: string | null };
-  /** Of pull requests in webhooks. */
+  /** Present on pull requests in webhooks. */
   merged_at?: string | null;
   head?: { ref: string };
 }
@@ -25,7 +25,7 @@ export interface GithubComment {
   user: { login: string } | null;
 }
 
-/** One call of the API. Throws what GitHub says was wrong, never the token. */
+/** Makes one call of the API. Throws the error that GitHub reports, never the token. */
 export async function github<T>(
   context: PluginContext,
   method: 'GET' | 'POST',

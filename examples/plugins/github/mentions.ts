@@ -1,10 +1,10 @@
-/** Issues of the company that something at GitHub is about. */
+/** Mentions of the company's issues in GitHub's issues and pull requests. */
 import { type Host, HostError, type PluginContext } from '@acp/plugin-sdk';
 import type { GithubItem } from './github-api.ts';
 import { change, type Item, itemKey, type Links, linkKey, remember } from './mirror.ts';
 import { settingsOf } from './settings.ts';
 
-/** `ABC-12`, also as it stands in the name of a branch: `abc-12-login`. */
+/** `ABC-12`, also as it appears in a branch name: `abc-12-login`. */
 const IDENTIFIER = /(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9]{1,9}-[1-9]\d{0,6}(?![A-Za-z0-9])/g;
 const MOST = 5;
 
@@ -15,10 +15,10 @@ export function identifiersIn({ title, body, head }: GithubItem): string[] {
   return [...new Set(upper)].slice(0, MOST);
 }
 
-/** The end of what came last. */
+/** Resolves when the latest update has been processed. */
 let last: Promise<void> = Promise.resolve();
 
-/** News of an item, one after the other: two at once could both find that an issue was not told yet. */
+/** Processes updates one by one: two at the same time could both find that an issue has no comment yet. */
 export async function follow(context: PluginContext, repository: string, found: GithubItem): Promise<void> {
   const before = last;
   const done = (async () => {
@@ -29,7 +29,7 @@ export async function follow(context: PluginContext, repository: string, found: 
   await done;
 }
 
-/** Tells each issue once of each state; words that only look like an identifier are no issue of the company. */
+/** Comments once per issue and state; words that only look like an identifier match no issue of the company. */
 async function tell(context: PluginContext, item: Item, found: GithubItem): Promise<void> {
   if (!settingsOf(context).comment) return;
   for (const identifier of identifiersIn(found)) {
@@ -59,7 +59,7 @@ async function commented(host: Host, identifier: string, text: string): Promise<
 
 const states: Record<Item['state'], string> = { open: 'is open', closed: 'was closed', merged: 'was merged' };
 
-/** The title is anybody's text: in a code span it mentions nobody and links nowhere. */
+/** Anyone can choose the title: in a code span it mentions no one and links nowhere. */
 function sentenceOf({ kind, repository, number, url, title, state, author }: Item): string {
   const name = kind === 'issue' ? 'Issue' : 'Pull request';
   const quoted = title.replaceAll(/[`\r\n]+/g, ' ').trim();

@@ -1,4 +1,4 @@
-/** What is known of GitHub's issues and pull requests, in the plugin's own values. */
+/** A mirror of GitHub's issues and pull requests, in the plugin's own key-value store. */
 import { type Host, HostError } from '@acp/plugin-sdk';
 import type { GithubItem } from './github-api.ts';
 
@@ -12,24 +12,24 @@ export interface Item {
   url: string;
   labels: string[];
   updated_at: string;
-  /** Issues of the company that it mentions, with the state that was told there. */
+  /** Issues of the company that it mentions, each with the last state commented there. */
   told: Record<string, string>;
 }
 
 /** GitHub's items that mention an issue of the company. */
 export interface Links {
   items: string[];
-  /** The issue's end that GitHub was told of. */
+  /** The issue's end that was announced at GitHub. */
   announced: string | null;
 }
 
 export const itemKey = (repository: string, number: number): string => `item:${repository}#${number}`;
 export const linkKey = (identifier: string): string => `link:${identifier}`;
 
-/** Several of an item that come at once are rare; each change begins again from what it finds. */
+/** Concurrent changes of one item are rare; each attempt starts from the current value. */
 const TRIES = 5;
 
-/** Changes a value by what it is; undefined leaves it. Safe against others that do the same. */
+/** Computes a value from its old one; undefined keeps it. Safe against concurrent changes. */
 export async function change<T>(
   host: Host,
   key: string,
@@ -48,7 +48,7 @@ export async function change<T>(
   }
 }
 
-/** As it is at GitHub now; older news than what is known changes nothing. */
+/** Stores the item's state at GitHub; one older than the stored state changes nothing. */
 export async function remember(host: Host, repository: string, found: GithubItem): Promise<Item> {
   const key = itemKey(repository, found.number);
   let item = itemOf(repository, found, {});
@@ -79,7 +79,7 @@ function itemOf(repository: string, found: GithubItem, told: Record<string, stri
   };
 }
 
-/** Newest first of those that are known; `limit` of them. */
+/** Known items, newest first; at most `limit`. */
 export async function known(host: Host, repository: string, limit: number): Promise<Item[]> {
   const keys: string[] = [];
   let after: string | undefined;
@@ -90,7 +90,7 @@ export async function known(host: Host, repository: string, limit: number): Prom
     after = page.keys.at(-1);
     if (!page.more || after === undefined) break;
   }
-  // By number: the newest are those with the highest, and only those are read.
+  // By number: the newest have the highest ones, and only those are read.
   const numberOf = (key: string) => Number(key.slice(key.lastIndexOf('#') + 1));
   const newest = keys.toSorted((a, b) => numberOf(b) - numberOf(a)).slice(0, limit);
   if (newest.length === 0) return [];

@@ -1,7 +1,7 @@
 /**
- * Issues and pull requests of GitHub, beside those of the company. Webhooks keep a mirror of them up to date, a job makes
- * up for webhooks that never came, a mention of one of the company's issues (`ABC-12`) is told there, and agents read and
- * comment by tools. What it needs is in README.md.
+ * Issues and pull requests of GitHub, next to those of the company. Webhooks keep a mirror of them up to date, a job makes
+ * up for missed webhooks, an issue of the company that is mentioned (`ABC-12`) gets a comment, and agents read and comment
+ * with tools. README.md lists the requirements.
  */
 import { job, on, serve, webhook } from '@acp/plugin-sdk';
 import { settingsOf } from './settings.ts';

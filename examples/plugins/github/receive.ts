@@ -12,7 +12,7 @@ interface Delivery {
   repository?: { full_name: string };
 }
 
-/** A webhook of GitHub: `issues`, `pull_request` and `issue_comment`. Nothing is believed that is not signed. */
+/** Receives GitHub's webhooks `issues`, `pull_request` and `issue_comment`. Anything unsigned is rejected. */
 export async function receive({ headers, body }: WebhookRequest, context: PluginContext): Promise<void> {
   const secret = await context.host.secret(settingsOf(context).webhook_secret);
   const bytes = await body.bytes();

@@ -4,11 +4,11 @@ import { follow } from './mentions.ts';
 import { settingsOf } from './settings.ts';
 
 const PAGE = 100;
-/** Of one run; the next goes on where this one ended. */
+/** Maximum number of pages per run; the next run continues where this one ended. */
 const PAGES = 10;
 const FIRST_MS = 30 * 86_400_000;
 
-/** What changed since the last time: webhooks get lost while nobody listens. */
+/** Fetches what has changed since the last run: webhooks get lost while no one listens. */
 export async function resync({ scheduled_at }: JobTick, context: PluginContext): Promise<object> {
   const seen: Record<string, number> = {};
   for (const repository of settingsOf(context).repositories)
@@ -22,7 +22,7 @@ async function resyncOne(context: PluginContext, repository: string, now: string
   let since = typeof value === 'string' ? value : new Date(Date.parse(now) - FIRST_MS).toISOString();
   let seen = 0;
   for (let page = 1; page <= PAGES && !context.signal.aborted; page += 1) {
-    // From the last one on, not by number of the page: what changes meanwhile moves to the end.
+    // Continues from the last item rather than by page number: items changed in the meantime move to the end.
     const query = new URLSearchParams({
       state: 'all',
       sort: 'updated',

@@ -1,21 +1,21 @@
 import type { PluginContext } from '@acp/plugin-sdk';
 
 export interface Settings {
-  /** `owner/name`: no other one is read, written or listened to. */
+  /** `owner/name`: no other repository is read, written or listened to. */
   repositories: readonly string[];
   api_url: string;
-  /** Names of secrets of the company. */
+  /** Names of the company's secrets. */
   token_secret: string;
   webhook_secret: string;
-  /** Comments on the issues of the company that are mentioned at GitHub. */
+  /** Whether to comment on issues of the company that are mentioned at GitHub. */
   comment: boolean;
-  /** Comments at GitHub when such an issue is done or cancelled. */
+  /** Whether to comment at GitHub when such an issue is done or cancelled. */
   announce: boolean;
 }
 
 const REPOSITORY = /^[A-Za-z0-9][\w-]*\/[A-Za-z0-9_.][\w.-]*$/;
 
-/** Throws what is wrong with the configuration: the plugin then does not start. */
+/** Throws if the configuration is wrong, with the reason: the plugin then does not start. */
 export function settingsOf({ config }: Pick<PluginContext, 'config'>): Settings {
   const { repositories } = config;
   if (!Array.isArray(repositories) || repositories.length === 0)
@@ -47,7 +47,7 @@ function yesOrNo(config: PluginContext['config'], name: string, otherwise: boole
   return value;
 }
 
-/** Throws for a repository that the admins did not list: the token may reach many more. */
+/** Throws for a repository that the admins did not list: the token may give access to many more. */
 export function listed(context: PluginContext, repository: string): string {
   const name = repository.toLowerCase();
   if (!settingsOf(context).repositories.includes(name))

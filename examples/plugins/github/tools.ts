@@ -15,7 +15,7 @@ const number = {
   description: 'Number of the issue or the pull request',
 } as const;
 
-/** Of a text that goes into a prompt. */
+/** Maximum length of a text that becomes part of a prompt. */
 const MAX_TEXT = 20_000;
 const COMMENTS = 30;
 

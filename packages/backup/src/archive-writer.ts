@@ -3,15 +3,15 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { pack, type Pack } from 'tar-stream';
 
-/** A table is cut into entries of about this size: a tar entry's size stands before its bytes. */
+/** A table is split into entries of about this size: a tar entry's size must precede its bytes. */
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Writes entries one after the other, no faster than the reader of `stream` takes them. */
+/** Writes entries one by one, no faster than the reader of `stream` consumes them. */
 export class ArchiveWriter {
   readonly #pack: Pack = pack({ highWaterMark: CHUNK_BYTES });
   readonly #read: (bytes: number) => void;
 
-  /** @param read told how many bytes were added */
+  /** @param read called with the number of bytes added */
   constructor(read: (bytes: number) => void) {
     this.#read = read;
   }
@@ -25,7 +25,7 @@ export class ArchiveWriter {
     await this.#bytes(name, Buffer.from(JSON.stringify(value)));
   }
 
-  /** In numbered entries below `name`. */
+  /** Writes the source as numbered entries below `name`. */
   async chunked(name: string, source: AsyncIterable<Buffer>): Promise<{ bytes: number; sha256: string }> {
     const hash = createHash('sha256');
     let pending: Buffer[] = [];
@@ -46,7 +46,7 @@ export class ArchiveWriter {
     return { bytes, sha256: hash.digest('hex') };
   }
 
-  /** @param source of just so many bytes. @returns their SHA-256 */
+  /** @param source of exactly that many bytes. @returns their SHA-256 */
   async file(
     name: string,
     { size, mode = 0o600 }: { size: number; mode?: number },
@@ -82,7 +82,7 @@ export class ArchiveWriter {
     this.#read(bytes.length);
   }
 
-  /** @throws Error where the source has more or fewer bytes than the header says */
+  /** @throws Error if the source has more or fewer bytes than the header says */
   #entry(header: Parameters<Pack['entry']>[0], source?: AsyncIterable<Buffer> | Buffer[]): Promise<void> {
     return new Promise((resolve, reject) => {
       const sink = this.#pack.entry(header, (error) => (error ? reject(error) : resolve()));

@@ -4,13 +4,13 @@ import { LocalStorage, openStorage, type Storage, type StorageConfig } from '@ac
 
 export type BackupStoreConfig = StorageConfig & Pick<Config, 'backup_folder' | 'backup_store'>;
 
-/** Where the bucket of an instance's objects holds its backups too. */
+/** Prefix of the backups in the bucket that also contains an instance's objects. */
 export const BACKUPS = 'backups/';
 
 /** Where an instance keeps its backups. */
 export interface BackupStore {
   store: Storage;
-  /** Stands before the names of the files; empty where the store holds nothing else. */
+  /** Prefix of the file names; empty if the store contains nothing else. */
   prefix: string;
 }
 

@@ -1,4 +1,4 @@
-/** Backups end to end: what goes in comes out, and whatever is wrong with a file changes nothing. */
+/** Backups end to end: what goes in comes out, and a defective file changes nothing. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { beginBackup, createNote, listBackups, recentNotifications, systemActor } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
@@ -53,12 +53,12 @@ beforeAll(async () => {
   await transaction(database, async (tx) =>
     createNote(tx, systemActor('test'), company.id, { title: 'Tides', body_markdown: 'High at noon.' }),
   );
-  // Its number lies behind the partition that a new instance has.
+  // Its number is beyond the partition that a new instance has.
   await database.pool.query(`select make_room_for_events(250000)`);
   await database.pool.query(`update event_sequence set last = 249999`);
   await database.pool.query(`insert into outbox (type, data) values ('issue_updated', '{}')`);
   await database.pool.query('select sequence_outbox(10)');
-  // So does the part of its transcripts.
+  // So is the part of its transcripts.
   await database.pool.query('insert into transcript_parts (part) values (2), (3)');
   await database.pool.query('select make_transcript_parts()');
   await database.pool.query(
@@ -106,7 +106,7 @@ async function backUp(name: string, vault = new Vault(key), signal = never) {
   return { ...made, bytes_of: await readFile(place(name, 'objects', made.file)) };
 }
 
-/** Digest of all rows of all tables, the queue's and those of backups left out. */
+/** Digest of all rows of all tables, except those of the queue and of backups. */
 async function digest({ pool }: Database): Promise<Record<string, string>> {
   const tables = await pool.query<{ name: string }>(
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
@@ -180,7 +180,7 @@ describe('a backup', () => {
       file: made.file,
       bytes: made.bytes_of.length,
     });
-    // The next id after those that came with the backup.
+    // The next id after those restored from the backup.
     await expect(transaction(restored.database, async (tx) => createCompany(tx))).resolves.toBeDefined();
   });
 
@@ -231,7 +231,7 @@ describe('a backup', () => {
       let opened = 0;
       const begin = async () => {
         opened += 1;
-        // The second time it is read to be put back.
+        // The second read is the one that restores.
         if (opened === 2) await looks();
         return Readable.from(chunks(bytes_of));
       };

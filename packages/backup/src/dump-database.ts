@@ -4,14 +4,14 @@ import { to as copyTo } from 'pg-copy-streams';
 import type { ArchiveWriter } from './archive-writer.ts';
 import { inOrder, listSequences, listTables, quoted, type Sequence } from './tables.ts';
 
-/** Begins the snapshot that all of the backup's rows come from. */
+/** Starts the snapshot that all rows of the backup are read from. */
 export async function beginSnapshot(client: Client): Promise<void> {
   await client.query('begin isolation level repeatable read read only');
-  // A snapshot is taken by the first statement that reads.
+  // The first statement that reads takes the snapshot.
   await client.query('select 1 from instance_settings limit 1');
 }
 
-/** Digests of the applied migrations, and the fingerprints of the keys that secrets need. */
+/** Hashes of the applied migrations, and fingerprints of the keys needed to decrypt secrets. */
 export async function describeDatabase(
   client: Client,
 ): Promise<{ migrations: string[]; encryption_keys: string[] }> {
@@ -24,18 +24,18 @@ export async function describeDatabase(
   return { migrations: migrations.rows.map(({ hash }) => hash), encryption_keys: keys.rows[0]?.value ?? [] };
 }
 
-/** Every table as PostgreSQL's own COPY text, each a run of entries below `database/<table>`. */
+/** Writes every table as PostgreSQL's own COPY text, each as a series of entries below `database/<table>`. */
 export async function dumpDatabase(
   client: Client,
   archive: ArchiveWriter,
 ): Promise<{ tables: BackupTable[]; sequences: Sequence[] }> {
   const tables: BackupTable[] = [];
   const columnsOf = new Map((await listTables(client)).map(({ name, columns }) => [name, columns]));
-  // In the order in which they can be put back.
+  // In the order in which they can be restored.
   for (const name of await inOrder(client, [...columnsOf.keys()])) {
     const columns = columnsOf.get(name)!;
     const list = columns.map(quoted).join(', ');
-    // The row of this very backup is still running: a restored instance would take it for one that was broken off.
+    // The row of this very backup is still running: a restored instance would take it for an interrupted one.
     const rows = name === 'backups' ? ` where status <> 'running'` : '';
     const copy = client.query(copyTo(`copy (select ${list} from ${quoted(name)}${rows}) to stdout`));
     const { bytes, sha256 } = await archive.chunked(`database/${name}`, copy);

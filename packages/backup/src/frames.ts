@@ -1,7 +1,7 @@
 /**
- * The file of a backup: one line of JSON, then the archive, compressed, in frames. With an encryption key each frame is
- * sealed by AES-256-GCM under a key of the file's own; its place and whether it is the last are part of the nonce, so
- * that frames can't be swapped, dropped or cut off.
+ * The file of a backup: one line of JSON, then the compressed archive in frames. With an encryption key each frame is
+ * encrypted by AES-256-GCM under a key of the file's own. Its position and whether it is the last are part of the nonce,
+ * so that frames can't be swapped, dropped or truncated.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
@@ -16,13 +16,13 @@ const MAX_LINE_BYTES = 4096;
 
 interface FirstLine {
   magic: string;
-  /** The file's key, sealed by the instance's; null: not encrypted. */
+  /** The file's key, encrypted by the instance's; null: not encrypted. */
   sealed_key: string | null;
 }
 
 /**
- * The bytes of a buffer are not V8's: what streamed through is small in its eyes, and would lie about by the hundred megabytes until it
- * looks. After so many frames it is told.
+ * A buffer's bytes are outside of V8's heap, so that discarded ones look small to V8 and would pile up by the hundred
+ * megabytes before it collects them. A collection is forced every so many frames.
  */
 const FRAMES_OF_GARBAGE = 4;
 
@@ -32,7 +32,7 @@ function discard(frame: number): void {
 
 const place = (id: string) => `backups/${id}`;
 
-/** What the file begins with, and what its archive is sent through. */
+/** The first line of the file, and the stream that its archive is piped through. */
 export function frameWriter(id: string, vault: Vault): { first_line: Buffer; frames: Transform } {
   const key = vault.available ? randomBytes(32) : null;
   const line: FirstLine & { id: string } = {
@@ -57,7 +57,7 @@ class FrameWriter extends Transform {
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     this.#pending.push(chunk);
     this.#bytes += chunk.length;
-    // The last frame is known as such only at the end: one is always kept back.
+    // Only the end shows which frame is the last, so one is always held back.
     while (this.#bytes > FRAME_BYTES) this.#write(this.#take(FRAME_BYTES), FRAME_BYTES, false);
     done();
   }
@@ -67,7 +67,7 @@ class FrameWriter extends Transform {
     done();
   }
 
-  /** Pieces of so many bytes together. */
+  /** Takes pieces that add up to that many bytes. */
   #take(bytes: number): Buffer[] {
     const taken: Buffer[] = [];
     for (let left = bytes; left > 0;) {
@@ -81,7 +81,7 @@ class FrameWriter extends Transform {
     return taken;
   }
 
-  /** Piece by piece: copies of whole frames would be garbage by the hundred megabytes a second. */
+  /** Writes piece by piece: copying whole frames would produce hundreds of megabytes of garbage a second. */
   #write(pieces: readonly Buffer[], bytes: number, last: boolean): void {
     const key = this.#key;
     const length = Buffer.alloc(LENGTH_BYTES);
@@ -92,7 +92,7 @@ class FrameWriter extends Transform {
     else {
       const cipher = createCipheriv(CIPHER, key, nonceOf(this.#place, last));
       for (const piece of pieces) this.push(cipher.update(piece));
-      // It says nothing more at its end, as a cipher of streams.
+      // A stream cipher returns nothing more at its end.
       cipher.final();
       this.push(cipher.getAuthTag());
     }
@@ -101,11 +101,11 @@ class FrameWriter extends Transform {
   }
 }
 
-/** The compressed archive of a backup file. @throws invalid for what is none, was cut off, changed, or has another key */
+/** The compressed archive of a backup file. @throws invalid if it is none, truncated, modified, or has an unknown key */
 export class FrameReader extends Transform {
   readonly #vault: Vault;
   #buffered = Buffer.alloc(0);
-  /** What came since; joined to the buffer once a whole frame is there, so that each byte is copied once. */
+  /** Chunks received since; joined to the buffer once a whole frame has arrived, so that each byte is copied once. */
   #pending: Buffer[] = [];
   #missing = 0;
   #key: Buffer | null | undefined;

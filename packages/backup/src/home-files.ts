@@ -1,6 +1,6 @@
 /**
- * Homes of agents, whose programs may be at work in them: what lies there changes while it is read. No link is followed
- * on the way, and a file is copied with the size that it had when it was opened.
+ * Archives agents' homes, whose programs may be running in them: the files change while they are read. No link is followed
+ * on the path, and a file is copied with the size that it had when it was opened.
  */
 import type { Dirent } from 'node:fs';
 import { opendir, readlink } from 'node:fs/promises';
@@ -13,7 +13,7 @@ const MAX_DEPTH = 40;
 const MAX_NAMES = 100_000;
 const BLOCK_BYTES = 512;
 const PIECE_BYTES = 128 * 1024;
-/** A larger file of which less than a tenth is on the disk was made to look large. */
+/** A file larger than this with less than a tenth of it on disk was made to look large. */
 const SPARSE_BYTES = 64 * 1024 * 1024;
 
 export interface LeftOut {
@@ -21,7 +21,7 @@ export interface LeftOut {
   reason: string;
 }
 
-/** Adds all that lies below the folder as `<name>/<path>`, with paths that a restore can make again. */
+/** Adds everything below the folder as `<name>/<path>`, with paths that a restore can recreate. */
 export async function archiveFolder(
   archive: ArchiveWriter,
   { root, name }: { root: string; name: string },
@@ -50,11 +50,11 @@ export async function archiveFolder(
   await visit('.', 1);
 }
 
-/** Why what lies in a folder, or the rest of it, is left out. */
+/** Why the content of a folder, or the rest of it, is left out. */
 class Unlisted extends Error {}
 
 /**
- * No list of names is made: in a folder, and in each that it lies in, an agent may lay as many as it likes.
+ * Never builds a list of names, since an agent may create any number of them in a folder and in each of its parents.
  * @throws Unlisted
  */
 async function eachIn(
@@ -71,7 +71,7 @@ async function eachIn(
     try {
       for (let looks = 1; ; looks += 1) {
         signal.throwIfAborted();
-        // An agent may remove it meanwhile.
+        // An agent may remove it in the meantime.
         const entry = await entries.read().catch(gone);
         if (entry === null) return;
         if (looks > MAX_NAMES) throw new Unlisted(`more than ${MAX_NAMES} names`);
@@ -83,7 +83,7 @@ async function eachIn(
   }).catch((error: unknown) => (error instanceof UnsafePlace ? gone() : Promise.reject(error)));
 }
 
-/** @returns why the file is not in the archive; null when it is */
+/** @returns why the file is not in the archive; null if it is */
 async function archiveFile(
   archive: ArchiveWriter,
   { root, name, path }: { root: string; name: string; path: string },
@@ -106,7 +106,7 @@ async function archiveFile(
   }
 }
 
-/** So many bytes: what was cut off meanwhile is filled up with zeros, what was added is left. */
+/** Exactly that many bytes: if the file shrinks in the meantime it is padded with zeros, if it grows the rest is ignored. */
 async function* exactly(file: FileHandle, size: number): AsyncGenerator<Buffer> {
   let at = 0;
   while (at < size) {

@@ -1,6 +1,6 @@
 /**
- * Backups: one file with database, storage and homes. Knows files and connections; which backups there are, when one is
- * due and how long it is kept is the business of core.
+ * Backups: one file with database, storage and homes. Deals with files and connections; core decides which backups exist,
+ * when one is due and how long it is kept.
  */
 export { ArchiveWriter } from './archive-writer.ts';
 export { makeBackup } from './make-backup.ts';

@@ -1,4 +1,4 @@
-/** Backups of a running instance: made, recorded, and deleted when they are old. */
+/** Makes backups of a running instance, records them, and deletes old ones. */
 import path from 'node:path';
 import type { Backup } from '@acp/contract';
 import {
@@ -22,7 +22,7 @@ const PROGRESS_MS = 5000;
 export interface InstanceParts {
   config: Pick<Config, 'home' | 'backup_retention_days'>;
   database: Database;
-  /** Of the database itself, past any pooler. */
+  /** Address of the database itself, bypassing any pooler. */
   direct_url: string;
   storage: Storage;
   backups: BackupStore;
@@ -31,8 +31,8 @@ export interface InstanceParts {
 }
 
 /**
- * Makes a backup, and deletes those that are too old.
- * @throws conflict while another one is being made; whatever it fails of, which is in its row too
+ * Makes a backup and deletes expired ones.
+ * @throws conflict while another one is being made; any error of the backup, which is also recorded in its row
  */
 export async function backUpInstance(
   parts: InstanceParts,
@@ -89,14 +89,14 @@ async function deleteExpired({ config, database, backups, logger }: InstancePart
   }
 }
 
-/** Writes down every few seconds how far it is, which is also what keeps the backup alive. */
+/** Records the progress every few seconds, which is also the backup's heartbeat. */
 class ProgressReporter {
   readonly #timer: NodeJS.Timeout;
   #at: Pick<Backup, 'phase' | 'bytes'> = { phase: 'database', bytes: 0 };
 
   constructor(database: Database, id: string, given_up: AbortController) {
     const report = async (): Promise<void> => {
-      // The database may be away for a moment: the backup's own connection says so, if it is for longer.
+      // The database may be away for a moment: if it stays away, the backup's own connection fails.
       const alive = await noteBackupProgress(database.db, id, this.#at).catch(() => true);
       if (!alive) given_up.abort(new Error('the backup was given up for dead'));
     };

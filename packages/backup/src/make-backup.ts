@@ -1,4 +1,4 @@
-/** A backup: database, storage and homes in one file, read from one snapshot, checked after it was written. */
+/** A backup: database, storage and homes in one file, read from one snapshot, verified after writing. */
 import { createHash } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { PassThrough, type Readable } from 'node:stream';
@@ -19,11 +19,11 @@ export const ZSTD_LEVEL = 3;
 const LEFT_OUT_NAMED = 100;
 
 export interface BackupSources {
-  /** The direct address: the snapshot lives in a session. */
+  /** The direct address: the snapshot belongs to a session. */
   database_url: string;
-  /** The instance's objects; former backups among them are left out. */
+  /** The instance's objects; earlier backups among them are left out. */
   storage: Storage;
-  /** Folder below which the homes of companies lie. */
+  /** Folder that contains the companies' homes. */
   homes: string;
   vault: Vault;
 }
@@ -41,8 +41,8 @@ export interface MadeBackup {
 }
 
 /**
- * Writes the backup and reads it back. Whatever fails or aborts it leaves no file behind.
- * @param progress told the bytes read so far, often
+ * Writes the backup and reads it back. If it fails or is aborted, it leaves no file behind.
+ * @param progress called often, with the number of bytes read so far
  */
 export async function makeBackup(
   id: string,
@@ -63,7 +63,7 @@ export async function makeBackup(
     target.store.put(target.key, file, { max_bytes: Number.MAX_SAFE_INTEGER, expected_bytes, signal }),
   ]);
   const filled = fill(id, archive, sources, { signal, enter: (next) => (phase = next) });
-  // Whichever fails first ends the other, and is what the caller is told.
+  // The first failure ends the other one too, and is the error that the caller gets.
   const fail = (error: unknown) => archive.destroy(error instanceof Error ? error : new Error(String(error)));
   filled.catch(fail);
   written.catch(fail);
@@ -79,7 +79,7 @@ export async function makeBackup(
   return { bytes: stored.size_bytes, trailer };
 }
 
-/** What the database and the objects are uncompressed, or the last backup was and half as much; homes are known by that only. */
+/** Uncompressed size of database and objects, or 1.5 times the last backup if larger: the only hint at the size of homes. */
 async function mostExpected({ database_url, storage }: BackupSources): Promise<number> {
   const client = await connect(database_url, 'backup');
   try {
@@ -139,7 +139,7 @@ async function fill(
         if (trailer.left_out.length < LEFT_OUT_NAMED) trailer.left_out.push(entry);
       },
     };
-    // Objects are never changed, and none that the snapshot names is deleted while a backup runs.
+    // Objects are immutable, and none that the snapshot refers to is deleted while a backup runs.
     enter('storage');
     for await (const { key, size_bytes: size } of storage.list('')) {
       signal.throwIfAborted();

@@ -13,14 +13,14 @@ export interface ArchivedFile {
   path: string;
   size: number;
   mode: number;
-  /** Of a symbolic link; its body is empty. */
+  /** Target of a symbolic link, whose body is empty. */
   target: string | null;
 }
 
-/** What comes out of an archive, in its order. A body is read to its end before the next call is made. */
+/** Receives the archive's content, in its order. A body is read to its end before the next call. */
 export interface ArchiveVisitor {
   header?(header: BackupHeader): Promise<void>;
-  /** Once for each piece of a table; `null` after the last of all. */
+  /** Called for each piece of a table; with `null` after the last of all. */
   rows?(table: string | null, piece: Buffer): Promise<void>;
   file?(file: ArchivedFile, body: AsyncIterable<Buffer>): Promise<void>;
 }
@@ -30,8 +30,8 @@ interface Entry extends AsyncIterable<Buffer> {
 }
 
 /**
- * Reads a backup to its end, holds it against the sums at its end, and hands over what is in it on the way.
- * @throws invalid where it is none, damaged, cut off, or sealed with a key that is not configured
+ * Reads a backup to its end, passes its content to the visitor, and compares it with the checksums at its end.
+ * @throws invalid if it is none, damaged, truncated, or encrypted with a key that is not configured
  */
 export async function readArchive(
   file: Readable,
@@ -88,7 +88,7 @@ async function visitFile(entry: Entry, sums: Sums, visitor: ArchiveVisitor): Pro
   if (target === null) sums.addFile(path, size, hash.digest('hex'));
 }
 
-/** What the archive's own end is held against. */
+/** Checksums to compare with those at the archive's end. */
 class Sums {
   readonly #tables = new Map<string, { hash: ReturnType<typeof createHash>; bytes: number }>();
   readonly #files = createHash('sha256');
@@ -124,7 +124,7 @@ async function* entriesOf(file: Readable, vault: Vault): AsyncGenerator<Entry> {
   const frames = new FrameReader(vault);
   const plain = createZstdDecompress();
   const entries = extract();
-  // The error of any part ends the whole, which the loop below is told.
+  // An error in any part destroys the last one, which the loop below notices.
   for (const part of [file, frames, plain])
     part.on('error', (error: Error) =>
       entries.destroy(isDamage(error) ? invalid('the backup is damaged') : error),
@@ -139,7 +139,7 @@ async function* entriesOf(file: Readable, vault: Vault): AsyncGenerator<Entry> {
   }
 }
 
-/** What zlib says of bytes that it can't read. */
+/** zlib's errors for bytes that it can't read. */
 function isDamage(error: Error): boolean {
   return 'code' in error && /^(Z_|ZSTD_|ERR_)/.test(String(error.code));
 }

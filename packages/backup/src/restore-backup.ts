@@ -1,4 +1,4 @@
-/** Puts a backup into an empty instance: all of it or, where anything fails, none of the database. */
+/** Restores a backup into an empty instance: all of it or, if anything fails, nothing of the database. */
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -15,7 +15,7 @@ import { connect } from './tables.ts';
 import { verifyBackup } from './verify-backup.ts';
 
 export interface RestoreTarget {
-  /** The direct address of a database without tables, or of one in which a restore of the same backup was broken off. */
+  /** The direct address of a database without tables, or with an interrupted restore of the same backup. */
   database_url: string;
   storage: Storage;
   homes: string;
@@ -23,10 +23,10 @@ export interface RestoreTarget {
 }
 
 /**
- * Reads the file twice: first to see that it is whole and fits this release and its keys, then to put it back.
- * @param open begins the file anew
- * Broken off at any point it is begun anew: files are put in the place of what has come of them, and rows come all at once.
- * @throws invalid for a backup that can't be read or is of a newer release, conflict where the database is not empty
+ * Reads the file twice: first to check that it is intact and fits this release and its keys, then to restore it. After an
+ * interruption at any point it can be repeated: files are overwritten, and all rows are committed together.
+ * @param open opens the file from its start
+ * @throws invalid for a backup that can't be read or is of a newer release, conflict if the database is not empty
  */
 export async function restoreBackup(
   open: () => Promise<Readable>,
@@ -51,7 +51,7 @@ export async function restoreBackup(
   } finally {
     await client.end().catch(() => undefined);
   }
-  // What a newer release has added since the backup.
+  // Adds what is newer than the backup.
   await migrate({ url: target.database_url, after: [migrateQueue] });
   return { header, trailer };
 }
@@ -69,7 +69,7 @@ function assertFits({ migrations, encryption_keys }: BackupHeader, vault: Vault)
     );
 }
 
-/** Makes the schema that the backup was taken from: its columns are those of its rows. */
+/** Creates the schema that the backup was taken from, whose columns match its rows. */
 async function migrateTo({ migrations }: BackupHeader, url: string): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'acp-restore-'));
   try {

@@ -1,4 +1,4 @@
-/** What a restore notes in the database before it changes anything else there, so that it can be begun anew. */
+/** What a restore notes in the database before it changes anything else there, so that it can be repeated. */
 import { RESTORE_NOTE } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import type { Client } from 'pg';
@@ -8,8 +8,8 @@ const LOCK = 'service-restore';
 const [SCHEMA = ''] = RESTORE_NOTE.split('.');
 
 /**
- * Takes the database for this backup, for as long as the connection lives.
- * @throws conflict where it is not empty, belongs to the restore of another backup, or to one that is under way
+ * Reserves the database for this backup until the connection closes.
+ * @throws conflict if it is not empty, belongs to the restore of another backup, or to one in progress
  */
 export async function beginRestore(client: Client, backup_id: string): Promise<void> {
   const locks = await client.query<{ mine: boolean }>(
@@ -19,7 +19,7 @@ export async function beginRestore(client: Client, backup_id: string): Promise<v
   if (locks.rows[0]?.mine !== true) throw conflict('a backup is being restored into this database already');
   const begun = await noted(client);
   if (begun === backup_id) return;
-  // Its files may lie among those of the other.
+  // Its files may be mixed with those of the other one.
   if (begun !== null)
     throw conflict(
       `the restore of another backup (${begun}) was broken off here: restore that one again, or take an empty database`,
@@ -35,13 +35,13 @@ export async function beginRestore(client: Client, backup_id: string): Promise<v
   await client.query('commit');
 }
 
-/** In the transaction of the rows: from now on the database is the instance's. */
+/** Runs in the transaction of the rows: from its commit on the database is the instance's. */
 export async function endRestore(client: Client): Promise<void> {
   await client.query(`drop table ${RESTORE_NOTE}`);
   await client.query(`drop schema ${SCHEMA}`);
 }
 
-/** The backup whose restore has not ended. */
+/** The backup whose restore is unfinished. */
 async function noted(client: Client): Promise<string | null> {
   const there = await client.query('select where to_regclass($1) is not null', [RESTORE_NOTE]);
   if (there.rows.length === 0) return null;

@@ -7,7 +7,7 @@ import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { listTables, quoted } from './tables.ts';
 
-/** A backup may have been made before there were partitions. */
+/** Statements that create partitions for restored rows. `made_by` is missing in backups older than partitions. */
 const rooms: Readonly<Record<string, { made_by: string; statement: string }>> = {
   events: {
     made_by: 'make_room_for_events(bigint)',
@@ -16,7 +16,7 @@ const rooms: Readonly<Record<string, { made_by: string; statement: string }>> = 
   run_events: { made_by: 'make_transcript_parts()', statement: 'select make_transcript_parts()' },
 };
 
-/** One COPY for each table, so that rows may refer to later rows of their own table. */
+/** Runs one COPY per table, so that rows may refer to later rows of their own table. */
 export class TableLoader {
   readonly #client: Client;
   readonly #trailer: BackupTrailer;
@@ -27,7 +27,7 @@ export class TableLoader {
     this.#trailer = trailer;
   }
 
-  /** Empties what migrations have put in, and lets no trigger do again what the backup has the result of. */
+  /** Removes rows inserted by migrations, and disables triggers, whose effects are already in the backup. */
   async prepare(): Promise<void> {
     const names = this.#trailer.tables.map(({ name }) => name);
     const there = new Set((await listTables(this.#client)).map(({ name }) => name));
@@ -37,7 +37,7 @@ export class TableLoader {
     for (const name of names) await this.#client.query(`alter table ${quoted(name)} disable trigger user`);
   }
 
-  /** @param table null: all have come */
+  /** @param table null: there are no more rows */
   async add(table: string | null, piece: Buffer): Promise<void> {
     if (this.#current !== undefined && this.#current.table !== table) {
       this.#current.copy.end();
@@ -59,7 +59,7 @@ export class TableLoader {
         await this.#client.query('select setval($1::regclass, $2::bigint)', [quoted(name), last_value]);
   }
 
-  /** The rows of tables that are partitioned reach further than in a new instance. What tells how far has come already. */
+  /** Creates partitions beyond those of a new instance. The table that says how many has already been restored. */
   async #makeRoom(table: string): Promise<void> {
     const of = rooms[table];
     if (of === undefined) return;

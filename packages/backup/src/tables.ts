@@ -1,4 +1,4 @@
-/** The tables of a schema as a backup needs them: what to copy, and in which order it can be put back. */
+/** The tables of a schema from a backup's point of view: what to copy, and in which order to restore it. */
 import type { Client } from 'pg';
 import { Client as PgClient } from 'pg';
 
@@ -7,7 +7,7 @@ export interface Table {
   columns: string[];
 }
 
-/** Tables of the service; the queue's are not among them: sweeps offer lost jobs again. */
+/** Tables of the service without those of the queue: sweeps enqueue lost jobs again. */
 export async function listTables(client: Client): Promise<Table[]> {
   const { rows } = await client.query<Table>(`
     select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
@@ -18,7 +18,7 @@ export async function listTables(client: Client): Promise<Table[]> {
   return rows;
 }
 
-/** Referenced tables come before those that refer to them. @throws Error where references go round in a circle */
+/** Sorts referenced tables before those that refer to them. @throws Error if references form a cycle */
 export async function inOrder(client: Client, tables: readonly string[]): Promise<string[]> {
   const { rows } = await client.query<{ child: string; parent: string }>(`
     select distinct child.relname as child, parent.relname as parent
@@ -53,10 +53,10 @@ export async function listSequences(client: Client): Promise<Sequence[]> {
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** A connection of its own, without limits on time: a copy may take hours. */
+/** Opens a separate connection without a statement timeout: a copy may take hours. */
 export async function connect(url: string, name: string): Promise<Client> {
   const client = new PgClient({ connectionString: url, application_name: name });
-  // Told to whoever waits for a statement; without a listener it would end the process.
+  // Pending statements receive the error; without a listener it would end the process.
   client.on('error', () => undefined);
   await client.connect();
   await client.query(

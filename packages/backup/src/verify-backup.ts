@@ -5,8 +5,8 @@ import { readArchive } from './read-archive.ts';
 
 /**
  * Reads a backup as a restore would, without changing anything.
- * @param expected what it has to say of itself, where that is known
- * @throws invalid where it could not be restored
+ * @param expected the trailer that it must have, if known
+ * @throws invalid if it could not be restored
  */
 export async function verifyBackup(
   file: Readable,
