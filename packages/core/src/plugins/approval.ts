@@ -11,14 +11,14 @@ const { plugin_binaries, plugins } = schema;
 
 export type Decision = 'allow' | 'ban' | 'rescind-ban';
 
-/** The bytes that were read once, for the hash and for the storage. */
+/** The binary's bytes are read once, both for the hash and for storage. */
 export interface BinaryCopy {
   storage_key: string;
   sha256: string;
   size_bytes: number;
 }
 
-/** Null for who may decide; else the refusal, which the caller throws once the attempt is written down. */
+/** Null if the actor may decide; otherwise the error, which the caller throws once the attempt is recorded. */
 export async function refuseDecision(
   tx: Tx,
   actor: Actor,
@@ -32,15 +32,15 @@ export async function refuseDecision(
   return forbidden('admin role required');
 }
 
-/** @throws conflict for one that is allowed already, or has no binary */
+/** @throws conflict if the plugin has no binary */
 export function assertAllowable({ binary_path }: PluginRow): string {
   if (binary_path === null) throw conflict('plugin has no binary_path');
   return binary_path;
 }
 
 /**
- * Allows the copy. An allowed one is allowed again, which takes in a file that was exchanged knowingly.
- * @throws conflict where the file has another hash than was registered, or another path was set meanwhile
+ * Allows the copy. Allowing a plugin again accepts a file that was replaced deliberately.
+ * @throws conflict if the file's hash differs from the registered one, or the path was changed in the meantime
  */
 export async function allowPlugin(
   tx: Tx,
@@ -72,7 +72,7 @@ export async function allowPlugin(
   return presentPlugin(row);
 }
 
-/** Its process is ended by its holder. */
+/** The process is stopped by its owner. */
 export async function banPlugin(tx: Tx, actor: Actor, id: string): Promise<PluginRow> {
   const plugin = await lockPlugin(tx, id);
   notifyHosts(tx, id);
@@ -80,7 +80,7 @@ export async function banPlugin(tx: Tx, actor: Actor, id: string): Promise<Plugi
   return decide(tx, actor, plugin, 'banned', { message: 'banned', set }, 'plugin.banned');
 }
 
-/** @throws conflict for one that is not banned */
+/** @throws conflict if the plugin is not banned */
 export async function rescindBan(tx: Tx, actor: Actor, id: string): Promise<Plugin> {
   const plugin = await lockPlugin(tx, id);
   if (plugin.approval_state !== 'banned') throw conflict('plugin is not banned');
@@ -89,7 +89,7 @@ export async function rescindBan(tx: Tx, actor: Actor, id: string): Promise<Plug
   return presentPlugin(await decide(tx, actor, plugin, 'pending', change, 'plugin.ban_rescinded'));
 }
 
-/** The file on disk is another than was allowed (specification, Start rules). */
+/** Called when the file on disk is not the allowed one (specification, Start rules). */
 export async function revertApproval(tx: Tx, id: string, actual_hash: string): Promise<void> {
   const plugin = await lockPlugin(tx, id);
   const { approval_state, approved_binary_hash } = plugin;
@@ -113,7 +113,7 @@ export interface ApprovedBinary {
   size_bytes: number;
 }
 
-/** The copy that may be run now; undefined where none may. */
+/** The copy that may be run now; undefined if none may. */
 export async function approvedBinary(tx: Tx, id: string): Promise<ApprovedBinary | undefined> {
   const [row] = await tx
     .select({

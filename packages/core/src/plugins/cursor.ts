@@ -1,4 +1,4 @@
 import type { CursorName } from '../events/index.ts';
 
-/** The durable cursor of a plugin that subscribes to events. */
+/** The durable event cursor of a plugin that subscribes to events. */
 export const pluginCursor = (plugin_id: string): CursorName => ({ consumer: 'plugins', name: plugin_id });

@@ -10,28 +10,28 @@ import { moveTo, notifyHosts } from './transitions.ts';
 const { plugin_events, plugins } = schema;
 const host = systemActor('plugins');
 
-/** One process in the hands of one scheduler. Whoever names another fence has lost it. */
+/** A scheduler's lease of one plugin's process. The lease is lost once the fence differs. */
 export interface PluginHold {
   plugin_id: string;
   held_by: string;
   fence: number;
 }
 
-/** What a scheduler may do now. */
+/** What a scheduler needs to know to decide what it may do now. */
 export interface HostView {
-  /** Plugins that are to run, on all schedulers; those that wait after a crash included. */
+  /** Plugins that should run, on all schedulers, including those waiting after a crash. */
   wanted: number;
-  /** Schedulers that said so lately, this one included. */
+  /** Schedulers seen recently, including this one. */
   hosts: number;
-  /** The fewest that one of them holds. */
+  /** The smallest number of plugins owned by one of them. */
   fewest: number;
-  /** Plugins that nobody holds and that may start now. */
+  /** Plugins without an owner that may start now. */
   free: number;
-  /** Jobs of this scheduler's plugins that are due. */
+  /** Whether jobs of this scheduler's plugins are due. */
   jobs_due: boolean;
 }
 
-/** Says that this scheduler is there, and looks around: one statement, sent while plugins are to run. */
+/** Registers this scheduler as alive and returns its view: one statement, sent while plugins should run. */
 export async function lookAround(tx: Tx, name: string, fresh_sec: number): Promise<HostView> {
   const { rows } = await tx.execute<{ [K in keyof HostView]: HostView[K] }>(sql`
     with me as (
@@ -52,7 +52,7 @@ export async function lookAround(tx: Tx, name: string, fresh_sec: number): Promi
   return rows[0]!;
 }
 
-/** The scheduler stops: the others share what there is without it. Those that died are forgotten with it. */
+/** Removes a scheduler that shuts down, so the others share the plugins without it. Crashed ones are removed as well. */
 export async function leaveHosts(tx: Tx, name: string): Promise<void> {
   await tx.execute(sql`delete from plugin_hosts where name = ${name} or seen_at < now() - interval '1 hour'`);
 }
@@ -62,8 +62,8 @@ const claimable = sql`p.wanted and (p.held_by is null or p.lease_until < now())
   and exists (select from companies c where c.id = p.company_id and c.deleted_at is null)`;
 
 /**
- * Takes one plugin that nobody holds.
- * @param patient_sec take only what nobody else has taken for so long: this scheduler has its share already
+ * Claims one plugin without an owner.
+ * @param patient_sec only claim plugins that have been free for that long: this scheduler has its share already
  */
 export async function claimPlugin(
   tx: Tx,
@@ -97,7 +97,7 @@ export interface RenewedHold {
   wanted: boolean;
 }
 
-/** Of all holds in one statement. What is missing in the answer is lost: the process has to end at once. */
+/** Renews all leases in one statement. Those missing from the result are lost: their processes must stop immediately. */
 export async function renewHolds(
   tx: Tx,
   held_by: string,
@@ -116,7 +116,7 @@ export async function renewHolds(
   return rows.map(({ plugin_id, fence, wanted }) => ({ plugin_id, fence: Number(fence), wanted }));
 }
 
-/** The process sent its manifest: what it brings is registered. @returns undefined where the hold is lost, or it is not wanted */
+/** Registers the manifest that the process sent. @returns undefined if the lease is lost or the plugin should not run */
 export async function pluginReady(
   tx: Tx,
   hold: PluginHold,
@@ -140,17 +140,17 @@ export async function pluginReady(
 /** How a process ended. */
 export type PluginEnd =
   | { how: 'stopped' }
-  /** Its scheduler stops, or gives it to one that has fewer: it runs on elsewhere. */
+  /** Its scheduler shuts down, or rebalances: the plugin continues on another one. */
   | { how: 'handed_over' }
-  /** @param error for people: what went wrong, with the end of its stderr */
+  /** @param error for display: the cause, with the end of stderr */
   | { how: 'failed'; error: string };
 
-/** Crashes in five minutes, after which it stays down. */
+/** Crashes within five minutes after which it is not restarted. */
 const MOST_CRASHES = 3;
 
 /**
- * Writes down the end and gives the lease back. A crash has it started again after a pause that doubles, unless it was
- * the third, or it has not been ready since somebody started it.
+ * Records the end and releases the lease. A crashed plugin is restarted after a delay that doubles each time, unless it was the
+ * third crash, or it has not been ready since someone started it.
  */
 export async function pluginEnded(
   tx: Tx,
@@ -172,7 +172,7 @@ async function handedOver(tx: Tx, held: PluginRow): Promise<PluginRow> {
     healthy: null,
     manifest: null,
     started_at: null,
-    // Since when it is free: whoever has its share leaves it to others for a moment.
+    // Free from now on: schedulers that have their share leave it to others for a moment.
     next_start_at: sql`now()` as never,
   };
   notifyHosts(tx, held.id);
@@ -202,7 +202,7 @@ async function failed(tx: Tx, held: PluginRow, error: string, pause_ms: number):
   const after = again ? '' : hasRun ? `; ${MOST_CRASHES} crashes in five minutes: it stays down` : '';
   const message = `${error}${after}`;
   if (held.state !== 'errored') return moveTo(tx, host, held, 'errored', { message, details, set });
-  // A start after a crash has failed as well: it is errored still.
+  // A restart after a crash has failed as well: the plugin is still errored.
   await tx.insert(plugin_events).values({
     plugin_id: held.id,
     type: 'lifecycle',
@@ -217,8 +217,8 @@ async function failed(tx: Tx, held: PluginRow, error: string, pause_ms: number):
 }
 
 /**
- * Whether it has been ready since somebody started it, as far as its log goes back: a start that fails after a hand-over or
- * the loss of a scheduler is no reason to give up at once.
+ * Whether it has been ready since someone started it, as far as its log goes back: after a hand-over or the loss of a scheduler,
+ * a single failed start is no reason to give up.
  */
 async function hasRunBefore(tx: Tx, { id }: PluginRow): Promise<boolean> {
   const { rows } = await tx.execute(sql`
@@ -227,7 +227,7 @@ async function hasRunBefore(tx: Tx, { id }: PluginRow): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Of the last five minutes, since it was started by hand. */
+/** Crashes within the last five minutes since it was last started by hand. */
 export async function recentCrashes(tx: Tx, { id, wanted_at }: PluginRow): Promise<number> {
   const [row] = await tx
     .select({ n: sql<number>`count(*)::int` })

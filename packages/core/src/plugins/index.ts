@@ -1,7 +1,7 @@
 /**
- * Owns the tables of plugins: who may run what, and in which scheduler (specification, Plugin). Invariants: only the copy
- * of the binary that was allowed is run; a process has one holder, whose every write names its fence; a transition is in
- * the events log and in the audit with the change itself.
+ * Owns the tables of plugins: who may run what, and in which scheduler (specification, Plugin). Invariants: only the allowed copy
+ * of the binary is run; a process has one owner, and each of its writes checks its fence; a transition is recorded in the events
+ * log and in the audit along with the change itself.
  */
 export { existingPlugins, findPlugin, presentPlugin } from './store.ts';
 export type { PluginRow } from './store.ts';

@@ -13,11 +13,11 @@ interface ReadIssues {
 }
 
 const COMMENTS = 20;
-/** Of each text: the answer has to fit a line of the protocol. */
+/** Maximum length of each text: the response must fit in one line of the protocol. */
 const LONGEST_TEXT = 20_000;
 const PAGE = 20;
 
-/** For the host service `issues.read`: one issue with comments, or a page of the company's. */
+/** The host service `issues.read`: one issue with comments, or a page of the company's issues. */
 export async function readIssuesFor(
   tx: Tx,
   plugin: Pick<PluginRow, 'company_id'>,
@@ -36,7 +36,7 @@ export async function readIssuesFor(
   };
 }
 
-/** For `issues.comment`: in the plugin's own name. */
+/** The host service `issues.comment`: comments in the plugin's own name. */
 export async function commentFor(
   tx: Tx,
   plugin: Pick<PluginRow, 'company_id' | 'slug'>,

@@ -5,7 +5,7 @@ import { databaseNow, nextRun } from './register.ts';
 
 const { plugin_job_runs, plugin_jobs } = schema;
 
-/** A job that is to run now. */
+/** A job to run now. */
 export interface DueJob {
   run_id: string;
   plugin_id: string;
@@ -17,7 +17,7 @@ export interface DueJob {
 
 const BATCH = 50;
 
-/** Takes the due jobs of a scheduler's running plugins. However many ticks were missed, a job runs once. */
+/** Claims due jobs of a scheduler's running plugins. A job runs once, however many ticks were missed. */
 export async function takeDueJobs(tx: Tx, held_by: string): Promise<DueJob[]> {
   const { rows } = await tx.execute<{
     plugin_id: string;
@@ -42,7 +42,7 @@ export async function takeDueJobs(tx: Tx, held_by: string): Promise<DueJob[]> {
     update plugin_jobs j set next_run_at = n.next_run_at
     from jsonb_to_recordset(${JSON.stringify(next)}::jsonb) as n(plugin_id uuid, name text, next_run_at timestamptz)
     where j.plugin_id = n.plugin_id and j.name = n.name`);
-  // Of two ticks of which the first is not answered yet the second is left out.
+  // A tick is skipped while the job's previous run is still in progress.
   const { rows: begun } = await tx.execute<{ id: string; plugin_id: string; job_name: string }>(sql`
     insert into plugin_job_runs (plugin_id, job_name, scheduled_at, fence)
     select d.plugin_id, d.name, d.scheduled_at, d.fence
@@ -70,7 +70,7 @@ export async function endJobRun(
     .where(and(eq(plugin_job_runs.id, run_id), eq(plugin_job_runs.status, 'running')));
 }
 
-/** Runs of a process that is gone: nobody answers for them any more. */
+/** Fails runs of a process that is gone, since it can no longer report a result. */
 export async function failLostJobRuns(
   tx: Tx,
   { plugin_id, fence }: Pick<PluginHold, 'plugin_id' | 'fence'>,
@@ -87,7 +87,7 @@ export async function failLostJobRuns(
     );
 }
 
-/** Of each job the newest hundred are kept. @returns how many rows went */
+/** Keeps the newest hundred runs of each job. @returns number of rows deleted */
 export async function forgetJobRuns(tx: Tx, limit: number): Promise<number> {
   const { rowCount } = await tx.execute(sql`
     delete from plugin_job_runs where id in (

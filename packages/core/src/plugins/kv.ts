@@ -11,15 +11,15 @@ const MAX_VALUE_BYTES = 256 * 1024;
 const LIST = 100;
 
 /**
- * Operations of one plugin on its own values, one after the other: each takes effect, or, with the transaction, none.
- * @throws conflict where a version is another, tooLarge over the quota
+ * Performs operations of one plugin on its own values in order; rolled back as a whole if one fails.
+ * @throws conflict on a version mismatch, tooLarge above the quota
  */
 export async function kvOperations(
   tx: Tx,
   plugin_id: string,
   ops: readonly KvOperation[],
 ): Promise<Record<string, unknown>[]> {
-  // One transaction of a plugin at a time: the quota holds, and versions are compared with what is there.
+  // Serialises transactions of a plugin, so that the quota and the comparison of versions are reliable.
   await tx.select({ id: plugins.id }).from(plugins).where(eq(plugins.id, plugin_id)).for('no key update');
   const results: Record<string, unknown>[] = [];
   for (const op of ops) results.push(await one(tx, plugin_id, op));

@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 
 const { plugin_events } = schema;
 
-/** A line for the events log. */
+/** A line of the events log. */
 export interface PluginLine {
   plugin_id: string;
   type: Extract<PluginEvent['type'], 'log' | 'error' | 'denied'>;
@@ -16,7 +16,7 @@ export interface PluginLine {
 
 const LONGEST_MESSAGE = 4000;
 
-/** What plugins say. Those that are deleted meanwhile say nothing any more. */
+/** Appends messages of plugins, except for those that were deleted in the meantime. */
 export async function appendPluginLines(tx: Tx, lines: readonly PluginLine[]): Promise<void> {
   if (lines.length === 0) return;
   const rows = lines.map(({ message, details = {}, ...line }) => ({
@@ -35,7 +35,7 @@ export async function appendPluginLines(tx: Tx, lines: readonly PluginLine[]): P
 const KEPT_ROWS = 2000;
 const KEPT_DAYS = 30;
 
-/** Of each plugin the newest rows are kept, for a month. @returns how many went */
+/** Keeps the newest rows of each plugin for a month. @returns number of rows deleted */
 export async function forgetPluginEvents(tx: Tx, limit: number): Promise<number> {
   const { rowCount } = await tx.execute(sql`
     delete from ${plugin_events} where id in (

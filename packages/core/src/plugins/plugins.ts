@@ -30,7 +30,7 @@ export async function listPlugins(tx: Tx, company_id: string, query: PageRequest
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentPlugin);
 }
 
-/** Of all companies that are not in the trash, 50 a page. */
+/** Plugins of all companies outside of the trash, 50 per page. */
 export async function listInstancePlugins(tx: Tx, query: PageRequest): Promise<Page<PluginSummary>> {
   const page = newestFirst(plugins.created_at, plugins.id, query, 50);
   const rows = tx
@@ -43,7 +43,7 @@ export async function listInstancePlugins(tx: Tx, query: PageRequest): Promise<P
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), summarizePlugin);
 }
 
-/** Registers it: nothing runs before it is allowed. @throws conflict for a slug that is taken, and at 100 plugins */
+/** Registers a plugin, which can't run before it is allowed. @throws conflict for a taken slug, and at 100 plugins */
 export async function createPlugin(
   tx: Tx,
   actor: Actor,
@@ -75,7 +75,7 @@ export async function createPlugin(
   }
 }
 
-/** An absent field is left alone. A running one that is switched off is stopped by its holder, and then disabled. */
+/** Absent fields stay unchanged. A running plugin that gets disabled is first stopped by its owner. */
 export async function updatePlugin(
   tx: Tx,
   actor: Actor,
@@ -115,7 +115,7 @@ async function disable(tx: Tx, actor: Actor, plugin: PluginRow): Promise<PluginR
   return row!;
 }
 
-/** For good, with all that is its own but the audit. Its holder finds it gone and ends the process. */
+/** Deletes it permanently with all its data except the audit. Its owner notices and stops the process. */
 export async function deletePlugin(tx: Tx, actor: Actor, id: string): Promise<void> {
   const gone = await tx.delete(plugins).where(eq(plugins.id, id)).returning();
   const [plugin] = gone;

@@ -42,7 +42,7 @@ export async function listPluginEvents(
   }));
 }
 
-/** Approvals, denied attempts and transitions, of deleted plugins too. */
+/** Approvals, denied attempts and transitions, including those of deleted plugins. */
 export async function listPluginAudit(
   tx: Tx,
   company_id: string,
@@ -75,7 +75,7 @@ export async function pluginHealth(tx: Tx, plugin: PluginRow): Promise<PluginHea
   };
 }
 
-/** Of a running plugin, in the order of its manifest. */
+/** Tools of a running plugin, in the order of its manifest. */
 export function toolsOf(plugin: PluginRow): PluginTool[] {
   return manifestOf(plugin).tools.map(({ namespace, name, description, input_schema }) => ({
     plugin_id: plugin.id,
@@ -87,17 +87,17 @@ export function toolsOf(plugin: PluginRow): PluginTool[] {
   }));
 }
 
-/** Of all running plugins of the company. */
+/** Tools of all running plugins of the company. */
 export async function listPluginTools(tx: Tx, company_id: string): Promise<PluginTool[]> {
   return (await runningPlugins(tx, company_id)).flatMap(toolsOf);
 }
 
-/** It is to run and does not: it was just started, is between two schedulers, or rests after a crash. */
+/** Whether it should run but doesn't: it was just started, is changing schedulers, or is waiting after a crash. */
 export function isComing({ wanted, state }: Pick<PluginRow, 'wanted' | 'state'>): boolean {
   return wanted && state !== 'running';
 }
 
-/** Of any plugin of the company: what such a one brings is not known until it runs. */
+/** Whether any plugin of the company is about to run: until then, its tools are unknown. */
 export async function anyPluginStarting(tx: Tx, company_id: string): Promise<boolean> {
   const { rows } = await tx.execute(
     sql`select from plugins where company_id = ${company_id} and wanted and state <> 'running' limit 1`,
@@ -113,7 +113,7 @@ async function runningPlugins(tx: Tx, company_id: string): Promise<PluginRow[]> 
     .orderBy(plugins.created_at, plugins.id);
 }
 
-/** The running plugin that takes webhooks by this path. */
+/** The running plugin that receives webhooks at this path. */
 export async function webhookOwner(tx: Tx, company_id: string, path: string): Promise<PluginRow | undefined> {
   const running = await runningPlugins(tx, company_id);
   return running.find((plugin) => manifestOf(plugin).webhooks.some((webhook) => webhook.path === path));
@@ -143,7 +143,7 @@ export async function listPluginJobs(tx: Tx, { id }: PluginRow): Promise<PluginJ
   }));
 }
 
-/** As a statement of our own gives it: instants are texts. */
+/** A row of a hand-written statement: timestamps are strings. */
 type JobRunRow = {
   job_name: string;
   id: string;
@@ -167,14 +167,14 @@ function presentRun(row: JobRunRow): PluginJob['runs'][number] {
   };
 }
 
-/** Plugins of the instance that are held in one way. */
+/** Number of the instance's plugins with the same isolation. */
 export interface PluginWallsCount {
   sandbox: PluginSandbox | null;
   bounds: PluginBound[] | null;
   plugins: number;
 }
 
-/** How many plugins of the instance run in each kind of sandbox, and what holds its bounds. */
+/** Number of the instance's plugins by kind of sandbox and by what enforces its limits. */
 export async function countPluginWalls(tx: Tx): Promise<PluginWallsCount[]> {
   const { sandbox, bounds } = plugins;
   const rows = await tx

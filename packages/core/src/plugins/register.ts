@@ -11,12 +11,11 @@ import type { PluginRow } from './store.ts';
 const { companies, plugin_jobs, plugins } = schema;
 
 /**
- * Tools and webhooks are the running process's; jobs and the place in the events outlive it, so that what was missed is made
- * up for.
- * @throws invalid for a schedule that is none, conflict for a tool or webhook path that another running plugin has
+ * Tools and webhooks belong to the running process; jobs and the event cursor outlive it, so that it catches up on what it missed.
+ * @throws invalid for a malformed schedule, conflict for a tool or webhook path of another running plugin
  */
 export async function registerManifest(tx: Tx, plugin: PluginRow, manifest: CheckedManifest): Promise<void> {
-  // One after the other: of two plugins with the same tool the second is refused.
+  // Serialised: if two plugins have the same tool, the second is rejected.
   await tx
     .select({ id: companies.id })
     .from(companies)
@@ -44,7 +43,7 @@ async function refuseTaken(tx: Tx, { id, company_id }: PluginRow, manifest: Chec
   }
 }
 
-/** A tick that was missed while the plugin was away stays due; a schedule that has changed begins anew. */
+/** A tick missed while the plugin was down stays due; a changed schedule starts over. */
 async function registerJobs(tx: Tx, plugin_id: string, { jobs }: CheckedManifest): Promise<void> {
   const names = jobs.map(({ name }) => name);
   await tx

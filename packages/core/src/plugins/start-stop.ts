@@ -10,13 +10,13 @@ const { plugins } = schema;
 
 export const HASH_CHANGED = 'plugin binary hash changed since approval; reverted to pending';
 
-/** Start rules that need no look at the file (specification, Start rules). @throws conflict */
+/** The start rules that don't require reading the file (specification, Start rules). @throws conflict */
 export function assertApproved({ approval_state }: PluginRow): void {
   if (approval_state === 'banned') throw conflict('plugin is banned');
   if (approval_state !== 'allowed') throw conflict('plugin is pending approval');
 }
 
-/** @param allowlist an entry with a slash is a path, any other a file name. @throws conflict */
+/** @param allowlist entries with a slash are paths, others are file names. @throws conflict */
 export function assertAllowlisted(binary_path: string, allowlist: readonly string[]): void {
   if (allowlist.length === 0) return;
   const listed = allowlist.some((entry) =>
@@ -25,7 +25,7 @@ export function assertAllowlisted(binary_path: string, allowlist: readonly strin
   if (!listed) throw conflict('plugin binary is not allowlisted');
 }
 
-/** Which states a start or a restart may leave. @throws conflict */
+/** Checks that the plugin's state permits a start or a restart. @throws conflict */
 export function assertMayStart({ enabled, state, wanted }: PluginRow, how: 'start' | 'restart'): void {
   if (!enabled) throw conflict('plugin is disabled');
   if (how === 'restart') {
@@ -36,7 +36,7 @@ export function assertMayStart({ enabled, state, wanted }: PluginRow, how: 'star
   if (wanted || (state !== 'installed' && state !== 'stopped')) throw conflict('plugin is running already');
 }
 
-/** Has the schedulers start it: the first to claim it does. @returns the fence behind which that process comes */
+/** Has the schedulers start it: the first to claim it does. @returns the current fence; the new process will have a higher one */
 export async function requestPluginStart(tx: Tx, actor: Actor, id: string): Promise<number> {
   const plugin = await lockPlugin(tx, id);
   assertApproved(plugin);
@@ -51,8 +51,8 @@ export async function requestPluginStart(tx: Tx, actor: Actor, id: string): Prom
 }
 
 /**
- * Has its holder end the process. Without one it is stopped at once.
- * @throws conflict where it neither runs nor waits to be started again
+ * Has its owner stop the process. Without an owner it counts as stopped immediately.
+ * @throws conflict if it neither runs nor waits for a restart
  */
 export async function requestPluginStop(tx: Tx, actor: Actor, id: string): Promise<void> {
   const plugin = await lockPlugin(tx, id);
@@ -62,7 +62,7 @@ export async function requestPluginStop(tx: Tx, actor: Actor, id: string): Promi
   notifyHosts(tx, id);
 }
 
-/** What nobody holds (any more) and nobody wants has ended: its holder was lost, or it only waited. */
+/** Marks a plugin as stopped if it should not run and has no owner (any more): that was lost, or it was only waiting. */
 export async function settleUnowned(tx: Tx, actor: Actor, id: string): Promise<PluginRow> {
   const plugin = await lockPlugin(tx, id);
   if (plugin.wanted) return plugin;
@@ -73,7 +73,7 @@ export async function settleUnowned(tx: Tx, actor: Actor, id: string): Promise<P
   return stopped(tx, actor, plugin, 'stopped');
 }
 
-/** A stop has taken effect. */
+/** Records that a stop has taken effect. */
 export async function stopped(tx: Tx, actor: Actor, plugin: PluginRow, message: string): Promise<PluginRow> {
   const set = { held_by: null, lease_until: null, healthy: null, manifest: null, started_at: null };
   let row = plugin;

@@ -8,7 +8,7 @@ const readPlugin = rowReader(plugins);
 
 export type PluginRow = typeof plugins.$inferSelect;
 
-/** The scope loader's way to a plugin. */
+/** Finds a plugin for the scope loader. */
 export async function findPlugin(tx: Tx, id: string): Promise<PluginRow | undefined> {
   if (!isUuid(id)) return undefined;
   const batches = lookups.get(tx) ?? new Batches({ most: 100, perform: async (ids) => findPlugins(tx, ids) });
@@ -16,7 +16,7 @@ export async function findPlugin(tx: Tx, id: string): Promise<PluginRow | undefi
   return batches.add(id);
 }
 
-/** It stands before each call of a tool, and these come in bursts: what is looked up at one time is one statement. */
+/** Called before each tool call, and these come in bursts, so concurrent lookups are batched into one statement. */
 const lookups = new WeakMap<Tx, Batches<string, PluginRow | undefined>>();
 
 async function findPlugins(tx: Tx, ids: readonly string[]): Promise<(PluginRow | undefined)[]> {
@@ -28,8 +28,8 @@ async function findPlugins(tx: Tx, ids: readonly string[]): Promise<(PluginRow |
 }
 
 /**
- * Those that are there, in the trash with their company or not, each with the fence of its holder, or the next one's where
- * nobody holds it: what has a lower one is left over.
+ * The plugins that exist, whether or not their company is in the trash, each with its owner's fence, or the next one if it has no
+ * owner: processes with a lower fence are leftovers.
  */
 export async function existingPlugins(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {
   const rows = await tx
@@ -42,7 +42,7 @@ export async function existingPlugins(tx: Tx, ids: readonly string[]): Promise<M
   return new Map(rows.map(({ id, fence }) => [id, Number(fence)]));
 }
 
-/** As it is now, locked until the end of the transaction. @throws notFound */
+/** The current row, locked until the end of the transaction. @throws notFound */
 export async function lockPlugin(tx: Tx, id: string): Promise<PluginRow> {
   const [row] = await tx.select().from(plugins).where(eq(plugins.id, id)).for('no key update');
   if (row === undefined) throw notFound();
@@ -57,7 +57,7 @@ export function presentPlugin(row: PluginRow): Plugin {
   };
 }
 
-/** What events carry: no configuration. */
+/** The content of events: no configuration. */
 export function summarizePlugin(row: PluginRow): PluginSummary {
   return {
     id: row.id,

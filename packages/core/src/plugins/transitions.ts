@@ -7,8 +7,8 @@ import { type PluginRow, summarizePlugin } from './store.ts';
 const { plugin_events, plugins } = schema;
 
 /**
- * Every edge of the lifecycle (docs/states/plugin.md). `ready` lasts for a moment only: the process has sent its manifest. A start
- * that fails, a crash, and a lost scheduler lead to `errored`; what is handed over is `stopped` until it runs elsewhere.
+ * Every edge of the lifecycle (docs/states/plugin.md). `ready` is momentary: the process has sent its manifest. A failed start, a
+ * crash, and a lost scheduler lead to `errored`; a plugin being handed over is `stopped` until it runs elsewhere.
  */
 export const lifecycleEdges: Readonly<Record<PluginState, readonly PluginState[]>> = {
   installed: ['ready', 'errored', 'disabled', 'uninstalled'],
@@ -24,13 +24,13 @@ export interface Transition {
   /** For the events log. */
   message: string;
   details?: Record<string, unknown>;
-  /** What else changes with it. */
+  /** Other columns to change with it. */
   set?: Partial<Omit<typeof plugins.$inferInsert, 'id' | 'company_id'>>;
 }
 
 /**
- * Moves a locked plugin along one edge: row, events log, audit and live event together.
- * @throws Error for an edge that is none
+ * Moves a locked plugin along one edge: changes row, events log and audit, and sends a live event.
+ * @throws Error for an edge that does not exist
  */
 export async function moveTo(
   tx: Tx,
@@ -61,7 +61,7 @@ export async function moveTo(
   return row!;
 }
 
-/** The same for the approval; any state may be left for any other. */
+/** The same for the approval, which may change from any state to any other. */
 export async function decide(
   tx: Tx,
   actor: Actor,
@@ -88,7 +88,7 @@ export async function decide(
   return row!;
 }
 
-/** The audit entry, and the news for those who look at it. */
+/** Writes the audit entry and sends the live event. */
 export async function recordPluginChange(
   tx: Tx,
   actor: Actor,
@@ -108,7 +108,7 @@ export async function recordPluginChange(
   ]);
 }
 
-/** Has the schedulers look at it, after the commit. */
+/** Notifies the schedulers after the commit. */
 export function notifyHosts(tx: Tx, plugin_id: string): void {
   signal(tx, 'plugins', plugin_id);
 }
