@@ -55,8 +55,8 @@ async function claim(c: Context<typeof rows.claim>) {
 }
 
 /**
- * A worker's own key resumes that worker and another worker's key is refused; without a key, or with an unknown one, a new
- * worker is created (specification, Registration rules).
+ * A worker's key resumes that worker and a valid key of another kind is refused; without a key, or with an unknown one, a
+ * new worker is created (specification, Registration rules).
  */
 async function register(c: Context<typeof rows.register>): Promise<WorkerRegistration> {
   const { services, body, request } = c;
