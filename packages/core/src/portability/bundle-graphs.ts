@@ -1,4 +1,4 @@
-/** Trees and chains of a bundle: no circles, no more levels than the service walks. Pure; no recursion. */
+/** Trees and chains of a bundle: no cycles, no more levels than the service walks. Pure; no recursion. */
 import type { CompanyBundle } from '@acp/contract';
 import { invalid } from '@acp/kernel';
 import { DEEPEST } from '../trash/index.ts';
@@ -6,7 +6,7 @@ import { listOf, placeOf } from './bundle-places.ts';
 
 const trees = { agents: 'reports_to', goals: 'parent', issues: 'parent' } as const;
 
-/** @throws invalid that names the entity at which a circle, or too deep a tree, is found */
+/** @throws invalid naming the entity where a cycle or an excessive depth is found */
 export function checkTrees(bundle: CompanyBundle): void {
   for (const [list, field] of Object.entries(trees) as ['agents' | 'goals' | 'issues', string][]) {
     const entities = listOf(bundle, list);
@@ -26,14 +26,14 @@ export function checkTrees(bundle: CompanyBundle): void {
       }
       let level = step ? levels.get(step)! : 0;
       for (const each of path.toReversed()) levels.set(each, ++level);
-      // Agents report to each other without a bound; their chains are never walked by the database.
+      // The depth of reporting lines is unlimited; the database never walks them.
       if (list !== 'agents' && level > DEEPEST)
         throw invalid(`${placeOf(list, index, field)}: no more than ${DEEPEST} levels`);
     }
   }
 }
 
-/** `blocks` leads from source to target, `depends_on` from target to source. @throws invalid as checkTrees */
+/** `blocks` leads from source to target, `depends_on` from target to source. @throws invalid like `checkTrees` */
 export function checkRelations(bundle: CompanyBundle): void {
   const issues = listOf(bundle, 'issues');
   const next = new Map<string, string[]>(issues.map(({ slug }) => [slug, []]));

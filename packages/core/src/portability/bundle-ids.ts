@@ -1,4 +1,4 @@
-/** Who is who while a bundle becomes rows: its names, and the ids that they have or get. Pure. */
+/** Maps a bundle's names to ids, existing or new, while it becomes rows. Pure. */
 import type { BundleList, BundleOf, CompanyBundle, ImportedCompany } from '@acp/contract';
 import { bundleLists } from '@acp/contract';
 import { newId } from '@acp/kernel';
@@ -20,12 +20,12 @@ export class BundleIds {
     for (const list of bundleLists) this.#assign(list);
   }
 
-  /** What is to be made, in the bundle's order, with its ids, which are in that order too. */
+  /** Entities to be created, in the bundle's order, with their ids, which are in the same order. */
   fresh<L extends BundleList>(list: L): readonly WithId<BundleOf<L>>[] {
     return (this.#fresh.get(list) ?? []) as unknown as readonly WithId<BundleOf<L>>[];
   }
 
-  /** The id behind a name that the bundle's check has seen. */
+  /** The id of a name whose existence was checked with the bundle. */
   of(list: NamedList, name: string): string {
     return this.#ids.get(list)!.get(keyOf(list, name))!;
   }
@@ -37,7 +37,7 @@ export class BundleIds {
   #assign(list: BundleList): void {
     const entities = listOf(this.#bundle, list) as readonly Record<string, unknown>[];
     const twins = this.#existing.get(list);
-    // Rows of one import are of one instant: their ids say their order.
+    // All rows of an import have the same timestamp, so they are ordered by their ids.
     const ids = entities.map(() => newId()).toSorted();
     const names = new Map<string, string>();
     const fresh: WithId<unknown>[] = [];

@@ -1,8 +1,8 @@
-/** Where in a bundle something stands, in the words of a refusal: `bundle.agents.3.reports_to`. Pure. */
+/** Places in a bundle, as shown in errors: `bundle.agents.3.reports_to`. Pure. */
 import type { BundleList, BundleOf, CompanyBundle } from '@acp/contract';
 import { invalid, ServiceError } from '@acp/kernel';
 
-/** By what the entities of a list are known to each other. Notes and budget policies nobody refers to. */
+/** The fields by which entities of a list are referenced. Notes and budget policies are never referenced. */
 export const nameFields = {
   labels: 'name',
   providers: 'label',
@@ -21,11 +21,11 @@ export const listOf = <L extends BundleList>(bundle: CompanyBundle, list: L): re
 export const placeOf = (list: BundleList, index: number, field?: string): string =>
   `bundle.${list}.${index}${field === undefined ? '' : `.${field}`}`;
 
-/** Labels and names of providers are the same in any case of letters. */
+/** Labels and provider names are case-insensitive. */
 export const keyOf = (list: NamedList, name: string): string =>
   list === 'labels' || list === 'providers' ? name.trim().toLowerCase() : name;
 
-/** Of every named list, where each name stands. @throws invalid for one that stands twice */
+/** Positions of all names, by list. @throws invalid for a duplicate */
 export function indexNames(bundle: CompanyBundle): Record<NamedList, ReadonlyMap<string, number>> {
   const found: Partial<Record<NamedList, ReadonlyMap<string, number>>> = {};
   for (const [list, field] of Object.entries(nameFields) as [NamedList, string][]) {
@@ -42,7 +42,7 @@ export function indexNames(bundle: CompanyBundle): Record<NamedList, ReadonlyMap
   return found as Record<NamedList, ReadonlyMap<string, number>>;
 }
 
-/** What a check throws, with its place in front. */
+/** Prefixes errors of a check with their place. */
 export function at<T>(place: string, check: () => T): T {
   try {
     return check();

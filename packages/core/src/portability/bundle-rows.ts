@@ -1,4 +1,4 @@
-/** Entities of a bundle as rows of their tables, with what they leave out. Pure. */
+/** Entities of a bundle as rows of their tables, with defaults for absent fields. Pure. */
 import type { BundleOf, CompanyBundle } from '@acp/contract';
 import type { CompanyRow } from '../companies/index.ts';
 import { defaultPrompt, type NewAgent } from '../agents/index.ts';
@@ -109,7 +109,7 @@ function triggerRow(routine_id: string, trigger: Trigger): NewTrigger {
   };
 }
 
-/** @param now of the database, RFC 3339: nothing that is imported is of the future */
+/** @param now the database's time, RFC 3339: nothing is imported with a timestamp in the future */
 export function issueRows(bundle: CompanyBundle, ids: BundleIds, now: string): NewIssue[] {
   return ids.fresh('issues').map((issue) => ({
     id: issue.id,
@@ -188,7 +188,7 @@ export function noteRows(ids: BundleIds, now: string): NewNote[] {
   }));
 }
 
-/** Instants are compared as instants, and kept as they were written: to the microsecond. */
+/** Compares instants, but keeps the original notation with its microseconds. */
 function notAhead(instant: Date | string | undefined, now: string): string {
   if (instant === undefined) return now;
   return new Date(instant).getTime() > new Date(now).getTime() ? now : String(instant);

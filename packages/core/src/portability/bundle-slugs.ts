@@ -1,8 +1,8 @@
 import { slugOf } from '../skills/index.ts';
 
 /**
- * Names of things within a bundle, made of what they are called, in the order in which they come: the same things in the
- * same order have the same slugs. Pure.
+ * Slugs of entities within a bundle, derived from their names in the given order: the same entities in the same order get the
+ * same slugs. Pure.
  */
 export class BundleSlugs {
   readonly #byId = new Map<string, string>();
@@ -11,8 +11,8 @@ export class BundleSlugs {
   readonly #clean: (text: string) => string;
 
   /**
-   * @param kind what something without a letter in its name is called
-   * @param clean takes out what must not leave: a slug would carry it along in another spelling
+   * @param kind slug of entities whose names contain no usable characters
+   * @param clean removes secrets from a name, which the slug would otherwise reveal in another spelling
    */
   constructor(kind: string, clean: (text: string) => string) {
     this.#kind = kind;
@@ -28,7 +28,7 @@ export class BundleSlugs {
     return slug;
   }
 
-  /** Null for what is not in the bundle: in the trash, or left out. */
+  /** Null for entities outside of the bundle: in the trash, or left out. */
   of(id: string | null): string | null {
     return id === null ? null : (this.#byId.get(id) ?? null);
   }

@@ -1,4 +1,4 @@
-/** What a bundle must be beyond its shape, before anything is written. Pure: no tx, no clock. */
+/** Requirements of a bundle beyond its shape, checked before anything is written. Pure: no tx, no clock. */
 import { type Actor, type BundleOf, type CompanyBundle } from '@acp/contract';
 import { assertZone, invalid } from '@acp/kernel';
 import { type AdapterRules, assertAdapter } from '../agents/index.ts';
@@ -16,7 +16,7 @@ export interface BundleRules {
 
 type Names = Record<NamedList, ReadonlyMap<string, number>>;
 
-/** @param company_id '' for one that is yet to be made. @throws invalid that begins with the place of the fault */
+/** @param company_id '' for a company yet to be created. @throws invalid that begins with the place of the error */
 export function checkBundle(
   actor: Actor,
   company_id: string,

@@ -1,4 +1,4 @@
-/** A company becomes a bundle (decisions 3, Portability). */
+/** Exports a company as a bundle (decisions 3, Portability). */
 import { type Actor, BUNDLE_FORMAT, BUNDLE_VERSION, type CompanyBundle } from '@acp/contract';
 import { databaseNow, type Tx } from '@acp/db';
 import { notFound, tooLarge, type Vault } from '@acp/kernel';
@@ -12,19 +12,19 @@ import { readCompany } from './read-company.ts';
 
 export interface ExportOptions {
   issues: boolean;
-  /** A bundle that no instance would take is none. */
+  /** Larger bundles are refused, since no instance would accept them. */
   max_bytes: number;
 }
 
-/** What was read, with the secrets that are still to be taken out of it, outside of the transaction. */
+/** The raw export, whose secrets are still to be removed outside of the transaction. */
 export interface RawExport {
   bundle: CompanyBundle;
   secrets: KnownSecrets;
 }
 
 /**
- * Reads the company as it was at one moment: in a transaction of its own, of which this is the first statement.
- * @throws notFound, tooLarge where the texts alone would pass the limit
+ * Reads a consistent snapshot of the company: must be the first statement of its own transaction.
+ * @throws notFound, tooLarge if the texts alone exceed the limit
  */
 export async function readExport(
   tx: Tx,
@@ -52,7 +52,7 @@ export async function readExport(
   return { bundle: { ...head, ...lists }, secrets };
 }
 
-/** Takes the secrets out, a list entry at a time: a large bundle keeps nobody else waiting. */
+/** Removes the secrets, yielding between list entries so that a large bundle does not block others. */
 export async function finishExport({ bundle, secrets }: RawExport): Promise<CompanyBundle> {
   const { format, version, exported_at, manifest, ...lists } = bundle;
   secrets.found = 0;
@@ -85,7 +85,7 @@ export async function finishExport({ bundle, secrets }: RawExport): Promise<Comp
 
 const ENTRIES_AT_ONCE = 20;
 
-/** Values only: names of fields are the format's, and those of variables. Bundles are not deep. */
+/** Cleans values only: field names are part of the format, or names of variables. Bundles are not deep. */
 function cleaned(value: unknown, secrets: KnownSecrets): unknown {
   if (typeof value === 'string') return secrets.clean(value);
   if (Array.isArray(value)) return value.map((each) => cleaned(each, secrets));
@@ -98,7 +98,7 @@ const tooMuch = (issues: boolean): string =>
     ? 'the bundle would be larger than an upload may be: export without issues, or raise SERVICE_MAX_UPLOAD_SIZE'
     : 'the bundle would be larger than an upload may be: raise SERVICE_MAX_UPLOAD_SIZE';
 
-/** Without reading them. What lies in the trash counts along: it is a bound. */
+/** Sums the sizes without reading the texts. Includes the trash, which is good enough for a limit. */
 async function textBytes(tx: Tx, company_id: string, issues: boolean): Promise<number> {
   const { rows } = await tx.execute<{ bytes: string }>(sql`
     select (

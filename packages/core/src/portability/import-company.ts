@@ -1,4 +1,4 @@
-/** A bundle becomes a company, or a part of one (decisions 3, Portability): all of it or nothing. */
+/** Imports a bundle as a company, or into one (decisions 3, Portability): all of it or nothing. */
 import {
   type Actor,
   bundleLists,
@@ -31,7 +31,7 @@ const { companies, secrets } = schema;
 
 export interface CompanyImport {
   bundle: CompanyBundle;
-  /** Exactly one of them. */
+  /** Exactly one of them is set. */
   company_id?: string | undefined;
   new_company?: { name: string; slug: string } | undefined;
   provider_keys?: Record<string, string> | undefined;
@@ -41,14 +41,14 @@ export interface CompanyImport {
 export interface ImportMeans {
   vault: Vault;
   rules: BundleRules;
-  /** What `provider_keys` leaves open. */
+  /** Sources of keys that are missing from `provider_keys`. */
   environment: Pick<KeySources, 'allowed_envs' | 'allowed_hosts' | 'readEnv'>;
 }
 
 /**
- * A dry run does all of it and takes it back: what it says is what would come of it.
- * @throws invalid that names the fault's place in the bundle, forbidden, notFound for a company that the actor does not
- * see, conflict when the new slug is taken, unavailable for keys without an encryption key
+ * A dry run performs the whole import and rolls it back, so it reports exactly what an import would do.
+ * @throws invalid naming the place of the error in the bundle, forbidden, notFound for a company that the actor can't see,
+ * conflict if the new slug is taken, unavailable for keys without an encryption key
  */
 export async function importCompany(
   tx: Tx,
@@ -69,7 +69,7 @@ export async function importCompany(
   }
 }
 
-/** Rolls back what was tried. */
+/** Thrown to roll back a dry run. */
 class DryRun extends Error {
   readonly outcome: ImportedCompany;
 
@@ -147,7 +147,7 @@ async function makeCompany(
   return (await findCompany(tx, id))!;
 }
 
-/** Of two imports at once the second sees what the first has made. @throws notFound */
+/** Serialises imports: the second one sees what the first has created. @throws notFound */
 async function lockCompany(tx: Tx, company_id: string): Promise<CompanyRow> {
   const [company] = await tx
     .select()

@@ -1,4 +1,4 @@
-/** What an admin should know of an import before it is done, and after. Pure. */
+/** Warnings for the admin before and after an import. Pure. */
 import type { BundleOf, CompanyBundle } from '@acp/contract';
 import { secretNames } from '../secrets/index.ts';
 import type { BundleIds } from './bundle-ids.ts';
@@ -7,13 +7,13 @@ import type { PlannedProviders } from './plan-writes.ts';
 export interface ImportFacts {
   bundle: CompanyBundle;
   ids: BundleIds;
-  /** Names of the secrets that the company has. */
+  /** Names of the company's secrets. */
   secrets: ReadonlySet<string>;
-  /** Labels of providers that got no key though they need one. */
+  /** Labels of providers that need a key but got none. */
   without_key: readonly string[];
-  /** Labels and variables of those whose key the environment gave. */
+  /** Labels and variables of providers whose key was taken from the environment. */
   keys_from_env: PlannedProviders['keys_from_env'];
-  /** The company had its own default, or provider of embeddings. */
+  /** Warnings about the company's own default provider and provider of embeddings, which were kept. */
   kept_roles: readonly string[];
   merged: boolean;
 }
@@ -46,7 +46,7 @@ export function warningsOf(facts: ImportFacts): string[] {
         `Provider ${label} takes its key from ${name} of the service’s environment${base_url ? ` and sends it to ${base_url}` : ''}.`,
     ),
     ...facts.kept_roles,
-    // Whoever writes it instructs them all, those that were there included.
+    // A company-wide skill instructs all agents, including existing ones.
     ...ids
       .fresh('skills')
       .flatMap(({ name, company_wide }) =>
@@ -58,7 +58,7 @@ export function warningsOf(facts: ImportFacts): string[] {
   ];
 }
 
-/** What an agent may do beyond others: nobody should give it by accident. */
+/** Permissions beyond the defaults: no one should grant them by accident. */
 function rightsOf(agent: BundleOf<'agents'>): string[] {
   const { name, permissions, adapter_type = 'llm', adapter_config = {}, externally_available } = agent;
   const given = Object.entries(permissions ?? {}).filter(([key, on]) => on && key === 'secrets.use');

@@ -1,6 +1,6 @@
 /**
- * Owns nothing: a company as a file, out and in. Invariants: no secret is in a bundle; an import changes all or nothing, and
- * starts nothing; what is imported and exported again is the same bundle.
+ * Owns nothing: exports and imports a company as a file. Invariants: a bundle contains no secrets; an import changes all or
+ * nothing, and starts nothing; importing and exporting again yields the same bundle.
  */
 export { finishExport, readExport } from './export-company.ts';
 export type { ExportOptions, RawExport } from './export-company.ts';

@@ -1,4 +1,4 @@
-/** What must not leave with a bundle, wherever somebody has written it: into a prompt, a note, a comment. */
+/** Secrets that must be removed from a bundle, wherever they were written: in a prompt, a note, a comment. */
 import { schema, type Tx } from '@acp/db';
 import type { Vault } from '@acp/kernel';
 import { Scrubber } from '@acp/kernel';
@@ -9,13 +9,13 @@ import { isSecretive } from './portable-config.ts';
 
 const { agents, companies, projects } = schema;
 
-/** Keys by their looks: this service's own, those of well-known vendors, and private keys. Linear. */
+/** Recognises keys by their format: this service's own, those of well-known vendors, and private keys. Linear time. */
 const keyShapes =
   /\bsk_[0-9a-f]{64}\b|\bsk-[A-Za-z0-9_-]{20,200}|\bgh[pousr]_[A-Za-z0-9]{36,255}|\bgithub_pat_\w{50,255}|\bglpat-[\w-]{20,100}|\bxox[abeprs]-[A-Za-z0-9-]{10,255}|\bxapp-[A-Za-z0-9-]{10,255}|\bAKIA[0-9A-Z]{16}\b|\bAIza[\w-]{35}|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,20000}-----END [A-Z ]{0,30}PRIVATE KEY-----/g;
 
 export class KnownSecrets {
   readonly #scrubber = new Scrubber();
-  /** Texts in which something was found. */
+  /** Number of texts that contained a secret. */
   found = 0;
 
   add(value: string): void {
@@ -34,7 +34,7 @@ interface Sealed extends Record<string, unknown> {
   sealed: string;
 }
 
-/** Every value of the company that the vault can open, and what its configurations hold in the clear. */
+/** Every value of the company that the vault can open, and those in plain text in its configurations. */
 export async function knownSecrets(tx: Tx, company_id: string, vault: Vault): Promise<KnownSecrets> {
   const known = new KnownSecrets();
   const { rows } = await tx.execute<Sealed>(sql`
@@ -50,7 +50,7 @@ export async function knownSecrets(tx: Tx, company_id: string, vault: Vault): Pr
       where company_id = ${company_id} and api_key_sealed is not null`);
   for (const { place, sealed } of rows) {
     const [, fingerprint = ''] = sealed.split('.');
-    // Sealed by a key that is gone: nobody can know it, here or there.
+    // The key that sealed it is gone, so its value is lost anyway.
     if (!vault.opens(fingerprint)) continue;
     for (const value of parts(vault.unseal(sealed, place))) known.add(value);
   }
@@ -69,7 +69,7 @@ export async function knownSecrets(tx: Tx, company_id: string, vault: Vault): Pr
   return known;
 }
 
-/** Headers and credentials of clouds are JSON objects: each of their values is a secret by itself. */
+/** Headers and cloud credentials are JSON objects: each of their values is a secret of its own. */
 function parts(value: string): string[] {
   if (!value.startsWith('{')) return [value];
   try {
@@ -80,7 +80,7 @@ function parts(value: string): string[] {
   }
 }
 
-/** Values below names that say that they are secret. A reference is none. */
+/** Values whose names mark them as secret, except for references. */
 function secretValues(config: unknown): string[] {
   if (typeof config !== 'object' || config === null) return [];
   return Object.entries(config).flatMap(([name, value]) => {

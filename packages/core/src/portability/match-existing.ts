@@ -1,4 +1,4 @@
-/** What of a bundle a company has already: by name, in any case of letters. */
+/** Finds the entities of a bundle that a company already has: by name, ignoring case. */
 import type { CompanyBundle } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sha256Hex } from '@acp/kernel';
@@ -6,10 +6,10 @@ import { sql } from 'drizzle-orm';
 import { inNoTrash } from '../trash/index.ts';
 import { listOf } from './bundle-places.ts';
 
-/** By list, the ids of what is there already by the place of its twin in the bundle. */
+/** By list: ids of existing entities by the index of their twin in the bundle. */
 export type Existing = ReadonlyMap<string, ReadonlyMap<number, string>>;
 
-/** An issue is known by where it came from: its title may be anything, and may change. */
+/** Issues are matched by their origin: titles need not be unique, and may change. */
 export function originOf(
   bundle: CompanyBundle,
   issue: { slug: string; title: string; created_at?: Date | string | undefined },
@@ -45,8 +45,8 @@ function wantedOf(bundle: CompanyBundle) {
 }
 
 /**
- * One statement, whatever the number of entries. Of several twins the oldest. The planner takes what comes as JSON for a
- * hundred rows, and would compare each of many thousands with each row of the company.
+ * One statement, whatever the number of entries. Of several matches, the oldest is used. The planner expects JSON to yield a
+ * hundred rows, so nested loops would compare each of many thousands with every row of the company.
  */
 export async function matchExisting(tx: Tx, company_id: string, bundle: CompanyBundle): Promise<Existing> {
   await tx.execute(sql`set local enable_nestloop = off`);

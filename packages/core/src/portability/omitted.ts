@@ -1,4 +1,4 @@
-/** What a bundle leaves out, told in its manifest: nothing is lost in silence. */
+/** What a bundle leaves out, listed in its manifest so that nothing is lost silently. */
 import type { CompanyBundle } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
@@ -9,7 +9,7 @@ const SECRET = 'secrets never leave';
 const OWN = 'belongs to this instance';
 const HISTORY = 'history stays where it happened';
 
-/** Counted where that is cheap. Nothing stands here of which the company has none. */
+/** With counts where they are cheap. Omits what the company does not have. */
 export async function omittedOf(
   tx: Tx,
   company_id: string,

@@ -1,4 +1,4 @@
-/** Providers and budget policies of a bundle as rows: what depends on those that the company has. */
+/** Rows for a bundle's providers and budget policies, which depend on those that the company already has. */
 import type { CompanyBundle } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { eq } from 'drizzle-orm';
@@ -17,7 +17,7 @@ export interface PlannedProviders {
   kept_roles: string[];
 }
 
-/** A company's own default, and its provider of embeddings, stay what they are. */
+/** A company keeps its own default provider and its provider of embeddings. */
 export async function planProviders(
   tx: Tx,
   company_id: string,
@@ -58,7 +58,7 @@ export async function planProviders(
   return plan;
 }
 
-/** One policy of a scope and window is enough: what the company has goes before the bundle's. */
+/** There is one policy per scope and window: the company's own takes precedence over the bundle's. */
 export async function planPolicies(
   tx: Tx,
   company_id: string,

@@ -1,8 +1,8 @@
-/** What of a configuration may leave the instance: what its adapter knows, without values that are secrets. Pure. */
+/** The exportable part of a configuration: the keys known to its adapter, without secret values. Pure. */
 import { adapterConfigs, isAdapterType, SECRET_NAME } from '@acp/contract';
 import { parseRepositoryUrl } from '@acp/kernel';
 
-/** Names under which people keep what nobody should see. */
+/** Names commonly given to secret values. */
 const secretive =
   /key|token|secret|pass(word|wd|phrase)?|credential|auth|cookie|session|private|dsn|connection/i;
 export const isSecretive = (name: string): boolean => secretive.test(name);
@@ -10,8 +10,8 @@ const reference = new RegExp(`^\\$\\{secret:${SECRET_NAME}\\}$`);
 const secretName = new RegExp(`^${SECRET_NAME}$`);
 
 /**
- * Keys that the adapter's schema does not name mean nothing to it and stay behind. A variable whose name says that its value
- * is secret becomes a reference to a secret of that name.
+ * Drops keys that are not in the adapter's schema, since they have no effect. A variable with a secretive name becomes a
+ * reference to a secret of that name.
  */
 export function portableConfig(adapter_type: string, config: unknown): Record<string, unknown> {
   const { schema } = adapterConfigs[isAdapterType(adapter_type) ? adapter_type : 'llm'];
@@ -36,20 +36,20 @@ export function portableEnvironment(env: unknown): Record<string, string> {
   );
 }
 
-/** A URL without user, password, query and fragment; what is none (`git@host:path`) as it is. */
+/** A URL without user, password, query and fragment; anything that is not a URL (`git@host:path`) stays unchanged. */
 export function withoutCredentials<T extends string | null>(url: T): T {
   if (url === null || !/^[a-z][a-z0-9+.-]*:\/\//i.test(url) || !URL.canParse(url)) return url;
   const parsed = new URL(url);
   if (!parsed.username && !parsed.password && !parsed.search && !parsed.hash) return url;
   parsed.password = '';
-  // The user of an ssh address is no secret, and needed.
+  // The user of an ssh address is not secret, and is required.
   if (parsed.protocol !== 'ssh:') parsed.username = '';
   parsed.search = '';
   parsed.hash = '';
   return parsed.toString() as T;
 }
 
-/** One that no project may be given any more stays behind. */
+/** Null for a repository that projects may no longer use. */
 export function portableRepository(url: string | null): string | null {
   const bare = withoutCredentials(url);
   return bare !== null && parseRepositoryUrl(bare) === undefined ? null : bare;

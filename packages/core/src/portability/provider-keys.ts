@@ -1,16 +1,16 @@
-/** Where the key of an imported provider comes from (specification, Providers; decisions 3, Portability). Pure. */
+/** Sources of keys for imported providers (specification, Providers; decisions 3, Portability). Pure. */
 import type { BundleOf, ProviderKeys } from '@acp/contract';
 import { invalid } from '@acp/kernel';
 import { keyOf, placeOf } from './bundle-places.ts';
 
 export interface KeySources {
-  /** What the importer brings, by label. */
+  /** Keys given by the importer, by label. */
   given: ProviderKeys;
-  /** SERVICE_IMPORT_KEY_ENVS: variables that anybody's import may read. */
+  /** SERVICE_IMPORT_KEY_ENVS: variables that any import may read. */
   allowed_envs: readonly string[];
-  /** SERVICE_LLM_ALLOWED_HOSTS: where a key of the environment may go beside the families' own addresses. */
+  /** SERVICE_LLM_ALLOWED_HOSTS: where keys of the environment may be sent besides the families' own addresses. */
   allowed_hosts: readonly string[];
-  /** Instance admins may read any variable that looks like a key, and send it anywhere. */
+  /** Whether any variable that looks like a key may be read and sent anywhere: for instance admins. */
   any_env: boolean;
   readEnv: (name: string) => string | undefined;
 }
@@ -19,14 +19,14 @@ const keyVariable = /^[A-Za-z_][A-Za-z0-9_]*_API_KEY$/;
 
 export interface FoundKey {
   api_key: string;
-  /** The variable that it comes from; null where the importer brought it. */
+  /** The variable that it was read from; null if the importer gave it. */
   variable: string | null;
 }
 
 /**
- * By label, for those that have one. The operator's key is for a company's admins to use, not to see: it goes to no address
- * that they name.
- * @throws invalid for a variable that may not be named or sent there, and for a given key that no provider takes
+ * Keys by label; providers without one are absent. A company's admins may use the operator's keys but not see them, so those are
+ * never sent to addresses chosen by them.
+ * @throws invalid for a variable that may not be named or sent there, and for a given key that no provider uses
  */
 export function providerKeys(
   providers: readonly BundleOf<'providers'>[],

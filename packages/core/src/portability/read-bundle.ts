@@ -1,14 +1,14 @@
-/** A bundle that comes as a file, from whomever: its bytes are looked at before anybody parses them. Pure. */
+/** Parses an untrusted bundle file: its bytes are checked before they are parsed. Pure. */
 import { CompanyBundle, createValidator } from '@acp/contract';
 import { invalid, isNestedDeeper } from '@acp/kernel';
 
-/** Configurations are the deepest that a bundle has. */
+/** Maximum depth of a bundle; configurations are its deepest part. */
 const DEEPEST_BUNDLE = 32;
 const PLACE = 'bundle';
 
 const validate = createValidator(CompanyBundle, PLACE);
 
-/** @throws invalid that says what the file is not, or names the fault's place */
+/** @throws invalid stating what is wrong with the file, or naming the place of the error */
 export function readBundle(bytes: Uint8Array): CompanyBundle {
   const [first, second] = bytes;
   const packed = (first === 0x50 && second === 0x4b) || (first === 0x1f && second === 0x8b);
@@ -16,7 +16,7 @@ export function readBundle(bytes: Uint8Array): CompanyBundle {
   return readBundleValue(parse(textOf(bytes)));
 }
 
-/** The same for one that is parsed already. */
+/** The same for a parsed bundle. */
 export function readBundleValue(value: unknown): CompanyBundle {
   checkTexts(value, PLACE, 0);
   return validate(value);
@@ -39,7 +39,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** What no text column takes, and the one name that is more than a name. @throws invalid */
+/** Rejects text that no text column accepts, and the field name `__proto__`. @throws invalid */
 function checkTexts(value: unknown, place: string, depth: number): void {
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) throw invalid(`${place}: invalid character in text`);

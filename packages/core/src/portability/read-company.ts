@@ -1,4 +1,4 @@
-/** A company as a bundle has it: in the order of creation, without what is in the trash. */
+/** A company's entities as they appear in a bundle: in order of creation, without the trash. */
 import { agentPermissionDefaults, type BundleOf, type CompanyBundle } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { isUuid } from '@acp/kernel';
@@ -98,7 +98,7 @@ async function readSkills(tx: Tx, company_id: string): Promise<BundleOf<'skills'
     .orderBy(asc(skills.created_at), asc(skills.id));
 }
 
-/** Without sub-agents, which live for one issue, and those that are not hired yet or no more. */
+/** Condition: no sub-agents, which exist for one issue only, and no agents that are not hired yet or were terminated. */
 export const isStaff = sql`${agents.deleted_at} is null and ${agents.parent_agent_id} is null
   and ${agents.status} not in ('terminated', 'pending_approval')`;
 
@@ -136,7 +136,7 @@ async function readAgents(
     blocked_notify_enabled: agent.blocked_notify_enabled,
     auto_extract_findings: agent.auto_extract_findings,
     gepa_auto_promote: agent.gepa_auto_promote,
-    // An id means nothing elsewhere.
+    // Ids are meaningless on another instance.
     gepa_provider_override: isUuid(agent.gepa_provider_override ?? '') ? null : agent.gepa_provider_override,
     permissions: changedPermissions(agent.permissions),
     skills: slugs,
@@ -245,7 +245,7 @@ async function readNotes(tx: Tx, company_id: string, names: Names): Promise<Bund
   }));
 }
 
-/** Without those of what is not in the bundle. */
+/** Leaves out policies of entities that are not in the bundle. */
 async function readPolicies(
   tx: Tx,
   company_id: string,

@@ -1,4 +1,4 @@
-/** Issues of a company as a bundle has them, with what lies on them. */
+/** A company's issues as they appear in a bundle, with their comments, documents, labels and relations. */
 import type { BundleOf } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { asc, eq, type SQL, sql } from 'drizzle-orm';
@@ -18,11 +18,11 @@ export interface Names {
   issues: BundleSlugs;
 }
 
-/** To the microsecond: what happened in one transaction keeps its order. */
+/** With microseconds, so that rows of one transaction keep their order. */
 const exact = (column: SQL): SQL<string> =>
   sql<string>`to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** In the order of their numbers, five statements in all. */
+/** In the order of their numbers, with five statements in all. */
 export async function readIssues(tx: Tx, company_id: string, names: Names): Promise<Issue[]> {
   const rows = await tx
     .select({ issue: issues, at: exact(sql`${issues.created_at}`) })

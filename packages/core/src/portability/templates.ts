@@ -8,7 +8,7 @@ import { readBundle } from './read-bundle.ts';
 const name = /^([a-z0-9]+(?:-[a-z0-9]+)*)\.json$/;
 const read = new Map<string, Promise<ReadonlyMap<string, CompanyBundle>>>();
 
-/** Read once a process: they are part of the release. A folder that is not there has none. */
+/** Read once per process, since they are part of the release. A missing folder has none. */
 async function templatesIn(folder: string): Promise<ReadonlyMap<string, CompanyBundle>> {
   const known = read.get(folder) ?? readAll(folder);
   read.set(folder, known);

@@ -1,4 +1,4 @@
-/** Writes what is new of a bundle, list by list in the order of their references: a statement or two for each. */
+/** Writes the new entities of a bundle, list by list in the order of their references: one or two statements each. */
 import type { Actor } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { insertAgents } from '../agents/index.ts';

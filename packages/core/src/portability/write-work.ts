@@ -17,19 +17,19 @@ export interface Written {
   company: CompanyRow;
   providers: readonly NewProvider[];
   policies: readonly NewPolicy[];
-  /** Of the database, RFC 3339. */
+  /** The database's time, RFC 3339. */
   now: string;
   vault: Vault;
 }
 
-/** Issues with what lies on them, and notes, which may lie there too. */
+/** Writes issues with everything attached to them, and notes, which may be attached as well. */
 export async function writeWork(tx: Tx, actor: Actor, written: Written): Promise<void> {
   const { bundle, ids, company, now } = written;
   const { id: company_id } = company;
   await insertIssues(tx, actor, company_id, rows.issueRows(bundle, ids, now));
   await insertIssueLabels(tx, rows.issueLabelRows(ids));
   await insertRelations(tx, actor, company_id, rows.relationRows(ids));
-  // Comments of one instant are told in the order of their ids.
+  // Comments with the same timestamp are ordered by their ids.
   const inOrder = (count: number) => Array.from({ length: count }, () => newId()).toSorted();
   await insertComments(tx, company_id, rows.commentRows(ids, now, inOrder));
   await insertDocuments(tx, actor, company_id, rows.documentRows(ids));
