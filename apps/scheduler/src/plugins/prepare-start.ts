@@ -13,9 +13,9 @@ export interface PreparedStart {
   command: SandboxedCommand;
   /** Path on the host. */
   workspace: string;
-  /** Lays bytes into the workspace. @returns their path as the plugin sees it */
+  /** Writes bytes into the workspace. @returns their path as the plugin sees it */
   placeBody(bytes: Uint8Array): Promise<string>;
-  /** Of the copy that was run. */
+  /** Removes the copy that was run. */
   remove: () => Promise<void>;
 }
 
