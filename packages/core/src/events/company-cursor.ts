@@ -7,9 +7,9 @@ import { listEventsAfter } from './read-events.ts';
 const { event_cursors, event_sequence, events } = schema;
 
 /**
- * The next events of one company, for a reader whose effect lies outside of the database: nothing is locked, and
- * `advanceCursor` decides. What other companies do is passed over without being read.
- * @returns undefined where the cursor is not open
+ * The next events of one company, for a reader with effects outside of the database: nothing is locked, `advanceCursor`
+ * decides. Other companies' events are skipped without being read.
+ * @returns undefined if the cursor is not open
  */
 export async function readCompanyCursor(
   tx: Tx,
@@ -24,7 +24,7 @@ export async function readCompanyCursor(
   if (cursor === undefined) return undefined;
   const [after, last] = [Number(cursor.after), Number(cursor.last)];
   if (last <= after) return { after, up_to: after, events: [], missed: 0 };
-  // Numbers have no gaps: what lies between the cursor and the first one that is left has been removed.
+  // Numbers have no gaps: anything between the cursor and the first remaining number has been removed.
   const missed = Math.max(0, (cursor.first === null ? last + 1 : Number(cursor.first)) - after - 1);
   const found = await listEventsAfter(tx, after, { companies: [company_id], instance_wide: false, limit });
   const next = found.filter(({ seq }) => seq <= last);

@@ -15,7 +15,7 @@ import {
   replayFloor,
 } from './index.ts';
 
-// A database of its own: the sequence is the whole instance's.
+// A database of its own, because the sequence is instance-wide.
 let database: Database;
 beforeEach(async () => {
   database = (await cloneDatabase('cursors')).database;
@@ -24,7 +24,7 @@ beforeEach(async () => {
 const cursor = { consumer: 'test', name: 'one' };
 const { events, event_sequence } = schema;
 
-/** Events of so many days ago, the oldest first. */
+/** Publishes events of that many days ago, oldest first. */
 async function publish(...days: number[]): Promise<void> {
   const last = await lastSequence(database.db);
   const rows = days.map((age, index) => ({
@@ -94,7 +94,7 @@ describe('a durable cursor', () => {
 
 describe('retention of events', () => {
   it('goes batch by batch from the lowest number and stops at the first that is kept', async () => {
-    // The fourth is of a transaction that was open for days.
+    // The fourth belongs to a transaction that was open for days.
     await publish(9, 9, 6, 9, 0);
     expect(await deleteEventsBefore(database.db, 7, 1)).toBe(1);
     expect(await deleteEventsBefore(database.db, 7, 10)).toBe(1);
@@ -121,7 +121,7 @@ describe('retention of many events', () => {
   it('drops the partition of the lowest numbers once all of its events are outlived, and no other', async () => {
     await publish(9, 8);
     await database.db.update(event_sequence).set({ last: 100_000 });
-    // Not while numbers of it are still given out: the second partition is not full.
+    // Not while its numbers are still being assigned: the second partition is not full.
     await database.db.execute(sql`select make_room_for_events(100000)`);
     await publish(9, 8);
     expect(await drop(9)).toBe(false);

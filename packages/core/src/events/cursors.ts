@@ -4,28 +4,28 @@ import { listEventsAfter, type SequencedEvent } from './read-events.ts';
 
 const { event_cursors, event_sequence } = schema;
 
-/** A reader's own place in the sequence of events. */
+/** Identifies a reader's position in the sequence of events. */
 export interface CursorName {
   /** The kind of reader: `webhooks`. */
   consumer: string;
-  /** Which of its kind; '' where there is one for the instance. */
+  /** Distinguishes readers of the same kind; '' if there is one for the instance. */
   name: string;
 }
 
 export interface CursorBatch {
-  /** Where the cursor stands. */
+  /** The current position of the cursor. */
   after: number;
-  /** Where `advanceCursor` puts it: at the last of `events`, or behind what is lost. */
+  /** The position that `advanceCursor` moves to: the last of `events`, or after what is lost. */
   up_to: number;
-  /** Ascending, of all companies and of none; empty: there is nothing new. */
+  /** Ascending, with and without a company; empty: there is nothing new. */
   events: SequencedEvent[];
-  /** How many events the retention removed before they were read; above 0 the reader has to start from the state. */
+  /** Number of events that retention removed before they were read; if above 0, the reader must start from the current state. */
   missed: number;
 }
 
 /**
- * Opens the cursor behind the newest event; one that is open stays where it is. Held until the end of the transaction:
- * nobody who does not yet see the new reader closes it meanwhile.
+ * Opens the cursor after the newest event; an open one keeps its position. Its row is locked until the end of the transaction,
+ * so that no one who can't see the new reader yet closes it in the meantime.
  */
 export async function openCursor(tx: Tx, { consumer, name }: CursorName): Promise<void> {
   await tx.execute(sql`
@@ -34,7 +34,7 @@ export async function openCursor(tx: Tx, { consumer, name }: CursorName): Promis
     on conflict (consumer, name) do update set updated_at = now()`);
 }
 
-/** Its owner is gone, or wants no more events. */
+/** Closes the cursor because its owner is gone or wants no more events. */
 export async function closeCursor(tx: Tx, { consumer, name }: CursorName): Promise<void> {
   await tx
     .delete(event_cursors)
@@ -42,9 +42,9 @@ export async function closeCursor(tx: Tx, { consumer, name }: CursorName): Promi
 }
 
 /**
- * The next events of an open cursor. In a transaction the cursor is locked until its end, so that of several processes
- * one reads; a reader whose effect takes long reads outside of one and relies on `advanceCursor`.
- * @returns undefined where the cursor is not open, or locked by another reader.
+ * The next events of an open cursor. In a transaction the cursor is locked until its end, so that only one of several processes
+ * reads; a reader with slow effects reads outside of one and relies on `advanceCursor`.
+ * @returns undefined if the cursor is not open, or locked by another reader
  */
 export async function readCursor(
   tx: Tx,
@@ -60,7 +60,7 @@ export async function readCursor(
   const [after, last] = [Number(cursor.after), Number(cursor.last)];
   if (last <= after) return { after, up_to: after, events: [], missed: 0 };
   const events = await listEventsAfter(tx, after, { companies: null, instance_wide: true, limit });
-  // Numbers have no gaps and go in their order: what does not follow at once has been removed.
+  // Numbers are ascending and have no gaps: anything missing right after the cursor has been removed.
   return {
     after,
     up_to: events.at(-1)?.seq ?? last,
@@ -70,8 +70,8 @@ export async function readCursor(
 }
 
 /**
- * Moves the cursor behind the batch, in the transaction of the reader's effect.
- * @returns false where it no longer stands at `after`: another reader was faster, and the effect has to be rolled back.
+ * Moves the cursor past the batch, in the transaction of the reader's effects.
+ * @returns false if it is no longer at `after`: another reader was faster, and the effects must be rolled back
  */
 export async function advanceCursor(
   tx: Tx,

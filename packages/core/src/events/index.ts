@@ -1,6 +1,6 @@
 /**
- * Owns reading and forgetting of the sequenced events, and `event_cursors`: the places of readers that may miss none
- * (decisions 10.12). The events themselves are moved there by `sequence_outbox`.
+ * Owns reading and deleting of the sequenced events, and `event_cursors`: the positions of readers that must not miss any
+ * (decisions 10.12). `sequence_outbox` moves the events there.
  */
 export { advanceCursor, closeCursor, openCursor, readCursor } from './cursors.ts';
 export type { CursorBatch, CursorName } from './cursors.ts';

@@ -7,7 +7,7 @@ export type SequencedEvent = typeof events.$inferSelect;
 
 /**
  * Events with a number above `after`, ascending.
- * @param companies only these companies' (null: all, the hub's view); events without a company need `instance_wide`.
+ * @param companies only events of these companies (null: all, for the hub); events without a company need `instance_wide`
  */
 export async function listEventsAfter(
   tx: Tx,
@@ -29,7 +29,7 @@ export async function listEventsAfter(
     .limit(options.limit);
 }
 
-/** How many events of each type each company has among the numbers above `after`, `up_to` included. */
+/** The number of events per type and company with numbers above `after`, up to and including `up_to`. */
 export async function countEvents(
   tx: Tx,
   { after, up_to }: { after: number; up_to: number },

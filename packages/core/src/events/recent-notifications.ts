@@ -2,7 +2,7 @@ import type { Notification, RecentNotification } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 
-/** The notifications of the last seconds, oldest first, sequenced or still on their way to it. One statement. */
+/** The notifications of the last seconds, oldest first, including those not sequenced yet. One statement. */
 export async function recentNotifications(tx: Tx, since_sec: number): Promise<RecentNotification[]> {
   const { rows } = await tx.execute<{
     id: string;

@@ -3,12 +3,13 @@ import { sql } from 'drizzle-orm';
 
 const { events, event_sequence } = schema;
 
-/** How far back the live stream replays what a client missed (decisions 4). */
+/** How far back the live stream can replay what a client missed (decisions 4). */
 const REPLAY_WINDOW = sql`interval '10 minutes'`;
 
 /**
- * Where a replay can begin: the number before the oldest event of the last 10 minutes, or the newest number where
- * there is none. Found by time, not as the least number: days of older events lie before it. A client whose last number lies before it has missed what is not replayed any more.
+ * Where a replay can begin: the number before the oldest event of the last 10 minutes, or the newest number if there is none.
+ * Found by time instead of by the lowest number, since days of older events precede it. A client whose last number is lower
+ * has missed events that can't be replayed any more.
  */
 export async function replayFloor(tx: Tx): Promise<{ floor: number; last: number }> {
   const { rows } = await tx.execute<{ floor: string; last: string }>(sql`

@@ -3,22 +3,22 @@ import { sql } from 'drizzle-orm';
 
 const { events } = schema;
 
-/** How long events are kept where no setting says otherwise (decisions 10.12). */
+/** How long events are kept by default (decisions 10.12). */
 export const EVENTS_KEPT_DAYS = 7;
 
-/** Numbers of the narrowest partition. One that is wider goes as a whole. */
+/** Size of the narrowest partition, in numbers. A wider one is dropped as a whole. */
 const NARROW = 100_000;
 
-/** The partition of the lowest numbers. */
+/** The partition with the lowest numbers. */
 export interface LowestEvents extends Record<string, unknown> {
   name: string;
-  /** All of its numbers are given out. */
+  /** All of its numbers have been assigned. */
   full: boolean;
-  /** It may have more events than are deleted one by one. */
+  /** It may contain too many events to delete one by one. */
   wide: boolean;
 }
 
-/** Undefined where `events` has no partitions yet. */
+/** Undefined if `events` has no partitions yet. */
 export async function lowestEvents(tx: Tx): Promise<LowestEvents | undefined> {
   const { rows } = await tx.execute<LowestEvents>(sql`
     select p.name, p.ends <= s.last + 1 as full, p.ends - p.begins > ${NARROW} as wide
@@ -33,9 +33,9 @@ export async function lowestEvents(tx: Tx): Promise<LowestEvents | undefined> {
 }
 
 /**
- * Drops the partition of the lowest numbers if all of its events are older than `days`. Nobody is made to wait for longer than a
- * moment: where somebody has been reading for long, a backup for one, it throws `unavailable`.
- * @returns false: it has younger ones, or is being filled
+ * Drops the partition with the lowest numbers if all of its events are older than `days`. Waits for locks only briefly: if a
+ * long-running reader, such as a backup, blocks it, it throws `unavailable`.
+ * @returns false if it contains younger events or is still being filled
  */
 export async function dropOutlivedEvents(tx: Tx, days: number): Promise<boolean> {
   const lowest = await lowestEvents(tx);
@@ -51,9 +51,9 @@ export async function dropOutlivedEvents(tx: Tx, days: number): Promise<boolean>
 }
 
 /**
- * Forgets events older than `days`, from the lowest number on, at most `limit`. It stops at the first one that is kept,
- * so what is left has no gap and a cursor can tell that it fell behind. The primary key answers it.
- * @returns how many went; fewer than `limit`: there are no more.
+ * Deletes events older than `days`, starting from the lowest number, at most `limit`. It stops at the first one to keep, so the
+ * rest has no gap and a cursor can tell that it fell behind. Uses the primary key.
+ * @returns how many were deleted; fewer than `limit`: there are no more
  */
 export async function deleteEventsBefore(tx: Tx, days: number, limit: number): Promise<number> {
   const result = await tx.execute(sql`

@@ -4,10 +4,10 @@ import type { AgentRow } from '../agents/index.ts';
 import { openIssuesOf } from '../issues/index.ts';
 import { consumeInbox, presentWakeup } from '../wakeups/index.ts';
 
-/** More open issues than anyone reads at once; the issue list has pages. */
+/** More open issues than anyone reads in one go; the issue list has pages. */
 const MAX_ISSUES = 200;
 
-/** What waits for the agent; its pending wakeups are consumed by the reading (specification, Agents). */
+/** The agent's inbox; reading it consumes the agent's pending wakeups (specification, Agents). */
 export async function inboxLite(
   tx: Tx,
   agent: Pick<AgentRow, 'id' | 'company_id'>,

@@ -4,16 +4,16 @@ import { listApprovals } from '../approvals/index.ts';
 import { listBudgetIncidents } from '../budgets/index.ts';
 import { issuesAskingFor, snoozedBy, unreadBy } from '../issues/index.ts';
 
-/** Of each part: more than anyone works off at once; the lists of the slices have pages. */
+/** Limit per section: more than anyone handles in one go; the slices' own lists have pages. */
 const MOST = 100;
 
-/** What waits for an answer of the caller; what is only unread is left out, which is most of the work. */
+/** Items that need an answer from the caller; excludes merely unread ones, which would be most of the work. */
 export async function readWaiting(
   tx: Tx,
   actor: Actor,
   company_id: string,
 ): Promise<Omit<Inbox, 'unread_issues' | 'snoozed_issues'>> {
-  // One after the other: the parts share a connection anyway.
+  // Sequential, since the sections share a connection anyway.
   return {
     approvals: (await listApprovals(tx, company_id, { status: 'pending', limit: MOST })).items,
     awaiting_input: await issuesAskingFor(tx, actor, company_id, 'input', MOST),
@@ -22,7 +22,7 @@ export async function readWaiting(
   };
 }
 
-/** What waits for the caller, a user or a board-user key, in the company (decisions 3, Inbox). */
+/** Everything in the company that waits for the caller, a user or a board-user key (decisions 3, Inbox). */
 export async function readInbox(tx: Tx, actor: Actor, company_id: string): Promise<Inbox> {
   return {
     unread_issues: await unreadBy(tx, actor, company_id, MOST),

@@ -1,4 +1,4 @@
-/** Owns nothing: it puts together what waits for somebody, agent or human, from the slices that own it. */
+/** Owns nothing: combines what waits for an agent or a human from the slices that own it. */
 export { inboxLite } from './inbox-lite.ts';
 export { readInbox, readWaiting } from './inbox.ts';
 export { countWaiting, inboxReasons } from './waiting.ts';

@@ -6,11 +6,11 @@ import { isSnoozed, readerOf } from '../issues/index.ts';
 export interface Waiting {
   /** Pending approvals. */
   approvals: number;
-  /** They, and all else of the inbox that waits for an answer; what is only unread waits for none. */
+  /** Approvals and all other inbox items that need an answer; excludes merely unread ones. */
   inbox: number;
 }
 
-/** For the numbers in the frame of every page: one statement. What lies in the trash is rare enough to be counted. */
+/** The numbers shown on every page: one statement. Also counts items that belong to something in the trash: they are rare. */
 export async function countWaiting(tx: Tx, actor: Actor, company_id: string): Promise<Waiting> {
   const { rows } = await tx.execute<{ approvals: number; rest: number }>(sql`
     select (select count(*)::int from approvals where company_id = ${company_id} and status = 'pending') as approvals,
@@ -21,19 +21,19 @@ export async function countWaiting(tx: Tx, actor: Actor, company_id: string): Pr
   return { approvals, inbox: approvals + rest };
 }
 
-/** What was last said on an issue, and who works on it: why it stands in an inbox. */
+/** The last comment on an issue and its assignee: why it is in an inbox. */
 export interface Reason extends Record<string, unknown> {
   issue_id: string;
   assignee_name: string | null;
   blocked_reason: string | null;
   author: string | null;
-  /** The beginning of it. */
+  /** The beginning of the comment. */
   said: string | null;
 }
 
 const EXCERPT = 400;
 
-/** By issue; one statement, however many they are. */
+/** Reasons by issue; one statement for any number of them. */
 export async function inboxReasons(
   tx: Tx,
   company_id: string,

@@ -5,7 +5,7 @@ import { summarizeIssue } from './present.ts';
 import { isSnoozed, readerOf } from './reads.ts';
 import { notTrashed, selectIssues, shownIssue } from './rows.ts';
 
-/** The company's issues that need a human, without those the reader snoozed, last changed first; uses `issues_company_attention`. */
+/** The company's issues that need a human, except those the reader snoozed, last changed first; by `issues_company_attention`. */
 export async function issuesAskingFor(
   tx: Tx,
   actor: Actor,

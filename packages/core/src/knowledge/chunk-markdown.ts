@@ -1,36 +1,36 @@
-/** Pure: a text becomes passages along the structure of its Markdown. Plain text is Markdown of paragraphs. */
+/** Pure: splits a text into passages along its Markdown structure. Plain text is Markdown that consists of paragraphs. */
 import MarkdownIt, { type Token } from 'markdown-it';
 
 export interface Chunk {
-  /** Title of the source, then the headings that lead to the passage. */
+  /** Title of the source, followed by the headings above the passage. */
   heading: string;
   text: string;
 }
 
-// In characters. A passage is about 400 tokens: small enough to fit a question, large enough to be read alone.
+// In characters. A passage is about 400 tokens: small enough to match a question, large enough to be understood on its own.
 const LONGEST_CHUNK = 2000;
 const FULL_CHUNK = 1400;
-/** A section that is shorter shares its passage with the next. */
+/** A section shorter than this shares its passage with the next. */
 const SMALL_SECTION = 400;
 const LONGEST_HEADING = 300;
-/** What is read of one source. */
+/** Maximum length read from one source. */
 export const LONGEST_SOURCE = 400_000;
 export const MOST_CHUNKS = 300;
 
-// Blocks only: what is within a line has no bearing here, and its rules are slow on hostile text.
+// Blocks only: inline markup is irrelevant here, and parsing it is slow on hostile text.
 const parser = new MarkdownIt();
 parser.core.ruler.enableOnly(['normalize', 'block']);
 
 interface Block {
   kind: 'heading' | 'table' | 'fence' | 'other';
-  /** Of headings, 1 to 6. */
+  /** Heading level, 1 to 6. */
   level: number;
   lines: string[];
-  /** Of headings: without the markup. */
+  /** Heading text without markup. */
   label: string;
 }
 
-/** @returns `cut`: the end of the text is in no passage */
+/** @returns `cut`: the end of the text was left out */
 export function chunkMarkdown(title: string, text: string): { chunks: Chunk[]; cut: boolean } {
   const bounded = text.slice(0, LONGEST_SOURCE).toWellFormed();
   const chunker = new Chunker(title);
@@ -40,7 +40,7 @@ export function chunkMarkdown(title: string, text: string): { chunks: Chunk[]; c
   }
   chunker.flush();
   const { chunks } = chunker;
-  // Of what is nothing but a title or headings, they are what it says.
+  // If there is nothing but a title or headings, they are the content.
   if (chunks.length === 0)
     chunker.add({ kind: 'other', level: 0, label: '', lines: [bounded.trim() || title] });
   chunker.flush();
@@ -87,7 +87,7 @@ class Chunker {
     if (this.#size >= SMALL_SECTION) this.flush();
     while ((this.#path.at(-1)?.level ?? 0) >= level) this.#path.pop();
     this.#path.push({ level, label });
-    // Alone it is no passage: it leads to the next one, or stands within the one begun.
+    // A heading alone is no passage: it heads the next one, or becomes part of the current one.
     if (this.#size > 0) this.#push(lines.join('\n').slice(0, LONGEST_HEADING));
     else this.#heading = headingOf(this.#title, this.#path);
   }
@@ -108,7 +108,7 @@ function headingOf(title: string, path: readonly { label: string }[]): string {
 }
 
 function* blocksOf(text: string): Generator<Block> {
-  // As the parser counts lines.
+  // Split lines like the parser does.
   const lines = text.replaceAll(/\r\n?/g, '\n').split('\n');
   const tokens = parser.parse(text, {});
   for (const [at, token] of tokens.entries()) {
@@ -137,7 +137,7 @@ function kindOf({ type }: Token): Block['kind'] {
   }
 }
 
-/** What is longer than a passage falls apart between its lines; tables keep their head, code its fences. */
+/** Splits a block that is longer than a passage between lines; tables keep their header, code its fences. */
 function partsOf({ kind, lines }: Block): string[] {
   const whole = lines.join('\n').trimEnd();
   if (whole.length <= LONGEST_CHUNK) return [whole];
@@ -156,7 +156,7 @@ function partsOf({ kind, lines }: Block): string[] {
   return packed(lines, 0);
 }
 
-/** Lines gathered to parts; a line that is too long by itself is broken between words. @param reserved for what is put around */
+/** Packs lines into parts; a line that is too long is broken between words. @param reserved space for what is put around them */
 function packed(lines: readonly string[], reserved: number): string[] {
   const most = FULL_CHUNK - reserved;
   const parts: string[] = [];
@@ -179,7 +179,7 @@ function brokenLine(line: string, most: number): string[] {
   let at = 0;
   while (line.length - at > most) {
     const window = line.slice(at, at + most);
-    // After a sentence where there is one in the second half, else between words, else anywhere.
+    // Break after a sentence if one ends in the second half, else between words, else anywhere.
     const sentence = Math.max(...['. ', '! ', '? ', '。'].map((end) => window.lastIndexOf(end)));
     const blank = window.lastIndexOf(' ');
     const end = [sentence + 1, blank + 1].find((place) => place > most / 2) ?? most;

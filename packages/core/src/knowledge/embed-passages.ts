@@ -1,4 +1,4 @@
-/** Which passages lack their embedding, and how the computing of them goes. Nothing here talks to a provider. */
+/** Which passages lack embeddings, and the progress of computing them. Nothing here calls a provider. */
 import type { Provider } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
@@ -6,18 +6,18 @@ import { embeddingModel, insertVectors, spaceOf } from './vectors.ts';
 
 const { knowledge_embeddings } = schema;
 
-/** A scheduler that died is replaced after so long; each batch renews it. */
+/** A scheduler that died is replaced after this time; each batch renews the lease. */
 const LEASE_SEC = 180;
 
-/** A company whose passages may lack embeddings, held by the caller for a while. */
+/** A company whose passages may lack embeddings, leased by the caller. */
 export interface EmbeddingClaim {
   company_id: string;
-  /** As text: exact. What comes later is another wish. */
+  /** As text, to be exact. A later time is a new request. */
   wanted_at: string;
   failures: number;
 }
 
-/** Of companies with something to do the one that has waited longest. */
+/** Claims the company that has waited longest, among those with something to do. */
 export async function claimEmbedding(tx: Tx): Promise<EmbeddingClaim | undefined> {
   const { rows } = await tx.execute<EmbeddingClaim & Record<string, unknown>>(sql`
     update knowledge_embeddings e set next_attempt_at = now() + make_interval(secs => ${LEASE_SEC})
@@ -33,11 +33,11 @@ export async function claimEmbedding(tx: Tx): Promise<EmbeddingClaim | undefined
 
 export interface Passage {
   id: string;
-  /** What is embedded: heading and text. */
+  /** The text to embed: heading and text. */
   text: string;
 }
 
-/** Passages without a vector of the space, in the order of their ids. @param after where the batch before ended */
+/** Passages without a vector of the space, ordered by id. @param after the end of the previous batch */
 export async function passagesToEmbed(
   tx: Tx,
   { company_id, space }: { company_id: string; space: string },
@@ -52,12 +52,12 @@ export async function passagesToEmbed(
   return rows;
 }
 
-/** Of one space all vectors have the same number of dimensions. */
+/** All vectors of a space must have the same number of dimensions. */
 export class OtherDimensions extends Error {}
 
 /**
  * Stores a batch and renews the claim.
- * @throws OtherDimensions where the provider's vectors have become longer or shorter under the same name
+ * @throws OtherDimensions if the provider's vectors have changed their length under the same name
  */
 export async function storeVectors(
   tx: Tx,
@@ -78,7 +78,7 @@ export async function storeVectors(
   await insertVectors(tx, { company_id, space }, vectors);
 }
 
-/** @param done nothing is left of what was wanted then; else others have their turn before it goes on */
+/** @param done everything requested so far is finished; otherwise others have their turn before it continues */
 export async function releaseEmbedding(tx: Tx, claim: EmbeddingClaim, done: boolean): Promise<void> {
   await tx.execute(sql`
     update ${knowledge_embeddings} set next_attempt_at = now(), failures = 0, error = null,
@@ -89,7 +89,7 @@ export async function releaseEmbedding(tx: Tx, claim: EmbeddingClaim, done: bool
 const FIRST_PAUSE_SEC = 10;
 const LONGEST_PAUSE_SEC = 3600;
 
-/** It is tried again after a while that doubles, or from `retry_at` on; a change of a provider ends the wait. */
+/** Retries after a doubling delay, or from `retry_at` on; a change of provider ends the wait. */
 export async function postponeEmbedding(
   tx: Tx,
   { company_id, failures }: EmbeddingClaim,

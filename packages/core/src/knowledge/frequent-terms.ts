@@ -1,11 +1,11 @@
 /**
- * Terms that very many passages of a company have, as this process has counted them. Counting one takes longer than the
- * rest of a search, it says nearly nothing, and it will be as frequent in the next ten minutes: the words that every question has.
+ * Cache of the counts of terms that very many of a company's passages contain: the words that occur in every question.
+ * Counting one takes longer than the rest of a search, says almost nothing, and changes little within ten minutes.
  */
 export class FrequentTerms {
   readonly #most: number;
   readonly #kept_ms: number;
-  /** In how many each is, and when it is to be counted again; the longest known are first. */
+  /** How many passages contain each, and when to count again; oldest entries first. */
   readonly #known = new Map<string, { found: number; until: number }>();
 
   constructor({ most, kept_ms }: { most: number; kept_ms: number }) {

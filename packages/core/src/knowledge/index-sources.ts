@@ -1,4 +1,4 @@
-/** Makes passages of the sources that have changed. */
+/** Splits changed sources into passages. */
 import { schema, type Tx } from '@acp/db';
 import { eq, type SQL, sql } from 'drizzle-orm';
 import { type Chunk, chunkMarkdown } from './chunk-markdown.ts';
@@ -6,7 +6,7 @@ import { readSource, type SourceType } from './read-source.ts';
 
 const { knowledge_chunks, knowledge_sources } = schema;
 
-/** Of one company. Beyond it sources are known by name only, until others go. */
+/** Maximum number of passages per company. Beyond it sources are only known by name, until others are removed. */
 const MOST_OF_COMPANY = 250_000;
 
 interface StaleSource extends Record<string, unknown> {
@@ -15,16 +15,16 @@ interface StaleSource extends Record<string, unknown> {
   source_type: SourceType;
   source_id: string;
   revision: number;
-  /** As of its revision before. */
+  /** Number of passages of its previous revision. */
   chunk_count: number;
 }
 
-/** How many passages companies have, as this process has counted and changed them: counting takes longer than cutting. */
+/** Passages per company, cached and kept up to date by this process: counting takes longer than splitting. */
 const counted = new Map<string, { passages: number; until: number }>();
 const COUNTED_MS = 10_000;
 const MOST_COUNTED = 1000;
 
-/** What went wrong is the `cause`. */
+/** The `cause` is the actual error. */
 export class SourceNotCut extends Error {
   readonly source: StaleSource;
 
@@ -35,11 +35,11 @@ export class SourceNotCut extends Error {
 }
 
 /**
- * Cuts the next source that has changed: of the company whose turn it is, the one that has waited longest. Its row is
- * locked, so that a change that comes meanwhile counts as another one. One source a transaction.
- * @param after the company that had its turn last; null: none had
- * @returns the company; undefined when nothing waits
- * @throws SourceNotCut: the transaction is void, and the source to be given up, lest it stand in the way of the others
+ * Splits the next changed source: the one that has waited longest in the company whose turn it is. Its row is locked, so that a
+ * change made in the meantime counts as a new one. One source per transaction.
+ * @param after the company of the previous turn; null: there was none
+ * @returns the company; undefined if nothing is waiting
+ * @throws SourceNotCut: the transaction is void; the caller must give up the source, so that it doesn't block the others
  */
 export async function indexNextSource(tx: Tx, after: string | null): Promise<string | undefined> {
   const source = await nextStale(tx, after);
@@ -52,7 +52,7 @@ export async function indexNextSource(tx: Tx, after: string | null): Promise<str
   return source.company_id;
 }
 
-/** Nothing of it is found until it changes again. */
+/** Makes the source unfindable until it changes again. */
 export async function giveUpSource(tx: Tx, { id, revision }: StaleSource): Promise<void> {
   await tx.delete(knowledge_chunks).where(eq(knowledge_chunks.source_key, id));
   await tx
@@ -81,7 +81,7 @@ async function indexSource(tx: Tx, source: StaleSource): Promise<void> {
 const nothing = { chunks: [] as Chunk[], cut: false };
 
 async function nextStale(tx: Tx, after: string | null): Promise<StaleSource | undefined> {
-  // Companies are found by skipping through the index: none waits for another's backlog.
+  // Finds companies by skipping through the index, so none waits for another's backlog.
   const { rows } = await tx.execute<StaleSource>(sql`
     with recursive tenant as (
       (select company_id from knowledge_sources where chunked_revision <> revision order by company_id limit 1)
@@ -107,7 +107,7 @@ async function nextStale(tx: Tx, after: string | null): Promise<StaleSource | un
   return rows[0];
 }
 
-/** Of passages. Counted anew where what is known would not do. */
+/** The number of passages there is room for. Counts again if the cached number would leave too little. */
 async function roomOf(tx: Tx, { company_id, chunk_count }: StaleSource, wanted: number): Promise<number> {
   const known = counted.get(company_id);
   if (known !== undefined && known.until > performance.now()) {
@@ -122,7 +122,7 @@ async function roomOf(tx: Tx, { company_id, chunk_count }: StaleSource, wanted: 
   return Math.max(0, MOST_OF_COMPANY - passages + chunk_count);
 }
 
-/** Passages that say the same as before keep their row, and with it what was computed of them. */
+/** Unchanged passages keep their rows, and with them everything computed from them. */
 async function replaceChunks(
   tx: Tx,
   { id, company_id }: StaleSource,
@@ -157,7 +157,7 @@ function keyOf({ heading, text }: Chunk): string {
   return `${heading}\0${text}`;
 }
 
-/** Whether the company has a promoted index, for statements that read more: most have none, and are not asked again. */
+/** SQL: whether the company has a promoted index, so that statements can skip reading it: most companies have none. */
 export const hasIndex = (company_id: SQL): SQL =>
   sql`exists (select from compiled_indexes x where x.company_id = ${company_id} and x.status = 'promoted')`;
 
@@ -165,15 +165,15 @@ export const hasIndex = (company_id: SQL): SQL =>
 export const hasKnowledge = (company_id: SQL): SQL =>
   sql`exists (select from knowledge_sources where company_id = ${company_id})`;
 
-/** How much of what the company has written down can be found. */
+/** How much of the company's written knowledge is searchable. */
 export interface KnowledgeState {
   sources: number;
   passages: number;
-  /** Sources that have changed and are not cut yet. */
+  /** Number of changed sources that are not split yet. */
   waiting: number;
-  /** Sources of which not all is in passages. */
+  /** Number of sources that are only partly in passages. */
   cut: number;
-  /** Of the embeddings: why the last attempt failed. */
+  /** Why the last attempt to compute embeddings failed. */
   error: string | null;
 }
 

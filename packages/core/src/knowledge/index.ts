@@ -1,7 +1,7 @@
 /**
- * Owns `user_models`, what the agents of a company know of the users who ask them for work, one text for each; and what the
- * search of knowledge looks at: `knowledge_chunks`, passages of the rows of `knowledge_sources`, which triggers write. A
- * passage is served only while it says what its source says.
+ * Owns `user_models`, what the agents of a company know about the users who request work, one text for each; and the tables of
+ * the knowledge search: `knowledge_chunks`, the passages of the rows of `knowledge_sources`, which triggers write. A passage is
+ * only returned while it matches the current revision of its source.
  */
 export { knownUser, putUserModel, requesterOf, userModelsOf } from './user-models.ts';
 export type { UserModel } from './user-models.ts';

@@ -34,7 +34,7 @@ async function setUp() {
   const note = async (id: string) => (await findNote(database.db, id))!;
   const issue = async (id: string) => (await findIssue(database.db, id))!;
   const search = async (question: string) => searchKnowledge(database.db, company.id, { question });
-  /** Without another pass of the scheduler. */
+  /** Searches without another run of the scheduler. */
   const now = async (question: string) => (await search(question)).map(({ title }) => title);
   const find = async (question: string) => {
     await indexAll();

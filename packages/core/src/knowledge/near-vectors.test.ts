@@ -1,4 +1,4 @@
-/** The index of meanings. Most of it needs a server with pgvector (TEST_DATABASE_URL): elsewhere only its absence is tried. */
+/** The vector index. Most tests need a server with pgvector (TEST_DATABASE_URL); without it only its absence is tested. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '@acp/db';
 import { createCompany, testDatabase } from '@acp/testkit';
@@ -20,13 +20,13 @@ function unit(numbers: number[]): Float32Array {
   const norm = Math.hypot(...numbers);
   return Float32Array.from(numbers, (number) => number / norm);
 }
-/** In steps from the first axis towards the second one. */
+/** A vector rotated by this angle from the first axis towards the second. */
 const vectorAt = (part: number) => unit([Math.cos(part), Math.sin(part), 0, 0, 0, 0, 0, 0]);
-/** How many of the passages that should be found are. */
+/** How many of the expected passages were found. */
 const common = (found: readonly string[], ids: readonly string[]) =>
   found.filter((id) => ids.includes(id)).length;
 
-/** Passages of a new company, with their vectors. @returns company and ids, the nearest to the first axis first */
+/** Creates passages of a new company, with their vectors. @returns company and ids, nearest to the first axis first */
 async function fill(count: number): Promise<{ company_id: string; ids: string[] }> {
   const { id: company_id } = await createCompany(database.db);
   const { rows } = await database.db.execute<{ id: string }>(sql`
@@ -71,7 +71,7 @@ describe('with pgvector', () => {
     const state = await vectorIndexState(db);
     expect(state).toMatchObject({ enabled: true, missing: 0 });
     expect(state.dimensions.find(({ dimensions }) => dimensions === DIMENSIONS)?.indexed).toBe(true);
-    // Passages of others are as near, and so many that one look at the index is not enough.
+    // Other companies' passages are just as near, and too many for a single index scan.
     const others = await fill(2000);
     const found = await nearest(db, before.company_id, asked, 50);
     // The index is approximate.
@@ -85,7 +85,7 @@ describe('with pgvector', () => {
     const of_others = await byMeaning(db, others.company_id, asked, 1_000_000);
     expect(common(of_others, others.ids.slice(0, 50))).toBeGreaterThan(35);
 
-    // What changes, or goes, does so in the index as well; another space is not compared.
+    // Changes and deletions also apply to the index; other spaces are not compared.
     const [first] = before.ids;
     await insertVectors(db, { company_id: before.company_id, space }, [
       { chunk_id: first!, vector: unit([0, 1, 0, 0, 0, 0, 0, 0]) },

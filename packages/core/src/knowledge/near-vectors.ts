@@ -1,7 +1,7 @@
 /**
- * The index of meanings where the server has pgvector: a table beside `knowledge_vectors` in a schema of its own, which an
- * operator makes and removes (`ctl db vectors`). It is no part of the schema of a release, nor of a backup: everything in
- * it can be computed from `knowledge_vectors`, and without it the search compares signs.
+ * The vector index on servers with pgvector: a table next to `knowledge_vectors` in a schema of its own, which an operator
+ * creates and removes (`ctl db vectors`). It is not part of a release's schema or a backup: all of it can be computed from
+ * `knowledge_vectors`, and without it the search compares signs.
  */
 import type { Tx } from '@acp/db';
 import { unavailable, unsupported } from '@acp/kernel';
@@ -10,23 +10,23 @@ import { type StoredVector, vectorOf } from './vector-bytes.ts';
 
 const SCHEMA = sql.raw('knowledge_near');
 const TABLE = sql.raw('knowledge_near.passages');
-/** Releases before it have indexes that break, and overflow. */
+/** Older releases have indexes that break and overflow. */
 const LEAST_VERSION = [0, 8, 4] as const;
-/** What an index over half precision takes. */
+/** Maximum for an index on half-precision vectors. */
 const MOST_DIMENSIONS = 4000;
 const BATCH = 500;
 
-/** Of the vectors with so many dimensions. */
+/** Name of the index on vectors with this many dimensions. */
 const indexName = (dimensions: number): string => `passages_hnsw_${dimensions}`;
 
 export interface VectorIndexState {
-  /** What the server could install; null: nothing. */
+  /** The version that the server could install; null: none. */
   available: string | null;
   installed: string | null;
   enabled: boolean;
-  /** Vectors that are stored, by their number of dimensions; `indexed`: found by the index. */
+  /** Stored vectors by their number of dimensions; `indexed`: there is an index for them. */
   dimensions: { dimensions: number; vectors: number; indexed: boolean }[];
-  /** Vectors that the index lacks: to be enabled anew. */
+  /** Number of vectors missing from the index: it must be enabled again. */
   missing: number;
 }
 
@@ -49,9 +49,9 @@ export async function vectorIndexState(tx: Tx): Promise<VectorIndexState> {
 }
 
 /**
- * Makes extension, table and an index for each number of dimensions there is, as far as they are missing; while they are
- * made, searches and writes go on. Not in a transaction, and on a connection whose memory for maintenance may be raised.
- * @throws unsupported where the server has no pgvector, or one that is too old
+ * Creates the extension, the table and an index for each number of dimensions in use, unless they exist; searches and writes
+ * continue in the meantime. Must run outside of a transaction, on a connection whose maintenance memory may be raised.
+ * @throws unsupported if the server has no pgvector, or a version that is too old
  */
 export async function enableVectorIndex(tx: Tx): Promise<void> {
   const { available, installed } = await vectorIndexState(tx);
@@ -71,7 +71,7 @@ export async function enableVectorIndex(tx: Tx): Promise<void> {
     sql`select distinct vector_dims(near) as dimensions from ${TABLE}`,
   );
   for (const { dimensions } of rows) await makeIndex(tx, dimensions);
-  // What was written before everybody knew of the table.
+  // Vectors written before every process knew about the table.
   await fillIn(tx);
 }
 
@@ -92,7 +92,7 @@ function isRecent(version: string): boolean {
 async function makeIndex(tx: Tx, dimensions: number): Promise<void> {
   if (dimensions > MOST_DIMENSIONS || (await isIndexed(tx, dimensions))) return;
   const [name, length] = [sql.raw(indexName(dimensions)), sql.raw(String(dimensions))];
-  // One that broke off is in the way.
+  // An invalid index of an interrupted attempt would be in the way.
   await tx.execute(sql`drop index if exists ${SCHEMA}.${name}`);
   await tx.execute(sql`
     create index concurrently ${name} on ${TABLE}
@@ -128,7 +128,7 @@ async function fillIn(tx: Tx): Promise<void> {
   }
 }
 
-/** Of rows that are in `knowledge_vectors`. */
+/** Inserts vectors whose rows are in `knowledge_vectors`. */
 async function insertNear(tx: Tx, vectors: readonly StoredVector[]): Promise<void> {
   const rows = vectors.map(({ chunk_id, vector }) => sql`(${chunk_id}::uuid, ${textOf(vector)}::halfvec)`);
   await tx.execute(sql`
@@ -139,29 +139,29 @@ async function insertNear(tx: Tx, vectors: readonly StoredVector[]): Promise<voi
     on conflict (chunk_id) do update set space = excluded.space, near = excluded.near`);
 }
 
-/** Keeps the index in step with what was just stored, where there is one. */
+/** Adds what was just stored to the index, if there is one. */
 export async function keepNear(tx: Tx, vectors: readonly StoredVector[]): Promise<void> {
   const { rows } = await tx.execute(sql`select where to_regclass('knowledge_near.passages') is not null`);
   if (rows.length > 0) await insertNear(tx, vectors);
 }
 
-/** As pgvector reads it. */
+/** The vector in pgvector's text format. */
 function textOf(vector: Float32Array): string {
   return `[${vector.join(',')}]`;
 }
 
-/** Looked at by the index: more takes longer and finds a little more. */
+/** Candidates that the index considers: more takes longer and finds slightly more. */
 const EF_SEARCH = '100';
 
 export interface Near {
   id: string;
-  /** Cosine. */
+  /** Cosine similarity. */
   likeness: number;
 }
 
 /**
- * The nearest passages of a company by the index, best first. The index is over all companies: it goes on until enough of
- * this one's are found, or gives up early. Undefined where there is no index for such vectors.
+ * The nearest passages of a company by the index, best first. The index covers all companies: it continues until it has found
+ * enough of this one's, or gives up early. Undefined if there is no index for such vectors.
  */
 export async function nearest(
   tx: Tx,
@@ -171,7 +171,7 @@ export async function nearest(
 ): Promise<Near[] | undefined> {
   if (!(await isIndexed(tx, vector.length))) return undefined;
   const length = sql.raw(String(vector.length));
-  // The settings are in force before the index is read.
+  // The settings take effect before the index is read.
   const { rows } = await tx.execute<Near & Record<string, unknown>>(sql`
     with asked as materialized (
       select ${textOf(vector)}::halfvec(${length}) as q, set_config('hnsw.iterative_scan', 'strict_order', true),

@@ -1,16 +1,16 @@
-/** Pure: the words of a question as terms of the text search, and what each is worth. */
+/** Pure: turns the words of a question into full-text search terms with weights. */
 
-/** Longer questions are told by their first words: the title of an issue, the first sentences of a message. */
+/** Longer questions are represented by their first words: an issue's title, the first sentences of a message. */
 const MOST_TERMS = 24;
 const LONGEST_TERM = 60;
 const SHORTEST_STEM = 4;
 
-/** Endings that hide that two words are of one stem; crude, because the language is not known. */
+/** Endings that hide a common stem; crude, because the language is unknown. */
 const endings = /(?:ings?|ed|ies|es|s|e|y)$/;
 
 /**
- * Terms for `to_tsquery`, each once, in the order of the question: letters and digits alone, as `searchable_text` leaves them.
- * Words of some length are found by their beginning, but those with a digit: order 2041 is not 20410.
+ * Terms for `to_tsquery`, each once, in the order of the question: only letters and digits, as `searchable_text` leaves them.
+ * Words of some length match by prefix, except those with a digit: order 2041 is not 20410.
  */
 export function termsOf(question: string): string[] {
   const words = question.toLowerCase().match(/[\p{L}\p{N}\p{M}]{2,}/gu) ?? [];
@@ -26,9 +26,9 @@ function termOf(word: string): string {
 
 export interface WeighedTerm {
   term: string;
-  /** Passages that have it; of very many an estimate. */
+  /** Number of passages that contain it; an estimate if there are very many. */
   found: number;
-  /** Inverse document frequency: a rare word says more of what is asked. */
+  /** Inverse document frequency: a rare word says more about the question. */
   weight: number;
 }
 
@@ -42,12 +42,12 @@ export function weighed(terms: readonly { term: string; found: number }[], passa
     }));
 }
 
-/** Of the rarest terms so many are asked for together where each is in very many passages. */
+/** How many of the rarest terms are required together if each is in very many passages. */
 const TOGETHER = 3;
 
 /**
- * Queries for the passages to be ranked, the most telling first: those with one of the rarest terms, as many terms as
- * together are in no more passages than that. Where the rarest is in more, those that have the next ones too come first.
+ * Queries that select the passages to rank, most selective first: passages with any of the rarest terms, as many terms as occur
+ * in at most that many passages in total. If even the rarest occurs in more, passages that also have the next ones come first.
  */
 export function waysIn(terms: readonly WeighedTerm[], passages: number): string[] {
   const rarest = terms.toSorted((a, b) => a.found - b.found);

@@ -1,4 +1,4 @@
-/** What a source says, at this moment, as Markdown. */
+/** Reads the current text of a source as Markdown. */
 import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { LONGEST_SOURCE } from './chunk-markdown.ts';
@@ -10,10 +10,10 @@ export interface SourceText {
 
 export type SourceType = 'note' | 'document' | 'attachment' | 'issue' | 'agent_file';
 
-/** One character more than is taken tells that there is more. */
+/** One character more than the limit shows that there is more. */
 const MOST = LONGEST_SOURCE + 1;
 
-// Of a closed issue: how it began, its reports, what was said last. In characters and rows.
+// Parts of a closed issue: its description, its reports, its last comments. In characters and rows.
 const ISSUE_BODY = 4000;
 const REPORT = 20_000;
 const REPORTS = 3;
@@ -44,7 +44,7 @@ const readers: Record<SourceType, (id: string) => SQL> = {
     from issues i where i.id = ${id} and i.status in ('done', 'cancelled')`,
 };
 
-/** Undefined where there is nothing (any more). */
+/** Undefined if the source has no text (any more). */
 export async function readSource(tx: Tx, type: SourceType, id: string): Promise<SourceText | undefined> {
   const { rows } = await tx.execute<{ title: string; text: string | null }>(readers[type](id));
   const [row] = rows;

@@ -4,7 +4,7 @@ import { createCompany, databaseWithQueue } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { searchKnowledge } from './index.ts';
 
-/** Passages of words that nobody asks for, ten to a source; every 100th names a place. */
+/** Passages of words that no one searches for, ten per source; every 100th names a place. */
 const FILLED = 2000;
 
 it('a search reads the passages that it may rank, not those of its company or of others, also before the table is analysed', async () => {
@@ -32,7 +32,7 @@ it('a search reads the passages that it may rank, not those of its company or of
     return { found: passages.length, read: rows[0]!.read };
   });
   expect(found).toBe(20);
-  // Each is counted, ranked and shown.
+  // Each passage is counted, ranked and shown.
   expect(read).toBeLessThan(100);
 });
 
@@ -42,7 +42,7 @@ it('of words that are all in very many passages, those that have them together a
   await database.db.execute(sql`
     insert into knowledge_sources (company_id, source_type, source_id, chunked_revision, chunk_count)
     select ${id}, 'note', gen_random_uuid(), 1, case n when 0 then 1 else 2300 end from generate_series(0, 2) n`);
-  // What is asked for is written last.
+  // The wanted passage is inserted last.
   await database.db.execute(sql`
     insert into knowledge_chunks (source_key, company_id, ordinal, heading, text)
     select s.id, company_id, n, 'Page', 'the office ' || case when chunk_count = 1 then 'refund policy'

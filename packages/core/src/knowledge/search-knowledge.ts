@@ -9,11 +9,11 @@ import { unseen, weighTerms } from './weigh-terms.ts';
 export interface KnowledgeQuery {
   question: string;
   limit?: number | undefined;
-  /** What came of this issue is left out: whoever asks has it before their eyes. */
+  /** Excludes this issue as a source: the caller already has it in view. */
   except_issue_id?: string | null;
-  /** The only kinds of sources that are told of; null: all. */
+  /** The only kinds of sources to return; null: all. */
   only_types?: readonly string[] | null;
-  /** Of the question; without it passages are found by their words alone. */
+  /** The question's vector; without it passages are found by full-text search alone. */
   vector?: QuestionVector | null;
 }
 
@@ -21,20 +21,20 @@ const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 50;
 
 // In passages.
-/** Looked at by the text search, of those that have one of the telling words. */
+/** Maximum that full-text search ranks, among those that contain one of the significant words. */
 const RANKED = 1000;
 const OF_TEXT = 60;
 const OF_HEADINGS = 20;
-/** One source must not fill the answer. */
+/** Prevents one source from filling the results. */
 const OF_ONE_SOURCE = 3;
 
-/** Share of what all words of the question are worth that a passage has to have. */
+/** Minimum share of the total weight of the question's words that a passage must match. */
 const LEAST_SHARE = 0.15;
-/** In characters: longer ones resemble no heading. */
+/** In characters: longer questions resemble no heading. */
 const LONGEST_LIKE_HEADING = 120;
 const WORD_SIMILARITY_THRESHOLD = '0.45';
 
-/** Reciprocal rank fusion: how much less a second place counts than a first. */
+/** Reciprocal rank fusion constant: how much less a second place counts than a first. */
 const RRF = 60;
 
 const mostRanked = sql.raw(String(RANKED));
@@ -43,8 +43,8 @@ const mostRanked = sql.raw(String(RANKED));
 type Ranking = readonly string[];
 
 /**
- * Passages that fit the question, best first: by their words, each worth more the rarer it is, by headings that resemble
- * it, and by their meaning; the rankings are merged. What lies in the trash or has changed since it was cut is not among them. Text of
+ * Passages that match the question, best first: by full-text search with rarer words weighing more, by similar headings and by
+ * meaning; the rankings are merged. Excludes what is in the trash or has changed since it was split. The text was written by
  * others: in a prompt it is data.
  */
 export async function searchKnowledge(
@@ -69,11 +69,11 @@ export async function searchKnowledge(
   return bestOf(passages, merged, most);
 }
 
-/** In characters of text: about 2,000 tokens. */
+/** In characters of text, about 2,000 tokens. */
 const RECALLED = 8000;
 const RECALLED_PASSAGES = 8;
 
-/** What a prompt is told: the best passages, as many as its budget takes. */
+/** Knowledge for a prompt: the best passages, as many as fit into its budget. */
 export async function recallKnowledge(
   tx: Tx,
   company_id: string,
@@ -87,7 +87,7 @@ export async function recallKnowledge(
   });
 }
 
-/** Scores by id, best first; 1 is the first place in every ranking. */
+/** Scores by id, best first; 1 means first place in every ranking. */
 export function mergeRankings(rankings: readonly Ranking[]): Map<string, number> {
   const scores = new Map<string, number>();
   for (const ranking of rankings)
@@ -98,7 +98,7 @@ export function mergeRankings(rankings: readonly Ranking[]): Map<string, number>
 
 async function byWords(tx: Tx, company_id: string, terms: readonly WeighedTerm[]): Promise<Ranking> {
   const ranking = new Set<string>();
-  // Mostly one way, three at most: those that ask for less are gone where the others have found too little.
+  // Usually one query, three at most: the less selective ones only run if the others have found too little.
   for (const way of waysIn(terms, RANKED)) {
     for (const id of await rankOneWay(tx, company_id, terms, way)) ranking.add(id);
     if (ranking.size >= OF_TEXT) break;
@@ -106,7 +106,7 @@ async function byWords(tx: Tx, company_id: string, terms: readonly WeighedTerm[]
   return [...ranking].slice(0, OF_TEXT);
 }
 
-/** @param way which passages are ranked, as a query of the text search */
+/** @param way full-text query that selects the passages to rank */
 async function rankOneWay(
   tx: Tx,
   company_id: string,
@@ -130,10 +130,10 @@ async function rankOneWay(
   return rows.map(({ id }) => id);
 }
 
-/** The first passage under each heading that resembles the question, a source once. */
+/** The first passage under each heading that resembles the question, one per source. */
 async function byHeading(tx: Tx, company_id: string, question: string): Promise<Ranking> {
   if (question.length > LONGEST_LIKE_HEADING) return [];
-  // The setting is in force before the index is read, which is asked for what the same sub-query answers.
+  // The setting takes effect before the index is read, because the same sub-query supplies the value to search for.
   const { rows } = await tx.execute<{ id: string }>(sql`
     with asked as materialized (
       select ${question}::text as q, set_config('pg_trgm.word_similarity_threshold', ${WORD_SIMILARITY_THRESHOLD}, true)
@@ -152,13 +152,13 @@ interface StoredPassage extends Omit<KnowledgePassage, 'score' | 'url'>, Record<
   id: string;
   issue_id: string | null;
   document_key: string | null;
-  /** Whose file it is. */
+  /** The agent that owns the file. */
   agent_id: string | null;
 }
 
 const [, finding] = knowledgeTypes;
 
-/** Whether the source of the row `s` may be seen: what the triggers can't say, such as a parent in the trash. */
+/** Whether the source of the row `s` is visible: checks what triggers can't track, such as a parent in the trash. */
 const visible: SQL = sql`s.chunked_revision = s.revision and (s.issue_id is null or exists (
   select from issues i where i.id = s.issue_id and ${notTrashed('i')}))`;
 

@@ -6,13 +6,13 @@ import { recordChanges } from '../activity/index.ts';
 
 const { agents, companies, user_models } = schema;
 
-/** In characters. It is part of every later prompt, so an agent has to choose. */
+/** In characters. The text is part of every later prompt, so agents must be selective. */
 const LONGEST = 8000;
 const DEEPEST = 20;
 
 /**
- * The id of the user who asks for the work of an issue: who made it, or, of one that an agent made, the nearest of its
- * ancestors. Null where only agents and routines are behind it.
+ * Id of the user who requested an issue's work: its creator or, if an agent created it, that of its nearest ancestor with one.
+ * Null if only agents and routines are behind it.
  * @param issue_id an id or a column
  */
 function requestingUser(issue_id: SQL): SQL {
@@ -27,12 +27,12 @@ function requestingUser(issue_id: SQL): SQL {
     select created_by_user_id from up where created_by_user_id is not null limit 1)`;
 }
 
-/** The requesting user of an issue as a JSON object `{name, user_model}`, or null: a part of the prompt's statement. */
+/** The requesting user of an issue as a JSON object `{name, user_model}`, or null; used in the prompt's statement. */
 export function requesterOf(issue_id: SQL, company_id: SQL): SQL {
   return knownUser(requestingUser(issue_id), company_id);
 }
 
-/** The same of a user by id. */
+/** The same for a user by id. */
 export function knownUser(user_id: SQL, company_id: SQL): SQL {
   return sql`(
     select jsonb_build_object('name', u.display_name, 'user_model', m.body_markdown)
@@ -41,10 +41,10 @@ export function knownUser(user_id: SQL, company_id: SQL): SQL {
 }
 
 /**
- * Replaces what the company's agents know of the user who asks, by name or as the issue's requesting user (behaviour
- * rule 5, `/update-user-model`).
- * @returns the user's name, and whether anything is different now
- * @throws invalid where no user is behind it, or for a text that is too long
+ * Replaces what the company's agents know about a user, given by name or as the issue's requesting user (behaviour rule 5,
+ * `/update-user-model`).
+ * @returns the user's name, and whether anything has changed
+ * @throws invalid if there is no such user, or if the text is too long
  */
 export async function putUserModel(
   tx: Tx,
@@ -89,12 +89,12 @@ export interface UserModel {
   company_id: string;
   company_name: string;
   body_markdown: string;
-  /** Null when that agent is gone. */
+  /** Null if that agent is gone. */
   agent_name: string | null;
   updated_at: Date;
 }
 
-/** What agents have written down of a user, by company: for that user's own eyes. */
+/** What agents have noted about a user, by company, to be shown to that user. */
 export async function userModelsOf(tx: Tx, user_id: string): Promise<UserModel[]> {
   return tx
     .select({

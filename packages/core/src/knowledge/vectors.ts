@@ -1,4 +1,4 @@
-/** Embeddings as they are stored and compared. */
+/** Storage and comparison of embeddings. */
 import type { Provider } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
@@ -8,13 +8,13 @@ import { bytesOf, signsOf, type StoredVector, vectorOf } from './vector-bytes.ts
 
 const { knowledge_embeddings, knowledge_vectors } = schema;
 
-/** Where neither provider nor company says which. */
+/** Used if neither provider nor company names one. */
 const DEFAULT_MODEL = 'text-embedding-3-small';
 
-/** What a question is compared with: only vectors of its space. */
+/** A question's vector: only compared with vectors of the same space. */
 export interface QuestionVector {
   space: string;
-  /** Of length 1. */
+  /** Normalised to length 1. */
   vector: Float32Array;
 }
 
@@ -22,7 +22,7 @@ export function embeddingModel({ embedding_model }: Pick<Provider, 'embedding_mo
   return embedding_model?.trim() || DEFAULT_MODEL;
 }
 
-/** Names endpoint and model: vectors of two spaces can't be compared. A UUID, though not a random one. */
+/** Derived from endpoint and model: vectors of different spaces can't be compared. A UUID, though not a random one. */
 export function spaceOf(provider: Pick<Provider, 'adapter_type' | 'base_url' | 'embedding_model'>): string {
   const named = JSON.stringify([provider.adapter_type, provider.base_url, embeddingModel(provider)]);
   const hex = createHash('sha256').update(named).digest('hex');
@@ -36,19 +36,19 @@ function cosine(a: Float32Array, b: Float32Array): number {
 }
 
 // In passages.
-/** The nearest by signs are compared exactly. */
+/** Nearest passages by signs that are then compared exactly. */
 const CANDIDATES = 200;
 const OF_VECTORS = 50;
-/** What is less like the question is not about it, whatever the model. */
+/** Less similar passages are unrelated to the question, whatever the model. */
 const LEAST_LIKENESS = 0.15;
-/** Of the likeness of the best. */
+/** Minimum similarity as a share of the best passage's. */
 const LEAST_SHARE = 0.5;
 
-/** Of a company with fewer, comparing all signs takes less time than the index, which others share, and misses none. */
+/** With fewer passages, comparing all signs is faster than the index, which others share, and misses none. */
 const FEW = 10_000;
 
 /**
- * Ids of passages that mean nearly what the question does, best first.
+ * Ids of passages whose meaning is close to the question's, best first.
  * @param passages how many the company has
  */
 export async function byMeaning(
@@ -58,7 +58,7 @@ export async function byMeaning(
   passages: number,
 ): Promise<string[]> {
   const indexed = passages < FEW ? undefined : await nearest(tx, company_id, asked, OF_VECTORS);
-  // Where the index has given up among the passages of others, the signs are compared.
+  // If the index gave up among other companies' passages, compare signs instead.
   const likely =
     indexed !== undefined && indexed.length >= OF_VECTORS
       ? indexed
@@ -84,7 +84,7 @@ async function byBitVectors(tx: Tx, company_id: string, { space, vector }: Quest
     .toSorted((a, b) => b.likeness - a.likeness);
 }
 
-/** The space of the company's latest vectors; null: there are none, and no question has to be embedded. */
+/** The space of the company's latest vectors; null: there are none, so questions need no embedding. */
 export async function vectorSpace(tx: Tx, company_id: string): Promise<string | null> {
   const { rows } = await tx.execute<{ space: string | null }>(
     sql`select space from ${knowledge_embeddings} where company_id = ${company_id}`,
@@ -92,7 +92,7 @@ export async function vectorSpace(tx: Tx, company_id: string): Promise<string | 
   return rows[0]?.space ?? null;
 }
 
-/** Of passages that are still there. */
+/** Inserts the vectors of those passages that still exist. */
 export async function insertVectors(
   tx: Tx,
   { company_id, space }: { company_id: string; space: string },

@@ -1,24 +1,24 @@
-/** What the words of a question are worth in a company: the rarer, the more. */
+/** Weights of a question's words in a company: the rarer, the higher. */
 import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { FrequentTerms } from './frequent-terms.ts';
 import { weighed, type WeighedTerm } from './query-terms.ts';
 
 // In passages.
-/** Where a word is in more, how many is estimated. */
+/** Above this, the number of passages that contain a word is estimated. */
 const COUNTED = 2000;
 const SAMPLED = 400;
 
 const frequent = new FrequentTerms({ most: 50_000, kept_ms: 600_000 });
 
-// Passages have to be found by the index of their words, or of their headings, whatever the planner believes of the values
-// that are asked for: it would read the table where a term is known to be frequent or the limit might be small, and all
-// passages of a company that it takes for new. So limits are written out, and the values come of sub-queries.
+// Passages must be found by the index on their words, or on their headings, whatever the planner assumes about the values: it
+// would read the whole table if a term is known to be frequent or the limit might be small, and all passages of a company that
+// it assumes to be new. So limits are literals, and values come from sub-queries.
 const mostCounted = sql.raw(String(COUNTED));
 const sampled = sql.raw(String(SAMPLED));
 export const unseen = (id: string): SQL => sql`(select ${id}::uuid)`;
 
-/** The terms that are in passages of the company, and how many passages it has. */
+/** The terms with their frequency in the company's passages, and how many passages it has. */
 export async function weighTerms(
   tx: Tx,
   company_id: string,
@@ -44,7 +44,7 @@ export async function weighTerms(
   return { terms: weighed(all, passages), passages };
 }
 
-/** In which part of the company's passages each of these terms is. Their ids are random, and so are the first of them. */
+/** The share of the company's passages that contain each term. Ids are random, so the first ones are a random sample. */
 async function shares(tx: Tx, company_id: string, terms: readonly string[]): Promise<[string, number][]> {
   if (terms.length === 0) return [];
   const { rows } = await tx.execute<{ term: string; share: number }>(sql`

@@ -2,17 +2,17 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { notTrashed } from '../issues/index.ts';
 
-/** Agents and issues beyond are no links in texts; nobody reads as many. */
+/** Agents and issues beyond this limit are not linked in texts; no one reads that many. */
 const MOST = 2000;
 
 export interface CompanyNames {
-  /** Ids of agents by name in lower case, hyphens for spaces. */
+  /** Ids of agents by lower-case name, with hyphens for spaces. */
   agents: ReadonlyMap<string, string>;
-  /** By identifier. */
+  /** Issues by identifier. */
   issues: ReadonlyMap<string, { id: string; title: string; status: string }>;
 }
 
-/** What texts may name: the agents, and those of the issues that are asked for. One statement. */
+/** Names that texts may mention: the agents, and the requested issues. One statement. */
 export async function companyNames(
   tx: Tx,
   company_id: string,

@@ -4,13 +4,13 @@ import { isUuid } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { listIssues, notTrashed } from '../issues/index.ts';
 
-/** Of each kind; who looks for more narrows down a list. */
+/** Limits per kind; to see more, filter a list. */
 const MOST = { issues: 8, texts: 5, agents: 6, projects: 4, runs: 3 };
-/** Of a text's matches so many are looked at: the newest among them are shown. */
+/** Maximum number of matches considered; the newest of them are shown. */
 const MOST_MATCHES = 500;
 const MOST_WORDS = 8;
 
-/** What fits, the best of each kind first; nothing for an empty text. Runs that are private to somebody are left out. */
+/** Matches, best of each kind first; none for an empty text. Excludes runs that are private to someone. */
 export async function find(tx: Tx, company_id: string, text: string): Promise<Found[]> {
   const q = text.trim();
   if (q === '') return [];
@@ -43,7 +43,7 @@ const issue = ({ id, title, identifier, status }: IssueHead): Found => ({
   url: `/issues/${id}`,
 });
 
-/** Issues whose description has all the words, or words that begin so; changed last first. */
+/** Issues whose description contains all the words, matched as prefixes; last changed first. */
 async function byText(tx: Tx, company_id: string, q: string, known: readonly string[]): Promise<Found[]> {
   const words = q.match(/[\p{L}\p{N}]+/gu)?.slice(0, MOST_WORDS) ?? [];
   if (words.length === 0 || q.length < 3) return [];
@@ -89,7 +89,7 @@ interface RunHead extends Record<string, unknown> {
   identifier: string | null;
 }
 
-/** The newest of each of the issues, or the one of that id. */
+/** The newest run of each issue, or the run with that id. */
 async function runsOf(tx: Tx, company_id: string, q: string, issues: readonly Found[]): Promise<Found[]> {
   const ids = issues.map(({ id }) => id);
   if (ids.length === 0 && !isUuid(q)) return [];
