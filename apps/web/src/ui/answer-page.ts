@@ -1,13 +1,13 @@
 import { httpStatusOf, ServiceError } from '@acp/kernel';
 import type { Response } from 'express';
 
-/** A field of a form, or of an address, as it was typed; '' where there is none. */
+/** A field of a form or a query as typed; '' if absent. */
 export const typed = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /**
- * Runs the work; what the user can mend comes back in a page, with its status. Anything else goes to the error handler,
- * which logs it.
- * @param noted takes what went wrong elsewhere (`unavailable`, or an error with a cause) where the page tells that too
+ * Runs the work; errors that the user can correct are rendered in a page, with their status. Anything else goes to the
+ * error handler, which logs it.
+ * @param noted receives upstream errors (`unavailable`, or an error with a cause) if the page reports those too
  */
 export async function answerPage(
   response: Response,

@@ -93,7 +93,7 @@ export async function setUp(
   });
 }
 
-/** For accounts that have just been created: no one else can have closed them. */
+/** Unwraps the entry of a newly created account: no one else can have closed it. */
 export function entered(entry: Entry | undefined): Entry {
   if (!entry) throw unauthenticated('this account was just closed');
   return entry;

@@ -131,7 +131,7 @@ const groupsIn = (form: FormValues): string[] => [
   ),
 ];
 
-/** For sessions only, as the specification requires: the API has no such row. */
+/** Session-only, as the specification requires: the API has no such row. */
 const knowledgeRow = endpoint({
   ...rows.update,
   auth: ['user'],

@@ -54,7 +54,7 @@ export function companiesBody({ companies, can_create, templates, refused, said 
   return html`!${notice(said)}!${list}!${when(can_create, () => html`!${founding}!${foundingForms(templates, refused)}`)}!${when(!can_create, () => joinForm(refused))}`;
 }
 
-/** For users who know of a company but have no invite. */
+/** Form for users who know of a company but have no invite. */
 function joinForm({ error, form }: { error: string | null; form: FormValues | null }): Html {
   const errors = new FieldErrors(error, ['company_id', 'message'], {
     company: 'company_id',

@@ -38,7 +38,7 @@ export interface IncidentLink {
   incident: BudgetIncident;
 }
 
-/** For lists of what awaits people. */
+/** Links to incidents, for lists of what awaits people. */
 export async function incidentLinks(
   tx: Tx,
   company_id: string,

@@ -45,7 +45,7 @@ export function spendingBody(view: SpendingView): Html {
   !${groupPart(t`By model`, t`Model`, by_model, modelName(view))}`;
 }
 
-/** For a model without a price, links admins to the form that sets one. */
+/** The model's name; if it has no price, links admins to the form that sets one. */
 function modelName({ company_id, is_admin }: SpendingView) {
   return ({ label, estimated_usd }: Group): Html => {
     const name = html`<code>${label ?? ''}</code>`;

@@ -13,7 +13,7 @@ export interface InboxView {
   inbox: Inbox;
   budgets: readonly IncidentLink[];
   names: Names;
-  /** By issue id. */
+  /** Reasons by issue id. */
   reasons: ReadonlyMap<string, Reason>;
 }
 

@@ -24,7 +24,7 @@ export interface ListView {
   next_cursor: string | null;
   /** Number of matching issues, and whether there are more than were counted. */
   total: { count: number; more: boolean };
-  /** By issue id. */
+  /** Labels by issue id. */
   labels: ReadonlyMap<string, readonly { id: string; name: string }[]>;
   choices: Choices;
   /** Names by id. */

@@ -28,17 +28,17 @@ export class FormValues {
     return this.all(name).at(-1) ?? '';
   }
 
-  /** For fields that only some forms have; undefined if the form lacks the field. */
+  /** Value of a field that only some forms have; undefined if the form lacks it. */
   sent(name: string): string | undefined {
     return this.has(name) ? this.text(name) : undefined;
   }
 
-  /** For fields that an empty input leaves unchanged. */
+  /** Value of a field that an empty input leaves unchanged. */
   given(name: string): string | undefined {
     return this.text(name).trim() === '' ? undefined : this.text(name);
   }
 
-  /** For fields that an empty input clears; undefined if the form lacks the field. */
+  /** Value of a field that an empty input clears; undefined if the form lacks it. */
   cleared(name: string): string | null | undefined {
     if (!this.has(name)) return undefined;
     return this.text(name).trim() === '' ? null : this.text(name);

@@ -96,7 +96,7 @@ export function count(value: number): string {
   return value >= 1_000_000 ? t`${tenths(value / 1_000_000)} M` : written(value, currentLocale());
 }
 
-/** `in_progress` as people read it. */
+/** `in_progress` in readable form. */
 export const words = translateValue;
 
 const tenths = (value: number): string =>

@@ -82,7 +82,7 @@ function nested(value: object): object {
   return read;
 }
 
-/** Of a value that the code knows by an English word: `in_progress`. */
+/** Translates a value that the code knows by an English word: `in_progress`. */
 export function translateValue(value: string): string {
   const word = value.includes('_') ? value.replaceAll('_', ' ') : value;
   return currentCatalogue()?.find(word, 'value') ?? word;

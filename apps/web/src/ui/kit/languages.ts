@@ -73,7 +73,7 @@ export function languageOf(request: Request, user?: Pick<UserActor, 'preferences
   return request.acceptsLanguages([...languages]) || 'en';
 }
 
-/** In the browser's language, until it is known who asks. */
+/** Uses the browser's language until the user is known. */
 export const useBrowserLanguage: RequestHandler = (request, response, next) =>
   speak(request, response, undefined, next);
 

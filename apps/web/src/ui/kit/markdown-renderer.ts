@@ -21,7 +21,7 @@ const CACHE_LIMIT = 16_000_000;
 
 export class MarkdownRenderer {
   readonly #thread = new TextThread();
-  /** By digest, oldest first. Null: can't be rendered within the limits. */
+  /** Rendered texts by digest, oldest first. Null: can't be rendered within the limits. */
   readonly #rendered = new Map<string, Html | null>();
   #size = 0;
 

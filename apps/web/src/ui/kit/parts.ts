@@ -49,7 +49,7 @@ export interface Choice {
 
 interface FieldOptions {
   name: string;
-  /** For pages with two forms that have a field of the same name. */
+  /** Set if two forms on a page have a field of the same name. */
   id?: string;
   label: string;
   value?: string | number | null;

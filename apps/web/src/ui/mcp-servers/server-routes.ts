@@ -84,7 +84,7 @@ async function serverPage(
   });
 }
 
-/** For the forms below the first one, which have no field to show an error next to. */
+/** Shows the error of a form below the first one, which has no field to show it next to. */
 async function refused(context: ServerContext, error: string): Promise<Html> {
   const { name, id } = presentMcpServer(context.subject);
   const path = serversPath(context.company_id);

@@ -98,7 +98,7 @@ export function teamCards(templates: readonly CompanyTemplate[], acts: (slug: st
   </section>`;
 }
 
-/** For instance admins, who create companies. */
+/** Import forms for instance admins, who create companies. */
 export function foundingForms(
   templates: readonly CompanyTemplate[],
   { error, form }: { error: string | null; form: FormValues | null },

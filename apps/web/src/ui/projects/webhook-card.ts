@@ -12,7 +12,7 @@ export interface WebhookView {
   secret: string | null;
 }
 
-/** For admins: the webhook by which GitHub or GitLab reports changed pull requests. */
+/** The webhook by which GitHub or GitLab reports changed pull requests; for admins. */
 export function webhookCard(project_id: string, { webhook, public_url, secret }: WebhookView): Html {
   const here = `/projects/${project_id}/webhook`;
   const again = { class: 'quiet small', confirm: 'Address and secret of now stop at once. Go on?' };

@@ -10,7 +10,7 @@ import { type Column, table } from '../kit/table.ts';
 
 export interface RoutineRunsView {
   runs: readonly RoutineRun[];
-  /** By id; without those in the trash. */
+  /** Issues by id; those in the trash are missing. */
   issues: ReadonlyMap<string, IssueOfRun>;
   /** Labels of the triggers, by id. */
   triggers: ReadonlyMap<string, string | null>;
