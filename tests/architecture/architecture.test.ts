@@ -24,11 +24,11 @@ const sliceOf = (path: string) => /^packages\/core\/src\/([^/]+)\//.exec(path)?.
 const packageName = (specifier: string) =>
   specifier.startsWith('@') ? specifier.split('/').slice(0, 2).join('/') : specifier.split('/')[0]!;
 
-/** What it imports of other packages, but for what it may import beside their indexes. */
+/** Its imports from other packages, except those allowed in addition to package indexes. */
 const importsOf = ({ path, imports }: Source) =>
   imports.filter((name) => !besideIndexes.some(({ specifier, by }) => specifier === name && by.test(path)));
 
-/** All findings at once, each with what to do. */
+/** Lists all findings together, each with its remedy. */
 function offences(check: (source: Source) => string[], among: readonly Source[] = production): string[] {
   return among.flatMap((source) => check(source).map((finding) => `${source.path}: ${finding}`));
 }

@@ -1,4 +1,4 @@
-/** What a process loads that it does not run costs memory in each of them. */
+/** Modules that are loaded but not used cost memory in every process. */
 import { expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
@@ -7,7 +7,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 let scheduler: string[] | undefined;
 const loadedByScheduler = (): string[] => (scheduler ??= loadedBy('@acp/scheduler'));
 
-/** What a process has loaded once it has loaded `module`. */
+/** Files that a process has loaded after importing `module`. */
 function loadedBy(module: string): string[] {
   const program = `
     import { registerHooks } from 'node:module';

@@ -1,6 +1,6 @@
-/** The rules of docs/ARCHITECTURE.md as data. A rule that is wrong is changed here, with an ADR that says why. */
+/** The rules of docs/ARCHITECTURE.md as data. A wrong rule is changed here, with an ADR that gives the reason. */
 
-/** Who may import which of our packages. */
+/** Which of our packages each package may import. */
 export const mayImport: Record<string, readonly string[]> = {
   kernel: [],
   contract: ['kernel'],
@@ -32,14 +32,14 @@ export const mayImport: Record<string, readonly string[]> = {
   launcher: ['kernel', 'db', 'queue', 'embedded-postgres', 'web', 'scheduler'],
 };
 
-/** What is not imported by the index of its package, which would load all of it: who may. */
+/** Modules not exported by the index of their package, which would load all of it, and who may import them. */
 export const besideIndexes: readonly { specifier: string; by: RegExp }[] = [
   { specifier: '@acp/kernel/keep-compiled', by: /^apps\/[^/]+\/src\/main\.mjs$/ },
   { specifier: '@acp/kernel/quick-loading', by: /^apps\/[^/]+\/src\/main\.ts$/ },
   { specifier: '@acp/web/health', by: /^apps\/launcher\/src\/roles\.ts$/ },
 ];
 
-/** Outside packages that only some of ours may import: the engine behind them can then be changed in one place. */
+/** External packages that only some of ours may import, so that the engine behind them can be changed in one place. */
 export const onlyIn: Record<string, readonly string[]> = {
   'pg-boss': ['queue'],
   express: ['web'],
@@ -50,7 +50,7 @@ export const onlyIn: Record<string, readonly string[]> = {
   '@aws-sdk/lib-storage': ['storage'],
   winston: ['kernel'],
   'drizzle-orm': ['db', 'queue', 'core', 'web', 'ctl'],
-  // A COPY is a stream on a connection of its own: the pool and drizzle know none.
+  // A COPY is a stream on its own connection: neither the pool nor drizzle supports it.
   pg: ['db', 'embedded-postgres', 'testkit', 'backup'],
   'pg-copy-streams': ['backup'],
   'tar-stream': ['backup'],
@@ -71,7 +71,7 @@ export const onlyIn: Record<string, readonly string[]> = {
   ws: ['testkit'],
 };
 
-/** Slices of core, in order: each may import only earlier ones, and only by their index. */
+/** Slices of core, in order: each may import only earlier ones, and only through their index. */
 export const sliceOrder = [
   'activity',
   'events',
@@ -127,7 +127,7 @@ export const sliceOrder = [
   'alerts',
 ] as const;
 
-/** What runs are about is said by their kinds: the kernel may not know it, though these slices come before it. */
+/** Kinds define what runs are about: the kernel must not depend on these slices, although they are earlier in the order. */
 export const notForKernel = {
   slice: 'runs',
   slices: [
@@ -144,7 +144,7 @@ export const notForKernel = {
   ],
 };
 
-/** Lines of a file: source, test. A file with a reason of its own stands in `longer`. */
+/** Maximum lines per file: source, test. Justified exceptions are listed in `longer`. */
 export const maxLines = { source: 350, test: 500 };
 export const longer: Record<string, { lines: number; reason: string }> = {
   'packages/client/src/operations.ts': { lines: 20_000, reason: 'generated: every operation of the API' },
@@ -153,7 +153,7 @@ export const longer: Record<string, { lines: number; reason: string }> = {
 export const medianLines = 80;
 export const p90Lines = 200;
 export const maxImports = 15;
-/** Tables that only gather the rows of all slices: an import per slice is their whole content. */
+/** Tables that only collect the rows of all slices: one import per slice is their whole content. */
 export const gatherers = [
   'packages/contract/src/endpoints.ts',
   'packages/contract/src/events.ts',
@@ -163,12 +163,12 @@ export const gatherers = [
 ];
 
 /**
- * The only readers of the environment, beside tests and scripts. The second runs in plugins: the host tells them by it; the
- * third within sandboxes, whose program inherits it.
+ * The only readers of the environment, apart from tests and scripts. The second runs in plugins, which the host configures
+ * that way; the third inside sandboxes, whose program inherits it.
  */
 export const environmentReaders = [
   'packages/kernel/src/config.ts',
-  // Before anything that has types, as the configuration does, may be loaded.
+  // Runs before any module with types, such as the configuration, may be loaded.
   'packages/kernel/src/keep-compiled.mjs',
   'packages/plugin-sdk/src/serve.ts',
   'packages/adapters/src/sandbox/inside.cjs',

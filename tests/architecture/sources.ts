@@ -1,4 +1,4 @@
-/** Every TypeScript file that git knows or would know, with its imports. */
+/** All TypeScript files that are tracked by git or untracked but not ignored, with their imports. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -34,7 +34,7 @@ export function readSources(): Source[] {
       try {
         return [read(path)];
       } catch {
-        // Deleted in the work tree and not yet in the index.
+        // Deleted in the work tree but not yet in the index.
         return [];
       }
     });

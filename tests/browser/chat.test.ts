@@ -1,4 +1,4 @@
-/** A chat in a browser: what streams stays still, and the keyboard does it all. */
+/** A chat in a browser: streamed text stays in place, and everything works by keyboard. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import {
   cloneDatabase,
@@ -69,7 +69,7 @@ inBrowser(`a chat${without}`, () => {
     model.setScript(() => ({ chunks, chunk_delay_ms: 200, until: seen.promise }));
     const page = await openChat();
     await say(page, 'Show me what you can');
-    // The node of the first block is marked: it has to be the same one when the reply is complete.
+    // Marks the node of the first block: it must still be the same one when the reply is complete.
     await page.waitForSelector('[data-words] .block:nth-child(2)');
     await page.evaluate("document.querySelector('[data-words] .block').dataset.mark = 'kept'");
     await page.waitForSelector('[data-words] pre');
@@ -163,13 +163,13 @@ inBrowser(`a chat${without}`, () => {
     await page.waitForSelector('[data-error]:has-text("come back later")');
     expect(await page.inputValue('[data-composer] textarea')).toBe('First\n\nSecond');
     await page.close();
-    // The browser tells of the refusal by itself.
+    // The browser itself logs the refusal.
     expect(complaints.splice(0)).toEqual([expect.stringContaining('503')]);
   });
 
   it('follows a reply whose stream a proxy could not reach at first', async () => {
     const seen = Promise.withResolvers<void>();
-    // The last piece is held back.
+    // The last chunk is held back.
     model.setScript(() => ({ chunks: ['Words ', 'at last', '.'], chunk_delay_ms: 30, until: seen.promise }));
     const page = await openChat();
     let asked = 0;

@@ -1,4 +1,4 @@
-/** What a person would see of a page in chromium, and what they would complain of. */
+/** Checks of a page in chromium: what a person would see and complain about. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe } from '@jest/globals';
@@ -9,13 +9,13 @@ export { launchBrowser, without } from './launch-browser.ts';
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-// Elsewhere the tests have nothing to drive, and say so in their title.
+// Without chromium the tests have nothing to drive, and their title says so.
 export const inBrowser = (...args: Parameters<typeof describe.skip>): void =>
   (hasChromium ? describe : describe.skip)(...args);
 
 /**
- * What the page says of faults from now on: script errors, and what the policy refused.
- * @param complaints where it is written, after what other pages said
+ * Collects the page's faults from now on: script errors, and violations of the content security policy.
+ * @param complaints list to append to, which may already contain those of other pages
  */
 export function complaintsOf(page: Page, complaints: string[] = []): string[] {
   page.on('console', (message) => {
@@ -25,12 +25,12 @@ export function complaintsOf(page: Page, complaints: string[] = []): string[] {
   return complaints;
 }
 
-/** Pixels by which the page is wider than its window. */
+/** Number of pixels by which the page is wider than its window. */
 export async function excessWidth(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
 
-/** Words and figures of ordinary length in tables, headings and controls that stand on two lines: cut in the middle. */
+/** Words and figures of ordinary length in tables, headings and controls that wrap in the middle onto a second line. */
 export async function cutWords(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`(() => {
     const cut = [];
@@ -53,9 +53,9 @@ export async function cutWords(page: Page): Promise<string[]> {
 }
 
 /**
- * Texts in which English stands on a page of another language: with one of the words that nearly every English sentence
- * has. What is no text of the service is left out: code, and what people have written.
- * @param written all that is stored, which a page may show as it is
+ * English texts on a page in another language, detected by words that nearly every English sentence contains. Texts that
+ * are not the service's own are skipped: code, and what people have written.
+ * @param written all stored texts, which a page may show as they are
  */
 export async function englishTexts(page: Page, written: string): Promise<string[]> {
   const found = await page.evaluate<string[]>(`(() => {
@@ -68,7 +68,7 @@ export async function englishTexts(page: Page, written: string): Promise<string[
     }
     return found;
   })()`);
-  // An excerpt has no marks of Markdown, stands behind the name of its author, and ends early.
+  // An excerpt has no Markdown markup, follows the name of its author, and is truncated.
   const plain = (text: string) => text.replaceAll(/[^\p{L}\p{N} ]/gu, '').replaceAll(/ +/g, ' ');
   const all = plain(written);
   const isWritten = (text: string) => all.includes(plain(text).slice(0, 40));
@@ -79,7 +79,7 @@ interface AxeResult {
   violations: { id: string; impact: string; nodes: { html: string }[] }[];
 }
 
-/** The rules of axe whose outcome colours or sizes decide, and not the document alone. */
+/** The axe rules that depend on colours or sizes, and not only on the document. */
 export const RULES_OF_LOOKS: readonly string[] = [
   'color-contrast',
   'link-in-text-block',
@@ -88,8 +88,8 @@ export const RULES_OF_LOOKS: readonly string[] = [
 ];
 
 /**
- * Accessibility faults that axe calls serious or critical. Run by the debugger, which the page's policy does not bind.
- * @param rules these alone
+ * Accessibility faults that axe rates serious or critical. Runs through the debugger, which the page's policy does not restrict.
+ * @param rules restricts the check to these
  */
 export async function seriousFaults(page: Page, rules?: readonly string[]): Promise<string[]> {
   await page.evaluate(readFileSync(axe, 'utf8'));

@@ -1,4 +1,4 @@
-/** That the fleet's page is true while it is open, and fits a phone. */
+/** The fleet's page stays up to date while it is open, and fits a phone. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { cloneDatabase, type ServiceProcess, startService, waitFor } from '@acp/testkit';
 import type { Browser, BrowserContext, Page } from 'playwright-core';

@@ -13,7 +13,7 @@ import { startPages } from '../http/pages.ts';
 import { createStage, pathOn, type Stage } from '../http/stage.ts';
 import { complaintsOf, excessWidth, inBrowser, launchBrowser, without } from './chromium.ts';
 
-// Each would set `pwned`, ask the user something, load from elsewhere, or change what the page looks like.
+// Each would set `pwned`, prompt the user, load from elsewhere, or change the look of the page.
 const corpus = [
   '<script>globalThis.pwned=1</script>',
   '"><script src=//evil.example/x.js></script>',
@@ -32,7 +32,7 @@ const corpus = [
 ];
 const MARKER = 'globalThis.pwned=1</script>';
 
-// Every column that somebody outside can write free text into, wherever it is.
+// Every column that someone outside can write free text into.
 const freeText = new Set(
   `name title description body body_markdown label message display_name filename color model summary error note reason
    blocked_reason pause_reason decision_note apply_error last_error extracted_text title_template body_template
@@ -43,7 +43,7 @@ const freeText = new Set(
 const links = new Set(['repo_url', 'url', 'module_endpoint', 'base_url']);
 const documents = new Set(['details', 'payload', 'metadata']);
 
-// Whatever a page reads of a JSON column.
+// Every text that a page reads from a JSON column.
 const told = Object.fromEntries(
   'kind text message status verb args result error title reason system_prompt messages'
     .split(' ')
@@ -53,7 +53,7 @@ const told = Object.fromEntries(
 const front = { name: corpus[0], description: corpus.slice(0, 8).join(' ') };
 const skill = `---\nname: ${JSON.stringify(front.name)}\ndescription: ${JSON.stringify(front.description)}\n---\n${corpus.join('\n')}`;
 
-/** Writes the corpus over all text there is. */
+/** Overwrites all text in the database with the corpus. */
 async function poison(database: Database): Promise<number> {
   let columns = 0;
   for (const table of Object.values(schema)) {
@@ -65,9 +65,9 @@ async function poison(database: Database): Promise<number> {
       if (type === 'jsonb' && documents.has(column.name))
         return [sql`${name} = ${JSON.stringify(told)}::jsonb`];
       if (type !== 'text') return [];
-      // The one text that is read by a program: it has to be what it says.
+      // The only text read by a program, so it must stay valid.
       if (column.name === 'content') return [sql`${name} = ${skill}`];
-      // Unique as before.
+      // Stays unique.
       if (freeText.has(column.name)) return [sql`${name} = ${corpus.join('\n')} || left(${name}, 50)`];
       return links.has(column.name) ? [sql`${name} = 'javascript:globalThis.pwned=20'`] : [];
     });
@@ -110,7 +110,7 @@ inBrowser(`pages full of hostile text${without}`, () => {
     const [name, value] = cast.instance_admin.headers.Cookie!.split('=');
     await context.addCookies([{ name: name!, value: value!, url: origin }]);
     page = await context.newPage();
-    // There is no live stream on this stage; a stream that ends is asked for again later.
+    // There is no live stream on this stage; a stream that ends would be requested again later.
     await page.route('**/api/live/events*', async (route) =>
       route.fulfill({ contentType: 'text/event-stream', body: 'retry: 60000\n\n' }),
     );
@@ -154,7 +154,7 @@ inBrowser(`pages full of hostile text${without}`, () => {
            .filter((url) => !/^(https?|mailto):/.test(url) || url.includes('evil.example/x'))`,
         ),
       ).toEqual([]);
-      // A part that is fetched by itself has no style sheet of its own.
+      // A fragment that is fetched on its own has no style sheet.
       const styled = (await page.locator('main').count()) === 1;
       expect(styled ? await excessWidth(page) : 0).toBe(0);
       expect({ foreign, dialogs, complaints }).toEqual({ foreign: [], dialogs: [], complaints: [] });

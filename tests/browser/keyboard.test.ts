@@ -1,4 +1,4 @@
-/** What a hand on the keyboard does: finding, lists, the composer. */
+/** Keyboard use: search, lists, the composer. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -56,7 +56,7 @@ inBrowser(`the keyboard alone${without}`, () => {
   };
 
   it('finds an issue by two words from anywhere, and goes there', async () => {
-    // The words are typed before the palette is there, as on a slow line.
+    // The words are typed before the palette has loaded, as on a slow connection.
     await page.route(/palette\./, async (route) => {
       await page.keyboard.type('order p');
       await route.continue();
@@ -85,7 +85,7 @@ inBrowser(`the keyboard alone${without}`, () => {
     await press('Enter');
     await page.waitForSelector('[data-toast]');
     expect(await page.locator('td [data-priority=critical]').count()).toBe(2);
-    // What the address shows again is the list.
+    // The browser is back on the list.
     await ready();
     expect(new URL(page.url()).pathname).toBe(issues);
     await page.focus('[data-toast] form button');

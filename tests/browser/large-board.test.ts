@@ -9,7 +9,7 @@ const CARDS = 1000;
 const columns = ['backlog', 'todo', 'in_progress', 'in_review', 'blocked'];
 const account = { email: 'ada@example.com', password: 'correct horse battery' };
 
-/** As many issues as a busy company has open, each column full of them. */
+/** Creates as many issues as a busy company has open, filling each column. */
 async function fill({ db }: Database): Promise<string> {
   const { id, identifier_prefix } = await createCompany(db);
   await db.insert(schema.issues).values(
@@ -31,7 +31,7 @@ inBrowser(`a board of a thousand cards${without}`, () => {
   let context: BrowserContext;
   let page: Page;
   let company: string;
-  /** What the page has asked for, by path. */
+  /** Paths that the page has requested. */
   const asked: string[] = [];
   let script_bytes = 0;
 
@@ -61,7 +61,7 @@ inBrowser(`a board of a thousand cards${without}`, () => {
 
   const cardsIn = async (status: string): Promise<number> =>
     page.locator(`[data-column=${status}] .issue-card`).count();
-  /** As it is shown: the cards of the column and those that are not. */
+  /** The count as displayed: the column's cards plus those not shown. */
   const counted = async (status: string): Promise<string | null> =>
     page.textContent(`[data-column=${status}] [data-count]`);
   const patch = async (id: string, body: object): Promise<void> => {
@@ -125,7 +125,7 @@ inBrowser(`a board of a thousand cards${without}`, () => {
     const moved = (await idsIn('backlog')).slice(0, 25);
     const before = asked.length;
     for (const id of moved) await patch(id, { status: 'in_review' });
-    // Again and again the same one: that is one card still.
+    // The same card over and over still counts as one.
     for (const priority of ['low', 'high', 'low', 'critical']) await patch(moved[0]!, { priority });
     await waitFor(async () => (await counted('in_review')) === '225', { what: 'all cards to arrive' });
     await page.waitForSelector(`[data-column=in_review] #card-${moved[0]!} [data-priority=critical]`);
@@ -135,7 +135,7 @@ inBrowser(`a board of a thousand cards${without}`, () => {
     expect(new Set(cards).size).toBe(25);
     expect(cards.length).toBeLessThanOrEqual(35);
     const added = await page.evaluate<number>('globalThis.added');
-    // Each of them is one node; the card that was moved by hand may be among them once more.
+    // Each of them is one node; the card that was moved manually may appear once more.
     expect(added).toBeLessThanOrEqual(2 * (cards.length + 1));
   });
 });

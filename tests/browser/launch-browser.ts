@@ -3,11 +3,11 @@ import { type Browser, chromium } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
 export const hasChromium = existsSync(CHROMIUM);
-/** `SLOW_BROWSER=6`: a sixth of its speed. */
+/** `SLOW_BROWSER=6`: runs at a sixth of its speed. */
 const slowdown = Number(process.env.SLOW_BROWSER ?? 1);
 export const without = hasChromium ? '' : ` (skipped: no ${CHROMIUM})`;
 
-/** Debian's chromium, driven by its debugging protocol. */
+/** Launches Debian's chromium, driven over its debugging protocol. */
 export async function launchBrowser(): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
@@ -25,7 +25,7 @@ export async function launchBrowser(): Promise<Browser> {
   return browser;
 }
 
-/** Pages of the browser get a part of the processor only: scripts come late, and what is typed meets them half ready. */
+/** Throttles the CPU of the browser's pages: scripts load late, so typing meets half-initialized pages. */
 function slow(browser: Browser): void {
   const newContext = browser.newContext.bind(browser);
   browser.newContext = async (options) => {

@@ -1,4 +1,4 @@
-/** That a page is true while it is open, whatever happened since it was rendered, in however many tabs. */
+/** A page stays up to date while it is open, whatever has happened since it was rendered, in any number of tabs. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import {
   cloneDatabase,
@@ -161,7 +161,7 @@ inBrowser(`a page that stays open${without}`, () => {
   it('has the browser tell who asked for it that something waits, and brings them to it', async () => {
     await context.grantPermissions(['notifications'], { origin: service.url });
     const page = await context.newPage();
-    // Every page of a browser without windows counts as seen; the notifications are shown to nobody else.
+    // Every page of a headless browser counts as visible; no one else sees the notifications.
     await page.addInitScript(`
       Object.defineProperty(Document.prototype, 'visibilityState', { get: () => 'hidden' });
       globalThis.Notification = class extends Notification {

@@ -1,4 +1,4 @@
-/** Passkeys by the browser's own dialogue, under the pages' content security policy. */
+/** Passkeys through the browser's own dialogue, under the pages' content security policy. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createUser, hashPassword } from '@acp/core';
 import { transaction } from '@acp/db';

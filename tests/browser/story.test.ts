@@ -42,7 +42,7 @@ inBrowser(`the pages in a real browser${without}`, () => {
     await model?.close();
   });
 
-  /** Each field that was filled in, by the keyboard like all that follows. */
+  /** Fields filled in so far, by keyboard like everything that follows. */
   const fields: string[] = [];
   const tabTo = async (selector: string, text = ''): Promise<void> => {
     const there = async () =>
@@ -155,7 +155,7 @@ inBrowser(`the pages in a real browser${without}`, () => {
     await page.goto(`${service.url}/companies/${company}/connect`);
     await page.getByRole('button', { name: 'Mint a key' }).click();
     const form = page.locator('[data-try-tool]');
-    // What the key may call is offered.
+    // The operations that the key may call are offered.
     await form.locator('option[value="list_issues"]').waitFor({ state: 'attached' });
     await form.getByRole('button', { name: 'Call' }).click();
     await form.locator('[data-try-answer]').getByText('"items"').waitFor();

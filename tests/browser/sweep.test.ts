@@ -1,6 +1,6 @@
 /**
- * Every registered page, on a phone by day in German, whose words are longer, and on a desk by night: nothing too wide,
- * nothing that axe calls serious, and nothing said in English to who reads German.
+ * Every registered page, on a phone in light mode in German, whose words are longer, and on a desktop in dark mode: nothing
+ * too wide, nothing that axe rates serious, and no English shown to a German reader.
  */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -48,7 +48,7 @@ const screens = [
   { viewport: { width: 1440, height: 900 }, colorScheme: 'dark' },
 ] as const;
 
-/** Spending by the agent, and its budgets: one used up, one that a long note let go on. */
+/** Adds spending by the agent, and its budgets: one exhausted, one that was waived with a long note. */
 async function fillCosts(tx: Tx, company_id: string, agent_id: string, long: string): Promise<void> {
   const director = systemActor('tests');
   const entry = { agent_id, provider: long.slice(0, 150), model: long.slice(0, 150), cost_usd: 123_456.789 };
@@ -65,7 +65,7 @@ async function fillCosts(tx: Tx, company_id: string, agent_id: string, long: str
   await resolveBudgetIncident(tx, director, incident!, { note: long });
 }
 
-/** Names as long as people and agents make them, with and without a place to break. */
+/** Adds the longest names that people and agents use, with and without a place to break. */
 async function fill(database: Database, { company_id }: Cast, { routineId }: Stage): Promise<void> {
   const director = systemActor('tests');
   const staged = { id: routineId!, company_id };
@@ -89,7 +89,7 @@ async function fill(database: Database, { company_id }: Cast, { routineId }: Sta
   });
 }
 
-/** All texts that the database holds, in rows one after the other. */
+/** All texts stored in the database, row by row. */
 async function allWritten(database: Database): Promise<string> {
   const { rows: columns } = await database.pool.query<{ from: string; text: string }>(
     `select quote_ident(table_name) as from, string_agg(quote_ident(column_name) || '::text', ', ') as text
@@ -140,7 +140,7 @@ inBrowser(`every page in a real browser${without}`, () => {
         expect(await excessWidth(page)).toBe(0);
         expect(await cutWords(page)).toEqual([]);
         expect(index === 0 ? await englishTexts(page, written) : []).toEqual([]);
-        // Beside its looks the document is the same on every screen.
+        // Apart from its looks the document is the same on every screen.
         expect(await seriousFaults(page, index === 0 ? undefined : RULES_OF_LOOKS)).toEqual([]);
       }
     },

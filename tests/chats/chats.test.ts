@@ -41,7 +41,7 @@ beforeEach(() => model.setScript(() => 'ok'));
 type Script = (request: FakeModelRequest) => FakeModelReply | string | Promise<FakeModelReply | string>;
 const last = ({ messages }: FakeModelRequest) => messages.at(-1)!.content;
 
-/** A model that goes on when it is told to. */
+/** A model that waits for `release` before it continues. */
 function paced(): { script: Script; release: () => void } {
   const gate = Promise.withResolvers<void>();
   const script: Script = async (request) => {
@@ -323,7 +323,7 @@ describe('a chat', () => {
     });
     const { path, chat } = await openChat();
     const { pool } = fleet.kit.database;
-    // Ten of the questions have failed: no reply stands behind them.
+    // Ten of the questions failed: they have no reply.
     await pool.query(
       `insert into chat_messages (company_id, chat_id, position, role, body_markdown, author_name, status)
       select company_id, id, p, case when p % 2 = 0 then 'user' else 'assistant' end, 'note ' || p || ' of many', 'Olga',

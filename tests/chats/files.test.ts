@@ -1,10 +1,10 @@
-/** Files in chats and on issues, from outside: uploaded to one web tier, read by a scheduler, told to a model, had from another web tier. */
+/** Files in chats and on issues, end to end: uploaded to one web tier, read by a scheduler, sent to a model, downloaded from another. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Chat, ChatMessage, CouncilSession, Issue, RunEvent } from '@acp/contract';
 import { createAgent, type FakeModel, startFakeModel, waitFor } from '@acp/testkit';
 import { TestFleet, type Who } from '../workers/fleet.ts';
 
-// A picture of one pixel.
+// A one-pixel image.
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
   'base64',
@@ -69,7 +69,7 @@ const answered = async (path: string, id: string) =>
     return body.find((message) => message.id === id && message.status === 'answered');
   });
 
-/** Parts of the last message that the model was asked; one text where it came as such. */
+/** Parts of the last message sent to the model; a single text if it was sent as one. */
 function askedParts(
   request = model.requests.at(-1)!,
 ): { type: string; text?: string; image_url?: { url: string } }[] {
@@ -101,7 +101,7 @@ it('tells the text of a file to the agent, also in later replies, and gives the 
   for (const { headers } of [admin, instance_admin, board_admin, agent, stranger])
     for (const route of [download_path, `/api/attachments/${id}/download`, `/api/attachments/${id}/text`])
       expect((await fetch(fleet.url + route, { headers })).status).toBe(404);
-  // Not by another chat of the same person either, nor as a file of an issue, nor as knowledge.
+  // Refused in another chat of the same person, too, as a file of an issue, and as knowledge.
   const elsewhere = await openChat();
   expect(
     (await fetch(`${fleet.url}${elsewhere}/attachments/${id}/download`, { headers: owner })).status,
@@ -125,7 +125,7 @@ it('shows an image to a model that sees, in words to one that does not or refuse
     { type: 'text', text: expect.stringContaining('shown with this message') },
     { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG.toString('base64')}` } },
   ]);
-  // What only calls itself an image is not sent.
+  // A file that only claims to be an image is not sent.
   const lie = { files: [['x.png', 'image/png', 'no image at all']] } as const;
   await answered(seeing, (await send(seeing, lie)).body.id);
   expect(JSON.stringify(askedParts())).toMatch(/x\.png is no image that can be shown/);
@@ -158,7 +158,7 @@ it('takes a message of files alone, refuses what says nothing or is too much, an
   await answered(path, second.id);
   await fleet.call('POST', `${path}/messages/${second.id}/resend`, owner, {});
   expect((await answered(path, second.id)).attachments).toEqual(second.attachments);
-  // Asked again from the first message on: what came after it is gone, its files too.
+  // Resending the first message removes everything after it, files included.
   expect((await fleet.call('POST', `${path}/messages/${first.id}/resend`, owner, {})).status).toBe(201);
   expect((await fetch(fleet.url + second.attachments[0]!.download_path, { headers: owner })).status).toBe(
     404,
@@ -181,7 +181,7 @@ it('an agent without the right to write files attaches none, and its chats are t
   expect((await send(path, { text: 'look', files }, agent.headers)).status).toBe(403);
 });
 
-/** An issue with a picture, which an agent of that model then gets. */
+/** Creates an issue with an image, which is then assigned to an agent of that model. */
 async function pictured(title: string, changes: Record<string, unknown>): Promise<Issue> {
   const { company_id } = fleet.cast;
   const agent = await createAgent(

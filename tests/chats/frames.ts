@@ -1,4 +1,4 @@
-/** A reader of `text/event-stream`, as a client that follows a reply. */
+/** A reader of `text/event-stream`, like a client that follows a reply. */
 import { waitFor } from '@acp/testkit';
 
 export interface Frame {
@@ -36,7 +36,7 @@ export class FrameReader {
         for (const block of whole) this.#take(block);
       }
     } catch {
-      // Cut by us.
+      // We cut the connection.
     }
     this.ended = true;
   }
@@ -52,7 +52,7 @@ export class FrameReader {
     return this.frames.filter((frame) => frame.event === event);
   }
 
-  /** What the deltas since the last `reset` come to. */
+  /** The text of the deltas since the last `reset`. */
   get text(): string {
     const from = this.frames.findLastIndex(({ event }) => event === 'reset');
     return this.frames

@@ -1,4 +1,4 @@
-/** The typed client as others get it: packed, installed elsewhere, compiled against and run; and the example scripts. */
+/** The typed client as its users get it: packed, installed elsewhere, compiled against and run; and the example scripts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createAgent, createApproval, createCompany, mintBoardUserKey, systemActor } from '@acp/core';
 import { schema, transaction } from '@acp/db';
@@ -54,7 +54,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What a program prints. @throws with all that it said where it fails */
+/** Returns a program's standard output. @throws with all of its output if it fails */
 async function run(command: string, words: readonly string[], input = ''): Promise<string> {
   const env = {
     PATH: process.env.PATH ?? '',
@@ -146,7 +146,7 @@ describe('the package of the client', () => {
 });
 
 const lacks = (tool: string) => spawnSync(tool, ['--version']).error !== undefined;
-/** On a machine without them there is nothing to run; the title says so. */
+/** Skips tests on machines without these tools; the title says so. */
 const needing = (...tools: string[]) => {
   const absent = tools.filter(lacks);
   return absent.length === 0

@@ -1,4 +1,4 @@
-/** The compiled index, portion by portion: runs are claimed and ended by hand, their jobs done at once. */
+/** The compiled index, portion by portion: runs are claimed and finished by the tests, their jobs done immediately. */
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CompiledIndex } from '@acp/contract';
 import {
@@ -34,7 +34,7 @@ beforeAll(async () => {
   database = await databaseWithQueue();
 });
 afterEach(async () => {
-  // Claims are the fairest of all companies: what a test leaves behind is no other's.
+  // Claims are fair across all companies, so no test may leave runs behind for another.
   await database.db.execute(sql`delete from heartbeat_runs`);
 });
 
@@ -58,7 +58,7 @@ const note = async ({ company, admin }: Scene, title: string, body_markdown = `$
   await cut();
   return made;
 };
-/** Passages of all that has changed. */
+/** Splits every changed source into passages. */
 async function cut(): Promise<void> {
   while ((await write(async (tx) => indexNextSource(tx, null))) !== undefined);
 }
@@ -74,7 +74,7 @@ const promote = async ({ company, admin }: Scene, version: number) =>
 type Facts = NonNullable<Awaited<ReturnType<typeof compileFacts>>>;
 type Script = (facts: Facts) => string | RunFault;
 
-/** Each source becomes a statement of its text. */
+/** Turns each source into a statement with its text. */
 const literal: Script = ({ sources }) =>
   JSON.stringify({
     statements: sources.flatMap((source, at) =>
@@ -82,7 +82,7 @@ const literal: Script = ({ sources }) =>
     ),
   });
 
-/** Compiles to its end. @returns how many runs it took */
+/** Compiles until finished. @returns the number of runs it took */
 async function compile(set: Scene, script: Script = literal): Promise<number> {
   await write(async (tx) => compileIndex(tx, set.admin, set.company.id));
   return goOn(set, script);
@@ -107,7 +107,7 @@ describe('the compiled index', () => {
     const roses = await note(set, 'Roses bloom in June');
     for (let n = 1; n <= 13; n += 1) await note(set, `Fact ${n}`);
     expect((await now(set)).unread_sources).toBe(14);
-    // Twelve sources a portion; the second one sees what the first has stated.
+    // Twelve sources per portion; the second one sees the statements of the first.
     const seen: number[] = [];
     const runs = await compile(set, (facts) => {
       seen.push(facts.statements.length);
@@ -159,7 +159,7 @@ describe('the compiled index', () => {
       }),
     ).toBe(1);
     expect(read).toEqual(['Roses bloom in July.']);
-    // What agents read is as it was, until the draft is promoted.
+    // Agents keep reading the previous version until the draft is promoted.
     expect(await told(set)).toContain('June. (its source has changed since)');
     await promote(set, 2);
     expect((await now(set)).history.map(({ status, statement_count: count }) => [status, count])).toEqual([

@@ -1,5 +1,5 @@
-// The container adapters against a real engine. Run by `npm run test:containers`, which finds one and makes the image: a
-// shell and a few tools, and the second vendor's CLI where it was given.
+// The container adapters against a real engine. Run by `npm run test:containers`, which finds one and builds the image: a
+// shell and a few tools, and the second vendor's CLI if it was provided.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -102,7 +102,7 @@ async function collect(task: AdapterTask, signal = new AbortController().signal)
   };
 }
 
-/** A container that answers with what the shell line writes, on one line of JSON. */
+/** A container that answers with the output of the shell line, as one line of JSON. */
 const saying = (line: string) => ({
   command: ['/bin/sh', '-c', `printf '{"summary":"%s"}\\n' "$(${line} | tr '\\n"' ' .')"`],
 });
@@ -179,7 +179,7 @@ describe('a container', () => {
   });
 });
 
-/** Told by its first argument what there is to find; what each way came to is one line of its result. */
+/** Its first argument describes what there is to find; each attempt's outcome is one line of its result. */
 const TRIES = `
 import http from 'node:http';
 import net from 'node:net';

@@ -1,4 +1,4 @@
-// Plugins in a real container engine: the same attempts to get out as in bubblewrap. Run by `npm run test:containers`.
+// Plugins in a real container engine: the same escape attempts as in bubblewrap. Run by `npm run test:containers`.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { type Api, baseEnv, createTeam, signIn } from '../process/api.ts';
 const engine = (process.env.CONTAINER_CLI ?? '').split(' ');
 const hasNode = process.env.CONTAINER_TEST_NODE === 'yes';
 
-/** An MCP server with nothing but Node: the image has no libraries. */
+/** An MCP server that needs only Node: the image has no libraries. */
 const counter = `
   const answers = {
     initialize: ({ protocolVersion }) => ({
@@ -73,7 +73,7 @@ beforeAll(async () => {
     SERVICE_ENCRYPTION_KEY: '7'.repeat(64),
     SERVICE_MCP_COMMANDS: JSON.stringify({
       counter: {
-        // An argument is one line.
+        // An argument must be a single line.
         command: ['/usr/bin/node', '-e', counter.replaceAll('\n', ' ')],
         image: process.env.CONTAINER_TEST_IMAGE ?? '',
         env: ['TOKEN'],
@@ -110,7 +110,7 @@ whereThereIsNode('a plugin in a container', () => {
     expect(await tryToEscape(plugin, operator, outwards)).toEqual(shutIn);
     expect(await isBounded(plugin, operator, 'it ended by itself')).toBe(true);
     await waitFor(async () => (await operator.look(plugin)).state === 'running', { timeout_ms: 30_000 });
-    // Of a scheduler that is killed the container stays, until the next holder starts its own.
+    // The container of a killed scheduler stays until the next owner starts its own.
     scheduler.kill('SIGKILL');
     scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
     const echoed = async () => operator.result(plugin, 'echo', { text: 'again' }).catch(() => undefined);
@@ -149,7 +149,7 @@ whereThereIsNode('an MCP program in a container', () => {
     expect({ ...first, token: '[secret]' }).toEqual(seen(1));
     expect(JSON.stringify(first)).not.toContain('counter-token');
     expect(containers()).toHaveLength(1);
-    // The container of a scheduler that was killed stays, until the next one starts its own.
+    // The container of a killed scheduler stays until the next owner starts its own.
     scheduler.kill('SIGKILL');
     scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
     const again = await waitFor(count, { timeout_ms: 40_000 });

@@ -1,4 +1,4 @@
-// An issue's workspace in a container: what it sees there, and what of it is kept. Run by `npm run test:containers`.
+// An issue's workspace in a container: what is visible there, and what of it is kept. Run by `npm run test:containers`.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';

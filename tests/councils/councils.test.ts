@@ -1,4 +1,4 @@
-/** Councils, turn by turn: runs are claimed and ended by hand, their jobs done at once. */
+/** Councils, turn by turn: runs are claimed and finished by the tests, their jobs done immediately. */
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ConveneCouncil, CouncilSession } from '@acp/contract';
 import {
@@ -40,7 +40,7 @@ beforeAll(async () => {
   database = await databaseWithQueue();
 });
 afterEach(async () => {
-  // Claims are the fairest of all companies: what a test leaves behind is no other's.
+  // Claims are fair across all companies, so no test may leave runs behind for another.
   await database.db.execute(sql`delete from heartbeat_runs`);
 });
 
@@ -85,7 +85,7 @@ const reserved = async ({ company }: Scene) => {
 
 type Script = (name: string, prompt: string, run: ClaimedRun) => string | null;
 
-/** One turn: claimed, answered by the script (null: it fails), ended; then what follows from it. */
+/** Takes one turn: claims it, answers by the script (null: fails), finishes it, and runs the follow-up jobs. */
 async function turn(session: { id: string }, script: Script): Promise<boolean> {
   const run = await write(async (tx) => claimRun(tx, { claimed_by: 'test', lease_sec: 30 }));
   if (run === undefined) return false;
@@ -112,7 +112,7 @@ async function play(session: { id: string }, script: Script): Promise<CouncilSes
   return now(session);
 }
 
-/** A member that says the same throughout, and likes what names `favourite` best. */
+/** A member that always says the same, and ranks whatever names `favourite` highest. */
 const steady: Script = (name, prompt) => {
   if (prompt.includes('You have the chair')) return `Decided.\n\n## Dissent\nNobody.`;
   if (prompt.includes('Rank the answers')) return 'RANKING: A > B\nAs it is clearer.';
@@ -129,7 +129,7 @@ describe('a council', () => {
       { name: 'Grace', is_chair: false },
       { name: 'Linus', is_chair: false },
     ]);
-    // Two rounds, a ranking and a conclusion: ten turns of 0.16.
+    // Two rounds, a ranking and a conclusion: ten turns at 0.16.
     expect(await reserved(set)).toBeCloseTo(1.6);
     const seen = new Map<string, string>();
     const over = await play(begun, (name, prompt, run) => {
@@ -236,7 +236,7 @@ describe('a council', () => {
       database.db.select().from(schema.heartbeat_runs).where(eq(schema.heartbeat_runs.subject_id, begun.id));
     expect(await runs()).toHaveLength(3);
     const run = await write(async (tx) => claimRun(tx, { claimed_by: 'test', lease_sec: 30 }));
-    // Who is called off is left out.
+    // A cancelled member is left out.
     const other = (await runs()).find(({ status }) => status === 'queued')!;
     await write(async (tx) => cancelRun(tx, set.human, other));
     await write(async (tx) =>
@@ -278,7 +278,7 @@ describe('a participant', () => {
       ['Grace', 'the agent may not run now'],
       ['Linus', 'the agent may not run now'],
     ]);
-    // One is left: it concludes by itself.
+    // A single remaining member concludes by itself.
     expect(over.turns.map(({ kind }) => kind)).toEqual(['answer', 'conclusion']);
   });
 });

@@ -1,5 +1,5 @@
-// The whole of compose.yaml in a real engine, by `npm run test:image`: PostgreSQL, two processes a tier, the proxy. It
-// takes the network that the file names, so no other instance of it may run beside.
+// The whole of compose.yaml in a real engine, by `npm run test:image`: PostgreSQL, two processes per tier, the proxy. It
+// uses the network named in the file, so no other instance of it may be running.
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { waitFor } from '@acp/testkit';
@@ -16,7 +16,7 @@ withCompose(`the compose file${why}`, () => {
   let url: string;
   let compose: (...args: string[]) => { status: number | null; out: string };
 
-  /** Ids of the containers of a service. */
+  /** Container ids of a service. */
   const containers = (service: string) => compose('ps', '--all', '--quiet', service).out.split('\n');
   const alive = async () => (await fetch(`${url}/api/health`)).status;
 
@@ -67,7 +67,7 @@ withCompose(`the compose file${why}`, () => {
 
   it('goes on when a web process is killed, and starts it again', async () => {
     const [first] = containers('web');
-    // Its own end, as by a defect: what the engine kills on request it leaves dead.
+    // It exits by itself, as after a defect: the engine does not restart what it killed on request.
     engine(['exec', first!, 'node', '-e', 'process.kill(1, "SIGTERM")']);
     const statuses: number[] = [];
     for (let each = 0; each < 20; each += 1) statuses.push(await alive());

@@ -1,4 +1,4 @@
-/** The container engine that `npm run test:image` found. */
+/** The container engine found by `npm run test:image`. */
 import { spawnSync } from 'node:child_process';
 import type { Environment } from './files.ts';
 
@@ -7,7 +7,7 @@ const cli = (process.env.CONTAINER_CLI ?? '').split(' ');
 export const image = process.env.CONTAINER_TEST_IMAGE ?? '';
 export const hasCompose = process.env.CONTAINER_TEST_COMPOSE === 'yes';
 
-/** @param env beside this process's own */
+/** @param env in addition to this process's own */
 export function engine(
   args: readonly string[],
   env: Environment = {},

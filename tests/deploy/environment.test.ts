@@ -62,7 +62,7 @@ describe.each(environments)('the environment of %s', (_where, env, tier) => {
   });
 
   it('keeps what an exposed instance must not be without', () => {
-    // decisions 8.9; a variable that this release does not know yet is asked for from the release that does.
+    // decisions 8.9; a variable unknown to this release is requested from the release that knows it.
     const exposed = [
       'SERVICE_REQUIRE_WORKER_APPROVAL',
       'SERVICE_PLUGIN_BINARY_ALLOWLIST',
@@ -102,7 +102,7 @@ describe('the one trusted proxy of compose', () => {
       expect(parseTrustedProxies(subnet).includes(address)).toBe(true);
       expect(parseTrustedProxies(ip_range).includes(address)).toBe(false);
     }
-    // nginx.conf tells what to write for a terminator on the same machine.
+    // nginx.conf says what to write for a terminator on the same machine.
     expect(readText('deploy/nginx.conf')).toContain(`set_real_ip_from ${gateway};`);
   });
 

@@ -1,4 +1,4 @@
-/** The files of deploy/ as those read them who run them. */
+/** The files of deploy/, parsed the way the programs that run them do. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
@@ -9,7 +9,7 @@ export type Environment = Record<string, string>;
 
 export const readText = (file: string): string => readFileSync(path.join(root, file), 'utf8');
 
-/** One document, merge keys resolved as compose does it. */
+/** Parses one document, with merge keys resolved as compose does. */
 export const readYaml = (file: string): unknown => parse(readText(file), { merge: true });
 
 export function readDocuments<T>(file: string): T[] {
@@ -19,13 +19,13 @@ export function readDocuments<T>(file: string): T[] {
   });
 }
 
-/** What an operator has to give to compose.yaml; the rest of its variables have defaults. */
+/** Variables an operator must set for compose.yaml; the rest have defaults. */
 export const operator: Environment = {
   POSTGRES_PASSWORD: '0123456789abcdef0123456789abcdef',
   SERVICE_ENCRYPTION_KEY: '00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff',
 };
 
-/** `${NAME}`, `${NAME:-default}` and `${NAME:?what is missing}`. */
+/** Supports `${NAME}`, `${NAME:-default}` and `${NAME:?what is missing}`. */
 export function interpolate(text: string, env: Environment): string {
   return text.replaceAll(
     /\$\{([A-Z_]+)(?::([-?])([^}]*))?\}/g,
@@ -54,7 +54,7 @@ export interface ComposeFile {
 
 const COMPOSE = 'deploy/compose.yaml';
 
-/** Values are interpolated as compose does it: after parsing, so that an empty one is a text. */
+/** Values are interpolated as compose does: after parsing, so that an empty one is a text. */
 export const readCompose = (env: Environment = operator): ComposeFile =>
   parse(
     readText(COMPOSE),
@@ -62,14 +62,14 @@ export const readCompose = (env: Environment = operator): ComposeFile =>
     { merge: true },
   ) as ComposeFile;
 
-// Comments may speak of variables too.
+// Comments may mention variables too.
 const withoutComments = (text: string): string => text.replaceAll(/^\s*#.*$/gm, '');
 
 export interface Instruction {
   name: string;
-  /** Continuation lines joined. */
+  /** With continuation lines joined. */
   text: string;
-  /** The name or image of the stage that it stands in. */
+  /** Name or image of the stage it belongs to. */
   stage: string;
 }
 
@@ -88,7 +88,7 @@ export function readDockerfile(file = 'deploy/container/Dockerfile'): Instructio
     });
 }
 
-/** The environment that the image gives to its process, with the build arguments' defaults. */
+/** The environment the image gives its process, with the defaults of the build arguments. */
 export function imageEnvironment(instructions: readonly Instruction[]): Environment {
   const defaults: Environment = {};
   const env: Environment = {};
@@ -103,7 +103,7 @@ export function imageEnvironment(instructions: readonly Instruction[]): Environm
   return env;
 }
 
-/** A unit file's directives, repeated ones in order. */
+/** A unit file's directives, with the values of repeated ones in order. */
 export function readUnit(file: string): Map<string, string[]> {
   const directives = new Map<string, string[]>();
   for (const line of withoutComments(readText(file)).split('\n')) {
@@ -113,7 +113,7 @@ export function readUnit(file: string): Map<string, string[]> {
   return directives;
 }
 
-/** `NAME=value` lines or words, as in unit and environment files. */
+/** Parses `NAME=value` lines or words, as in unit and environment files. */
 export function assignments(text: string, separator: RegExp): Environment {
   return Object.fromEntries(
     withoutComments(text)

@@ -1,4 +1,4 @@
-/** The folder /app of the image, made as the Dockerfile says; packages come from this checkout instead of the registry. */
+/** The image's folder /app, built according to the Dockerfile; packages come from this checkout instead of the registry. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync } from 'node:fs';
 import path from 'node:path';
@@ -15,14 +15,14 @@ const rules = readText('.dockerignore')
   .filter((line) => line !== '' && !line.startsWith('#'))
   .map((line) => ({ keep: line.startsWith('!'), pattern: patternOf(line.replace(/^!/, '')) }));
 
-/** Whether the engine sees the file: the last rule that matches it or a folder above it decides. */
+/** Whether the file is in the build context: the last rule that matches it or a folder above it decides. */
 export function isInContext(file: string): boolean {
   const above = file.split('/').map((_part, index, parts) => parts.slice(0, index + 1).join('/'));
   const rule = rules.findLast(({ pattern }) => above.some((each) => pattern.test(each)));
   return rule === undefined || rule.keep;
 }
 
-/** What COPY takes from the context, in order. */
+/** Paths that COPY takes from the context, in order. */
 export function copies(instructions: readonly Instruction[]): { source: string; target: string }[] {
   return instructions
     .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from='))
@@ -33,7 +33,7 @@ export function copies(instructions: readonly Instruction[]): { source: string; 
     });
 }
 
-/** Of the packages that lie in node_modules those that `npm ci` with these arguments would install. */
+/** The packages in node_modules that `npm ci` with these arguments would install. */
 function production(args: readonly string[]): string[] {
   const { stdout } = spawnSync('npm', ['ls', '--all', '--parseable', ...args], {
     cwd: root,
@@ -47,10 +47,10 @@ function production(args: readonly string[]): string[] {
 
 function installInto(tree: string, args: readonly string[]): void {
   const packages = production(args);
-  // A package brings along what lies in a node_modules of its own.
+  // A package includes whatever is in its own node_modules.
   const outer = packages.filter((each) => !packages.some((other) => each.startsWith(`${other}/`)));
   if (outer.length === 0) throw new Error('npm ls lists no package');
-  // Linked where that can be done: what is deleted in the tree stays here.
+  // Hard-linked if possible: deleting files in the tree leaves the originals in place.
   const copy = (how: string) =>
     spawnSync('cp', [how, '--parents', ...outer, tree], { cwd: root, encoding: 'utf8' });
   if (copy('-al').status !== 0) {
@@ -65,7 +65,7 @@ function installInto(tree: string, args: readonly string[]): void {
   }
 }
 
-/** Inside of the checkout, so that packages can be linked. @returns the folder that stands for /app */
+/** Built inside the checkout, so that packages can be linked. @returns the folder that stands for /app */
 export function assembleTree(instructions: readonly Instruction[]): string {
   mkdirSync(path.join(root, '.build'), { recursive: true });
   const tree = mkdtempSync(path.join(root, '.build/image-'));

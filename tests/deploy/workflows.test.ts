@@ -14,7 +14,7 @@ const Step = Type.Union([
   ),
   Type.Object({ run: Type.String({ minLength: 1 }) }, strict),
 ]);
-/** A workflow, as far as ours go; none may do more than read. */
+/** The workflow format, as far as ours use it; none may do more than read. */
 const Workflow = Type.Object(
   {
     name: Type.String(),

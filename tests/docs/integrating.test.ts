@@ -1,4 +1,4 @@
-/** docs/integrating.md, as a newcomer would follow it: its blocks in one shell, its answers as they are printed there. */
+/** docs/integrating.md as a newcomer would follow it: its blocks run in one shell, its answers match the printed ones. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ interface Step {
   printed: string;
 }
 
-/** Each shell block with the text block that follows it. */
+/** Pairs each shell block with the text block that follows it. */
 function stepsOf(markdown: string): Step[] {
   const steps: Step[] = [];
   let heading = '';
@@ -34,7 +34,7 @@ function stepsOf(markdown: string): Step[] {
   return steps;
 }
 
-/** `…` stands for anything. */
+/** `…` matches anything. */
 const pattern = (printed: string): RegExp =>
   new RegExp(
     `^${printed
@@ -47,7 +47,7 @@ const pattern = (printed: string): RegExp =>
 const steps = stepsOf(readFileSync(page, 'utf8'));
 const MARK = '--- end of a block ---';
 
-// On a machine without them there is nothing to walk with; the title says so.
+// On a machine without these tools the test is skipped; the title says so.
 const tools = ['bash', 'curl', 'jq', 'openssl'];
 const absent = tools.filter((tool) => spawnSync(tool, ['--version']).error !== undefined);
 const [walk, why] = absent.length === 0 ? [describe, ''] : [describe.skip, ` (skipped: no ${absent.join()})`];

@@ -1,4 +1,4 @@
-/** The files of languages fit what the code says. */
+/** The language files match the messages in the code. */
 import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -32,7 +32,7 @@ it('what is done has words: both parts of the names of entries of the activity a
   );
   const said = sources.flatMap((file) =>
     [...readFileSync(resolve(root, file), 'utf8').matchAll(/(action: )?'([a-z_]+)\.([a-z_]+)'/g)]
-      // Permissions and names of files have points as well.
+      // Permissions and file names contain dots as well.
       .filter(([, isAction, entity]) => isAction !== undefined || known.has(entity!))
       .filter(([, , entity, act]) => !others.has(`${entity}.${act}`))
       .map(([, , entity, act]) => ({ entity: entity!, act: act! })),

@@ -1,4 +1,4 @@
-/** What the pages name is there: files, variables, commands. */
+/** Everything the pages mention exists: files, variables, commands. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -10,7 +10,7 @@ const pages = globSync(['README.md', 'docs/**/*.md', 'deploy/**/*.md'], { cwd: r
 const text = (page: string) => readFileSync(resolve(root, page), 'utf8');
 
 const variables = new Set(configReference().map(({ name }) => name));
-/** What a run's program finds in its environment, which nobody sets for the service. */
+/** Environment variables of a run's program, which no one sets for the service. */
 const ofRuns = new Set(
   [
     'API_KEY',
@@ -31,14 +31,14 @@ const { scripts } = JSON.parse(text('package.json')) as { scripts: Record<string
 const commands = new Set(
   Object.entries(nouns).flatMap(([noun, verbs]) =>
     Object.keys(verbs).flatMap((verb) => {
-      // Of a verb of two words the page is read as far as its first.
+      // For a verb of two words, only the first is matched on the page.
       const [first = ''] = verb.split(' ');
       return [`${noun} ${verb}`.trim(), `${noun} ${first}`.trim()];
     }),
   ),
 );
 
-/** The contract also names what a release does not have yet. */
+/** The contract also mentions things that a release does not have yet. */
 const contractPages = new Set(['docs/specification.md', 'docs/decisions.md']);
 
 describe.each(pages)('%s', (page) => {

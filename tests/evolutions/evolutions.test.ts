@@ -1,4 +1,4 @@
-/** Evolutions of prompts, step by step: runs are claimed and ended by hand, their jobs done at once. */
+/** Evolutions of prompts, step by step: runs are claimed and finished by the tests, their jobs done immediately. */
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EvolvePrompt, PromptEvolution } from '@acp/contract';
 import {
@@ -38,7 +38,7 @@ beforeAll(async () => {
   await write(async (tx) => putFlag(tx, systemActor('test'), 'prompt_evolution', { value: true }));
 });
 afterEach(async () => {
-  // Claims are the fairest of all companies: what a test leaves behind is no other's.
+  // Claims are fair across all companies, so no test may leave runs behind for another.
   await database.db.execute(sql`delete from heartbeat_runs`);
 });
 
@@ -69,7 +69,7 @@ const versions = async ({ agent }: Scene) => (await listPromptVersions(database.
 
 type Script = (prompt: { system: string; user: string }) => string | RunFault;
 
-/** One step: claimed, answered by the script, ended; then what follows from it. @returns the prompt; undefined without a step */
+/** Takes one step: claims, answers by the script, finishes, runs follow-ups. @returns the prompt; undefined if there is no step */
 async function step(evolution: { id: string }, script: Script = standIn) {
   const run = await write(async (tx) => claimRun(tx, { claimed_by: 'test', lease_sec: 30 }));
   if (run === undefined) return undefined;
@@ -100,10 +100,10 @@ async function play(evolution: { id: string }, script: Script = standIn): Promis
   return now(evolution);
 }
 
-/** The smallest that comes to an end: ten held-out issues, one candidate. */
+/** The smallest that finishes: ten held-out issues, one candidate. */
 const SMALL = { max_rollouts: 30 };
 
-/** Has it end at its next step, with these scores: what it takes to get there is told by the first test. */
+/** Makes it finish at its next step, with these scores; the first test covers how it gets there. */
 async function conclude(evolution: PromptEvolution, scores: readonly number[]): Promise<PromptEvolution> {
   const of = { evolution_id: evolution.id, minibatch: [], status: 'scored', cost_usd: 0.01 };
   const [base = 0, ...others] = scores;
@@ -126,7 +126,7 @@ async function conclude(evolution: PromptEvolution, scores: readonly number[]): 
   return now(evolution);
 }
 
-/** What went wrong with an issue: a refused approval, a verb that failed, a human who opened it again. */
+/** Adds problems to an issue: a refused approval, a verb that failed, a human who reopened it. */
 async function spoil({ company, agent, human }: Scene, issue_id: string): Promise<void> {
   const { db } = database;
   await db.insert(schema.approvals).values({
@@ -199,7 +199,7 @@ describe('the evolution of a prompt', () => {
       current_prompt_version_number: 1,
       system_prompt: 'You answer.',
     });
-    // What failed twice, and nothing else, was asked twice.
+    // Only the steps that failed were asked twice.
     const times = Map.groupBy(seen, ({ system, user }) => `${system}\n${user}`);
     expect([...times.values()].filter(({ length }) => length > 1).map(({ length }) => length)).toEqual([
       2, 2,
@@ -211,7 +211,7 @@ describe('the evolution of a prompt', () => {
     expect(rows).toHaveLength(0);
     expect((await listEvolutions(database.db, set.agent, {})).items).toMatchObject([{ id: over.id }]);
 
-    // A rollout knows no more than the agent did then; the judge what came of it, as data; the reflection nothing held out.
+    // A rollout knows no more than the agent did then; the judge knows the outcome, as data; the reflection nothing held out.
     const rollouts = seen.filter(({ system }) => system.startsWith('You answer.'));
     for (const { user } of rollouts) {
       expect(user).not.toMatch(/sign what you write|Mallory/);
@@ -285,7 +285,7 @@ describe('the evolution of a prompt', () => {
       }),
     );
     await play(halted);
-    // What waits can't begin any more: the sweep calls it off.
+    // Waiting steps can no longer start: the sweep cancels them.
     await write(async (tx) => sweepEvolutions(tx));
     await write(async (tx) => advanceEvolution(tx, halted.id));
     expect(await now(halted)).toMatchObject({ status: 'failed', error: 'budget exceeded' });
@@ -348,7 +348,7 @@ describe('who may evolve a prompt', () => {
 });
 
 describe('a winner whose agent wants it so', () => {
-  /** Runs after the promotion, so many of which failed. */
+  /** Adds runs after the promotion, `failed` of which have failed. */
   async function runsAfter({ agent, issue_ids, company }: Scene, failed: number): Promise<void> {
     const runs = Array.from({ length: 20 }, (_, n) => ({
       company_id: company.id,

@@ -7,7 +7,7 @@ const { comments, heartbeat_runs, prompt_versions } = schema;
 
 type Agent = Awaited<ReturnType<typeof createAgent>>;
 
-/** An agent with a first version of its prompt, as every hired one has it. */
+/** Creates an agent with a first version of its prompt, as every hired one has. */
 export async function createLearner(
   tx: Tx,
   company: { id: string },
@@ -21,7 +21,7 @@ export async function createLearner(
   return agent;
 }
 
-/** Finished issues on which the agent has run, and what people said of it. */
+/** Adds finished issues on which the agent has run, with people's comments. */
 export async function finishIssues(
   tx: Tx,
   agent: { id: string; company_id: string },
@@ -64,12 +64,12 @@ export async function finishIssues(
   return ids;
 }
 
-/** The lessons that a prompt of the stand-in may have learnt: what makes answers better, one after the other. */
+/** Lessons that the stand-in's prompts may learn: each makes answers better. */
 const LESSONS = ['Sign what you write.', 'Say what is open.', 'Set the status.'];
 
 /**
- * Answers every step as a model might whose agents do as their prompt says: who has more lessons in the prompt is judged
- * better, and a reflection adds the first that is missing.
+ * Answers every step like a model whose agents do as their prompt says: the more lessons a prompt contains, the better it
+ * is judged, and a reflection adds the first missing one.
  */
 export function standIn({ system, user }: { system: string; user: string }): string {
   const learnt = (text: string): number => LESSONS.filter((lesson) => text.includes(lesson)).length;

@@ -25,14 +25,14 @@ export interface Node {
   name: string;
   port: number;
   url: string;
-  /** As when its machine loses power: the server and all its backends at once. */
+  /** Simulates power loss of its machine: kills the server and all its backends together. */
   kill(): void;
 }
 
 export interface Cluster {
   primary: Node;
   standby: Node;
-  /** Makes the standby the primary, which waits for no standby. */
+  /** Promotes the standby to a primary, which waits for no standby. */
   promote(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** A folder that the servers' account can walk to. */
+/** Creates a folder that the servers' account can access. */
 export function openFolder(name: string): string {
   const folder = mkdtempSync(path.join(tmpdir(), `acp-${name}-`));
   chmodSync(folder, 0o755);
@@ -57,7 +57,7 @@ function killIn(folder: string): void {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // A backend that has followed its server by itself.
+      // The backend already exited after its server.
     }
   }
 }
@@ -135,7 +135,7 @@ export async function startCluster(programs: string): Promise<Cluster> {
     const source = `host=127.0.0.1 port=${primaryPort} user=${USER} application_name=standby`;
     const copy = ownFolder(path.join(root, 'standby'));
     await call('pg_basebackup', '-D', copy, '-d', source, '-R', '-X', 'stream', '--checkpoint=fast');
-    // Nobody follows it once it is the primary: it must not wait for a standby of its own.
+    // No standby follows it once it is the primary, so it must not wait for one.
     const standby = start('standby', standbyPort, ['synchronous_standby_names=']);
     await ready(standby);
     await waitFor(

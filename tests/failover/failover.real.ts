@@ -11,9 +11,9 @@ import { startPooler } from './pooler.ts';
 import { faultsOf, restOf } from './proof.ts';
 
 const WRITERS = 8;
-/** Issue by issue as often as the load goes on: there is always a run under way. */
+/** Issues are worked on one by one for as long as the load lasts: there is always an active run. */
 const LAST_WORK = 400;
-/** What a cluster manager takes to see that the primary is gone. */
+/** Time a cluster manager takes to notice that the primary is gone. */
 const NOTICED_MS = 1500;
 const BACK_WITHIN_MS = 30_000;
 
@@ -33,7 +33,7 @@ async function ended<T extends { stop(): Promise<void> } | { close(): Promise<vo
   return up;
 }
 
-/** How long it took from `from` until `count` more of them had come. */
+/** Time from `from` until `count` more have arrived. */
 async function until(moments: readonly number[], from: number, count: number): Promise<number> {
   const after = () => moments.filter((moment) => moment > from);
   await waitFor(() => after().length >= count, { timeout_ms: BACK_WITHIN_MS, what: 'acknowledged writes' });
@@ -100,7 +100,7 @@ describe.each(addresses.filter(([, there]) => there))(
       const { issues, comments } = load.acknowledged;
       expect(await faultsOf(cluster.standby.url, issues, comments)).toEqual({});
       const wrong = load.refused.filter((status) => status !== 503);
-      // What the processes say of it, where there is something to say.
+      // Log lines of the processes that explain it, if any.
       const why =
         wrong.length > 0 ? webs.flatMap(({ log }) => log.filter(({ level }) => level === 'error')) : [];
       expect({ wrong, why }).toEqual({ wrong: [], why: [] });
@@ -117,7 +117,7 @@ describe.each(addresses.filter(([, there]) => there))(
       const relinked = ({ log }: ServiceProcess) =>
         log.some(({ message }) => message === 'database link is back');
       expect([...webs, ...schedulers].map(relinked)).toEqual([true, true, true, true]);
-      // The same processes, which end in order.
+      // The same processes as before; they exit cleanly.
       const exits = await Promise.all([...webs, ...schedulers].map(async (service) => service.stop()));
       expect(exits).toEqual(exits.map(() => ({ code: 0, signal: null })));
 

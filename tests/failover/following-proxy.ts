@@ -1,6 +1,6 @@
 /**
- * A TCP proxy that follows the primary, as HAProxy does with a health check: it asks each node whether it takes writes, passes new
- * connections to the one that does, and cuts those to a node that no longer does.
+ * A TCP proxy that follows the primary, like HAProxy with a health check: it asks each node whether it accepts writes, routes
+ * new connections to the one that does, and cuts those to a node that no longer does.
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { askNode, type Node } from './cluster.ts';
@@ -10,7 +10,7 @@ const CHECK_EVERY_MS = 300;
 export interface FollowingProxy {
   port: number;
   url: string;
-  /** Connections that are open now. */
+  /** Number of currently open connections. */
   open(): number;
   close(): Promise<void>;
 }

@@ -1,11 +1,11 @@
-/** A reader of the live stream, as a browser is one: comes back with the last number that it has seen. */
+/** A reader of the live stream that behaves like a browser: reconnects with the last number it has seen. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 export interface LiveReader {
-  /** Ids of issues by the number of the event that told of their creation. */
+  /** Issue ids by the number of the event that reported their creation. */
   created: Map<number, string>;
-  /** How often a number came that had come before. */
+  /** How many numbers arrived that had arrived before. */
   repeated(): number;
   resets(): number;
   reconnects(): number;

@@ -1,4 +1,4 @@
-/** PgBouncer in transaction mode before a server. */
+/** PgBouncer in transaction mode in front of a server. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ export interface Pooler {
   stop(): Promise<void>;
 }
 
-/** @param target URL of the server, or of a proxy before it */
+/** @param target URL of the server, or of a proxy in front of it */
 export async function startPooler(program: string, target: string): Promise<Pooler> {
   const folder = openFolder('pooler');
   const { hostname, port, username } = new URL(target);
@@ -24,7 +24,7 @@ export async function startPooler(program: string, target: string): Promise<Pool
     auth_type: 'any',
     pool_mode: 'transaction',
     max_client_conn: 500,
-    // Fewer sessions than the processes have connections: what one transaction leaves behind, another would find.
+    // Fewer sessions than the processes have connections, so state left behind by one transaction would surface in another.
     default_pool_size: 12,
     server_login_retry: 1,
     server_connect_timeout: 3,

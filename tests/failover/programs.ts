@@ -1,4 +1,4 @@
-/** Where PostgreSQL's programs lie, pg_basebackup among them, which the embedded one does not bring. */
+/** Locates PostgreSQL's programs, including pg_basebackup, which the embedded one does not ship. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import path from 'node:path';
 const DEBIAN = '/usr/lib/postgresql';
 const NEEDED = ['initdb', 'postgres', 'pg_basebackup'];
 
-/** The newest of the machine; undefined where none is complete. */
+/** The newest complete installation; undefined if there is none. */
 export function postgresPrograms(): string | undefined {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).toSorted((a, b) => Number(b) - Number(a)) : [];
   const folders = [...versions.map((version) => path.join(DEBIAN, version, 'bin')), configured()];
@@ -33,5 +33,5 @@ export function poolerProgram(): string | undefined {
   );
 }
 
-/** PostgreSQL and PgBouncer refuse to run as root: then it is `nobody`, by the number that Linux gives it everywhere. */
+/** PostgreSQL and PgBouncer refuse to run as root; as root, use `nobody` by its fixed number on Linux. */
 export const account = process.geteuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};

@@ -1,8 +1,8 @@
-/** What has to hold of the data when a load and its work are over, whatever happened to the processes. */
+/** Invariants of the data once a load and its work are over, whatever happened to the processes. */
 import { waitFor } from '@acp/testkit';
 import { askNode } from './cluster.ts';
 
-/** What has to hold of the data, asked of the server that is left. */
+/** Violations of the invariants, queried from the remaining server. */
 export async function faultsOf(url: string, issues: readonly string[], comments: readonly string[]) {
   const list = (ids: readonly string[]) => `select unnest('{${ids.join(',')}}'::uuid[]) as id`;
   const questions = {
@@ -13,7 +13,7 @@ export async function faultsOf(url: string, issues: readonly string[], comments:
     events: `select id from (${list(issues)}) a where 1 <>
       (select count(*) from events e where e.type = 'issue_created' and e.data->>'id' = a.id::text)`,
     gaps: `select seq from (select seq, lag(seq) over (order by seq) as before from events) e where seq <> before + 1`,
-    // Done once, and said by the one run that came to its end: one that was lost had done it, or left nothing behind.
+    // Done once, and reported by the one run that finished: a lost run either did it or left nothing behind.
     doubled: `select i.identifier, i.status, r.*, c.comments from issues i
       cross join lateral (
         select count(*) filter (where status = 'succeeded') as succeeded,
@@ -34,7 +34,7 @@ export async function faultsOf(url: string, issues: readonly string[], comments:
   return Object.fromEntries((await Promise.all(answers)).filter(([, rows]) => rows.length > 0));
 }
 
-/** Until nothing is left to do. */
+/** Waits until no work is left. */
 export async function restOf(url: string): Promise<void> {
   const open = `select count(*)::int as n from heartbeat_runs where status in ('queued', 'running')`;
   const waiting = `select count(*)::int as n from issues where assignee_agent_id is not null and status <> 'done'`;

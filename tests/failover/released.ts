@@ -1,10 +1,10 @@
-/** A checkout of the release before, ready to be started. */
+/** A checkout of an earlier release, ready to be started. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** Five migrations ago: it knows nothing of what they brought. */
+/** Five migrations ago: it knows nothing of what they added. */
 const RELEASE = '0791568ff2';
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -16,7 +16,7 @@ function git(...words: string[]): string {
   }).trim();
 }
 
-/** Undefined where the history does not reach so far back. */
+/** Undefined if the history does not go back that far. */
 export function releasedCommit(): string | undefined {
   try {
     return git('rev-parse', '--verify', `${process.env.UPGRADE_FROM ?? RELEASE}^{commit}`);
@@ -47,7 +47,7 @@ export async function checkOut(commit: string): Promise<Released> {
   };
 }
 
-/** Each of its libraries is here, in its version; there may be more. */
+/** Each of its libraries is installed here in the same version; there may be more. */
 function hasOurLibraries(folder: string): boolean {
   const versions = (place: string): Map<string, string> => {
     const lock: { packages: Record<string, { version?: string }> } = JSON.parse(
@@ -60,7 +60,7 @@ function hasOurLibraries(folder: string): boolean {
   return [...versions(folder)].every(([name, version]) => ours.get(name) === version);
 }
 
-/** Ours where they are the same ones; its own packages where they lie in it. */
+/** Links our installed libraries, but the checkout's own packages. */
 function linkLibraries(folder: string): void {
   const [from, into] = [path.join(root, 'node_modules'), path.join(folder, 'node_modules')];
   mkdirSync(path.join(into, '@acp'), { recursive: true });

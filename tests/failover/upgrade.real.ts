@@ -70,11 +70,11 @@ const commit = releasedCommit();
       await waitFor(() => load.acknowledged.issues.length >= from + count, { what: 'acknowledged writes' });
     };
     await more(first, 40);
-    // As a balancer asks.
+    // Queried like a load balancer does.
     const isReady = async () => (await fetch(`${old[0]!.url}/healthz/ready`)).status;
     expect(await isReady()).toBe(200);
 
-    // The schema changes under the feet of the old ones.
+    // The schema changes while the old processes are running.
     const young = await Promise.all(
       ['web', 'scheduler'].map(async (role) => startService({ ...env, SERVICE_ROLE: role })),
     );
@@ -84,7 +84,7 @@ const commit = releasedCommit();
     const second = startLoad([api], team, { last_work: LAST_WORK });
     cleanups.push(async () => second.stop());
     await Promise.all([more(first, 40), more(second, 40)]);
-    // What schedulers do once the release runs.
+    // Schedulers do this once the release is running.
     await partitionEvents(database, new AbortController().signal);
     await partitionByTime(database, 'activity', new AbortController().signal);
     await partitionByTime(database, 'cost_events', new AbortController().signal);
@@ -95,7 +95,7 @@ const commit = releasedCommit();
     await Promise.all([more(first, 40), more(second, 40)]);
     expect(await isReady()).toBe(200);
 
-    // Out of the balancer, then to its end.
+    // Taken out of the balancer, then stopped.
     await first.stop();
     await readers[0]!.close();
     expect(await Promise.all(old.map(async (service) => service.stop()))).toEqual([
@@ -103,7 +103,7 @@ const commit = releasedCommit();
       { code: 0, signal: null },
     ]);
     await more(second, 40);
-    // What they do a day later.
+    // Schedulers do this a day later.
     await database.pool.query("update transcript_parts set began_at = began_at - interval '25 hours'");
     await Promise.all([partitionTranscripts(database, new AbortController().signal), more(second, 40)]);
     const { rows: parts } = await database.pool.query(
