@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 import { isSnoozed, readerOf } from '../issues/index.ts';
 
 export interface Waiting {
-  /** Pending approvals. */
+  /** Number of pending approvals. */
   approvals: number;
   /** Approvals and all other inbox items that need an answer; excludes merely unread ones. */
   inbox: number;

@@ -51,7 +51,7 @@ export async function snoozeIssue(
   await recordChanges(tx, actor, [inboxChanged(issue, reader_id)]);
 }
 
-/** Tells the reader's pages that the time is over; nothing where it was put off anew, or taken up again. */
+/** Notifies the reader's pages that the snooze is over; does nothing if it was extended or cancelled. */
 export async function announceWoken(tx: Tx, issue_id: string, reader_id: string): Promise<void> {
   const { rows } = await tx.execute<{ id: string; company_id: string }>(sql`
     select i.id, i.company_id from issue_reads r join issues i on i.id = r.issue_id

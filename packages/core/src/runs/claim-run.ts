@@ -13,7 +13,7 @@ import { insertLastEvents, transcriptSignal } from './run-events.ts';
 import { adapterOfRun, audienceOf, type Begun, knownKinds, runKind, runKinds } from './run-kinds.ts';
 import type { ClaimedRun, RunRow } from './types.ts';
 
-// Picks use a snapshot that may be older than their lock. Only with many concurrent claims are so many in a row stale.
+// Picks use a snapshot that may be older than their lock; this many stale picks in a row only occur under heavy concurrency.
 const ATTEMPTS = 8;
 
 interface ClaimOptions {
@@ -160,7 +160,7 @@ function lockedSubjects(): { locks: SQL; locked: SQL } {
   return { locks: sql.join(locks, sql``), locked: sql.join([sql`true`, ...locked], sql` and `) };
 }
 
-/** A row with `holderColumns`. */
+/** Reads a row with `holderColumns`. */
 export function withAgent(raw: Record<string, unknown>): RunRowWithAgent {
   return {
     run: runRow(raw),

@@ -33,7 +33,7 @@ export type Begun = { changes: Change[] } | { refused: { message: string; catego
 /** The part of a `Proposal` that the kind sees. */
 export type KindSubject = Pick<RunRow, 'agent_id' | 'subject_id' | 'payload'>;
 
-/** One row of the table. Every hook runs in the kernel's transaction and opens none. */
+/** An entry of the table. Every hook runs in the kernel's transaction and opens none of its own. */
 export interface RunKind {
   /** `heartbeat_runs.kind`. */
   name: string;
@@ -41,7 +41,7 @@ export interface RunKind {
   subject: { type: string; table: string } | null;
   /** At most one live run has this key; null: any number. */
   liveKey: (run: KindSubject) => string | null;
-  /** Who may follow the run live, and in which role; a run that was admitted as private is for its user alone. */
+  /** Who may follow the run live, and on which topic; a run that was admitted as private is for its user alone. */
   audience: (
     run: Pick<RunRow, 'company_id' | 'agent_id' | 'issue_id' | 'subject_id'>,
   ) => Omit<RunAudience, 'private_to_user_id'>;

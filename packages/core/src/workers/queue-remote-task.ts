@@ -42,7 +42,7 @@ export async function queueRemoteTask(tx: Tx, run: ClaimedRun, payload: TaskPayl
       ${timeout_sec}, clock_timestamp() + make_interval(secs => ${timeout_sec})
     from needed
     returning id, tags_required`);
-  // The agent is gone: its runs are being ended.
+  // The agent is gone: its runs are being cancelled.
   if (rows.length === 0) return false;
   signal(tx, 'tasks', '');
   const task = rows[0]!;
