@@ -1,4 +1,4 @@
-// Slices in their order: each imports only earlier ones, by their index.
+// Slices in order: each imports only earlier ones, through their index.
 export * from './activity/index.ts';
 export * from './events/index.ts';
 export * from './settings/index.ts';

@@ -8,7 +8,7 @@ import { changeInstanceSettings } from './index.ts';
 let database: Database;
 beforeAll(async () => {
   database = await databaseWithQueue();
-  // What other tests left waiting in this database comes before: one stop's end offers so many and no more.
+  // Leftovers of other tests in this database would be requeued first, and the number is limited.
   await database.db.execute(sql`delete from heartbeat_runs where status = 'queued'`);
   await database.db.execute(sql`delete from wakeup_requests where status = 'pending'`);
 });
@@ -31,7 +31,7 @@ describe('the end of an emergency stop', () => {
       reason: 'manual',
     } as const;
     await transaction(database, async (tx) => requestWakeups(tx, actors.system, [request]));
-    // As if both jobs had been handled: neither could do anything.
+    // As if both jobs had been handled without being able to do anything.
     const claimed = await transaction(database, async (tx) =>
       claimRun(tx, { claimed_by: 'test', lease_sec: 30 }),
     );

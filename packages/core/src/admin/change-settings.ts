@@ -4,11 +4,11 @@ import { sweepQueuedRuns } from '../runs/index.ts';
 import { changeSettings } from '../settings/index.ts';
 import { sweepWakeups } from '../wakeups/index.ts';
 
-/** Agents; what is beyond them is left to the sweeps. */
+/** Maximum number of agents dispatched; the rest is left to the sweeps. */
 const MOST_DISPATCHES = 500;
 
 /**
- * Sets instance settings. Where runs may start again, or more of them at once, what has waited is offered at once
+ * Sets instance settings. If runs may start again, or more of them at the same time, waiting ones are requeued immediately
  * instead of at the next sweep. @throws invalid
  */
 export async function changeInstanceSettings(
@@ -18,7 +18,7 @@ export async function changeInstanceSettings(
 ): Promise<InstanceSettings> {
   const settings = await changeSettings(tx, actor, patch);
   if ('runs_paused' in patch || 'company_max_concurrent_runs' in patch) {
-    // However short the stop was: the jobs of all that came into it are spent.
+    // Even after a short stop: jobs that were handled during it are gone.
     await sweepQueuedRuns(tx, 0);
     await sweepWakeups(tx, MOST_DISPATCHES, 0);
   }

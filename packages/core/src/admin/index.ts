@@ -1,6 +1,6 @@
 /**
- * Owns nothing: acts of the instance's administration that reach into all slices. Out of the trash and for good,
- * rotation of the encryption key, settings with what follows from them.
+ * Owns nothing: administration of the instance that involves all slices. Restoring and purging trash, rotation of the encryption
+ * key, settings with their consequences.
  */
 export { purgeFromTrash, purgeOutlived, restoreFromTrash } from './trash.ts';
 export type { WantedEntry } from './trash.ts';

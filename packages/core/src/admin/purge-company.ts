@@ -4,16 +4,16 @@ import { PgTable } from 'drizzle-orm/pg-core';
 import { removeCompany } from '../companies/index.ts';
 
 /**
- * Every table whose rows name their company: a table that is added tomorrow is in it by itself. What hangs on these
- * rows by foreign keys goes with them; the outbox is empty of a company that has lain in the trash.
+ * Every table with a column `company_id`, so that new tables are included automatically. Rows that reference these are deleted by
+ * cascading foreign keys; the outbox contains nothing of a company that has been in the trash.
  */
 const tables = Object.values(schema)
   .filter((each) => is(each, PgTable))
   .filter((table) => table !== schema.companies && 'company_id' in getTableColumns(table));
 
 /**
- * The company and everything in it, for good. Files lie in the storage until the orphan sweep.
- * @returns the company's id: its entries in the trash are gone with the rest
+ * Permanently deletes the company and everything in it. Files stay in the storage until the orphan sweep.
+ * @returns the company's id: its trash entries were deleted with it
  */
 export async function purgeCompany(tx: Tx, company_id: string): Promise<string[]> {
   const parts = tables.map(

@@ -1,4 +1,4 @@
-/** What each type of thing does when it comes out of the trash or goes for good: owned by the slices, gathered here. */
+/** How each type of entity is restored from the trash or purged: implemented by the slices, collected here. */
 import type { Actor, TrashType } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
@@ -13,16 +13,16 @@ import { purgeSkill, restoreSkill } from '../skills/index.ts';
 import { purgeCompany } from './purge-company.ts';
 
 interface Restorer {
-  /** @throws conflict where a unique name is taken again, or the thing would not be there even then */
+  /** @throws conflict if a unique name has been taken, or the entity would remain hidden */
   restore(tx: Tx, actor: Actor, id: string): Promise<void>;
-  /** @returns the ids of what is gone: the thing and all below it */
+  /** @returns ids of everything deleted: the entity and its descendants */
   purge(tx: Tx, id: string): Promise<string[]>;
 }
 
 export const restorers: Record<TrashType, Restorer> = {
   company: {
     async restore(tx, actor, id) {
-      // The job that ends the keys may be on its way still; keys stay revoked (decisions 7.6).
+      // The job that revokes the keys may still be pending; keys stay revoked (decisions 7.6).
       await revokeAgentKeys(tx, { company_id: id });
       await restoreCompany(tx, actor, id);
     },

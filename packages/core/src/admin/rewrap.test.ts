@@ -6,7 +6,7 @@ import { resolveSecrets } from '../secrets/index.ts';
 import { admitEncryptionKey, noteOnlyEncryptionKey, unknownEncryptionKeys } from '../settings/index.ts';
 import { rewrapBatch, sealedColumns } from './index.ts';
 
-// A database of its own: keys are the whole instance's.
+// A separate database: keys apply to the whole instance.
 let database: Database;
 beforeAll(async () => {
   ({ database } = await cloneDatabase('rewrap'));

@@ -1,4 +1,4 @@
-/** Rotation of the encryption key (decisions 1): data keys are rewrapped, values are not touched. */
+/** Rotation of the encryption key (decisions 1): data keys are rewrapped, values stay unchanged. */
 import { schema, type Tx } from '@acp/db';
 import type { Vault } from '@acp/kernel';
 import { and, asc, eq, gt, isNotNull } from 'drizzle-orm';
@@ -23,9 +23,9 @@ export interface SealedColumn {
   table: PgTable;
   id: PgColumn;
   column: PgColumn;
-  /** The column's key in the table: what an UPDATE sets. */
+  /** The column's key in the table, for updates. */
   key: string;
-  /** Where a row's value lies, as it was sealed. */
+  /** Location of a row's value, as given when it was sealed. */
   place: (id: string) => string;
 }
 
@@ -38,7 +38,7 @@ const sealed = (name: string, table: PgTable, id: PgColumn, key: string, column:
   place: (row_id) => `${name}/${row_id}`,
 });
 
-/** Every column that holds what the vault has sealed. A new one gets a line here. */
+/** Every column with values sealed by the vault. New ones must be added here. */
 export const sealedColumns: readonly SealedColumn[] = [
   sealed('secrets', secrets, secrets.id, 'sealed', secrets.sealed),
   sealed('providers', providers, providers.id, 'api_key_sealed', providers.api_key_sealed),
@@ -79,14 +79,14 @@ export const sealedColumns: readonly SealedColumn[] = [
 ];
 
 export interface RewrappedBatch {
-  /** Where the next batch begins; null when there is none. */
+  /** Start of the next batch; null if there is none. */
   after: string | null;
   rewrapped: number;
-  /** Rows that no configured key opens: they stay as they are. */
+  /** Rows that no configured key can open: they stay unchanged. */
   unreadable: string[];
 }
 
-/** One batch of a column in the order of ids, rows locked. @throws unavailable without a current key */
+/** Rewraps one batch of a column in the order of ids; locks its rows. @throws unavailable without a current key */
 export async function rewrapBatch(
   tx: Tx,
   vault: Vault,
@@ -108,7 +108,7 @@ export async function rewrapBatch(
     if (again === undefined) unreadable.push(row.id);
     if (again === undefined || again === row.value) continue;
     rewrapped += 1;
-    // Each row has a value of its own, and a rotation is a rare act of the operator.
+    // One statement per row: values differ, and rotations are rare.
     await tx
       .update(table)
       .set({ [key]: again })

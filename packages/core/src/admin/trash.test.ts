@@ -24,7 +24,7 @@ import { createSkill, deleteSkill, findSkill } from '../skills/index.ts';
 import { findOutlivedEntry, listTrash } from '../trash/index.ts';
 import { purgeFromTrash, purgeOutlived, restoreFromTrash } from './index.ts';
 
-// A database of its own: the retention goes through the trash of the whole instance.
+// A separate database: retention purges the trash of the whole instance.
 let database: Database;
 let queue: Queue;
 beforeAll(async () => {
@@ -50,7 +50,7 @@ const purge = async (id: string) => {
   return within(async (tx) => purgeFromTrash(tx, admin, entry));
 };
 
-/** By type: makes a thing, throws it away, and finds it where it is not in the trash. */
+/** By type: creates an entity, deletes it, and finds it unless it is in the trash. */
 const things: Record<
   TrashType,
   {
@@ -267,7 +267,7 @@ describe('purging', () => {
       for (const { id } of [goal, other]) await deleteGoal(tx, admin, (await loadGoal(tx, id))!);
       await deleteIssue(tx, admin, issue);
     });
-    // In the trash they are as absent as later.
+    // References to the trash are as absent as after purging.
     const first = await fire();
     expect(await findIssue(database.db, first.run.issue_id!)).toMatchObject(free);
     await within(async (tx) => deleteIssue(tx, admin, (await findIssue(tx, first.run.issue_id!))!));

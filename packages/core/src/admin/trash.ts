@@ -13,7 +13,7 @@ export interface WantedEntry {
   trash_id: string;
 }
 
-/** Puts a thing back. @throws notFound, conflict (decisions 7.6) */
+/** Restores an entity. @throws notFound, conflict (decisions 7.6) */
 export async function restoreFromTrash(
   tx: Tx,
   actor: Actor,
@@ -28,7 +28,7 @@ export async function restoreFromTrash(
   return { status: 'restored' };
 }
 
-/** Deletes a thing for good, with all that lies under it. @throws notFound */
+/** Permanently deletes an entity and everything below it. @throws notFound */
 export async function purgeFromTrash(tx: Tx, actor: Actor, wanted: WantedEntry): Promise<void> {
   const entry = await lockTrashEntry(tx, wanted);
   if (!entry) throw notFound();
@@ -36,9 +36,9 @@ export async function purgeFromTrash(tx: Tx, actor: Actor, wanted: WantedEntry):
 }
 
 /**
- * Retention: purges the entry that `findOutlivedEntry` has found, if nobody else does. One a transaction: a company may
- * take its time, as long as it needs, for nobody is in it any more.
- * @returns false where somebody else is at it
+ * Retention: purges the entry found by `findOutlivedEntry`, unless someone else is doing so. One entry per transaction: purging a
+ * company may take as long as it needs, since no one uses it any more.
+ * @returns false if someone else is purging it
  */
 export async function purgeOutlived(tx: Tx, trash_id: string): Promise<boolean> {
   const entry = await lockFreeEntry(tx, trash_id);
@@ -50,7 +50,7 @@ export async function purgeOutlived(tx: Tx, trash_id: string): Promise<boolean> 
 
 async function purge(tx: Tx, actor: Actor, entry: TrashRow): Promise<void> {
   const gone = await restorerOf(entry).purge(tx, entry.entity_id);
-  // The thing itself may have been gone already, with its parent.
+  // The entity may already have been deleted along with its parent.
   await purgeOldTrash(tx, [entry.entity_id, ...gone]);
   const { type, entity_id, company_id, name } = entry;
   await recordInstanceAct(tx, actor, 'trash.purged', { type, entity_id, company_id, name });

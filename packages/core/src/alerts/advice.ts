@@ -1,6 +1,6 @@
 import type { AlertKind } from '@acp/contract';
 
-/** What to do about an alert, for whoever is woken by it. */
+/** Advice on what to do about an alert, for its recipients. */
 export const advice: Readonly<Record<AlertKind, string>> = {
   backup_failed: 'The page Backups says why; mend it, and make one with `ctl db backup`.',
   backup_late: 'See whether a scheduler runs and the schedule is right; make one with `ctl db backup`.',

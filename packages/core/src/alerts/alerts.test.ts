@@ -43,7 +43,7 @@ const targets = {
   channels: ['slack' as const],
 };
 
-/** A look, as if the last had been long enough ago; and word of it. */
+/** Runs a check, as if the last one had been long enough ago, and queues its messages. */
 const look = async (changed: Partial<typeof limits> & { backup_max_age_hours?: number | null } = {}) => {
   await query(`update alert_looks set looked_at = now() - interval '1 minute'`);
   return transaction(database, async (tx) => {
@@ -52,7 +52,7 @@ const look = async (changed: Partial<typeof limits> & { backup_max_age_hours?: n
     return found;
   });
 };
-/** As if nothing had been seen for so long. */
+/** Moves back the time at which alerts were last seen. */
 const age = async (seconds: number) =>
   query(`update alerts set last_seen_at = last_seen_at - interval '${seconds} s'`);
 const fullDisk = async (pct: number, name = 'one') =>
@@ -71,7 +71,7 @@ describe('an alert', () => {
       { kind: 'disk', level: 'error', message: 'The disk of scheduler one is 95 % full', company_id: null },
     ]);
     await fullDisk(40);
-    // One look without it proves nothing: what flickers is one alert.
+    // One check without it is not enough: a flickering condition is a single alert.
     expect((await look()).resolved).toEqual([]);
     await age(80);
     expect((await look()).resolved).toMatchObject([{ kind: 'disk', status: 'resolved' }]);
@@ -245,12 +245,12 @@ describe('what is found', () => {
         values ('${company.id}', '${agent.id}', 'manual', 'llm', '${status}', 'overloaded', ${category}, now())`);
     await run('failed', `'transient'`);
     await run('failed', `'auth'`);
-    // The agent's own fault is none of the provider's.
+    // Errors caused by the agent don't count against the provider.
     await run('failed', `'permanent'`);
     expect(await kinds()).toEqual([]);
     await run('failed', `'timeout'`);
     expect(await kinds()).toEqual(['provider_outage']);
-    // Of the instance's own endpoint no run's words are told: they are a company's.
+    // For the instance's own endpoint, errors of runs are not shown: they belong to a company.
     expect((await firing())[0]).toMatchObject({
       company_id: null,
       message: 'The default model endpoint failed 3 runs in a row',
@@ -286,7 +286,7 @@ describe('what is found', () => {
     expect(bodyTo(admin!.email)).toMatch(
       /^FEHLER: Spender: Ein Budget \(Firma\) ist überschritten: 2 von 1 USD\n {2}(?!Raise)/,
     );
-    // Its slice has told the company's admins itself.
+    // Its slice has already notified the company's admins.
     expect(await database.db.select().from(outbox)).toEqual([]);
     const [alert] = await firing();
     expect((await listAlerts(database.db, other.id, {})).items).toEqual([]);

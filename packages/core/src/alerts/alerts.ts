@@ -11,7 +11,7 @@ const { alerts, companies } = schema;
 const KEPT_DAYS = 90;
 const DELETED_AT_ONCE = 1000;
 
-/** The scope loader's way to an alert of a company. */
+/** Finds an alert of a company for the scope loader. */
 export async function findAlert(
   tx: Tx,
   id: string,
@@ -32,7 +32,7 @@ export async function findAnyAlert(tx: Tx, id: string): Promise<AlertRow> {
   return row;
 }
 
-/** Newest first. @param company_id null: of all companies and of the instance */
+/** Newest first. @param company_id null: all companies and the instance */
 export async function listAlerts(tx: Tx, company_id: string | null, query: ListAlerts): Promise<Page<Alert>> {
   const page = newestFirst(alerts.opened_at, alerts.id, query, 50);
   const rows = await tx
@@ -50,7 +50,7 @@ export async function listAlerts(tx: Tx, company_id: string | null, query: ListA
   return page.cut(rows, ({ opened_at, id }) => ({ at: opened_at, id }), presentAlert);
 }
 
-/** Alerts that fire and that nobody has said to see to. */
+/** Number of firing alerts that no one has acknowledged. */
 export async function countOpenAlerts(tx: Tx, company_id: string | null): Promise<number> {
   const [row] = await tx
     .select({ open: count() })
@@ -65,7 +65,7 @@ export async function countOpenAlerts(tx: Tx, company_id: string | null): Promis
   return row?.open ?? 0;
 }
 
-/** Again by somebody else changes nothing. */
+/** Acknowledging it again changes nothing. */
 export async function acknowledgeAlert(tx: Tx, actor: Actor, alert: AlertRow): Promise<Alert> {
   const by = actor.kind === 'user' ? actor.user_id : null;
   return change(tx, actor, alert, 'alert.acknowledged', {
@@ -74,7 +74,7 @@ export async function acknowledgeAlert(tx: Tx, actor: Actor, alert: AlertRow): P
   });
 }
 
-/** @param hours 0 ends it */
+/** @param hours 0 unmutes it */
 export async function muteAlert(tx: Tx, actor: Actor, alert: AlertRow, hours: number): Promise<Alert> {
   const until = hours === 0 ? null : sql`now() + make_interval(hours => ${hours})`;
   return change(tx, actor, alert, 'alert.muted', { muted_until: until }, { hours });
@@ -99,7 +99,7 @@ async function change(
   return presentAlert(row);
 }
 
-/** Of those that passed long ago, a batch; those that fire stay. */
+/** Deletes a batch of alerts resolved long ago; firing ones stay. */
 export async function deleteOldAlerts(tx: Tx): Promise<void> {
   const old = tx
     .select({ id: alerts.id })

@@ -4,16 +4,16 @@ import { sql } from 'drizzle-orm';
 import { readOnlyInstance } from '../settings/index.ts';
 import { type ConditionReader, holds, MOST_OF_A_KIND } from './condition.ts';
 
-/** A lease that lapsed so long ago is one that nobody can end. */
+/** A run whose lease expired that long ago can't be ended by the usual recovery. */
 const LAPSED_SEC = 120;
-/** A run that is under way and says nothing. */
+/** Maximum silence of a run in progress. */
 const SILENT_MINUTES = 60;
-/** A run that waits while nothing of its company runs. */
+/** Maximum wait of a run while nothing of its company runs. */
 const WAITING_MINUTES = 15;
-/** What is looked at of finished runs, and how many failures without a success are an outage. */
+/** Period of finished runs to check, and number of failures without a success that count as an outage. */
 const OUTAGE_MINUTES = 15;
 const OUTAGE_FAILURES = 3;
-/** A webhook that nobody has switched on again by then is not missed. */
+/** Webhooks that stay disabled for that long are no longer reported. */
 const OFF_DAYS = 7;
 const TEXT_BYTES = 300;
 
@@ -78,7 +78,7 @@ const stuckRuns: ConditionReader = async (tx) => {
   });
 };
 
-/** Of runs that ended lately by how the provider was: none succeeded, and several failed for its sake. */
+/** Providers whose recent runs include no success and several failures caused by the provider. */
 const outages: ConditionReader = async (tx) => {
   const { rows } = await tx.execute<
     { provider_id: string | null; provider: string | null; error: string | null; failures: number } & {
@@ -103,7 +103,7 @@ const outages: ConditionReader = async (tx) => {
       provider === null
         ? said`The default model endpoint failed ${failures} runs in a row`
         : said`${company ?? ''}: the provider ${provider} failed ${failures} runs in a row`;
-    // What a provider of a company says is the company's; of the instance's own it may quote any company's run.
+    // Errors of a company's provider belong to the company; those of the instance's own may quote any company's run.
     const message =
       company_id === null || error === null ? failed : said`${failed}: ${cutText(error, TEXT_BYTES)}`;
     return {
@@ -136,10 +136,10 @@ const webhooksOff: ConditionReader = async (tx) => {
   }));
 };
 
-/** What concerns the admins of a company, and the operator too. */
+/** Conditions shown to the admins of a company and to the operator. */
 export const companyConditions: readonly ConditionReader[] = [budgets, stuckRuns, outages, webhooksOff];
 
-/** Nothing starts by order: what waits is not stuck. */
+/** Whether no runs may start, because of a pause or an expired license: waiting ones are then not stuck. */
 async function isHeldByOrder(tx: Tx): Promise<boolean> {
   return holds(
     tx,

@@ -1,7 +1,7 @@
 /**
- * Owns `alerts` and `alert_looks`: what an operator or an admin has to see to. Invariants: one alert of a kind and key
- * fires at a time; it fires as long as looks find what it is about, and has passed when several did not; who was told
- * that it fires is told that it has passed.
+ * Owns `alerts` and `alert_looks`: problems that an operator or an admin has to deal with. Invariants: at most one alert of a kind
+ * and key fires at a time; it fires as long as checks find its condition, and is resolved once several did not; everyone notified
+ * that it fires is notified that it is resolved.
  */
 export {
   acknowledgeAlert,

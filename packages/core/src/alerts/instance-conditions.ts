@@ -7,15 +7,15 @@ import { readTicks } from '../health/index.ts';
 import { licenseState } from '../settings/index.ts';
 import { type ConditionReader, holds, MOST_OF_A_KIND } from './condition.ts';
 
-/** A fresh instance has this long to make its first backup. */
+/** Time that a new instance has for its first backup. */
 const FIRST_BACKUP_HOURS = 1;
 const LICENSE_WARNING_DAYS = 14;
 /** Schedulers report every ten seconds. */
 const SILENT_SEC = 60;
-/** Ticks below which a share of errors says nothing. */
+/** With fewer ticks, an error rate means nothing. */
 const MIN_TICKS = 10;
 
-/** What concerns the operator. */
+/** Conditions shown to the operator. */
 export const instanceConditions: readonly ConditionReader[] = [
   async (tx) => {
     const { rows } = await tx.execute<{ id: string; error: string | null }>(sql`
@@ -79,7 +79,7 @@ export const instanceConditions: readonly ConditionReader[] = [
         : said`The license ends in ${left} days; the instance is read-only from then on`;
     return [{ kind: 'license', key: 'instance', level: read_only ? 'error' : 'warning', message }];
   },
-  // What stops takes its row along. One that fell silent is missed until another has come in its place.
+  // An orderly stop removes the row. A scheduler that fell silent is reported until another one has started since.
   async (tx) => {
     const { rows } = await tx.execute<{ scheduler: string; silent_sec: number }>(sql`
       select lost.scheduler, extract(epoch from now() - lost.updated_at)::int as silent_sec
@@ -114,7 +114,7 @@ async function isYoung(tx: Tx): Promise<boolean> {
   );
 }
 
-/** By the database's clock. */
+/** Measured by the database's clock. */
 async function daysUntil(tx: Tx, instant: Date): Promise<number> {
   const { rows } = await tx.execute<{ days: number }>(
     sql`select extract(epoch from ${instant.toISOString()}::timestamptz - now())::float8 / 86400 as days`,

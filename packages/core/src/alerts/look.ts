@@ -8,27 +8,27 @@ import { instanceConditions } from './instance-conditions.ts';
 
 export type AlertRow = typeof schema.alerts.$inferSelect;
 
-/** What a look found changed, and what somebody is to be told of. */
+/** Changes found by a check, for notification. */
 export interface Look {
-  /** Began to fire, or fire still after a day in which nobody saw to them. */
+  /** Newly firing, or still firing after a day without acknowledgement. */
   firing: AlertRow[];
   resolved: AlertRow[];
-  /** Kinds of which admins have been notified already. */
+  /** Kinds of which admins have already been notified. */
   told: ReadonlySet<AlertKind>;
 }
 
-/** Whoever looked last did so within this time: nobody else needs to. */
+/** Minimum interval between checks, across all schedulers. */
 const EVERY_SEC = 15;
-/** What was not found for so long has passed: one that flickers is one alert. */
+/** An alert is resolved if not seen for this long, so that a flickering condition is a single alert. */
 const PASSED_SEC = 75;
-/** What came so often within an hour comes and goes: it stands on the page, and nobody is told again. */
+/** An alert that fires this often within an hour is flapping: it is shown on the page, without further notifications. */
 const FLAPPING = 3;
 
 const alertRow = rowReader(schema.alerts);
 
 /**
- * Looks what stands, and writes alerts accordingly; in a transaction, by one scheduler at a time.
- * @returns undefined where another one has looked just now
+ * Checks all conditions and updates alerts accordingly; in a transaction, by one scheduler at a time.
+ * @returns undefined if another one has just checked
  */
 export async function lookForAlerts(tx: Tx, by: string, limits: AlertLimits): Promise<Look | undefined> {
   if (!(await isMine(tx, by))) return undefined;
@@ -42,7 +42,7 @@ export async function lookForAlerts(tx: Tx, by: string, limits: AlertLimits): Pr
   };
 }
 
-/** The row is the lease: whoever moves it on looks, and holds it until the look is written. */
+/** The row is the lease: updating it claims the check, and locks it until the results are committed. */
 async function isMine(tx: Tx, by: string): Promise<boolean> {
   const { rowCount } = await tx.execute(sql`
     insert into alert_looks as l (id, looked_by) values (1, ${by})
@@ -51,7 +51,7 @@ async function isMine(tx: Tx, by: string): Promise<boolean> {
   return rowCount === 1;
 }
 
-/** All that stands now. One statement or two for each kind. */
+/** All current conditions. One or two statements per kind. */
 async function readConditions(tx: Tx, limits: AlertLimits): Promise<Condition[]> {
   const found: Condition[] = [];
   for (const read of [...instanceConditions, ...companyConditions])
@@ -70,7 +70,7 @@ async function seeAgain(tx: Tx, found: readonly Condition[]): Promise<void> {
     from c where a.kind = c.kind and a.key = c.key and a.status = 'firing'`);
 }
 
-/** A mute of what was the same thing holds for what comes next. */
+/** A mute also applies to later alerts of the same kind and key. */
 async function open(tx: Tx, found: readonly Condition[]): Promise<AlertRow[]> {
   const { rows } = await tx.execute(sql`
     with ${conditionsOf(found)}
@@ -97,7 +97,7 @@ async function dueForReminder(tx: Tx): Promise<AlertRow[]> {
   return rows.map((row) => alertRow(row));
 }
 
-/** Whoever was told of it is told that it has passed. */
+/** Returns only alerts whose recipients were notified that they fire. */
 async function resolve(tx: Tx): Promise<AlertRow[]> {
   const { rows } = await tx.execute(sql`
     update alerts set status = 'resolved', resolved_at = now()

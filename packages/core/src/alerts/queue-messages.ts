@@ -8,23 +8,23 @@ import { instanceName } from '../settings/index.ts';
 import type { AlertRow, Look } from './look.ts';
 import { presentAlert } from './present.ts';
 
-/** Who is told besides the pages, as the environment says. */
+/** Recipients besides the pages, as set by the environment. */
 export interface AlertTargets {
-  /** Of the instance's name in subjects, where no setting gives one. */
+  /** Provides the instance's name in subjects if no setting does. */
   public_url: string;
-  /** Mail can be sent. */
+  /** Whether mail can be sent. */
   mail: boolean;
-  /** Addresses of the operator; empty: the instance's admins. */
+  /** The operator's addresses; empty: the instance's admins. */
   mail_to: readonly string[];
-  /** The operator's own channels that are set up. */
+  /** The configured channels of the operator. */
   channels: readonly Exclude<MessageChannel, 'mail'>[];
 }
 
-/** Of one look or one company. */
+/** Maximum number of recipients, for the instance's admins and for those of the companies. */
 const MOST_RECIPIENTS = 50;
 const MAX_NOTIFIED = 50;
 
-/** Queues what a look found for everybody whom it concerns: one message each, however much it is. */
+/** Queues the results of a check for everyone concerned: one message per recipient, however many alerts. */
 export async function queueAlertMessages(tx: Tx, look: Look, targets: AlertTargets): Promise<void> {
   const { firing, resolved, told } = look;
   const all = [...firing, ...resolved].slice(0, MAX_NOTIFIED);
@@ -52,7 +52,7 @@ function notification(alert: AlertRow): Change {
   return { company_id, ...entity, event: { type: 'notification', data } };
 }
 
-/** By address: the operator hears of everything, admins of a company of what is their company's. */
+/** By address: the operator receives everything, admins of a company only the alerts of their company. */
 async function recipientsOf(
   tx: Tx,
   all: readonly AlertRow[],
@@ -74,7 +74,7 @@ async function recipientsOf(
   return found;
 }
 
-/** Those who are told of the instance's own alerts. */
+/** Recipients of the instance's own alerts. */
 export async function operatorAddresses(tx: Tx, operators: readonly string[]): Promise<string[]> {
   if (operators.length > 0) return [...operators];
   const { rows } = await tx.execute<{ email: string }>(sql`

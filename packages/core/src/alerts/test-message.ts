@@ -6,7 +6,7 @@ import { presentOutgoing, queueMessages } from '../messages/index.ts';
 import { instanceName } from '../settings/index.ts';
 import { type AlertTargets, operatorAddresses } from './queue-messages.ts';
 
-/** To see whether alerts would arrive. @throws conflict where nothing is set up to carry one */
+/** Sends a test message to all targets of alerts. @throws conflict if none are configured */
 export async function sendTestMessages(
   tx: Tx,
   actor: Actor,

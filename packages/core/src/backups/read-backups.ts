@@ -6,12 +6,12 @@ import { nextFireTime } from '../routines/index.ts';
 const { backups } = schema;
 const readBackup = createValidator(Backup, 'backup');
 
-/** After a failure the next attempt waits so long, however often the schedule comes. */
+/** Delay after a failure before the next attempt, if the schedule does not demand one earlier. */
 const RETRY_SEC = 3600;
 
 /**
- * Whether one has to begin now: there has never been one, the schedule (cron, UTC) has come since the last attempt, or
- * the last one failed an hour ago.
+ * Whether a backup is due: there has never been one, the schedule (cron, UTC) has fired since the last attempt, or the last one
+ * failed an hour ago.
  */
 export async function isBackupDue(tx: Tx, schedule: string): Promise<boolean> {
   const { rows } = await tx.execute<{ status: string | null; started_at: string | null; now: string }>(sql`
@@ -29,7 +29,7 @@ export async function isBackupDue(tx: Tx, schedule: string): Promise<boolean> {
   return status === 'failed' && last.getTime() + RETRY_SEC * 1000 <= at;
 }
 
-/** While it is, nothing that its snapshot names may be deleted from the store. */
+/** While a backup is running, nothing that its snapshot references may be deleted from the store. */
 export async function isBackupRunning(tx: Tx): Promise<boolean> {
   const { rows } = await tx.execute(
     sql`select from backups where status = 'running' and updated_at > now() - interval '2 minutes'`,
@@ -37,7 +37,7 @@ export async function isBackupRunning(tx: Tx): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** When the last backup that succeeded had begun, and how long ago by the database's clock. */
+/** Start of the last successful backup, and its age by the database's clock. */
 export async function lastSuccessfulBackup(
   tx: Tx,
 ): Promise<{ started_at: Date; since_hours: number } | undefined> {
@@ -47,7 +47,7 @@ export async function lastSuccessfulBackup(
   return rows[0] && { ...rows[0], started_at: new Date(rows[0].started_at) };
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function listBackups(tx: Tx, limit = 100): Promise<Backup[]> {
   const rows = await tx
     .select()

@@ -5,7 +5,7 @@ const { backups } = schema;
 
 const BATCH = 100;
 
-/** What began longer ago than so many days and has ended; never the newest that succeeded. */
+/** Finished backups that began more than `days` ago; never the newest successful one. */
 export async function expiredBackups(tx: Tx, days: number): Promise<{ id: string; file: string | null }[]> {
   const { rows } = await tx.execute<{ id: string; file: string | null }>(sql`
     select id, file from backups
@@ -17,7 +17,7 @@ export async function expiredBackups(tx: Tx, days: number): Promise<{ id: string
   return rows;
 }
 
-/** Files of backups whose process was killed while it made them: nobody else deletes them. */
+/** Files of failed backups, such as those whose process was killed: no one else deletes them. */
 export async function abandonedBackups(tx: Tx): Promise<{ id: string; file: string }[]> {
   const { rows } = await tx.execute<{ id: string; file: string }>(
     sql`select id, file from backups where status = 'failed' and file is not null limit ${BATCH}`,
@@ -25,12 +25,12 @@ export async function abandonedBackups(tx: Tx): Promise<{ id: string; file: stri
   return rows;
 }
 
-/** After it was deleted. */
+/** Called after the file was deleted. */
 export async function forgetFile(tx: Tx, id: string): Promise<void> {
   await tx.update(backups).set({ file: null }).where(eq(backups.id, id));
 }
 
-/** After its file was deleted. */
+/** Called after its file was deleted. */
 export async function forgetBackup(tx: Tx, id: string): Promise<void> {
   await tx.delete(backups).where(eq(backups.id, id));
 }

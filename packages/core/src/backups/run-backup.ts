@@ -6,14 +6,14 @@ import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 
 const { backups } = schema;
 
-/** A running backup that has said nothing for so long is made by nobody any more. */
+/** A running backup without progress for this long has lost its process. */
 const SILENT_SEC = 120;
 const ERROR_BYTES = 2000;
 const ENDED = 'the process that made it has ended';
 
 /**
- * Begins a backup. Its row is locked by nothing: it lives by `noteBackupProgress`, and names the file from the beginning, so that
- * what a killed process leaves is found.
+ * Begins a backup. Its row is not locked: it is kept alive by `noteBackupProgress`, and contains the file name from the beginning,
+ * so that the leftovers of a killed process are found.
  * @throws conflict while another one is running
  */
 export async function beginBackup(
@@ -32,7 +32,7 @@ export async function beginBackup(
   if (rowCount === 0) throw conflict('a backup is being made already');
 }
 
-/** @returns false when the backup was given up for dead meanwhile: its maker stops */
+/** @returns false if the backup was given up in the meantime: its process must stop */
 export async function noteBackupProgress(
   tx: Tx,
   id: string,
@@ -43,7 +43,7 @@ export async function noteBackupProgress(
   return rowCount === 1;
 }
 
-/** @throws conflict when it was given up for dead meanwhile */
+/** @throws conflict if the backup was given up in the meantime */
 export async function finishBackup(
   tx: Tx,
   id: string,
@@ -58,7 +58,7 @@ export async function finishBackup(
   if (await failedBefore(tx, id)) await tell(tx, id, 'info', 'a backup was made again');
 }
 
-/** Once its file is gone. In words for the operator, and to all admins of the instance; what ended already stays as it is. */
+/** Called once its file is gone. Reports to the operator and all admins of the instance; does nothing if it has already ended. */
 export async function failBackup(tx: Tx, id: string, message: string): Promise<void> {
   const failed = await tx
     .update(backups)
@@ -83,7 +83,7 @@ async function failedBefore(tx: Tx, id: string): Promise<boolean> {
   return rows[0]?.status === 'failed';
 }
 
-/** The alert of specification, Events and observability 7. */
+/** Sends the alert of specification, Events and observability 7. */
 async function tell(tx: Tx, id: string, level: 'info' | 'error', message: string): Promise<void> {
   const entity = { entity_type: 'backup', entity_id: id };
   const data = { topic: 'backup', level, message: cutText(message, ERROR_BYTES), ...entity };

@@ -6,13 +6,13 @@ import { actorColumns, recordChanges } from '../activity/index.ts';
 
 const { company_egress } = schema;
 
-/** What something of the company is held to; null: there is no list. */
+/** The list that applies to everything of the company; null if there is none. */
 export async function egressList(tx: Tx, company_id: string): Promise<HostList | null> {
   const { hosts } = await readEgress(tx, company_id);
   return hosts === null ? null : HostList.of(hosts);
 }
 
-/** The lists of all companies that have one; undefined where more than `most` have. */
+/** The lists of all companies that have one; undefined if there are more than `most`. */
 export async function egressLists(tx: Tx, most: number): Promise<Map<string, HostList> | undefined> {
   const rows = await tx
     .select({ company_id: company_egress.company_id, hosts: company_egress.hosts })
@@ -32,8 +32,8 @@ export async function readEgress(tx: Tx, company_id: string): Promise<CompanyEgr
 }
 
 /**
- * Puts another list in place of the one that was read, or none. @throws invalid for a line that names no host, conflict
- * where somebody else has changed it meanwhile
+ * Replaces the list that was read with another one, or removes it. @throws invalid for a line that is not a host, conflict if
+ * someone else has changed it in the meantime
  */
 export async function setEgress(
   tx: Tx,
@@ -68,7 +68,7 @@ export async function setEgress(
   return row;
 }
 
-/** To the list as it is by now. @throws invalid for what names no host, conflict where there is no list */
+/** Adds a host to the current list. @throws invalid for a malformed host, conflict if there is no list */
 export async function addEgressHost(
   tx: Tx,
   actor: Actor,
@@ -82,7 +82,7 @@ export async function addEgressHost(
   return setEgress(tx, actor, company_id, { ...before, hosts: [...before.hosts, host] });
 }
 
-/** Each once, as it is compared, in the order of the alphabet. */
+/** Normalises hosts for comparison, removes duplicates, and sorts them. */
 function cleanHosts(written: readonly string[]): string[] {
   const clean = written.map((text) => {
     const rule = readHostRule(text);

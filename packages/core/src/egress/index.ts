@@ -1,7 +1,7 @@
 /**
- * Owns `company_egress`, the hosts that a company lets anything of its own reach, and `egress_refusals`, what was asked for
- * in vain. Invariants: a list narrows what the instance reaches, but for programs within walls, which reach nothing of
- * their own; a change names the version that it replaces.
+ * Owns `company_egress`, the hosts that anything belonging to a company may reach, and `egress_refusals`, the refused
+ * connections. Invariants: a list narrows what the instance may reach, except for sandboxed programs, which can reach nothing by
+ * default; a change names the version that it replaces.
  */
 export { addEgressHost, egressList, egressLists, readEgress, setEgress } from './company-list.ts';
 export { deleteRefusalsBefore, listRefusals, recordRefusals, runRefusals } from './refusals.ts';

@@ -4,26 +4,25 @@ import { asc, desc, eq, sql } from 'drizzle-orm';
 
 const { egress_refusals } = schema;
 
-/** Rows that a company has beside those of its runs: a plugin may ask for any number of names. */
+/** Maximum number of rows per company besides those of its runs: a plugin may request any number of names. */
 const MOST_WITHOUT_RUN = 200;
 const SHOWN = 50;
 const NAME_LENGTH = 253;
 
-/** Of a company, over all that asked. */
+/** A refused place, totalled over all runs and plugins of a company. */
 export interface RefusedPlace {
   host: string;
   port: number;
   times: number;
   doors: EgressDoor[];
   last_at: Date;
-  /** The latest run that asked, where one did. */
+  /** The latest run that requested it, if any. */
   run_id: string | null;
 }
 
 /**
- * Counts what was asked for in vain. Of places that only the company itself is known to have asked for no more are kept than
- * can be shown.
- * @param run_id null: no run asked
+ * Counts refused connections. The number of places that were not requested by a run is limited per company.
+ * @param run_id null: not requested by a run
  */
 export async function recordRefusals(
   tx: Tx,
@@ -44,7 +43,7 @@ export async function recordRefusals(
       times = least(kept.times::bigint + excluded.times, 2000000000)::int, last_at = now()`);
 }
 
-/** What one run was refused, the most often asked first. */
+/** Places refused to one run, most requested first. */
 export async function runRefusals(tx: Tx, run_id: string): Promise<EgressRefusal[]> {
   const rows = await tx
     .select({
@@ -59,7 +58,7 @@ export async function runRefusals(tx: Tx, run_id: string): Promise<EgressRefusal
   return rows as EgressRefusal[];
 }
 
-/** What a company was refused of late, the latest first. */
+/** Places recently refused to a company, latest first. */
 export async function listRefusals(tx: Tx, company_id: string): Promise<RefusedPlace[]> {
   const { rows } = await tx.execute<Omit<RefusedPlace, 'last_at'> & { last_at: string }>(sql`
     select host, port, sum(times)::int as times, array_agg(distinct door) as doors, max(last_at) as last_at,
@@ -69,7 +68,7 @@ export async function listRefusals(tx: Tx, company_id: string): Promise<RefusedP
   return rows.map((row) => ({ ...row, last_at: new Date(row.last_at) }));
 }
 
-/** Forgets those of more than `days` ago. @returns how many, at most `limit` */
+/** Deletes refusals older than `days`. @returns number deleted, at most `limit` */
 export async function deleteRefusalsBefore(tx: Tx, days: number, limit: number): Promise<number> {
   const result = await tx.execute(sql`
     delete from egress_refusals where ctid in (

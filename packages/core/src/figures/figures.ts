@@ -3,12 +3,12 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { notTrashed } from '../issues/index.ts';
 
-/** Days of a chart, today included. */
+/** Number of days in a chart, including today. */
 const DAYS = 14;
-/** Of an agent so many of its newest runs tell how it does: the same work for an agent of a week and one of years. */
+/** Number of an agent's newest runs that are evaluated: a fixed number, so that the cost does not grow with its age. */
 const NEWEST = 20;
 
-/** What came of each day's work, the oldest day first; days without any are zeros. In UTC. */
+/** Results per day in UTC, oldest first; days without any are zeros. */
 export async function dayFigures(tx: Tx, company_id: string): Promise<DayFigures[]> {
   const { rows } = await tx.execute<DayFigures & Record<string, unknown>>(sql`
     with days as (
@@ -48,10 +48,10 @@ interface AgentRow extends Record<string, unknown> {
   title: string | null;
 }
 
-/** Of one company, the oldest first. */
+/** Maximum per company, oldest first. */
 const MOST_AGENTS = 1000;
 
-/** How each agent does, or the one that is named, by its newest runs. Runs that are private to somebody count, and name no issue. */
+/** Results of each agent, or of one, over its newest runs. Runs that are private to a person count, but name no issue. */
 export async function agentFigures(
   tx: Tx,
   company_id: string,

@@ -1,2 +1,2 @@
-/** Owns no table: how a company and its agents do, for charts. */
+/** Owns no table: performance of a company and its agents, for charts. */
 export { agentFigures, dayFigures } from './figures.ts';

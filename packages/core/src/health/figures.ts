@@ -2,7 +2,7 @@ import { WORKER_OFFLINE_SEC } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 
-/** What waits and what is under way in the whole instance. */
+/** Counts of what is waiting and in progress in the whole instance. */
 export interface InstanceFigures {
   runs_queued: number;
   runs_running: number;
@@ -20,7 +20,7 @@ export interface InstanceFigures {
   license_ends_in_sec: number | null;
 }
 
-/** One statement of counts over partial indexes: what is over is not looked at. */
+/** One statement of counts over partial indexes, which exclude everything finished. */
 export async function readFigures(tx: Tx): Promise<InstanceFigures> {
   const { rows } = await tx.execute<{ [K in keyof InstanceFigures]: InstanceFigures[K] }>(sql`
     select

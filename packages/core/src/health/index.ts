@@ -1,6 +1,6 @@
 /**
  * Owns `scheduler_ticks`, the counters of the schedulers' workers, which `/readyz` of every role reports, and
- * `scheduler_processes`: which schedulers there are, and how full their disks are.
+ * `scheduler_processes`, the schedulers and the disk usage of each.
  */
 export { readTicks, storeTicks } from './ticks.ts';
 export type { WorkerTickTotals } from './ticks.ts';

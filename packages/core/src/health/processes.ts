@@ -4,8 +4,8 @@ import { eq, sql } from 'drizzle-orm';
 const { scheduler_processes } = schema;
 
 /**
- * Says that the scheduler lives. One that fell silent without a word is remembered for an hour.
- * @param disk_used_pct null where it can't be read
+ * Reports that the scheduler is alive. One that fell silent without stopping properly is kept for an hour.
+ * @param disk_used_pct null if unavailable
  */
 export async function noteProcess(
   tx: Tx,
@@ -21,7 +21,7 @@ export async function noteProcess(
     on conflict (scheduler) do update set disk_used_pct = excluded.disk_used_pct, updated_at = now()`);
 }
 
-/** Of one that stops: it is not missed. */
+/** Called when a scheduler stops properly, so that it is not reported as lost. */
 export async function forgetProcess(tx: Tx, scheduler: string): Promise<void> {
   await tx.delete(scheduler_processes).where(eq(scheduler_processes.scheduler, scheduler));
 }
@@ -31,11 +31,11 @@ export interface SchedulerProcess {
   started_at: Date;
   updated_at: Date;
   disk_used_pct: number | null;
-  /** False of one that was lost: it fell silent without a word. */
+  /** False if it was lost: it fell silent without stopping properly. */
   reports: boolean;
 }
 
-/** Those that report and, for an hour, those that fell silent; at most a hundred. */
+/** Live schedulers and, for an hour, lost ones; at most a hundred. */
 export async function listSchedulers(tx: Tx): Promise<SchedulerProcess[]> {
   return tx
     .select({

@@ -12,8 +12,8 @@ export interface WorkerTickTotals {
 }
 
 /**
- * Stores the counters of one scheduler and forgets those of schedulers that have been silent for five minutes.
- * @param started_at of the process: counters begin anew with it.
+ * Stores the counters of one scheduler and deletes those of schedulers that have been silent for five minutes.
+ * @param started_at start of the process, which resets its counters
  */
 export async function storeTicks(
   tx: Tx,

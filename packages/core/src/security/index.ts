@@ -1,6 +1,6 @@
 /**
- * Owns the security log: what happened to accounts, sessions and keys, kept as long as a setting says. Sign-ins are
- * written with their transaction; refusals and uses of keys gather in the web tier and are written in batches.
+ * Owns the security log: events of accounts, sessions and keys, kept as long as a setting says. Sign-ins are written in their
+ * transaction; refusals and uses of keys are collected in the web tier and written in batches.
  */
 export {
   deleteSecurityEventsBefore,

@@ -5,17 +5,17 @@ import { type NewSecurityEvent, recordSecurityEvents } from './record-events.ts'
 export interface KeyUse {
   key_id: string;
   company_id: string;
-  /** Label of the key or name of its agent. */
+  /** The key's label or its agent's name. */
   subject: string;
   address: string;
 }
 
-/** Of each key the addresses of the last use are remembered, no more. */
+/** Maximum number of addresses stored per key, most recently used first. */
 const KEPT_PER_KEY = 200;
 
 /**
- * Remembers from where keys were used. An address that is new to a key that has others is an event; a key's first
- * address is how it began. Several processes may tell of one address at once: it is new to one of them.
+ * Records the addresses that keys were used from. A new address of a key that already has others is an event; a key's first
+ * address is not. If several processes report an address concurrently, only one of them records the event.
  */
 export async function noteKeyAddresses(tx: Tx, uses: readonly KeyUse[]): Promise<void> {
   if (uses.length === 0) return;
@@ -47,7 +47,7 @@ export async function noteKeyAddresses(tx: Tx, uses: readonly KeyUse[]): Promise
       where place > ${KEPT_PER_KEY})`);
 }
 
-/** Retention: what nobody has used for so long is new again. */
+/** Retention: an address unused for this long counts as new again. */
 export async function deleteOldKeyAddresses(tx: Tx, days: number): Promise<void> {
   await tx.execute(
     sql`delete from key_addresses where last_used_at < now() - make_interval(days => ${days})`,

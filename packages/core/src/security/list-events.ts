@@ -4,7 +4,7 @@ import { and, eq, gte, lt } from 'drizzle-orm';
 
 const { security_events } = schema;
 
-/** Newest first, 50 a page. @param company_id null: the whole instance's */
+/** Newest first, 50 per page. @param company_id null: the whole instance */
 export async function listSecurityEvents(
   tx: Tx,
   company_id: string | null,
@@ -30,7 +30,7 @@ export async function listSecurityEvents(
   return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), present);
 }
 
-/** All of them, page by page: an export holds no more than one in memory. */
+/** All events, read page by page, so that an export keeps only one page in memory. */
 export async function* eachSecurityEvent(
   tx: Tx,
   company_id: string | null,

@@ -4,10 +4,10 @@ import { sql } from 'drizzle-orm';
 
 const { security_events } = schema;
 
-/** Days that the log is kept where no setting says otherwise. */
+/** Days that the log is kept unless a setting says otherwise. */
 export const SECURITY_EVENTS_KEPT_DAYS = 365;
 
-/** Where a request came from. */
+/** The origin of a request. */
 export interface SignInPlace {
   address: string;
   user_agent: string | null;
@@ -15,7 +15,7 @@ export interface SignInPlace {
 
 export interface NewSecurityEvent {
   kind: SecurityEventKind;
-  /** Who it was, as far as known: an address that was typed, a key's label. */
+  /** The subject, as far as known: an address that was entered, a key's label. */
   subject: string;
   company_id?: string | null;
   user_id?: string | null;
@@ -24,7 +24,7 @@ export interface NewSecurityEvent {
   details?: Record<string, unknown>;
 }
 
-// What strangers typed or sent is bounded, and is text of PostgreSQL.
+// Input of strangers is limited in length, and made acceptable to PostgreSQL.
 const clean = (text: string | null | undefined, length: number): string | null =>
   text === null || text === undefined ? null : text.replaceAll('\0', '').slice(0, length);
 
@@ -44,7 +44,7 @@ export async function recordSecurityEvents(tx: Tx, events: readonly NewSecurityE
   );
 }
 
-/** Retention. @returns how many were deleted, `batch` at most */
+/** Retention. @returns number deleted, at most `batch` */
 export async function deleteSecurityEventsBefore(tx: Tx, days: number, batch: number): Promise<number> {
   const { rowCount } = await tx.execute(sql`
     delete from security_events where id in (
