@@ -41,7 +41,7 @@ export async function recordChanges(tx: Tx, actor: Actor, changes: readonly Chan
     if (event?.type === 'notification') signal(tx, 'alerts', company_id ?? '');
 }
 
-// Not built anew by each transaction that changes something.
+// Built once rather than in every transaction that changes something.
 const WRITE_CHANGES = `
     with change as (
       select * from jsonb_to_recordset($1::jsonb) as c(

@@ -32,9 +32,9 @@ export async function companiesWithDueSchedules(tx: Tx, limit: number): Promise<
 }
 
 /**
- * Fires the company's schedule that has been due for longest; undefined when none is. One a transaction: several schedulers
- * share the work, and pass over rows that another holds. What was missed in a downtime is one fire, of the time that
- * was due first; the next lies after now.
+ * Fires the company's schedule that has been due longest; undefined if there is none. One per transaction: several schedulers
+ * share the work, and skip rows locked by others. Occurrences missed during downtime are fired once, with the earliest missed
+ * time; the next one is in the future.
  */
 export async function fireDueSchedule(tx: Tx, company_id: string): Promise<FiredSchedule | undefined> {
   const { rows } = await tx.execute<DueTrigger>(sql`

@@ -20,7 +20,7 @@ const namespace = 'peers';
 const common = { namespace, role: 'member', permission: 'federation.call' } as const;
 const SHOWN = 10;
 
-/** Finding help outside and delegating work. For companies whose peers have agents. */
+/** Tools for finding help outside and delegating work, for companies whose peers have agents. */
 export const peerTools: ToolProvider = {
   name: 'peers',
   async list(tx, company_id) {

@@ -11,11 +11,11 @@ export interface Trashed {
   type: TrashType;
   entity_id: string;
   company_id: string;
-  /** By which a person will know it again. */
+  /** The name under which people recognise it. */
   name: string;
 }
 
-/** Notes who threw what away. The caller sets the row's `deleted_at` in the same transaction. */
+/** Records who deleted the entity. The caller sets the row's `deleted_at` in the same transaction. */
 export async function moveToTrash(tx: Tx, actor: Actor, trashed: Trashed): Promise<void> {
   const { type, entity_id, company_id, name } = trashed;
   await tx
@@ -44,7 +44,7 @@ export async function listTrash(
   return page.read(tx, rows, (row) => ({ at: row.deleted_at, id: row.trash_id }), present);
 }
 
-/** The entry, its row locked: of two who restore or purge at once the second finds nothing. */
+/** The entry, with its row locked: if two callers restore or purge concurrently, the second finds nothing. */
 export async function lockTrashEntry(
   tx: Tx,
   wanted: { type: string; entity_id: string; trash_id: string },
@@ -52,7 +52,7 @@ export async function lockTrashEntry(
   return lockWhere(tx, wanted, eq(trash_entries.trash_id, wanted.trash_id));
 }
 
-/** The same for a thing that the caller knows: it lies there once at most. */
+/** The same for an entity of a known company, which is in the trash at most once. */
 export async function lockTrashed(
   tx: Tx,
   wanted: Pick<Trashed, 'type' | 'entity_id' | 'company_id'>,
@@ -73,7 +73,7 @@ async function lockWhere(
   return row;
 }
 
-/** The oldest entry that has lain for so many days and is none of `except`. */
+/** The oldest entry older than `days` that is not in `except`. */
 export async function findOutlivedEntry(
   tx: Tx,
   days: number,
@@ -93,7 +93,7 @@ export async function findOutlivedEntry(
   return row;
 }
 
-/** The entry, its row locked; undefined where it is gone, or somebody else is at it. */
+/** The entry, with its row locked; undefined if it is gone, or locked by someone else. */
 export async function lockFreeEntry(tx: Tx, trash_id: string): Promise<TrashRow | undefined> {
   const [row] = await tx
     .select()
@@ -103,7 +103,7 @@ export async function lockFreeEntry(tx: Tx, trash_id: string): Promise<TrashRow 
   return row;
 }
 
-/** After a restore, or a purge: whatever entries the things had are gone with it. */
+/** Called after a restore or a purge: deletes all trash entries of the entities. */
 export async function purgeOldTrash(tx: Tx, entity_ids: readonly string[]): Promise<void> {
   await tx.delete(trash_entries).where(inArray(trash_entries.entity_id, [...entity_ids]));
 }

@@ -16,14 +16,14 @@ export type ViewRow = typeof saved_views.$inferSelect;
 
 const checked = createValidator(ViewFilter, 'saved filter');
 const known = new Set(Object.keys(ViewFilter.properties));
-/** Rows may hold fields that nothing ever read: they were not always refused. */
+/** Stored filters may contain fields that were never used, since these have not always been rejected. */
 const filterOf = (stored: unknown): ViewFilter =>
   checked(Object.fromEntries(Object.entries(stored as object).filter(([name]) => known.has(name))));
 
-/** Per owner and company; beyond that no one finds anything. */
+/** Maximum per owner and company; with more, no one finds anything. */
 const MOST_VIEWS = 100;
 
-/** For a path's scope: undefined if absent, or another owner's and not shared. */
+/** Finds a view for the scope loader: undefined if absent, or if it belongs to another owner and is not shared. */
 export async function findView(tx: Tx, id: string, actor: Actor): Promise<ViewRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -105,7 +105,7 @@ async function uniquelyNamed<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** An unshared view is no one else's business. */
+/** Changes of unshared views are not recorded: they concern no one else. */
 async function record(tx: Tx, actor: Actor, row: ViewRow, action: string): Promise<void> {
   if (!row.shared) return;
   await recordChanges(tx, actor, [

@@ -81,7 +81,7 @@ describe('requestWakeups', () => {
     ]);
     expect(await jobs()).toHaveLength(1);
     await ask(actors.system, to(agent.id, { issue_id: null, reason: 'manual' }));
-    // What somebody did is fetched before what the clock says.
+    // Jobs caused by people and agents are fetched before timer ticks.
     const { rows } = await database.db.execute(
       sql`select priority from pgboss.job where data ->> 'agent_id' = ${agent.id} order by created_on, priority`,
     );

@@ -30,11 +30,11 @@ export const MAX_STALLED_RUNS = 5;
  * without this request. Skipped are the author of the event, finished agents, trashed issues, chains of more than 12 causes, and
  * issues on which agents go in circles, unless a human asks.
  *
- * Coalescing: the newest reason stands, payloads are merged, and the longer chain counts; a human's request begins a new
- * chain. Issues that the caller has just inserted are seen. A tick of the timer asks for nothing that a pending request
- * does not ask for already: it changes nothing then, and enqueues nothing, or an agent that is busy for long, or many
- * that tick faster than they are dispatched, would fill the queue that all companies share.
- * @returns what is pending now; requests that were left out are missing, and ticks that came to nothing.
+ * Coalescing: the newest reason wins, payloads are merged, and the longer chain counts; a human's request starts a new chain.
+ * Issues that the caller has just inserted are visible. A tick of the timer requests nothing beyond what a pending request
+ * already does, so it changes and enqueues nothing then; otherwise an agent that is busy for long, or many that tick faster than
+ * they are dispatched, would fill the queue that all companies share.
+ * @returns what is pending now, without requests that were skipped and ticks without effect.
  */
 export async function requestWakeups(
   tx: Tx,
@@ -73,13 +73,13 @@ export async function requestWakeups(
     tx,
     'dispatch-agent',
     [...agent_ids].map((agent_id) => ({ agent_id })),
-    // Nobody waits for the clock: what somebody did goes first, however many agents tick.
+    // Timer ticks have a lower priority than everything else, however many agents tick.
     { idle: wanted.every(({ reason }) => reason === 'schedule') },
   );
   return rows;
 }
 
-/** Of several requests for the same agent and issue the first one counts. */
+/** If there are several requests for the same agent and issue, the first one counts. */
 function numbered(request: WakeupRequest, place: number): WakeupRequest & { place: number } {
   return { ...request, place };
 }

@@ -23,7 +23,7 @@ import {
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
 
-// A separate database: timers and sweeps look at the whole instance.
+// A separate database: timers and sweeps apply to the whole instance.
 let clone: TestDatabase;
 let database: Database;
 let queue: Queue;
