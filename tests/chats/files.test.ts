@@ -1,4 +1,4 @@
-/** Files in chats and on issues, end to end: uploaded to one web tier, read by a scheduler, sent to a model, downloaded from another. */
+/** Files in chats and on issues, end to end: uploaded to one web tier, read by a scheduler, sent to a model, served by another. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Chat, ChatMessage, CouncilSession, Issue, RunEvent } from '@acp/contract';
 import { createAgent, type FakeModel, startFakeModel, waitFor } from '@acp/testkit';

@@ -1,4 +1,4 @@
-/** Push notifications of agent-to-agent tasks: asked for by the official clients, sent by a scheduler's sender. */
+/** Push notifications of agent-to-agent tasks: requested by the official clients, sent by a scheduler's sender. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { TaskPushNotificationConfig } from '@a2a-js/sdk';
 import type { PushDelivery } from '@acp/contract';
@@ -33,11 +33,11 @@ let path: string;
 let hook: string;
 let status = 204;
 const received: Received[] = [];
-/** What was sent to `/slow` waits for its answer. */
+/** Responses to requests for `/slow`, still pending. */
 const held: ServerResponse[] = [];
 
 beforeAll(async () => {
-  // A database of its own: the cursor of webhooks is the whole instance's.
+  // Uses its own database: the cursor of webhooks is shared by the whole instance.
   const kit = await cloneDatabase('a2a_push');
   ({ database, listener } = kit);
   void kit.notifier;
@@ -99,7 +99,7 @@ const send = async (configuration: object = {}, who: 'agent' | 'foreign_agent' =
   return result.task.id;
 };
 
-/** What came for the task, as JSON. A scheduler's timer would look every second. */
+/** Notifications received for the task, as JSON. A scheduler's timer would check every second. */
 const told = async (id: string, count: number) =>
   waitFor(() => {
     sender.kick();
@@ -148,7 +148,7 @@ it('a client is told of each change of its task, with its credentials, signed, i
       ['old', hook, ''],
     ]),
   );
-  // The name of the field as the definition of the protocol has it.
+  // The field name as spelled in the protocol definition.
   const spelt = await fetch(`${server.url}${path}/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', ...cast.agent.headers },
@@ -205,7 +205,7 @@ it('a notification that is given up after a day is a dead letter, which an admin
   await told(id, 1);
   const again = 'update webhooks set next_attempt_at = now() where next_attempt_at is not null';
   const failed = async () => (await list('?status=failed')).body;
-  // Its day is over.
+  // Its day of attempts is over.
   await waitFor(async () => {
     await database.pool.query(`update webhook_deliveries set queued_at = now() - interval '25 hours'`);
     await database.pool.query(again);
@@ -226,7 +226,7 @@ it('a notification that is given up after a day is a dead letter, which an admin
   expect((await list('', cast.board_member.headers)).status).toBe(403);
   expect((await list('', cast.foreign_board.headers)).status).toBe(404);
   expect((await list('?status=odd')).status).toBe(400);
-  // After days without any success it was switched off as well.
+  // After days without any success it was also switched off.
   await database.db.update(schema.webhooks).set({ enabled: false, disabled_reason: 'gone' });
   status = 204;
   const before = received.length;

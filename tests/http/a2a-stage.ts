@@ -1,4 +1,4 @@
-/** An agent that others may call, what it does on its tasks, and its clients of both generations. */
+/** An agent that others may call, its work on tasks, and clients of both protocol generations. */
 import { ClientFactory as Factory1, JsonRpcTransportFactory as Rpc1 } from '@a2a-js/sdk/client';
 import { DefaultAgentCardResolver as Resolver1 } from '@a2a-js/sdk/client';
 import {
@@ -22,7 +22,7 @@ import { newId } from '@acp/kernel';
 import { actors } from '@acp/testkit';
 import type { AgentActor } from '@acp/contract';
 
-/** Where the service says that it is; the clients of the tests are led to the server. */
+/** The service's advertised address; the tests' clients are redirected to the server. */
 export const PUBLIC_URL = 'https://agents.example';
 
 export function fetchAs(server_url: string, headers: Record<string, string>): typeof fetch {
@@ -35,7 +35,7 @@ export function fetchAs(server_url: string, headers: Record<string, string>): ty
   };
 }
 
-/** The clients' way in is the card. */
+/** Clients discover the agent through its card. */
 export async function clientsOf(fetchImpl: typeof fetch, card_path: string) {
   const url = [PUBLIC_URL, card_path] as const;
   const native = new Factory1({
@@ -52,7 +52,7 @@ export async function clientsOf(fetchImpl: typeof fetch, card_path: string) {
   };
 }
 
-/** The agent at work on a task. */
+/** The agent working on a task. */
 export class AtWork {
   readonly #database: Database;
   readonly #agent_id: string;

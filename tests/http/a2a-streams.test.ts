@@ -1,4 +1,4 @@
-/** Streams of the agent-to-agent protocol, and anything at all that is sent to it. */
+/** Streams of the agent-to-agent protocol, and arbitrary input to it. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createLogger, loadConfig, newId } from '@acp/kernel';
 import { databaseWithQueue, testDatabase } from '@acp/testkit';
@@ -46,7 +46,7 @@ async function send(): Promise<{ id: string; contextId: string }> {
   return result.task;
 }
 
-/** The first event or the whole answer; then nobody reads on. */
+/** Reads the first event or the whole response, then stops reading. */
 async function first(body: object, caller: Who): Promise<{ status: number; text: string }> {
   const left = new AbortController();
   const response = await fetch(url, {
@@ -89,7 +89,7 @@ it('streams of anything at all begin with an answer, end when they are left, and
     'SubscribeToTask',
   );
   const who = fc.constantFrom<Who>('agent', 'foreign_agent');
-  // More than one key may have open at a time: a place that is not given back is missed.
+  // More than a key may have open at a time, so a slot that is not released is noticed.
   await fc.assert(
     fc.asyncProperty(method, params, who, async (name, sent, caller) => {
       const { status, text } = await first({ jsonrpc: '2.0', id: 1, method: name, params: sent }, caller);

@@ -1,4 +1,4 @@
-/** The agent-to-agent protocol from outside: the official clients of both generations and raw requests. */
+/** The agent-to-agent protocol from the outside: the official clients of both generations and raw requests. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AgentCard, SendMessageRequest, type Task as Task1, TaskState } from '@a2a-js/sdk';
 import type { Task as Task0, TaskStatusUpdateEvent } from 'a2a-sdk-0.3';
@@ -89,7 +89,7 @@ const message = (text: string, more: object = {}) => ({
   parts: [{ text }],
   ...more,
 });
-/** At once, without waiting. */
+/** Returns immediately instead of waiting. */
 const send = async (text: string, more: object = {}) => {
   const sent = { message: message(text, more), configuration: { returnImmediately: true } };
   return (await post(rpc('SendMessage', sent))).result.task as unknown as {
@@ -98,7 +98,7 @@ const send = async (text: string, more: object = {}) => {
     status: { state: string };
   };
 };
-/** The client's further message has come. */
+/** The client's follow-up message has arrived. */
 const answered = async (issue_id: string) =>
   waitFor(async () => {
     const { a2a_messages } = schema;
@@ -326,7 +326,7 @@ describe('a message', () => {
     const rest = await post(rpc('tasks/list', { contextId: first.contextId, pageSize: 1, pageToken }));
     expect(rest.result).toMatchObject({ tasks: [{ id: first.id }], nextPageToken: '' });
     const done = await post(rpc('ListTasks', { contextId: first.contextId, status: 'TASK_STATE_COMPLETED' }));
-    // The size of a page is that of what is in it.
+    // The page size is the number of items on the page.
     expect([done.result.pageSize, rest.result.pageSize]).toEqual([1, 1]);
     expect(done.result.tasks).toMatchObject([{ id: first.id, status: { state: 'TASK_STATE_COMPLETED' } }]);
   });

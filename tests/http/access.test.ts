@@ -1,4 +1,4 @@
-/** Who gets in, as whom, and where the tenant's border runs: with a few rows over the real credentials. */
+/** Authentication and the tenant boundary: tested on a few rows with real credentials. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BEARER, endpoint } from '@acp/contract';
 import type { Actor } from '@acp/contract';

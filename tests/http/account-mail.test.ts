@@ -1,4 +1,4 @@
-/** Addresses that are confirmed by mail, and forgotten passwords, as a browser and a mailbox meet them. */
+/** Address confirmation by mail, and forgotten passwords, as seen by a browser and a mailbox. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   answerPasswordReset,
@@ -60,7 +60,7 @@ async function login(email: string, typed = password, at = pages) {
 }
 const signedIn = async (browser: Browser) => (await browser.api('get', '/api/me')).status === 200;
 
-/** What lies in the mailboxes: taken out as a scheduler does. */
+/** Takes the mails out of the queue, as a scheduler does. */
 async function mails() {
   return transaction(pages.database, async (tx) => {
     const claimed = await claimMessages(tx, vault, 50, 60);
@@ -68,7 +68,7 @@ async function mails() {
     return claimed.map(({ recipient, subject, body }) => ({ recipient, subject, body }));
   });
 }
-/** Does what waits for a scheduler, then looks into the mailboxes. */
+/** Does the scheduler's pending work, then returns the mails. */
 async function answered() {
   const jobs = await queuedJobs(pages.database.db, 'answer-password-reset');
   await pages.database.pool.query(`delete from pgboss.job where name = 'answer-password-reset'`);
@@ -76,7 +76,7 @@ async function answered() {
     await transaction(pages.database, (tx) => answerPasswordReset(tx, String(request_id), mailing));
   return mails();
 }
-/** A chat identity that speaks in the user's name. */
+/** Pairs a chat identity that acts in the user's name. */
 async function pair(user_id: string) {
   await pages.database.pool.query(
     `with c as (insert into companies (name, slug, identifier_prefix) values ('C', $2, 'CCC') returning id),
@@ -127,7 +127,7 @@ describe('a new address', () => {
     expect((await browser.api('get', '/api/me/email')).body).toMatchObject({ email, pending_email: next });
     expect([await signedIn(elsewhere.browser), (await login(next)).answer.status]).toEqual([true, 401]);
 
-    // Programs that follow links confirm nothing, and nobody else's session does.
+    // Programs that follow links confirm nothing, nor does another user's session.
     expect((await browser.get(`/confirm-email?token=${token}`)).text).toContain(next);
     const stranger = (await login((await account()).email)).browser;
     expect((await stranger.get(`/confirm-email?token=${token}`)).text).not.toContain(next);
@@ -167,7 +167,7 @@ describe('a new address', () => {
       expect.stringContaining('has an account already'),
       '',
     ]);
-    // The former link ended with the second wish.
+    // The second request invalidated the earlier link.
     const token = linkFor(sent, free);
     expect((await browser.api('post', '/api/me/email/confirm', { token })).status).toBe(404);
   });
@@ -230,7 +230,7 @@ describe('a new address', () => {
     const email = `${newId()}@example.com`;
     await browser.post(`/invites/${token!}`, { email, display_name: 'New', password: better });
     const link = linkFor(await mails(), email);
-    // Whoever reads the mailbox without the account is asked to sign in.
+    // A reader of the mailbox who is not signed in to the account is asked to sign in.
     const visitor = await new Browser(pages.app).get(`/confirm-email?token=${link}`);
     expect(visitor.headers.location).toBe(
       `/login?next=${encodeURIComponent(`/confirm-email?token=${link}`)}`,
@@ -447,7 +447,7 @@ describe('a forgotten password', () => {
       transaction(pages.database, (tx) => answerPasswordReset(tx, String(jobs[0]!.request_id), mailing));
     await work();
     const { rows } = await pages.database.pool.query('select * from outgoing_messages, account_links');
-    // Done twice, it mails once.
+    // Doing it twice still sends one mail.
     await work();
     const sent = await answered();
     expect(sent).toHaveLength(1);

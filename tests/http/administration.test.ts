@@ -1,4 +1,4 @@
-/** The instance's administration over HTTP: what its rows promise beyond role and shape. */
+/** The instance's administration over HTTP: guarantees of its rows beyond role and shape. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { adapterTypes, agentRoles } from '@acp/contract';
 import { type Database, schema } from '@acp/db';

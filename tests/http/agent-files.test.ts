@@ -40,7 +40,7 @@ const upload = (bytes: string, name: string, at?: string) => {
 };
 const get = (url: string) => request(app).get(url).set(cast.agent.headers);
 
-/** Names of the objects that the storage holds of the agent. */
+/** Keys of the agent's objects in the storage. */
 async function stored(): Promise<string[]> {
   const folder = path.join(home, 'storage');
   const all = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -68,7 +68,7 @@ describe('an agent’s file', () => {
       'x-content-type-options': 'nosniff',
     });
     expect(String(answer.body)).toBe('number two');
-    // The same by a client that knows no rest of a path.
+    // The same request from a client that encodes the path as one parameter.
     await get(`${files()}/data%2F2026%2Freport.md`).expect(200);
     const part = await get(`${files()}/data/2026/report.md`).set('Range', 'bytes=0-5').expect(206);
     expect(String(part.body)).toBe('number');
@@ -79,7 +79,7 @@ describe('an agent’s file', () => {
     expect(orphans).toMatchObject([{ storage_key: expect.stringContaining(before!) }]);
     await request(app).delete(`${files()}/data/2026/report.md`).set(cast.agent.headers).expect(204);
     await get(`${files()}/data/2026/report.md`).expect(404);
-    // The former one is left to the sweep.
+    // The previous object is left to the sweep.
     expect(await stored()).toEqual([before]);
   });
 
@@ -112,7 +112,7 @@ describe('an agent’s file', () => {
     'a/./b',
     'a//b',
   ])('asked for as %s is 400, however the client spells it', async (spelling) => {
-    // Written by hand: clients tidy such paths up before they send them.
+    // Written to the socket directly: clients normalize such paths before they send them.
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     socket.write(
       `GET ${files()}/${spelling} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${cast.agent.headers.Authorization}\r\n\r\n`,
@@ -198,7 +198,7 @@ describe('paths of an agent’s files', () => {
     await upload('three', 'a.txt', 'folder/deep/file').expect(201);
     await upload('four', 'a.txt', 'folder/deep').expect(409);
     await upload('five', 'a.txt', 'folder').expect(409);
-    // Names that only begin alike are others.
+    // Names that only share a prefix are different folders.
     await upload('six', 'a.txt', 'folder-two').expect(201);
     await upload('seven', 'a.txt', 'both').expect(201);
   });

@@ -1,4 +1,4 @@
-/** Random values for a JSON Schema of the contract: mostly what it asks for, now and then something else. */
+/** Random values for a JSON Schema of the contract: mostly valid, occasionally something else. */
 import { newId } from '@acp/kernel';
 import * as fc from 'fast-check';
 
@@ -28,7 +28,7 @@ const anything = fc.oneof(
   fc.constantFrom(0, -1, 1.5, 2 ** 31, 2 ** 53, 1e300),
 );
 
-/** @param ids what a UUID may be, beside an unknown one: rows of the caller's company and of another. */
+/** @param ids candidates for UUIDs besides an unknown one: rows of the caller's company and of another. */
 export function arbitraryOf(schema: Schema, ids: readonly string[]): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 8, arbitrary: validOf(schema, ids) }, { weight: 1, arbitrary: anything });
 }
@@ -79,7 +79,7 @@ function object({ properties, required }: Schema, ids: readonly string[]): fc.Ar
     Object.entries(properties).map(([name, schema]) => [name, arbitraryOf(schema as Schema, ids)]),
   );
   const requiredKeys = (Array.isArray(required) ? required : []) as string[];
-  // Now and then a required field is missing.
+  // Occasionally a required field is missing.
   return fc.oneof(
     { weight: 6, arbitrary: fc.record(model, { requiredKeys }) },
     { weight: 1, arbitrary: fc.record(model, { requiredKeys: [] }) },

@@ -1,4 +1,4 @@
-/** Everybody who may call: two companies and each kind of credential, made by the same commands as in earnest. */
+/** All kinds of callers: two companies and each kind of credential, created by the same commands as in production. */
 import {
   addMember,
   createAgent,
@@ -21,7 +21,7 @@ export interface Caller {
 export interface Person extends Caller {
   user_id: string;
 }
-/** The value of the person's cookie. */
+/** The value of the person's session cookie. */
 export const sessionOf = ({ headers }: Person): string =>
   /service_session=([^;]+)/.exec(headers.Cookie ?? '')![1]!;
 
@@ -36,7 +36,7 @@ export interface Cast {
   agent_id: string;
   other_agent_id: string;
   anonymous: Caller;
-  /** Of no company; its key is for worker routes alone. */
+  /** Belongs to no company; its key is valid for worker routes only. */
   worker: Caller & { worker_id: string };
   instance_admin: Person;
   admin: Person;

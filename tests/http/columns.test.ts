@@ -1,4 +1,4 @@
-/** Columns of the endpoint table that no present row needs to show: a feature that is off, errors of other protocols, workers. */
+/** Columns of the endpoint table that no current row needs to show: a disabled feature, other protocols' errors, workers. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type WorkerActor, endpoint } from '@acp/contract';
 import { putFlag, systemActor } from '@acp/core';

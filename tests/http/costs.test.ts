@@ -1,6 +1,6 @@
 /**
- * What the hot paths cost, exactly: statements on the wire, and bytes of the write-ahead log with all that follows a
- * commit. Who makes a path cheaper writes the lower figure down here; who makes it dearer says why.
+ * Exact costs of the hot paths: statements on the wire, and bytes of WAL including everything that follows a commit. If you
+ * make a path cheaper, write the lower figure here; if you make it more expensive, say why.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mintBoardUserKey, systemActor } from '@acp/core';
@@ -22,7 +22,7 @@ import { startScheduler } from '../../apps/scheduler/src/main.ts';
 import { startWeb } from '../../apps/web/src/main.ts';
 import type { RunningWeb } from '../../apps/web/src/main.ts';
 
-/** Of the rounds the cheapest counts: pages split, keys are looked up again, timers tick. */
+/** The cheapest round counts: pages split, keys are looked up again, timers tick. */
 const ROUNDS = 8;
 
 let kit: TestDatabase;
@@ -78,7 +78,7 @@ async function logPosition(): Promise<bigint> {
   return BigInt(rows[0]!.at);
 }
 
-/** Everything that was committed has its number, and the log is quiet. */
+/** Resolves once all committed events are numbered and no more WAL is written. */
 async function settled(): Promise<void> {
   await waitFor(async () => {
     const before = await logPosition();
@@ -87,7 +87,7 @@ async function settled(): Promise<void> {
   });
 }
 
-/** @param prepared what each round needs, made before it is counted */
+/** @param prepared creates what each round needs, before counting starts */
 async function costOf<T>(
   prepare: () => Promise<T>,
   act: (prepared: T) => Promise<void>,
@@ -112,8 +112,8 @@ async function costOf<T>(
 }
 
 /**
- * Bytes may differ by a hundredth: pages have headers wherever they begin, numbers grow by a digit. Less than that is not
- * told from the figure that stands here.
+ * Bytes may differ by a hundredth: every page has a header, and numbers grow by a digit. Smaller differences are reported
+ * as the expected figure.
  */
 function near(found: Cost, { log_bytes }: Cost): Cost {
   const spare = log_bytes / 100 + 48;
@@ -131,7 +131,7 @@ async function send(method: string, path: string, authorization: string, body?: 
 }
 
 const ofApi = (text: string): boolean => text.startsWith('web:');
-/** They tick however many runs there are. */
+/** Timers tick independently of the number of runs. */
 const ofTimers =
   /exists \(select from agents where next_heartbeat_at|scheduler_ticks|SET LOCAL lock_timeout|next_attempt_at <= now/;
 
@@ -147,7 +147,7 @@ describe('by the API', () => {
       act: async () => send('GET', ofCompany(), key),
     },
     'an issue is filed': {
-      // Its number is taken beside the transaction.
+      // Its number is assigned outside the transaction.
       cost: { statements: 5, log_bytes: 4472 },
       act: async () => send('POST', ofCompany(), key, { title: 'Paint the shed' }),
     },

@@ -1,4 +1,4 @@
-/** Work given to agents of elsewhere: found and delegated by tools, followed by poll and by notification, through both tiers. */
+/** Work delegated to remote agents: discovered and delegated through tools, followed by polling and notifications, across both tiers. */
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import type {
   AgentActor,
@@ -32,7 +32,7 @@ let later: Awaited<ReturnType<typeof startLaterAgent>>;
 let faraday: Awaited<ReturnType<typeof startWilfulAgent>>;
 
 beforeAll(async () => {
-  // The official library tells there of each notification that it sends.
+  // The official library logs each notification it sends there.
   jest.spyOn(console, 'info').mockImplementation(() => undefined);
   [former, later, faraday] = await Promise.all([startFormerAgent(), startLaterAgent(), startWilfulAgent()]);
   db = await cloneDatabase('delegations');
@@ -52,7 +52,7 @@ beforeAll(async () => {
   config = loadConfig({ ...env, SERVICE_PUBLIC_URL: web.url });
   scheduler = await startScheduler({ config, logger });
   cast = await createCast(database);
-  // Nobody is to work on what is asked of peers but they.
+  // Only peers may work on what is requested of them.
   await db.database.pool.query(`update agents set status = 'paused'`);
   for (const [label, url] of [
     ['Former', former.url],
@@ -89,7 +89,7 @@ async function api<T>(method: string, path: string, body?: unknown): Promise<T> 
   return answer.body as T;
 }
 
-/** By the tool that agents have, called as a client of MCP does. */
+/** Calls one of the agents' tools as an MCP client does. */
 async function tool<T>(name: string, args: object): Promise<T> {
   const { body } = await send(
     'POST',
@@ -113,7 +113,7 @@ async function agentActor(tx: Tx): Promise<AgentActor> {
   const { id, company_id, name, permissions } = (await findAgent(tx, cast.agent_id))!;
   return { kind: 'agent', agent_id: id, company_id, name, permissions, key_id: null, run_id: null, depth: 0 };
 }
-/** Not to be asked again for a while, unless by a notification. */
+/** Postpones the next poll, so that only a notification triggers one. */
 const putOff = async (id: string) =>
   db.database.pool.query(
     `update a2a_delegations set next_attempt_at = now() + interval '5 minutes', changed_at = now() - interval '1 day'
@@ -265,7 +265,7 @@ it('a scheduler that ends while the peer has the work has another send the same 
   await scheduler.stop();
   isThere = true;
   scheduler = await startScheduler({ config, logger: testLogger() });
-  // What its claim would have put off lapses.
+  // Expires the delay set by its claim.
   await db.database.pool.query('update a2a_delegations set next_attempt_at = now() where issue_id = $1', [
     id,
   ]);
@@ -321,7 +321,7 @@ it('the peer’s records tell of the work it was given and of each call, in page
     { issue_id: id, method: 'SendMessage', ok: true, error: null },
     { issue_id: id, method: 'SendMessage', ok: false, error: 'the peer refused: not today (-32603)' },
   ]);
-  // Asking how a task stands succeeds often, and leaves nothing.
+  // Polling a task's state succeeds often, and leaves no record.
   expect(calls.filter(({ method, ok }) => method === 'GetTask' && ok)).toEqual([]);
   const seen: string[] = [];
   for (let next: string | null = `${own}/calls?limit=1`; next !== null;) {

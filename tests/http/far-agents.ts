@@ -1,4 +1,4 @@
-/** Agents of elsewhere: one of the official library of the 0.3 generation, and one that answers as each test says. */
+/** Remote agents: one from the official library of the 0.3 generation, and one that answers as each test says. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -38,7 +38,7 @@ async function serve(listener: Parameters<typeof createServer>[1]): Promise<{ ur
   };
 }
 
-/** Asks for a unit, and answers when it was told one. */
+/** Asks for a unit, and answers once it has been given one. */
 const surveyor: AgentExecutor = {
   async execute({ userMessage, taskId, contextId, task }, bus) {
     const words = userMessage.parts.flatMap((part) => (part.kind === 'text' ? part.text : [])).join(' ');
@@ -78,7 +78,7 @@ const surveyor: AgentExecutor = {
   cancelTask: async () => Promise.resolve(),
 };
 
-/** As its library serves it, notifications included. */
+/** Served by its library, notifications included. */
 export async function startFormerAgent() {
   const app = express();
   const server = await serve(app);
@@ -115,7 +115,7 @@ const words1 = (text: string, about: object) => ({
   ...about,
 });
 
-/** Answers at once. */
+/** Answers immediately. */
 const calculator: AgentExecutor1 = {
   async execute({ taskId, contextId }, bus) {
     const about = { taskId, contextId };
@@ -129,7 +129,7 @@ const calculator: AgentExecutor1 = {
   cancelTask: async () => Promise.resolve(),
 };
 
-/** Of the official library of the 1.0 generation, without notifications. */
+/** Uses the official library of the 1.0 generation, without notifications. */
 export async function startLaterAgent() {
   const app = express();
   const server = await serve(app);
@@ -158,10 +158,10 @@ export interface Asked {
   };
 }
 
-/** What a method is answered: a result, or nothing at all. */
+/** The response to a method: a result, or nothing at all. */
 export type Behaviour = (asked: Asked) => object | 'silence';
 
-/** Of 1.0, called Faraday, with a card that is always there. */
+/** Speaks 1.0, is called Faraday, and always serves its card. */
 export async function startWilfulAgent() {
   const journal: Asked[] = [];
   let behave: Behaviour = () => 'silence';

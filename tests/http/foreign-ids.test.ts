@@ -1,7 +1,7 @@
 /**
- * Ids in bodies and queries, and the second ones of paths, generated from the endpoint table as their first are by the matrix: each that a schema
- * takes is sent once as another company's and once as nobody's. Both are answered alike, so that nobody learns what
- * exists elsewhere; and by an error, so that nothing refers to it.
+ * Ids in bodies and queries, and the second ids of paths, generated from the endpoint table as the matrix does for the first:
+ * each id a schema accepts is sent once as another company's and once as nonexistent. Both get the same response, so that no
+ * one learns what exists elsewhere; and it is an error, so that nothing refers to it.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { EXAMPLE_ID, type EndpointRow, endpoints, exampleBody, pathParams } from '@acp/contract';
@@ -36,7 +36,7 @@ function trailsOfIds(shape: Shape | undefined, trail: Trail = []): Trail[] {
   ];
 }
 
-/** Of a path, what lies below the thing or company that the scope is found by. */
+/** Ids of a path after the one that determines the scope, and all of body and query. */
 const placesOf = ({ path, scope, body, query }: EndpointRow): Place[] => [
   ...pathParams(path)
     .filter((name) => name.endsWith('Id') && !('param' in scope && scope.param === name))
@@ -45,11 +45,11 @@ const placesOf = ({ path, scope, body, query }: EndpointRow): Place[] => [
   ...trailsOfIds(query).map((trail) => ({ in: 'query' as const, trail })),
 ];
 
-/** People are not a company's, and are asked for by their membership where a path names them. */
+/** People belong to no company; a path that names them checks their membership. */
 const ofNoCompany: readonly string[] = ['user_id'];
-/** Who asks to join names a company that is not the person's yet; what a view looks for is compared when it is read. */
+/** A join request names a company the person is not in yet; a view's filters are only compared when it is read. */
 const asksElsewhere: readonly string[] = ['join-requests.create', 'views.create', 'views.update'];
-/** An instance admin's are of every company, a worker's and the public's of none. */
+/** Instance admins act on every company, workers and the public on none. */
 const namesOne = ({ id, auth, role }: EndpointRow): boolean =>
   !asksElsewhere.includes(id) && role !== 'instance_admin' && auth.some((kind) => kind !== 'worker');
 const rows = endpoints.filter(namesOne).flatMap((row) =>
@@ -58,7 +58,7 @@ const rows = endpoints.filter(namesOne).flatMap((row) =>
     .map((place) => ({ row, place, title: `${row.id}: ${place.in} ${place.trail.join('.')}` })),
 );
 
-/** By the name of the field, the stage's thing that it means. */
+/** The staged entity that a field's name refers to. */
 function thingOf(trail: Trail): string {
   const name = trail.findLast((part) => part !== '[]')!;
   if (name in foreign) return name;
@@ -77,7 +77,7 @@ function thingOf(trail: Trail): string {
   return found[1];
 }
 
-/** With what else has to be there for the id to be looked at. */
+/** Adds the other fields that must be present for the id to be checked. */
 function completed(row: EndpointRow, body: unknown): unknown {
   const fields = body as Record<string, unknown>;
   if (row.id === 'budgets.create-policy') return { ...fields, scope_type: 'agent' };
@@ -86,7 +86,7 @@ function completed(row: EndpointRow, body: unknown): unknown {
   return { ...fields, agent_ids: [...(fields.agent_ids as string[]), cast.agent_id] };
 }
 
-/** Examples hold ids of nothing: the stage's instead. */
+/** Replaces the nonexistent ids of examples by those of the stage. */
 function onStage(value: unknown, stage: Stage, trail: Trail = []): unknown {
   if (value === EXAMPLE_ID) return stage[thingOf(trail)];
   if (Array.isArray(value)) return value.map((entry) => onStage(entry, stage, [...trail, '[]']));
@@ -118,7 +118,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close());
 
-/** Whoever of the company may do most. */
+/** The company's caller with the most rights. */
 const callerOf = ({ auth, role }: EndpointRow) =>
   role === 'instance_admin' ? cast.instance_admin : auth.includes('user') ? cast.admin : cast.agent;
 

@@ -1,6 +1,6 @@
 /**
- * Whatever is sent to whichever endpoint: never a 5xx (503 would be documented, but nothing is away here other than
- * schedulers), and an error is always `{"error": "<message>"}`. Values follow the row's own schemas, so that they reach the statements behind them.
+ * Whatever is sent to any endpoint: never a 5xx (503 would be documented, but nothing is down here except schedulers), and
+ * an error is always `{"error": "<message>"}`. Values follow the row's own schemas, so that they reach the statements.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { endpoints, PATH_PARAM, pathParams } from '@acp/contract';
@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close());
 
-/** Requests that change nothing share everybody and everything, whose making costs more than they do. */
+/** Requests that change nothing share one cast and stage, whose creation costs more than they do. */
 let shared: Promise<{ cast: Cast; stage: Stage }> | undefined;
 
 async function setStage(row?: EndpointRow): Promise<{ cast: Cast; stage: Stage }> {
@@ -36,11 +36,11 @@ async function setStage(row?: EndpointRow): Promise<{ cast: Cast; stage: Stage }
   return { cast, stage: await createStage(database, cast, row) };
 }
 
-// The whole instance's: the next row's, and the next test file's too.
+// Instance-wide state, which the next row and the next test file would see.
 afterEach(async () => {
   await database.db.delete(schema.instance_settings);
   await database.db.delete(schema.instance_flags);
-  // A company that demands second factors demands them of the instance's admins too.
+  // A company that requires second factors requires them of the instance's admins too.
   await database.db.update(schema.companies).set({ require_second_factor: false });
 });
 
@@ -82,7 +82,7 @@ function shots(row: EndpointRow, cast: Cast, stage: Stage): fc.Arbitrary<Shot> {
   });
 }
 
-/** Objects too, some of them without a prototype, stand in a query as some text. */
+/** A query contains everything as text, including objects, some of which have no prototype. */
 const written = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
 async function shoot(row: EndpointRow, cast: Cast, shot: Shot) {
@@ -93,20 +93,20 @@ async function shoot(row: EndpointRow, cast: Cast, shot: Shot) {
   const verb = row.method.toLowerCase() as Lowercase<EndpointRow['method']>;
   const sent = request(app.server)[verb](`${path}?${query.join('&')}`);
   sent.set({ Accept: 'application/json', ...cast[shot.caller].headers, ...shot.headers });
-  // A stream that is granted does not end: this one is refused in time.
+  // A granted stream never ends, so this one is refused before it starts.
   if (row.streams) sent.set('Last-Event-ID', 'nonsense');
   if (row.method === 'GET') return sent;
   if (!shot.headers['Content-Type']) sent.set('Content-Type', 'application/json');
   return sent.send(JSON.stringify(shot.body));
 }
 
-/** What `error` holds: a message, or an object of JSON-RPC. */
+/** Schema of `error`: a message, or a JSON-RPC object. */
 const errorOf = ({ errors }: EndpointRow): unknown => {
   const text: unknown = expect.any(String);
   return errors === 'json_rpc' ? expect.anything() : text;
 };
 
-/** Half surrogate pairs have no percent-encoding. */
+/** Lone surrogates have no percent-encoding. */
 function encode(value: string): string {
   return encodeURIComponent(value.toWellFormed());
 }

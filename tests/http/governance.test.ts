@@ -1,4 +1,4 @@
-/** Approvals, inbox and budgets over HTTP: who decides, what a withheld hire becomes, what a breach answers. */
+/** Approvals, inbox and budgets over HTTP: who decides, the outcome of a withheld hire, the response to a breach. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { schema, transaction } from '@acp/db';
 import type { Database } from '@acp/db';
@@ -89,7 +89,7 @@ describe('a budget', () => {
     await post(invoke, cast.member).expect(409, exceeded);
     await post(`/api/agents/${cast.agent_id}/resume`, cast.member).expect(409, exceeded);
     const open = await get(`${path}/budget-incidents?status=open`, cast.viewer).expect(200);
-    // Three times 0.1 is 0.3, not a float beside it.
+    // Three times 0.1 is exactly 0.3, not a float near it.
     expect(open.body).toMatchObject([
       { kind: 'breach', policy_id: made.body.id, spent_usd: 0.3, limit_usd: 0.3 },
     ]);

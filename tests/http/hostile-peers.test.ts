@@ -1,4 +1,4 @@
-/** Peers that mean no good, or can't help it: what they leave behind has bounds, and nobody else waits for them. */
+/** Malicious or broken peers: what they leave behind is bounded, and no one else waits for them. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { delegate, findIssue, type FoundPeerAgent, type PeerRow, updatePeer } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
@@ -25,7 +25,7 @@ let company_id: string;
 
 beforeAll(async () => {
   database = await databaseWithQueue();
-  // Those of files before this one answer nothing.
+  // Peers of earlier test files do not answer.
   await database.db.delete(a2a_peers);
   ({ id: company_id } = await createCompany(database.db));
   far = await startWilfulAgent();
@@ -53,7 +53,7 @@ async function addPeer(values: Partial<typeof a2a_peers.$inferInsert> = {}): Pro
   return peer!;
 }
 
-/** Work given to the peer, with the child that follows it. */
+/** Delegates work to the peer; returns the child issue that follows it. */
 async function given(peer: PeerRow): Promise<string> {
   const agent: FoundPeerAgent['agent'] = {
     id: 'f',
@@ -73,7 +73,7 @@ async function given(peer: PeerRow): Promise<string> {
 const delegation = async (id: string) =>
   (await database.db.select().from(a2a_delegations).where(eq(a2a_delegations.issue_id, id)))[0]!;
 
-/** Has one step taken: until it is over, it is claimed. */
+/** Runs one step; it is claimed until it is over. */
 async function step(id: string, before?: object): Promise<Awaited<ReturnType<typeof delegation>>> {
   const due = { next_attempt_at: sql`now()`, claimed_at: sql`'epoch'::timestamptz`, ...before };
   await database.db.update(a2a_delegations).set(due).where(eq(a2a_delegations.issue_id, id));
@@ -102,7 +102,7 @@ const state = (word: string, message?: object, more: object = {}) => ({
 });
 let n = 0;
 const words = (text: string) => ({ messageId: `m${(n += 1)}`, parts: [{ text }] });
-/** A task as a send and as a look at it are answered. */
+/** Answers both a send and a poll with a task. */
 const answering =
   (task: () => object, other: Behaviour = () => ({ error: { code: -32_003 } })): Behaviour =>
   (asked) =>
@@ -282,7 +282,7 @@ describe('a peer', () => {
     const id = await given(other);
     await step(id);
     expect(await statusOf(id)).toBe('done');
-    // Of the slow one’s no more than its part was begun.
+    // Only a limited share of the slow peer's steps was started.
     const held = sql`peer_id = ${slow.id} and claimed_at is not null`;
     expect(await database.db.$count(a2a_delegations, held)).toBeLessThan(12);
   });

@@ -1,4 +1,4 @@
-/** An instance without a license, row by row: what changes something is refused, what reads still answers (decisions 1). */
+/** An instance without a license, row by row: writes are refused, reads still answer (decisions 1). */
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { endpoints } from '@acp/contract';
@@ -57,7 +57,7 @@ beforeAll(async () => {
   cast = await createCast(database);
   stage = await createStage(database, cast);
   await transaction(database, async (tx) => admitLicense(tx, null));
-  // The rows of a feature that is off refuse as absent: off unless told.
+  // Rows of a disabled feature respond as absent; this one is off by default.
   await transaction(database, async (tx) =>
     putFlag(tx, systemActor('tests'), 'prompt_evolution', { value: true }),
   );
@@ -66,7 +66,7 @@ beforeAll(async () => {
   await instance.refresh();
 });
 
-// The last test installs a license: files that come after this one on the same database are not read-only.
+// The last test installs a license: later files on the same database are not read-only.
 afterAll(() => {
   hub.close();
   instance.close();
@@ -88,7 +88,7 @@ describe('on a read-only instance', () => {
       const answers = await Promise.all(
         callers.map(async ([, { headers }]) => send(row, pathOn(stage, row), headers)),
       );
-      // Who may not call at all is told that first.
+      // Callers without permission get that refusal first.
       const texts = answers.map(({ status, body }) => [status, (body as { error: string }).error]);
       expect(texts).toContainEqual([403, READ_ONLY.error]);
       for (const [status] of texts) expect(status).toBe(403);

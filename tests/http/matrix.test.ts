@@ -1,6 +1,6 @@
 /**
- * Every endpoint × every kind of caller, generated from the endpoint table: what the row says of credentials, role and
- * tenant is what happens. Who is let through sends the row's example, and gets the row's status.
+ * Every endpoint × every kind of caller, generated from the endpoint table: the row's credentials, role and tenant are
+ * enforced. Callers who are let through send the row's example, and get the row's status.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { a2aEndpoints, EXAMPLE_ID, endpoints, exampleBody, mcpEndpoints, permits } from '@acp/contract';
@@ -18,7 +18,7 @@ import { startWholeApp, type WholeApp } from './whole-app.ts';
 interface Part {
   who: Exclude<keyof Cast, `${string}_id`>;
   kind: AuthKind | 'nobody';
-  /** In the company that the paths name. */
+  /** Role in the company that the paths name. */
   role: CompanyRole | 'stranger';
   instance_admin?: true;
 }
@@ -41,7 +41,7 @@ const parts: readonly Part[] = [
 
 const ranks = { viewer: 0, member: 1, admin: 2 } as const;
 
-/** The refusal that the row demands for the caller; null where it is let through. */
+/** The refusal that the row demands for the caller; null if it is let through. */
 function refusalOf(row: EndpointRow, part: Part): number | null {
   if (row.auth.length === 0) return null;
   if (!row.auth.some((kind) => kind === part.kind)) return 401;
@@ -56,7 +56,7 @@ function refusalOf(row: EndpointRow, part: Part): number | null {
   return null;
 }
 
-/** Acts on users of the cast, who would be signed out or somebody else for the rows after it, or counts what stages make. */
+/** Acts on users of the cast, signing them out or altering them for later rows, or counts what stages create. */
 const changesCast = ({ id, method, path }: EndpointRow): boolean =>
   method === 'DELETE' ||
   path.includes('{userId}') ||
@@ -71,8 +71,8 @@ const changesCast = ({ id, method, path }: EndpointRow): boolean =>
   ].includes(id);
 
 /**
- * Of an act whose stage has to be set anew: the least of each kind of caller, and the instance's admin. Who has more than
- * that is refused nowhere that these are not.
+ * For an act that needs a new stage each time: the least privileged of each kind of caller, and the instance's admin.
+ * Callers with more rights are refused nowhere that these are not.
  */
 const isFirst =
   ({ method }: EndpointRow) =>
@@ -81,13 +81,13 @@ const isFirst =
     part.who === 'instance_admin' ||
     all.findIndex(({ kind }) => kind === part.kind) === place;
 
-/** It adds to the stage or sets what is there: the next caller may do the same. */
+/** Adds to the stage or updates it in place: the next caller can do the same. */
 const leavesStage = ({ id, method }: EndpointRow): boolean =>
   method === 'PATCH' || method === 'PUT' || (id.endsWith('.create') && id !== 'relations.create');
 
-/** What a row answers instead of its status, to callers that it lets through. */
+/** Statuses other than the row's, for callers that are let through. */
 const otherwise: Record<string, number | ((part: Part) => number | undefined)> = {
-  // The bytes of staged files are nowhere, a staged label is on no issue, nobody on stage has second factors.
+  // Staged files have no bytes, a staged label is on no issue, and no one on stage has second factors.
   'agent-files.download': 404,
   'attachments.download': 404,
   'chats.file': 404,
@@ -100,49 +100,49 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   'second-factors.add-passkey': 403,
   'second-factors.confirm-totp': 403,
   'identity.change-password': 403,
-  // No mail is set up, and no token of the examples is one.
+  // Mail is not configured, and the examples contain no valid token.
   'identity.resend-confirmation': 409,
   'identity.cancel-email-change': 404,
   'identity.confirm-email': 404,
   'identity.request-password-reset': 409,
   'identity.complete-password-reset': 404,
-  // Files are sent by the tests of uploads.
+  // Sending files is covered by the upload tests.
   'agent-files.upload': 400,
   'attachments.create': 400,
   'logo.put': 400,
-  // No scheduler runs, no vendor is set, no stream is to be opened.
+  // No scheduler is running, no vendor is configured, and no stream may be opened.
   ...Object.fromEntries(awaitingScheduler.map((id) => [id, 503])),
   'license.install': 400,
   'alerts.test': 409,
   'live.stream': 400,
   'chats.stream': 400,
   'chats.follow': 400,
-  // An agent has no chats with itself, and the staged message is nobody's.
-  // Its example makes a company.
+  // An agent cannot chat with itself, and the staged message belongs to no one.
+  // The example of the import creates a company.
   'portability.import': ({ who }) => (who === 'instance_admin' ? undefined : 403),
   'chats.create': ({ kind }) => (kind === 'agent' ? 409 : undefined),
   'chats.resend': ({ kind }) => (kind === 'board_user' ? undefined : 403),
-  // Of a company that the caller is a member of, where the caller is paired.
+  // Requires that the caller is a member of the company and, for the others, is paired.
   'channels.pair': ({ who }) => (['admin', 'member', 'viewer'].includes(who) ? undefined : 404),
   'channels.notify': ({ who }) => (['admin', 'viewer'].includes(who) ? undefined : 404),
   'channels.unpair': ({ who }) => (['admin', 'viewer'].includes(who) ? undefined : 404),
   'channels.test': ({ who }) => (who === 'admin' ? undefined : 409),
-  // The agents and the issue of their examples are nobody's.
+  // The agents and the issue of their examples do not exist.
   'councils.convene': 404,
   'issues.change': 400,
-  // Nobody compiles, and nothing is being compiled.
+  // Nothing is being compiled.
   'compiled-index.compile': 409,
   'compiled-index.cancel': 409,
-  // The agents on stage have finished nothing yet.
+  // The staged agents have not finished anything yet.
   'evolutions.evolve': 409,
-  // Things of others, in a state of their own (specification, Issue checkout).
+  // Entities of others, in their own state (specification, Issue checkout).
   'issues.checkout': ({ kind }) => (kind === 'agent' ? undefined : 403),
   'issues.release': 403,
   'approvals.resubmit': 403,
   'comments.update': ({ kind, role }) => (kind !== 'agent' && role === 'admin' ? undefined : 403),
   'review-comments.delete': ({ role }) => (role === 'admin' ? undefined : 403),
   'comments.delete': ({ kind, role }) => (kind !== 'agent' && role === 'admin' ? undefined : 403),
-  // Its agent alone.
+  // Allowed for its agent only.
   'a2a.call': ({ kind }) => (kind === 'agent' ? undefined : 404),
   'runs.trigger-issue': 400,
   'workers.claim': 204,
@@ -151,7 +151,7 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   'admin-workers.enable': 409,
   'admin-workers.undrain': 409,
   'routine-triggers.rotate-secret': 409,
-  // The staged plugin brings nothing. Its approval is refused by the handlers, which write the attempt down.
+  // The staged plugin provides nothing. Its approval is refused by the handlers, which record the attempt.
   'plugins.deliver-webhook': 404,
   'plugins.invoke-tool': 404,
   'plugins.invoke-own-tool': 404,
@@ -166,7 +166,7 @@ const errorOf = ({ errors }: EndpointRow): unknown =>
   errors === 'json_rpc'
     ? { jsonrpc: '2.0', id: null, error: { code: expect.any(Number), message: expect.any(String) } }
     : { error: expect.any(String) };
-/** Mounted by the application itself, over all the others. */
+/** Mounted by the application itself, in addition to all the others. */
 const protocolRoutes = [mcpEndpoints.call, ...Object.values(a2aEndpoints)].map((row) => ({ row }));
 
 let database: Database;
@@ -193,14 +193,14 @@ async function send(
 ) {
   const verb = method.toLowerCase() as Lowercase<EndpointRow['method']>;
   const sent = request(app.server)[verb](path).set(headers).set('Accept', 'application/json');
-  // Where a stream would be granted, this makes it an ordinary 400 that ends.
+  // Turns a request that would open a stream into an ordinary 400 that ends.
   sent.set('Last-Event-ID', 'nonsense');
   return body === undefined ? sent : sent.send(body as object);
 }
 
 let sent_bodies = 0;
 
-/** The row's example, of things on the stage, and under names that nothing has yet. */
+/** The row's example with ids of the stage, and with names that are not taken yet. */
 function bodyOn(things: Stage, on: Cast, row: EndpointRow, part: Part): unknown {
   const example = exampleBody(row);
   if (typeof example !== 'object' || example === null) return example;
@@ -220,7 +220,7 @@ function bodyOn(things: Stage, on: Cast, row: EndpointRow, part: Part): unknown 
   );
 }
 
-/** Names that are taken once only. */
+/** Makes names unique. */
 function fresh(name: string, value: unknown): unknown {
   if (name === 'slug') return `${String(value)}-${sent_bodies}`;
   if (name === 'email') return String(value).replace('@', `.${sent_bodies}@`);
@@ -248,7 +248,7 @@ describe.each(endpoints.filter(({ auth }) => auth.length > 0))('$id', (row) => {
 
   let shared: Stage | undefined;
   it.each(admitted)('$who: let through', async (part) => {
-    // What a request does must not stand in the way of the next caller's.
+    // A request's effects must not affect the next caller's.
     const own = changesCast(row) ? await createCast(database) : cast;
     if (row.method === 'GET') shared = stage;
     else if (own !== cast || shared === undefined || !leavesStage(row))
@@ -276,7 +276,7 @@ it.each(inAnotherCompany)('$id: another company in the path is 404, whatever the
   }
 });
 
-// A path that is a page's too takes the methods of its forms.
+// A path that is also a page accepts the methods of its forms.
 const pathsOfTheApi = new Set(endpoints.filter((row) => !row.negotiated).map(({ path }) => path));
 
 describe.each([...pathsOfTheApi])('%s', (path) => {

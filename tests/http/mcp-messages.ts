@@ -1,6 +1,6 @@
-/** What the tests of the Model Context Protocol send by hand, and what they read of the answers. */
+/** Handwritten messages of the Model Context Protocol tests, and the parts of the responses they read. */
 
-/** Of all methods: each has its part. */
+/** Results of all methods: each fills its part. */
 export interface Result {
   content: { text: string }[];
   isError?: true;
@@ -29,7 +29,7 @@ export const rpc = (method: string, params: object = {}, id: string | number = 1
   params,
 });
 
-/** A request of the stateless era: what it says of itself stands in `_meta` and headers. */
+/** A request of the stateless era: its metadata is in `_meta` and headers. */
 export const stateless = (method: string, params: object = {}) => ({
   body: rpc(method, {
     ...params,

@@ -1,4 +1,4 @@
-/** MCP servers that are programs: offered by the operator, registered by a company, run in walls by one of two schedulers. */
+/** MCP servers that are programs: offered by the operator, registered by a company, run sandboxed by one of two schedulers. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { McpServer, McpServerCall, McpServerTool } from '@acp/contract';
 import { existsSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { createServices } from '../../apps/web/src/http/services.ts';
 import { type Cast, createCast } from './cast.ts';
 import { rpc } from './mcp-messages.ts';
 
-/** Where there are none the operator has to switch them off: what they keep is then not to be seen. */
+/** Without a sandbox the operator must switch it off, and the sandbox's effects cannot be observed. */
 const hasWalls = 'file' in (await findBubblewrap());
 const TOKEN = 'memory-token-0123456789';
 const script = resolve(import.meta.dirname, 'stdio-mcp-server.mjs');
@@ -134,9 +134,9 @@ describe('a program that the operator offers', () => {
     expect(await around(made)).toEqual({
       instance: expect.any(String),
       arguments: ['--from-the-operator'],
-      // None of the service's own, and what the walls set.
+      // None of the service's own; PWD is set by the sandbox.
       variables: ['HOME', 'LANG', 'PATH', ...(hasWalls ? ['PWD'] : []), 'TOKEN'],
-      // It has the value, and what it says of it comes back without.
+      // It has the value, but its output is redacted.
       token: '[redacted]',
       sees: !hasWalls,
       network: hasWalls ? 'ECONNREFUSED' : 'reached',
@@ -171,7 +171,7 @@ describe('a program that the operator offers', () => {
     ] as const)
       expect(await send('PATCH', own, body)).toEqual({ status: 400, body: { error } });
     await api('PATCH', own, { env: { MODE: 'a' } });
-    // Another program may not take what was meant for the last.
+    // Another program must not receive values meant for the previous one.
     expect((await send('PATCH', own, { command: 'gone' })).status).toBe(400);
     expect((await send('POST', `${own}/tools/call`, { tool: 'around' })).status).toBe(409);
     for (const who of ['agent', 'board_member'] as const) {
@@ -227,7 +227,7 @@ describe('a program that the operator offers', () => {
 
   it('that hangs fails the call in its time, is found not to answer at all, and started again', async () => {
     const server = await refresh(await add('stuck', { timeout_seconds: 1 }));
-    // Its server says nothing of this tool.
+    // Its server does not describe this tool.
     await waitFor(async () => {
       const { body } = await send('POST', `/mcp/${cast.company_id}`, rpc('tools/list'), 'agent');
       return JSON.stringify(body).includes('"description":"hang, a tool of stuck."');

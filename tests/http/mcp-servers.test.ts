@@ -1,4 +1,4 @@
-/** Outside MCP servers through both tiers: registered by HTTP, listed and called by a scheduler, also where they mean harm. */
+/** External MCP servers across both tiers: registered over HTTP, listed and called by a scheduler, malicious ones included. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { McpServer, McpServerCall, McpServerTool } from '@acp/contract';
 import { findRun, putFlag, systemActor } from '@acp/core';
@@ -156,7 +156,7 @@ describe('a server that an admin registers', () => {
     expect(found.structuredContent).toEqual({ found: ['bug <ticket>'] });
     expect(errorOf(await call(`${made.name}__search_tickets`, { q: 7 }))).toBe('input.q must be string');
     expect(errorOf(await call(`${made.name}__close`, {}, 'board_member'))).toBe('the ticket is locked');
-    // The server says what it was sent: the token does not come back.
+    // The server echoes what it was sent: the token is not returned.
     const { text, left_out } = (await call(`${made.name}__whoami`)).structuredContent as Record<
       string,
       unknown

@@ -1,4 +1,4 @@
-/** The Model Context Protocol from outside: the official clients of both generations, raw requests, and anything at all. */
+/** The Model Context Protocol from the outside: the official clients of both generations, raw requests, and arbitrary input. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from '@modelcontextprotocol/client';
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
@@ -99,7 +99,7 @@ describe('the official clients', () => {
     expect(tools.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['create_issue', 'list_issues', 'get_me', 'put_document']),
     );
-    // The client itself holds each answer against the tool's output schema.
+    // The client itself validates each response against the tool's output schema.
     const made = await client.callTool({ name: 'create_note', arguments: { title: 'By MCP' } });
     expect(made).toMatchObject({ structuredContent: { title: 'By MCP' } });
     const [block] = made.content as { type: string; text: string }[];
@@ -454,7 +454,7 @@ it('a company’s agent asks with the feature switched off: not found', async ()
 
 it('anybody sends anything: no 5xx, an answer always, and what is an error says so', async () => {
   const names = [...endpointTools.map(({ name }) => name), '__proto__', 'a:b', 'a__b'];
-  // What changes much or waits for a scheduler is none of this test's.
+  // Tools that change a lot or wait for a scheduler are not part of this test.
   const calm = names.filter((name) => !/^(test|delete|invoke|trigger|refresh)_/.test(name));
   const word = fc.oneof(
     fc.constantFrom(...Object.values(stage), cast.other_agent_id, cast.other_company_id),

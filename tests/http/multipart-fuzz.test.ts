@@ -1,4 +1,4 @@
-/** Multipart bodies that no client would send, and the same routes over a real S3 server on loopback. */
+/** Multipart bodies that no client would send, and the same routes with a real S3 server on loopback. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createIssue, systemActor } from '@acp/core';
 import { schema, transaction } from '@acp/db';

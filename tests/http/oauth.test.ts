@@ -1,4 +1,4 @@
-/** Sign-in by a real OpenID Connect provider and by GitHub's protocol, over loopback and through the pages. */
+/** Sign-in through a real OpenID Connect provider and through GitHub's protocol, over loopback and through the pages. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createCompany, createInvite, createUser, systemActor, updateUser } from '@acp/core';
 import { schema, transaction } from '@acp/db';
@@ -60,7 +60,7 @@ async function invite(role: 'member' | 'viewer' = 'viewer') {
   });
 }
 
-/** The way of a browser: start, provider, callback. `mangle` is what happens to the callback's URL on the way. */
+/** Takes a browser through start, provider and callback. `mangle` modifies the callback's URL on the way. */
 async function signIn(
   name: 'oidc' | 'google',
   account: OidcAccount,
@@ -73,13 +73,13 @@ async function signIn(
   return { browser, answer, start, back };
 }
 
-/** Of a known user, verified. */
+/** Creates a known, verified user. */
 async function knownAccount() {
   const { email } = await user({ email: freshEmail() });
   return { sub: newId(), email, email_verified: true };
 }
 
-/** Gives the callback's URL another value on the way. */
+/** Replaces a value in the callback's URL. */
 const changing = (name: string, value: string) => (url: URL) => {
   url.searchParams.set(name, value);
   return url;
@@ -312,7 +312,7 @@ describe('an answer that is not the provider’s to this browser', () => {
     await browser.get('/auth/oidc');
     const token = browser.cookies.get('service_oauth')!;
     const { back } = await signIn('oidc', await knownAccount(), { browser });
-    // The first start of this browser is still open, but its state is another.
+    // The first attempt of this browser is still open, but with a different state.
     expect(browser.cookies.get('service_oauth')).toBe(token);
     expect((await browser.get(`${back.pathname}${back.search}`)).status).toBe(401);
     browser.cookies.delete('service_oauth');
@@ -351,7 +351,7 @@ describe('a provider of another kind', () => {
   const withHeader = (token: string, header: object, signature: string) =>
     [Buffer.from(JSON.stringify(header)).toString('base64url'), token.split('.')[1], signature].join('.');
 
-  /** The provider under the name `oidc` of a web tier of its own. */
+  /** Signs in at the provider `oidc` through a separate web tier. */
   async function atProvider(options: Partial<FakeOidcOptions>, account: OidcAccount, query = '') {
     const provider = await startFakeOidc({ ...client, ...redirects('oidc'), ...options });
     const lines: string[] = [];
@@ -413,7 +413,7 @@ describe('an invite goes along', () => {
     });
     const members = await browser.api('get', `/api/companies/${company_id}/members`);
     expect(members.body).toEqual([expect.objectContaining({ role: 'member' })]);
-    // Used: the next one is a stranger again.
+    // It has been used: the next one is a stranger again.
     const late = await signIn(
       'oidc',
       { ...account, sub: newId(), email: freshEmail() },

@@ -1,4 +1,4 @@
-/** Stand-ins for the MCP servers of others: a decent one by the official library, and one that does as each test says. */
+/** Stand-ins for external MCP servers: a decent one from the official library, and one that does as each test says. */
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -21,7 +21,7 @@ async function serve(listener: RequestListener) {
 
 const text = (said: string) => ({ content: [{ type: 'text' as const, text: said }] });
 
-/** Keeps sessions, wants the token, and can lose both. */
+/** Keeps sessions, requires the token, and can lose both. */
 export async function startTracker(token: () => string) {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const journal: { method: string; session: string | undefined; authorization: string | undefined }[] = [];
@@ -100,7 +100,7 @@ export const json = (response: ServerResponse, body: unknown, status = 200): voi
     .writeHead(status, { 'content-type': 'application/json' })
     .end(typeof body === 'string' ? body : JSON.stringify(body));
 
-/** Decent up to the given method, which it answers as it is told. */
+/** Behaves well except for the given method, whose response the test defines. */
 export async function startRogue() {
   let on: Readonly<Record<string, Misbehaviour>> = {};
   let requests = 0;

@@ -15,13 +15,13 @@ export const PUBLIC_URL = 'http://localhost:3100';
 export interface Pages {
   app: Express;
   database: Database;
-  /** Writes what has gathered of uses and refusals. */
+  /** Writes the accumulated uses and refusals. */
   flush(): Promise<void>;
-  /** As when every known session is asked for anew. */
+  /** Empties the cache, so that every known session is looked up again. */
   forget(): void;
 }
 
-/** @param env in the place of the environment; lines of the log are put into `log` */
+/** @param env replaces the environment; log lines are appended to `log` */
 export async function startPages(env: Record<string, string> = {}, log?: string[]): Promise<Pages> {
   const kit = await testDatabase();
   const database = await databaseWithQueue();
@@ -35,7 +35,7 @@ export async function startPages(env: Record<string, string> = {}, log?: string[
   const logger = createLogger({ level, format: 'json', role: 'test', stream: log ? stream : process.stdout });
   const config = loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_PUBLIC_URL: PUBLIC_URL, ...env });
   const credentials = createCredentials({ database, logger });
-  // Several apps of one file share the database: each is told.
+  // Several apps of one file share the database: each is notified.
   database.notifier = dropRevokedImmediately(database.notifier ?? kit.notifier, credentials);
   const ui = uiRouter({ config, database, credentials, logger });
   const app = createApp({ database, logger, config, credentials, ui });
@@ -45,14 +45,14 @@ export async function startPages(env: Record<string, string> = {}, log?: string[
 export class Browser {
   readonly #app: Express;
   readonly cookies = new Map<string, string>();
-  /** As the server set it, with its flags. */
+  /** As set by the server, with its flags. */
   lastSetCookie: string[] = [];
 
   constructor(app: Express) {
     this.#app = app;
   }
 
-  /** One in which the person has signed in. */
+  /** A browser in which the person has signed in. */
   static of(app: Express, person: Person): Browser {
     const browser = new Browser(app);
     browser.cookies.set('service_session', sessionOf(person));
@@ -75,7 +75,7 @@ export class Browser {
     return this.#keep(await sent.send(fields.toString()));
   }
 
-  /** A call of the API with the browser's cookies. */
+  /** Calls the API with the browser's cookies. */
   async api(
     method: 'get' | 'post' | 'patch' | 'delete',
     path: string,
@@ -85,7 +85,7 @@ export class Browser {
     return body === undefined ? sent : sent.send(body);
   }
 
-  /** A script's request: as `api`, but cookies are kept. */
+  /** A script's request: like `api`, but cookies are kept. */
   async json(path: string, body: object): Promise<request.Response> {
     return this.#keep(await request(this.#app).post(path).set(this.#headers()).send(body));
   }

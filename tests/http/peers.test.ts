@@ -1,4 +1,4 @@
-/** Peers: kept by admins, fetched by schedulers, whatever stands at the other end. */
+/** Peers: managed by admins, fetched by schedulers, whatever is at the other end. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Peer } from '@acp/contract';
 import { findPeer, takeCall } from '@acp/core';
@@ -28,7 +28,7 @@ let answer: Answer;
 
 beforeAll(async () => {
   database = await databaseWithQueue();
-  // Those of files before this one answer nothing, and would be fetched first.
+  // Peers of earlier test files do not answer, and would be fetched first.
   await database.db.delete(schema.a2a_peers);
   const config = loadConfig({ RATE_LIMIT_RPM: '0', SERVICE_ENCRYPTION_KEY: '7'.repeat(64) });
   const logger = createLogger({ level: 'error', format: 'pretty', role: 'test' });

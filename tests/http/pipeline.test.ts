@@ -1,4 +1,4 @@
-/** The pipeline with a few rows of its own: what every endpoint has in common, whatever its slice. */
+/** The pipeline with a few rows of its own: behaviour common to all endpoints, whatever their slice. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BEARER, endpoint, roleIn } from '@acp/contract';
 import { openDatabase, schema } from '@acp/db';

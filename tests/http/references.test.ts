@@ -1,4 +1,4 @@
-/** What one thing says of another (decisions 10.6): in the trash it reads as null, and what was read can be written back. */
+/** References between entities (decisions 10.6): a trashed target reads as null, and what was read can be written back. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { DEEPEST } from '@acp/core';
 import { type Database, schema } from '@acp/db';

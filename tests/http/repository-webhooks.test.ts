@@ -1,4 +1,4 @@
-/** What GitHub and GitLab say to a project's webhook, and what others try there. */
+/** Requests of GitHub and GitLab to a project's webhook, and attempts by others. */
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { NewRepositoryWebhook, Project } from '@acp/contract';
 import { type Database, schema } from '@acp/db';
@@ -40,7 +40,7 @@ beforeEach(async () => {
   workspace_id = await branch('ABC-1-cart', cast.company_id, project.id);
 });
 
-/** A pushed one, of an issue of its own. */
+/** Creates a pushed branch for an issue of its own. */
 async function branch(name: string, company_id: string, project_id: string): Promise<string> {
   const { id: issue_id } = await createIssue(database.db, { id: company_id });
   const [row] = await database.db
@@ -75,7 +75,7 @@ describe('the webhook of a repository', () => {
   it('has the pull request of the branch looked at: at once, and once however often it is told', async () => {
     expect(await fromGithub(told('ABC-1-cart'))).toEqual({ status: 200, answer: { status: 'noted' } });
     expect(await looks()).toBe(1);
-    // The second comes after that look may have begun; all others are seen by the one that it asks for.
+    // The second may arrive after that check has started; all others are covered by the check it requests.
     for (let again = 0; again < 5; again += 1)
       expect((await fromGithub(told('ABC-1-cart'))).answer).toEqual({ status: 'noted' });
     expect(await looks()).toBe(2);

@@ -1,4 +1,4 @@
-/** Second factors, sessions and the security log, as a browser meets them. */
+/** Second factors, sessions and the security log, as seen by a browser. */
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   addMember,
@@ -41,7 +41,7 @@ async function login(email: string, next = '/companies') {
 
 const signedIn = async (browser: Browser) => (await browser.api('get', '/api/me')).status === 200;
 
-/** A user with an app; `step` moves to a code that was not used yet. */
+/** A user with an app; `nextCode` returns a code that has not been used yet. */
 async function withApp(instance_role: 'admin' | 'member' = 'member') {
   const user = await account(instance_role);
   const { browser } = await login(user.email);
@@ -49,7 +49,7 @@ async function withApp(instance_role: 'admin' | 'member' = 'member') {
   const confirmed = await browser.api('post', `${FACTORS}/totp/confirm`, { code: totpCode(begun.secret) });
   expect(confirmed.status).toBe(200);
   const codes: string[] = confirmed.body.recovery_codes;
-  /** The library's window takes the next step's code too. */
+  /** The library's window also accepts the next step's code. */
   const nextCode = () => totpCode(begun.secret, Date.now() + 30_000);
   return { ...user, browser, secret: begun.secret as string, codes, nextCode };
 }
@@ -168,7 +168,7 @@ describe('a passkey', () => {
   }
   const ask = async (browser: Browser, next = '/companies') =>
     (await browser.api('post', '/login/passkey/options', { next })).body;
-  /** As `api`, but keeps the cookies. */
+  /** Like `api`, but keeps the cookies. */
   async function byPasskey(
     browser: Browser,
     device: SoftwareAuthenticator,
@@ -335,7 +335,7 @@ describe('sessions', () => {
     expect(await signedIn(browser)).toBe(true);
     await transaction(pages.database, (tx) => putSetting(tx, 'session_idle_minutes', 30));
     pages.forget();
-    // Asking has written down that it is used.
+    // The request itself has recorded its use.
     const { browser: idle } = await login(email);
     await pages.database.pool.query(
       `update sessions set last_seen_at = last_seen_at - interval '31 minutes' where user_id = $1`,

@@ -1,4 +1,4 @@
-/** The pages of sign-in, set-up and invites, as a browser meets them: cookies, lockout, cross-site rule. */
+/** The pages of sign-in, set-up and invites, as seen by a browser: cookies, lockout, cross-site rule. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   createCompany,

@@ -1,4 +1,4 @@
-/** One of each thing that a path can name, in the company of a cast. */
+/** One of each entity that a path can name, in the company of a cast. */
 import {
   attachSkill,
   createApproval,
@@ -46,7 +46,7 @@ import { loadConfig, newId, Vault } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import type { Cast } from './cast.ts';
 
-/** Rows that wait for a scheduler (decisions 6): there is none on stage, so they answer 503. */
+/** Rows that wait for a scheduler (decisions 6): none is running on stage, so they answer 503. */
 export const awaitingScheduler: readonly string[] = [
   'agents.test-adapter',
   'agents.test-codex-adapter',
@@ -61,14 +61,14 @@ export const awaitingScheduler: readonly string[] = [
   'mcp-servers.call-tool',
 ];
 
-/** By the row's scope (`agent_key`), else by the name of the path's parameter: two kinds of keys are both a `keyId`. */
+/** Keyed by the row's scope (`agent_key`), else by the path parameter's name: two kinds of keys are both a `keyId`. */
 export type Stage = Readonly<Record<string, string>>;
 
 const director = systemActor('tests');
 
 type Make = (tx: Tx, cast: Cast, issue: IssueRow) => Promise<Stage>;
 
-/** The parts of a stage, by the names of what they bring. */
+/** The parts of a stage, by the names of the ids they provide. */
 const parts: readonly (readonly [brings: readonly string[], make: Make])[] = [
   [['relationId'], stageRelation],
   [['commentId', 'labelId'], stageIssueParts],
@@ -94,7 +94,7 @@ const parts: readonly (readonly [brings: readonly string[], make: Make])[] = [
   [['company'], stageLogo],
 ];
 
-/** @param row for which the stage is: only what its path names is made; everything where none is given. */
+/** @param row the row the stage is for: only what its path names is created; everything if none is given. */
 export async function createStage(database: Database, cast: Cast, row?: Named): Promise<Stage> {
   const { company_id, agent_id } = cast;
   const wanted = row && new Set([...pathParams(row.path), row.scope.by]);
@@ -109,7 +109,7 @@ export async function createStage(database: Database, cast: Cast, row?: Named): 
       agent_key: cast.agent.key_id,
       board_user_key: cast.board_viewer.key_id,
       issueId,
-      // Nobody's: each caller has sessions and passkeys of its own.
+      // Matches no session or passkey: each caller has its own.
       sessionId: issueId,
       passkeyId: issueId,
       versionNumber: '1',
@@ -148,7 +148,7 @@ async function stageRun(tx: Tx, { company_id, agent_id }: Cast): Promise<Stage> 
 }
 
 async function stageInvites(tx: Tx, { company_id, stranger }: Cast): Promise<Stage> {
-  // Elsewhere: whoever accepts it would else be no stranger any more.
+  // In another company: accepting it makes the caller a member, who would no longer be a stranger here.
   const elsewhere = await createCompany(tx, director, { name: 'Elsewhere', slug: `elsewhere-${newId()}` });
   const { token } = await createInvite(tx, director, elsewhere.id, { role: 'viewer' });
   const invite = await createInvite(tx, director, company_id, { role: 'viewer' });
@@ -164,7 +164,7 @@ async function stageInvites(tx: Tx, { company_id, stranger }: Cast): Promise<Sta
   return { token: token ?? '', inviteId: invite.id, joinRequestId: request!.id };
 }
 
-/** With something to look at. */
+/** Has a review comment. */
 async function stageWorkspace(tx: Tx, { company_id }: Cast, issue: IssueRow): Promise<Stage> {
   await tx.insert(schema.workspaces).values({
     company_id,
@@ -179,7 +179,7 @@ async function stageWorkspace(tx: Tx, { company_id }: Cast, issue: IssueRow): Pr
   return { reviewCommentId: (await createReviewComment(tx, director, issue, remark)).id };
 }
 
-/** A worker, and a run as a task in the hands of the cast's worker. */
+/** A worker, and a run whose task is claimed by the cast's worker. */
 async function stageFleet(tx: Tx, cast: Cast): Promise<Stage> {
   const { worker_id: workerId } = await createWorker(tx, director, { name: 'Staged' });
   const { company_id, agent_id, worker } = cast;
@@ -204,14 +204,14 @@ async function stageFleet(tx: Tx, cast: Cast): Promise<Stage> {
   return { workerId, taskId: task!.id };
 }
 
-/** With a webhook that anybody may call. */
+/** Has a webhook that anyone may call. */
 async function stageRoutine(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const routine = await createRoutine(tx, director, company_id, { name: 'Staged' });
   const trigger = await createTrigger(tx, director, routine, { kind: 'webhook' }, new Vault(null));
   return { routineId: routine.id, triggerId: trigger.id, publicId: trigger.public_id };
 }
 
-/** Wanted, banned meanwhile, held by nobody: the one of its company, as it was before the last caller. */
+/** The company's only plugin: wanted, since banned, owned by no one; reset for each caller. */
 async function stagePlugin(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const set = { state: 'running', approval_state: 'banned', enabled: true, wanted: true };
   const [plugin] = await tx
@@ -222,7 +222,7 @@ async function stagePlugin(tx: Tx, { company_id }: Cast): Promise<Stage> {
   return { pluginId: plugin!.id };
 }
 
-/** Under way on an issue of its own; nobody takes its turns. */
+/** In progress on an issue of its own; no one takes its turns. */
 async function stageCouncil(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const { id: issue_id } = await createIssue(tx, director, company_id, { title: 'Deliberated on' });
   const [session] = await tx
@@ -232,7 +232,7 @@ async function stageCouncil(tx: Tx, { company_id }: Cast): Promise<Stage> {
   return { councilSessionId: session!.id };
 }
 
-/** Shared: everybody's. */
+/** Shared with everyone. */
 async function stageView(tx: Tx, { company_id }: Cast, { id: owner_id }: IssueRow): Promise<Stage> {
   const values = { company_id, owner_id, name: 'Staged', layout: 'list', filter: {}, shared: true };
   const [view] = await tx.insert(schema.saved_views).values(values).returning();
@@ -244,7 +244,7 @@ async function hired(tx: Tx, company_id: string, name: string): Promise<string> 
   return 'agent' in made ? made.agent.id : made.id;
 }
 
-/** Of an agent of its own: the cast's may begin one. */
+/** Belongs to a separate agent, so that the cast's may start one. */
 async function stageEvolution(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const agent_id = await hired(tx, company_id, 'Learner');
   const [evolution] = await tx
@@ -254,7 +254,7 @@ async function stageEvolution(tx: Tx, { company_id }: Cast): Promise<Stage> {
   return { evolutionId: evolution!.id };
 }
 
-/** Open to the company, with a message that nobody answered. */
+/** Open to the company, with an unanswered message. */
 async function stageChat(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const agent_id = await hired(tx, company_id, 'Talker');
   const { id: chat_id } = await createChat(tx, director, company_id, { agent_id });
@@ -274,7 +274,7 @@ async function stageChat(tx: Tx, { company_id }: Cast): Promise<Stage> {
   return { chatId: chat_id, messageId: message!.id };
 }
 
-/** With a delivery that ended. */
+/** Has a finished delivery. */
 async function stageWebhook(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const values = {
     company_id,
@@ -298,9 +298,9 @@ async function stageWebhook(tx: Tx, { company_id }: Cast): Promise<Stage> {
   return { webhookId: webhook_id, deliveryId: delivery!.id, peerId: peer!.id };
 }
 
-/** One that has said that it has a tool. */
+/** A server that has listed one tool. */
 async function stageMcpServer(tx: Tx, { company_id }: Cast): Promise<Stage> {
-  // Of the example of `mcp-servers.call-tool`.
+  // Used by the example of `mcp-servers.call-tool`.
   const tool = {
     name: 'search_tickets',
     called: 'search_tickets',
@@ -316,7 +316,7 @@ async function stageMcpServer(tx: Tx, { company_id }: Cast): Promise<Stage> {
   return { serverId: server!.id };
 }
 
-/** With the viewer and an admin paired. */
+/** The viewer and an admin are paired. */
 async function stageChannel(tx: Tx, { company_id, viewer, admin }: Cast): Promise<Stage> {
   const name = `staged-${newId().slice(0, 8)}`;
   const [channel] = await tx
@@ -329,8 +329,7 @@ async function stageChannel(tx: Tx, { company_id, viewer, admin }: Cast): Promis
   return { channelId: channel!.id };
 }
 
-/** What a company has beside its issues. */
-/** With the key of the applications that open what is staged. */
+/** Uses the encryption key of the applications that open the staged secrets. */
 const sealing = new Vault(loadConfig({ SERVICE_ENCRYPTION_KEY: '7'.repeat(64) }).encryption_key);
 
 async function stageThings(tx: Tx, { company_id }: Cast, { id: unique }: IssueRow): Promise<Stage> {
@@ -349,7 +348,7 @@ async function stageThings(tx: Tx, { company_id }: Cast, { id: unique }: IssueRo
   const rules = { egress: 'any' } as const;
   const provider = await createProvider(tx, director, company_id, key, new Vault(null), rules);
   const hookId = newId();
-  // Whoever knows its address reaches it: it is opened before the signature is looked at.
+  // Anyone who knows its address can reach it: the secret is opened before the signature is checked.
   const secret_sealed = sealing.seal('secret of the host', `repository_webhooks/${hookId}`);
   const hook = { project_id: project.id, company_id, public_id: hookId, secret_sealed };
   await tx.insert(schema.repository_webhooks).values(hook);
@@ -363,7 +362,7 @@ async function stageThings(tx: Tx, { company_id }: Cast, { id: unique }: IssueRo
   };
 }
 
-/** A note. */
+/** Contains a note. */
 async function stageTrash(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const thrown = await createNote(tx, director, company_id, { title: 'Thrown away' });
   await deleteNote(tx, director, (await findNote(tx, thrown.id))!);
@@ -371,7 +370,7 @@ async function stageTrash(tx: Tx, { company_id }: Cast): Promise<Stage> {
   return { type: 'note', entityId: thrown.id, trashId: entry!.trash_id };
 }
 
-/** Skills of its own and of the company, a file, a session. */
+/** Skills of the agent and of the company, a file, a session. */
 async function stageAgentParts(
   tx: Tx,
   { company_id, agent_id }: Cast,
@@ -385,7 +384,7 @@ async function stageAgentParts(
   const keys = [`agents/${agent.id}/${unique}/1`, `agents/${agent.id}/${unique}/2`];
   await reserveStorageKeys(tx, keys);
   const about = { filename: 'x', content_type: 'text/plain', size_bytes: 1, sha256: '' };
-  // The same for every stage of this agent: there are never more than some.
+  // The same for every stage of this agent, which limits their number.
   const path = 'folder/staged.txt';
   await putAgentFile(tx, director, agent, path, { ...about, storage_key: keys[0]! });
   const content = '---\nname: Staged\ndescription: Staged\n---\nStaged';
@@ -395,7 +394,7 @@ async function stageAgentParts(
   return { skillId: skill.id, path, slug: 'staged', taskSessionId: session.id };
 }
 
-/** An approval of nobody who calls, and a policy with an incident that holds nobody back. */
+/** An approval requested by none of the callers, and a policy with an incident that blocks no one. */
 async function stageDecisions(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const approval = await createApproval(tx, director, company_id, { type: 'plan', title: 'Staged' });
   const { id: policy_id } = await createBudgetPolicy(tx, director, company_id, {
@@ -430,7 +429,7 @@ async function stageDecisions(tx: Tx, { company_id }: Cast): Promise<Stage> {
   };
 }
 
-/** Rows of files whose bytes are nowhere: what reads them answers 404. */
+/** Rows of files without bytes: reading them answers 404. */
 async function stageFiles(tx: Tx, _cast: Cast, issue: IssueRow): Promise<Stage> {
   const file = { filename: 'staged.bin', content_type: 'image/png', size_bytes: 1 };
   const storage_key = `staged/${issue.id}`;
@@ -447,7 +446,7 @@ async function stageFiles(tx: Tx, _cast: Cast, issue: IssueRow): Promise<Stage> 
   };
 }
 
-/** The company's, of which no path has an id. */
+/** The company's logo; no path contains its id. */
 async function stageLogo(tx: Tx, { company_id }: Cast): Promise<Stage> {
   const file = { filename: 'staged.png', content_type: 'image/png', size_bytes: 1, theme: 'light' } as const;
   await setLogo(tx, director, company_id, { ...file, storage_key: `staged/${newId()}/logo` });
@@ -456,7 +455,7 @@ async function stageLogo(tx: Tx, { company_id }: Cast): Promise<Stage> {
 
 type Named = Pick<EndpointRow, 'path' | 'scope'>;
 
-/** What a parameter of the row's path is on this stage; undefined where nothing was staged for it. */
+/** Value of a parameter of the row's path on this stage; undefined if nothing was staged for it. */
 export function staged(stage: Stage, { scope }: Named, name: string): string | undefined {
   const byScope = 'param' in scope && scope.param === name ? stage[scope.by] : undefined;
   return byScope ?? stage[name];
@@ -479,6 +478,6 @@ async function stageAlert(tx: Tx, { company_id }: Cast): Promise<Stage> {
   return { alertId: row!.id };
 }
 
-/** Of a page's path: it is a part that another page loads, and is looked at within that one. */
+/** Whether a page's path is a fragment loaded by another page, and is tested as part of that one. */
 export const isPart = (path: string): boolean =>
   /\/(?:part\/[^/]+|card|row|facts|thread|transcript)$/.test(path);

@@ -1,5 +1,5 @@
-// An MCP server of the official library as companies may have it from their operator: a program that speaks over its
-// standard input and output, and greets on it first, as many do.
+// An MCP server from the official library, of the kind that operators offer to companies: a program that speaks over its
+// standard input and output, and prints a greeting there first, as many do.
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -13,7 +13,7 @@ if (process.env.MODE === 'broken') {
   process.exit(3);
 }
 
-// Of this process: ids of processes are the walls' own.
+// Identifies this process: pids belong to the sandbox's namespace.
 const instance = randomUUID();
 const text = (said) => ({ content: [{ type: 'text', text: said }] });
 const reach = (host, port) =>
@@ -39,7 +39,7 @@ const tools = {
       }),
     ),
   crash: async () => process.exit(7),
-  // Nothing else is answered either.
+  // Blocks all other responses as well.
   hang: () => {
     for (;;);
   },

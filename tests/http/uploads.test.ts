@@ -1,4 +1,4 @@
-/** Files over HTTP, against the folder store and a real database: uploads, limits, downloads, logos. */
+/** Files over HTTP, with the folder store and a real database: uploads, limits, downloads, logos. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createIssue, systemActor } from '@acp/core';
 import { schema, transaction } from '@acp/db';
@@ -72,7 +72,7 @@ function bytesOf(response: request.Response, done: (error: Error | null, body: B
   response.on('end', () => done(null, Buffer.concat(chunks)));
 }
 
-/** Everything in the storage, and what is half-way there. */
+/** Everything in the storage, including partial uploads. */
 async function stored(): Promise<string[]> {
   const keys: string[] = [];
   for await (const { key } of store.list('')) keys.push(key);
@@ -92,7 +92,7 @@ const issuesOf = async () =>
       .where(eq(schema.issues.company_id, cast.company_id))
   ).length;
 
-/** Nothing is different after it: no row, no byte, no orphan. */
+/** Asserts that it changes nothing: no row, no byte, no orphan. */
 async function leavesNothing(act: () => Promise<unknown>): Promise<void> {
   const before = [await stored(), await orphans(), await issuesOf()];
   await act();

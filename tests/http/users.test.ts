@@ -1,4 +1,4 @@
-/** User administration, roles and ways into a company over the API, with what follows for sessions and live streams. */
+/** User administration, roles and ways into a company over the API, and the effects on sessions and live streams. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createUser, hashPassword } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
@@ -63,7 +63,7 @@ async function call(who: Caller, method: Method, path: string, body?: object) {
   return body === undefined ? sent : sent.send(body);
 }
 
-/** A user who can sign in, with one open session. */
+/** Creates a user who can sign in, with one open session. */
 async function account() {
   const email = `${newId()}@example.com`;
   const password_hash = await hashPassword(password);
@@ -81,7 +81,7 @@ async function signIn(email: string, typed = password): Promise<Caller> {
 
 const alive = async (who: Caller) => (await call(who, 'get', '/api/me')).status === 200;
 
-/** An open live stream; `ended` tells whether the server has closed it. */
+/** Opens a live stream; `ended` tells whether the server has closed it. */
 async function listen(who: Caller) {
   const { port } = server.address() as AddressInfo;
   const response = await fetch(`http://127.0.0.1:${port}/api/live/events`, { headers: who.headers });
@@ -208,7 +208,7 @@ describe('one’s own account', () => {
 const newUser = () => ({ email: `${newId()}@example.com`, password, display_name: 'Made' });
 
 describe('somebody or something is used while it is being deleted', () => {
-  /** The act begins while the deletion holds its locks, and waits for them; then the deletion commits. */
+  /** Starts the act while the deletion holds its locks, so that it waits for them; then commits the deletion. */
   async function whileDeleting<T>(
     table: 'users' | 'companies',
     id: string,

@@ -1,4 +1,4 @@
-/** The tier as the launcher starts it: what it serves beside the API, and how it stops. */
+/** The tier as started by the launcher: what it serves besides the API, and how it stops. */
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig, newId } from '@acp/kernel';
 import { cloneDatabase, testLogger } from '@acp/testkit';
@@ -110,7 +110,7 @@ describe('the web tier', () => {
 
   it('stops while a live stream is open: the stream ends well and the port is free', async () => {
     cast ??= await createCast(kit.database);
-    // Were the stream waited for, the test would run into its own time limit.
+    // If it waited for the stream, the test would time out.
     const tier = await start({ SERVICE_DRAIN_TIMEOUT_SEC: '3600' });
     const stream = await fetch(`${tier.url}/api/live/events`, { headers: cast.agent.headers });
     expect(stream.headers.get('content-type')).toContain('text/event-stream');

@@ -1,4 +1,4 @@
-/** The webhook ingress: seven rules in order, over the bytes as they come (specification, Webhook ingress). */
+/** The webhook ingress: seven rules in order, over the bytes as received (specification, Webhook ingress). */
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { NewRoutineTrigger } from '@acp/contract';
 import { admitLicense, findRoutineTrigger, setSigningMode, systemActor } from '@acp/core';
@@ -49,7 +49,7 @@ async function trigger(body: object = {}): Promise<NewRoutineTrigger> {
   return (await api('post', path, { kind: 'webhook', ...body }, 201)) as NewRoutineTrigger;
 }
 
-/** With a secret, and the timestamp demanded: as the routine's page would set it. */
+/** Has a secret and requires the timestamp, as the routine's page would set it. */
 async function stampedTrigger(): Promise<NewRoutineTrigger> {
   const { id } = await trigger();
   return transaction(database, async (tx) =>
@@ -62,7 +62,7 @@ function fire(public_id: string, body: string | Buffer, headers: Record<string, 
   return sent.set({ 'Content-Type': 'application/json', ...headers }).send(body);
 }
 
-/** Status and body, as a refusal is compared with. */
+/** Status and body, for comparison with a refusal. */
 async function answerOf(sent: ReturnType<typeof fire>): Promise<object> {
   const { status, body } = await sent;
   return { status, body: body as unknown };
@@ -226,7 +226,7 @@ describe('rule 5: a repetition', () => {
     const { id, public_id, secret } = await stampedTrigger();
     const first = stamped(secret, seconds(0), '{}');
     await fire(public_id, '{}', first).expect(200);
-    // As if it had been sent 299 seconds ahead of its time, and now again 590 seconds later.
+    // As if it had been sent 299 seconds ahead of the clock, and now again 590 seconds later.
     await database.pool.query(
       "update routine_runs set created_at = now() - interval '590 seconds' where trigger_id = $1",
       [id],

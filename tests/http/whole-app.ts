@@ -11,12 +11,12 @@ import { liveRoutes } from '../../apps/web/src/live/routes.ts';
 export interface WholeApp {
   database: Database;
   hub: LiveHub;
-  /** Listens already: for each request to an application supertest would start a server. */
+  /** Already listening: given an application, supertest would start a server for each request. */
   server: Server;
   close(): void;
 }
 
-/** All of the web tier's API on this file's database; answers that don't fit their schemas are errors. */
+/** The web tier's whole API on this file's database; responses that don't fit their schemas are errors. */
 export async function startWholeApp(env: Record<string, string> = {}): Promise<WholeApp> {
   const { listener } = await testDatabase();
   const database = await databaseWithQueue();
