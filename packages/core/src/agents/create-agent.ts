@@ -21,7 +21,7 @@ interface HireOptions {
   rules?: AdapterRules;
   /** An agent that hires another gets its key, shown only once; not during a run. */
   first_key?: boolean;
-  /** For a sub-agent. */
+  /** Set for sub-agents only. */
   spawned?: Pick<AgentRow, 'parent_agent_id' | 'subagent_depth' | 'ancestor_ids' | 'spawn_reason'>;
 }
 

@@ -119,7 +119,7 @@ async function insertRows(
     .returning();
 }
 
-/** In upload order. */
+/** Sorts the rows into upload order. */
 function inOrder(keys: readonly string[], rows: readonly FileRow[]): FileRow[] {
   const byKey = new Map(rows.map((row) => [row.storage_key, row]));
   return keys.map((key) => byKey.get(key)!);

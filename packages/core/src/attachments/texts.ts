@@ -15,7 +15,7 @@ export interface PromptAttachment {
   text: string | null;
   /** Length of the whole text in characters. */
   text_length: number | null;
-  /** For images, the location of the bytes, for internal use. */
+  /** Location of an image's bytes, for internal use. */
   storage_key: string | null;
 }
 

@@ -7,7 +7,7 @@ export interface TokenUsage {
   cached_tokens: number;
 }
 
-/** For models without a price (decisions 7.37). */
+/** Rates of models without a price (decisions 7.37). */
 export const defaultRates: ModelRates = { InputPer1K: 0.003, OutputPer1K: 0.015 };
 const validate = createValidator(Pricing, 'pricing');
 

@@ -52,7 +52,7 @@ function withoutSpans(paragraph: string): string {
   return text + paragraph.slice(position);
 }
 
-/** For each run, the index of the next run of equal length. */
+/** Index of the next run of equal length, for each run. */
 function closers(runs: readonly RegExpExecArray[]): (number | undefined)[] {
   const latest = new Map<number, number>();
   const next = Array.from({ length: runs.length }, (): number | undefined => undefined);

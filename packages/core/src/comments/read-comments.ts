@@ -7,7 +7,7 @@ import { presentComment, type Reactions } from './present.ts';
 
 const { comments, users } = schema;
 
-/** For each reaction, who added it; limited to what a page shows. */
+/** Who added each reaction; limited to what a page shows. */
 const reactionsOf = sql<Reactions>`(
   select coalesce(jsonb_agg(jsonb_build_object('reaction', kinds.reaction, 'actor_ids', kinds.actor_ids) order by kinds.first, kinds.reaction), '[]')
   from (select r.reaction, min(r.created_at) as first, to_jsonb((array_agg(r.actor_id order by r.created_at, r.actor_id))[1:100]) as actor_ids
@@ -35,7 +35,7 @@ export async function listComments(tx: Tx, issue: IssueRow, query: PageRequest):
   );
 }
 
-/** For a long text only its length, in characters. */
+/** A comment whose text, if long, is replaced by its length in characters. */
 export type OutlinedComment = Omit<Comment, 'body_markdown'> & {
   body_markdown: string | null;
   length: number;
@@ -43,7 +43,7 @@ export type OutlinedComment = Omit<Comment, 'body_markdown'> & {
 
 const OUTLINES = 100;
 
-/** For pages: newest first, without texts longer than `longest` characters. */
+/** Comments for pages: newest first, without texts longer than `longest` characters. */
 export async function outlineComments(
   tx: Tx,
   issue: IssueRow,

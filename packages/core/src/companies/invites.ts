@@ -11,7 +11,7 @@ const { companies, invites } = schema;
 
 type InviteRow = typeof invites.$inferSelect;
 
-/** For use instead of a token that must not be kept. */
+/** Takes the place of a token that must not be stored. */
 export interface TokenHash {
   hash: string;
 }

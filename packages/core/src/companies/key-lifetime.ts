@@ -71,7 +71,7 @@ export async function announceExpiry(
   );
 }
 
-/** For integrations; agents' keys are up to their slice. @returns how many, at most `KEY_WARNING_BATCH` */
+/** Warns of expiring board-user keys; agents' keys are handled by their slice. @returns how many, at most `KEY_WARNING_BATCH` */
 export async function warnOfExpiringBoardUserKeys(tx: Tx): Promise<number> {
   const keys = await tx
     .update(board_user_keys)

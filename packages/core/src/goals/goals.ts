@@ -82,7 +82,7 @@ function fieldsOf(input: UpdateGoal) {
   return { title, description, level, status, parent_goal_id, owner_agent_id };
 }
 
-/** Under the company's lock: two concurrent changes of the tree could otherwise create a cycle. */
+/** Locks the company: two concurrent changes of the tree could otherwise create a cycle. */
 async function assertMayBeParent(tx: Tx, goal: GoalRow, parent_id: string): Promise<void> {
   await tx
     .select({ id: companies.id })

@@ -14,7 +14,7 @@ import { findUser, noteLogin } from './users.ts';
 
 const { users } = schema;
 
-/** For the browser's cookie: the token of a session, or of the step in between. */
+/** Content of the browser's cookie: the token of a session, or of the step in between. */
 export interface Entry {
   kind: 'session' | 'second_factor';
   token: string;
@@ -40,7 +40,7 @@ export async function enterAccount(
   return session(tx, user, origin);
 }
 
-/** After a correct second factor, or a passkey that counts as both. Undefined if the step or the account has ended. */
+/** Called after a correct second factor, or a passkey that counts as both. Undefined if the step or the account has ended. */
 export async function completeStep(
   tx: Tx,
   step: SignInStep,
@@ -84,7 +84,7 @@ export async function completeByCode(
   return entry;
 }
 
-/** After a valid passkey. */
+/** Called after a valid passkey. */
 export async function clearSecondFactor(tx: Tx, email: string): Promise<void> {
   await clearLoginFailures(tx, email, SECOND_FACTOR);
 }

@@ -33,7 +33,7 @@ export async function reserveLoginAttempt(
   return { locked_sec: null };
 }
 
-/** After a successful login: resets the pair. */
+/** Called after a successful login: resets the pair. */
 export async function clearLoginFailures(tx: Tx, email: string, address: string): Promise<void> {
   await tx
     .delete(login_failures)
@@ -43,7 +43,7 @@ export async function clearLoginFailures(tx: Tx, email: string, address: string)
 /** Failures of the second factor are counted separately, since whoever gets there knows the first one. */
 export const SECOND_FACTOR = 'second factor';
 
-/** After a password change: guesses at the former password block no one. Guesses at the second factor still do. */
+/** Called after a password change: guesses at the former password block no one. Guesses at the second factor still do. */
 export async function clearLockouts(tx: Tx, email: string): Promise<void> {
   await tx
     .delete(login_failures)

@@ -82,7 +82,7 @@ export async function beginEmailChange(
   ]);
 }
 
-/** For a new account with an unverified address; does nothing without a mail server. */
+/** Sends a mail to a new account with an unverified address; does nothing without a mail server. */
 export async function welcomeUser(tx: Tx, user: UserRow, mailing: Mailing): Promise<void> {
   if (user.email_verified_at !== null || !mailsLinks(mailing)) return;
   // An account isn't refused because its address has received many mails: its owner can request the link later.

@@ -79,7 +79,7 @@ export async function addPasskey(
   }
 }
 
-/** After a verified signature; a counter that did not advance reveals a cloned authenticator. */
+/** Called after a verified signature; a counter that did not advance reveals a cloned authenticator. */
 export async function notePasskeyUse(tx: Tx, passkey_id: string, counter: number): Promise<boolean> {
   const noted = await tx
     .update(passkeys)

@@ -13,7 +13,7 @@ const { passkeys, recovery_codes, user_totp, users } = schema;
 
 type PasskeyRow = typeof passkeys.$inferSelect;
 
-/** Without the key. */
+/** Never contains the key. */
 export function presentPasskey(row: PasskeyRow): Passkey {
   const { id, name, backed_up, created_at, last_used_at } = row;
   return { id, name, backed_up, created_at, last_used_at };

@@ -12,7 +12,7 @@ export interface FinishedCall {
   duration_ms: number;
 }
 
-/** In a transaction of its own: a call that was made is counted whatever happens to the run. */
+/** For use in a separate transaction: a call stays counted whatever happens to the run. */
 export async function recordMcpCall(
   tx: Tx,
   server_id: string,

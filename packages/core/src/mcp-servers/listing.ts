@@ -14,7 +14,7 @@ export interface McpListing {
 
 /** If a process dies while listing a server, the listing is due again after this time. */
 const CLAIM_SEC = 120;
-/** After the first failure; doubled with each further one, up to an hour. */
+/** Delay after the first failure; doubled with each further one, up to an hour. */
 const FIRST_PAUSE_SEC = 30;
 const LAST_PAUSE_SEC = 3600;
 /** A server may announce changed tools as often as it likes; this is the minimum interval. */

@@ -5,7 +5,7 @@ import type { Change } from '../activity/index.ts';
 
 const { mcp_servers } = schema;
 
-// Without the tools, which would make a list of servers large.
+// The tools are left out, since they would make a list of servers large.
 const { listed_tools: _, ...columns } = getTableColumns(mcp_servers);
 
 /** Agents with access to a server, except trashed ones; for any statement that reads `mcp_servers`. */
@@ -18,7 +18,7 @@ export const serverAgents = sql<{ agent_id: string; tools: string[] | null }[]>`
 export const serverColumns = { ...columns, agents: serverAgents };
 
 export type McpServerRow = Omit<typeof schema.mcp_servers.$inferSelect, 'listed_tools'> & {
-  /** Without trashed ones. */
+  /** Agents in the trash are left out. */
   agents: { agent_id: string; tools: string[] | null }[];
 };
 

@@ -19,7 +19,7 @@ export interface NewMessage {
   payload?: Record<string, unknown>;
 }
 
-// In bytes.
+// Limits in bytes.
 const SUBJECT = 300;
 const BODY = 20_000;
 

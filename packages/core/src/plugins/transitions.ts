@@ -21,7 +21,7 @@ export const lifecycleEdges: Readonly<Record<PluginState, readonly PluginState[]
 };
 
 export interface Transition {
-  /** For the events log. */
+  /** Text for the events log. */
   message: string;
   details?: Record<string, unknown>;
   /** Other columns to change with it. */

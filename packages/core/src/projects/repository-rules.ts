@@ -49,7 +49,7 @@ function isTemplate(template: string): boolean {
   return template.includes('{identifier}') && isBranchName(filled);
 }
 
-/** Without a template: `{identifier}-{slug}`. */
+/** The branch's name; the default template is `{identifier}-{slug}`. */
 export function branchName(
   template: string | null,
   { identifier, title }: { identifier: string; title: string },

@@ -16,7 +16,7 @@ export interface UsableProvider {
   family: ProviderFamily;
   enabled: boolean;
   base_url: string | null;
-  /** For agents that name no model. */
+  /** Model of agents that name none. */
   default_model: string | null;
   api_key: string | null;
   custom_headers: Record<string, string>;
@@ -84,7 +84,7 @@ export async function assertProvider(
   if (!row) throw invalid('unknown provider');
 }
 
-/** For a quota without a reset time. */
+/** Pause for a quota without a reset time. */
 const DEFAULT_PAUSE_SEC = 15 * 60;
 /** Whatever a header says, it is tried again after a day. */
 const LONGEST_PAUSE_SEC = 24 * 3600;

@@ -20,7 +20,7 @@ export interface Fire {
   payload: unknown;
   trigger_id?: string;
   payload_sha256?: string;
-  /** For a schedule. */
+  /** Set for schedules only. */
   due_at?: Date;
 }
 

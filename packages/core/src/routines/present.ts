@@ -22,7 +22,7 @@ export function presentRoutine(row: RoutineRow): Routine {
   };
 }
 
-/** Without the secret, sealed or not. */
+/** Never contains the secret, sealed or not. */
 export function presentTrigger(row: TriggerRow): RoutineTrigger {
   return {
     id: row.id,

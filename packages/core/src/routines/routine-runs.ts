@@ -8,7 +8,7 @@ import type { RoutineRow } from './rows.ts';
 
 const { routine_runs } = schema;
 
-/** In characters of JSON. A page of two hundred complete webhook bodies could be 200 MB. */
+/** Maximum length in characters of JSON. A page of two hundred complete webhook bodies could be 200 MB. */
 const LONGEST_PAYLOAD = 32_768;
 
 /** Newest first; for a large payload, the beginning of its JSON as text. */

@@ -21,7 +21,7 @@ export async function changeTrigger(tx: Tx, trigger: TriggerRow, set: Columns): 
   return row;
 }
 
-/** Without the public id, which is all one needs to fire. */
+/** Contains no public id, since that is all one needs to fire. */
 export function changeOfTrigger(
   row: TriggerRow,
   action: string,

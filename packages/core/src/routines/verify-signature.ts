@@ -10,7 +10,7 @@ export interface SignedRequest {
   timestamp: string | undefined;
 }
 
-/** In either direction, compared with the server's clock. */
+/** Accepted difference from the server's clock, in either direction. */
 export const TOLERANCE_SEC = 300;
 
 /**

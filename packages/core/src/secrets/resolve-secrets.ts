@@ -5,7 +5,7 @@ import { replaceSecrets, secretNames } from './references.ts';
 import { secretPlace } from './secrets.ts';
 
 export interface Resolved<T> {
-  /** For immediate use; never stored or logged. */
+  /** Plain text for immediate use; never stored or logged. */
   value: T;
   /** The secret values it contains, for the Scrubber. */
   secrets: string[];

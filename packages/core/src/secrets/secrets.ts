@@ -84,7 +84,7 @@ export async function deleteSecret(tx: Tx, actor: Actor, secret: SecretRow): Pro
   await recordChanges(tx, actor, [changeOf(secret, 'secret.deleted')]);
 }
 
-/** Without the value, sealed or not. */
+/** Never contains the value, sealed or not. */
 function present(row: SecretRow): Secret {
   return {
     id: row.id,

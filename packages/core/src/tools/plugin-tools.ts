@@ -30,7 +30,7 @@ export const pluginTools: ToolProvider = {
   coming: anyPluginStarting,
 };
 
-/** The same where they can be called. */
+/** The same tools, callable by means of `invoke`. */
 export const pluginToolProvider = (invoke: InvokePlugin): ToolProvider => ({
   ...pluginTools,
   async prepare({ tool, input, actor, company_id }, signal) {

@@ -36,7 +36,7 @@ export interface ToolCall {
  * talks to others, outside of any transaction; `commit` writes here, in the transaction that records the call.
  */
 export interface ToolProvider {
-  /** For the log. */
+  /** The name in the log. */
   name: string;
   /** The company's tools, from the database or memory: called rarely, and must be fast. */
   list(tx: Tx, company_id: string): Promise<readonly Tool[]>;

@@ -55,7 +55,7 @@ export async function recordAttempt(
 
 const healthy = { failures: 0, failing_since: null, last_delivered_at: sql`now()` };
 
-/** With 25 % jitter, so that a recovering receiver is not hit by everything at once. */
+/** Retries have 25 % jitter, so that a recovering receiver is not hit by all of them at the same time. */
 const failing = {
   failures: sql`failures + 1`,
   failing_since: sql`coalesce(failing_since, now())`,

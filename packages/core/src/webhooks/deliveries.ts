@@ -8,7 +8,7 @@ import { changeOfWebhook, type DeliveryRow, hostOf, presentDelivery, type Webhoo
 
 const { companies, webhook_deliveries, webhooks } = schema;
 
-// Without bodies, which would make lists large.
+// Bodies are left out, since they would make lists large.
 const { body: _, ...shown } = getTableColumns(webhook_deliveries);
 
 /** Loads a delivery for its scope. */

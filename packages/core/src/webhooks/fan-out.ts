@@ -110,8 +110,8 @@ function deliveryOf({ id, company_id }: WebhookRow, event: SequencedEvent) {
 }
 
 /**
- * One for each webhook whose task may have changed and differs from what was last sent. That is stored in the row, since most
- * events of an issue change nothing visible to a client.
+ * One delivery for each webhook whose task may have changed and differs from what was last sent. The row stores what was sent,
+ * since most events of an issue change nothing visible to a client.
  */
 async function taskDeliveries(
   tx: Tx,

@@ -5,7 +5,7 @@ import type { Change } from '../activity/index.ts';
 export type WebhookRow = typeof schema.webhooks.$inferSelect;
 export type DeliveryRow = typeof schema.webhook_deliveries.$inferSelect;
 
-/** Without the secret, sealed or not. */
+/** Never contains the secret, sealed or not. */
 export function presentWebhook(row: WebhookRow): Webhook {
   return {
     id: row.id,

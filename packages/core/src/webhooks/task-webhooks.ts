@@ -58,7 +58,7 @@ export async function putTaskWebhook(
     });
 }
 
-/** By name. */
+/** The task's webhooks, ordered by name. */
 export async function listTaskWebhooks(tx: Tx, issue_id: string): Promise<TaskWebhook[]> {
   return tx
     .select({ config_id: sql<string>`${webhooks.config_id}`, url: webhooks.url })
