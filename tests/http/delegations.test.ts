@@ -1,4 +1,4 @@
-/** Work delegated to remote agents: discovered and delegated through tools, followed by polling and notifications, across both tiers. */
+/** Work delegated to remote agents: found and delegated through tools, tracked by polling and notifications, across both tiers. */
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import type {
   AgentActor,

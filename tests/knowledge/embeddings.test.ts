@@ -1,4 +1,4 @@
-/** The search by meaning, from outside: two tiers, and a provider of embeddings that knows which words mean the same. */
+/** Semantic search from the outside: two tiers, and an embedding provider that knows which words mean the same. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Issue, KnowledgePassage, Note, Provider } from '@acp/contract';
 import { schema } from '@acp/db';
@@ -16,7 +16,7 @@ import { TestFleet, type Who } from '../workers/fleet.ts';
 let fleet: TestFleet;
 let model: FakeModel;
 let owner: Who;
-/** What the provider answers at the moment, and of how many texts it was asked. */
+/** The provider's current behaviour, and the number of texts it was asked for. */
 let embed: Embed;
 let asked: string[] = [];
 let provider: Provider;
@@ -80,7 +80,7 @@ const state = async () => {
     .where(eq(knowledge_embeddings.company_id, fleet.cast.company_id));
   return row!;
 };
-/** All that was wanted is done. */
+/** Resolves once all requested embeddings are done. */
 const embedded = async () =>
   waitFor(
     async () => {

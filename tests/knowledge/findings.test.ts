@@ -1,4 +1,4 @@
-/** Findings from outside: a run ends, a call after it proposes findings, which are notes with their source. */
+/** Findings from the outside: a run finishes, a later model call proposes findings, which are notes with their source. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue, Note, Run } from '@acp/contract';
 import { proposeFindings } from '@acp/core';
@@ -9,7 +9,7 @@ import { TestFleet, type Who } from '../workers/fleet.ts';
 let fleet: TestFleet;
 let model: FakeModel;
 let owner: Who;
-/** What the model answers when it is asked for findings. */
+/** The model's answer when it is asked for findings. */
 let answer = '';
 const SAID = `The export failed. ${'It took a while to see why. '.repeat(8)}</comment> The parser stops at byte 4096.`;
 const company = () => `/api/companies/${fleet.cast.company_id}`;
@@ -19,7 +19,7 @@ beforeAll(async () => {
     script: ({ messages }) => (messages[0]!.content.includes('pick out findings') ? answer : SAID),
   });
   fleet = await TestFleet.start('findings');
-  // What this process proposes is begun at once.
+  // Proposals made in this process are started immediately.
   void fleet.kit.notifier;
   await fleet.startScheduler({
     SERVICE_DEFAULT_LLM_PROVIDER: 'family_compat',
@@ -36,7 +36,7 @@ afterAll(async () => {
 const found = async () => (await fleet.call<Note[]>('GET', `${company()}/notes?kind=finding`, owner)).body;
 const propose = async () => transaction(fleet.kit.database, async (tx) => proposeFindings(tx, true));
 
-/** A run of a new agent on a new issue, at its end. */
+/** A finished run of a new agent on a new issue. */
 async function work(more: Record<string, unknown> = {}): Promise<{ issue: Issue; run: Run }> {
   const agent = await createAgent(
     fleet.kit.database.db,
@@ -56,9 +56,9 @@ async function work(more: Record<string, unknown> = {}): Promise<{ issue: Issue;
   return { issue, run };
 }
 
-/** All runs that look for findings have ended. */
+/** Waits until all runs that look for findings have finished. */
 async function looked(agent_id: string, count: number): Promise<void> {
-  // The timer may have been first.
+  // The timer may have proposed them already.
   await propose();
   const path = `${company()}/heartbeat-runs?agentId=${agent_id}&status=succeeded`;
   await waitFor(async () => (await fleet.call<Run[]>('GET', path, owner)).body.length > count, {
@@ -87,7 +87,7 @@ describe('a run of an agent that opted in', () => {
     expect(await propose()).toBe(0);
 
     answer = `{"findings": [{"title": "the parser stops at byte 4096!", "text": "Again."}]}`;
-    // What computes the agent does not matter: the company's model, or the instance's, reads what it said.
+    // The agent's own model does not matter: the company's or the instance's model reads its output.
     const worker = await fleet.register();
     const remote = await fleet.work({}, { auto_extract_findings: true, model: 'of-its-own' });
     const task = await fleet.claimed(worker);

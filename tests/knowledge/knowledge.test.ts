@@ -1,4 +1,4 @@
-/** Knowledge from outside: written over HTTP, cut by a scheduler, found through another web tier, told to agents. */
+/** Knowledge from the outside: written over HTTP, split by a scheduler, found through another web tier, passed to agents. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue, KnowledgePassage } from '@acp/contract';
 import { createAgent, type FakeModel, startFakeModel, waitFor } from '@acp/testkit';
@@ -53,7 +53,7 @@ async function upload(issue: Issue, filename: string, text: string): Promise<voi
   expect(status).toBe(201);
 }
 
-/** What the model was told in the latest request that has the word. */
+/** The model's latest prompt that contains the word. */
 const told = async (word: string) =>
   waitFor(
     () =>
@@ -78,7 +78,7 @@ describe('a file that was uploaded', () => {
       url: `/issues/${source.id}/material`,
     });
 
-    // A model that repeats word by word what it was told, or has looked up.
+    // A model that repeats verbatim what it was given or has looked up.
     const parrot = ({ messages }: { messages: { content: string }[] }) => {
       const all = messages.map(({ content }) => content).join('\n');
       const [, shown] = /<knowledge [^>]*>\n([^]*?)\n<\/knowledge>/.exec(all) ?? [];
@@ -228,7 +228,7 @@ describe('files of an agent', () => {
     await put('notes.md', 'The lighthouse key hangs behind the barometer.');
     const share = async (files_as_knowledge: boolean, who = owner) =>
       (await fleet.call('PATCH', `/api/agents/${id}`, who, { files_as_knowledge })).status;
-    // No agent decides on it, not even one that may change agents.
+    // No agent may decide this, not even one that may change agents.
     expect(await share(true, fleet.cast.agent.headers)).toBe(403);
     expect((await search('barometer')).body).toEqual([]);
     expect(await share(true)).toBe(200);
@@ -239,7 +239,7 @@ describe('files of an agent', () => {
       url: `/agents/${id}/files`,
     });
     expect((await search('barometer', fleet.cast.stranger.headers)).status).toBe(404);
-    // One that comes later, and one in the place of another.
+    // A file that replaces an earlier one.
     await put('notes.md', 'The key hangs under the doormat.');
     expect((await search('barometer')).body).toEqual([]);
     await found('doormat');

@@ -1,4 +1,4 @@
-/** The OpenAPI document, by programs that nobody here wrote: a linter, and a proxy that holds answers against it. */
+/** The OpenAPI document, checked by third-party programs: a linter, and a proxy that validates responses against it. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ const written = openApiDocument(endpoints, '0.0.0', contract) as { paths: Record
 const document = path.join(folder, 'openapi.json');
 writeFileSync(document, JSON.stringify(written));
 
-/** A fixed path goes before one with parameters: this one is described wrongly, to see that the proxy looks. */
+/** A fixed path takes precedence over one with parameters: this one is described wrongly, to prove that the proxy checks. */
 const MISDESCRIBED = '/api/roles/cto/default-prompt';
 const answer = { type: 'object', required: ['nothing of the kind'] };
 const wrongly = {
@@ -49,7 +49,7 @@ describe('the OpenAPI document', () => {
 
 const printable = /^[\x20-\x7E]*$/;
 
-/** What the proxy says of an exchange (its header `sl-violations`), of the answer only: requests are random. */
+/** The proxy's findings about an exchange (its header `sl-violations`), for the response only: requests are random. */
 interface Violation {
   location: string[];
   severity: string;
@@ -124,7 +124,7 @@ describe('the service behind a validating proxy', () => {
     };
   }
 
-  // A stream has no end; what comes as form data or raw is not described by its shape.
+  // A stream never ends, and the shape of form data or raw bodies is not described.
   const plain = endpoints.filter((row) => row.id !== 'live.events' && row.body_kind === undefined);
 
   it.each(plain.filter(({ method }) => method === 'GET').map((row) => [row.id, row] as const))(
@@ -148,7 +148,7 @@ describe('the service behind a validating proxy', () => {
       const bodies = row.body
         ? fc.sample(validOf({ type: 'object', ...row.body }, ids), { numRuns: 20, seed: 7 })
         : [undefined];
-      // The proxy repeats in a header what it finds wrong with a request, and fails where no header can hold it.
+      // The proxy repeats its findings about a request in a header, and crashes if they don't fit into one.
       for (const body of bodies.filter((each) => printable.test(JSON.stringify(each) ?? '')).slice(0, 4)) {
         const { status, wrong } = await send(row, stage, body);
         expect({ body, status, wrong, fine: status < 500 || status === 503 }).toEqual({

@@ -1,4 +1,4 @@
-/** What plugin.mjs does wrong at its start by its configuration, and what is said of it. */
+/** Faulty starts of plugin.mjs, chosen by its configuration, and the reported reasons. */
 export const badStarts: readonly [what: string, config: object, reason: string][] = [
   ['prints garbage', { write: 'hello\n', quiet: true }, 'a line is no JSON'],
   [

@@ -38,7 +38,7 @@ async function check(binary: string, options: Partial<CheckOptions> = {}) {
   return { status, text: lines.join('\n') };
 }
 
-/** A plugin in plain Node, with one thing that it does differently. */
+/** Creates a plugin in plain Node that misbehaves in one respect. */
 async function misbehaving(name: string, instead: string): Promise<string> {
   const file = join(folder, name);
   const source = `#!${process.execPath}

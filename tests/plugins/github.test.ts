@@ -116,7 +116,7 @@ it('a signed webhook is mirrored and told once to the issue that it mentions; an
   const merged = { ...pull, state: 'closed', merged_at: 'x', updated_at: '2026-01-02T00:00:00Z' };
   deliver({ action: 'closed', pull_request: merged, repository });
   await waitFor(() => world.comments.length === 2);
-  // What comes late changes nothing any more.
+  // A late webhook changes nothing any more.
   deliver({ action: 'opened', pull_request: pull, repository });
   const [told, ended] = world.comments;
   expect(told).toBe(

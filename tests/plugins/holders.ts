@@ -1,4 +1,4 @@
-/** Which scheduler has what: a holder's name has the id of its process in the middle. */
+/** Shows which scheduler owns what: an owner's name contains its pid. */
 import type { TestDatabase } from '@acp/testkit';
 
 interface Held {
@@ -7,7 +7,7 @@ interface Held {
   error: string | null;
 }
 
-/** All plugins run in so many processes. Says what is instead. @param each how many every one of them has */
+/** True once all plugins run in these processes; throws the actual state otherwise. @param each number of plugins per process */
 export async function heldBy({ database }: TestDatabase, pids: number[], each?: number): Promise<true> {
   const { rows } = await database.pool.query<Held>(
     `select held_by, state, error from plugins where state <> 'installed'`,
@@ -20,7 +20,7 @@ export async function heldBy({ database }: TestDatabase, pids: number[], each?: 
   throw new Error(JSON.stringify({ pids, rows }));
 }
 
-/** The process that runs an MCP program; NaN where none does. */
+/** The process that runs an MCP program; NaN if there is none. */
 export async function programHolder({ database }: TestDatabase, server_id: string): Promise<number> {
   const { rows } = await database.pool.query<{ held_by: string | null }>(
     'select held_by from mcp_servers where id = $1',

@@ -1,4 +1,4 @@
-/** A company's admin at work on plugins, over HTTP. */
+/** A company's admin managing plugins over HTTP. */
 import path from 'node:path';
 import type { Api } from '../process/api.ts';
 
@@ -60,7 +60,7 @@ export function pluginOperator(api: Api, company_id: string) {
     result<{ result: unknown; error: unknown }>(plugin, 'host', { service, args });
   const remove = async ({ id }: Plugin) => (await api.send('DELETE', `/api/plugins/${id}`)).status;
 
-  /** Calls it again and again, and gathers how it is answered. */
+  /** Calls it repeatedly in the background, and collects the outcomes. */
   function callMeanwhile(plugin: Plugin) {
     const over = new AbortController();
     const answers = new Set<string>();

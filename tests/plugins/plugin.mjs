@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 
 const state = { events: [], webhooks: [], jobs: [], init: null };
 const waiting = new Map();
-/** Never given back. */
+/** Never released. */
 const hoard = [];
 let asked = 0;
 
@@ -18,7 +18,7 @@ const ask = (service, args) =>
     waiting.set(request_id, resolve);
     send('host_request', { service, args, request_id });
   });
-/** What no request may hold: NUL for %NUL. */
+/** Inserts what no request may contain: NUL for %NUL. */
 const evil = (value) => JSON.parse(JSON.stringify(value).replaceAll('%NUL', '\\u0000'));
 const attempt = (work) => {
   try {

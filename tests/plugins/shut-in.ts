@@ -1,14 +1,14 @@
-/** What plugin.mjs must not get out of, whatever it is shut in with. */
+/** Confinement that plugin.mjs must not escape, whatever provides it. */
 import { expect } from '@jest/globals';
 import { waitFor } from '@acp/testkit';
 import type { Operator, Plugin } from './operator.ts';
 
-/** Of the service's environment, for `isBounded`. */
+/** Environment variables of the service that `isBounded` requires. */
 export const bounds = { SERVICE_PLUGIN_PIDS_LIMIT: '60', SERVICE_PLUGIN_WORKSPACE_LIMIT: '100MB' };
 
 const refused = expect.stringContaining('refused');
 
-/** What `tryToEscape` comes to. */
+/** Expected result of `tryToEscape`. */
 export const shutIn = {
   network: refused,
   host_file: refused,
@@ -28,7 +28,7 @@ export const shutIn = {
   docker: false,
 };
 
-/** @param outside a port of this machine that answers, and a file of it that may be read by anybody */
+/** @param outside an open port of this machine, and a world-readable file on it */
 export async function tryToEscape(
   plugin: Plugin,
   { result }: Operator,
@@ -37,11 +37,11 @@ export async function tryToEscape(
   const found = await result<{ processes: number; env: string[] }>(plugin, 'escape', outside);
   const { processes, ...rest } = found;
   const told_secrets = found.env.filter((name) => /DATABASE|KEY|TOKEN/.test(name));
-  // Its own, and those of its walls.
+  // Its own processes, and those of its sandbox.
   return { ...rest, sees_others: processes > 7, told_secrets };
 }
 
-/** Memory ends it; processes are refused, or, where the kernel does not count them by namespace, end it as well. */
+/** Memory use kills it; extra processes are refused or, if the kernel does not count them by namespace, kill it as well. */
 export async function isBounded(
   plugin: Plugin,
   { invoke, log, look }: Operator,

@@ -21,7 +21,7 @@ interface Instance {
 const keys = { here: '7'.repeat(64), there: '8'.repeat(64) };
 let here: Instance;
 let there: Instance;
-/** Of the first instance. */
+/** The company in the first instance. */
 let company_id: string;
 
 async function instance(
@@ -59,14 +59,14 @@ async function importInto({ app, cast }: Instance, body: object, who: keyof Cast
   return request(app).post('/api/companies/import').set(headers).send(body);
 }
 
-/** All that another export of the same company has too. */
+/** The parts of a bundle that another export of the same company also has. */
 const lasting = ({ exported_at, manifest, ...bundle }: CompanyBundle) => {
   expect(exported_at).toBeDefined();
   expect(manifest).toBeDefined();
   return bundle;
 };
 
-/** Ways on in which nothing was made. */
+/** Row counts, which show whether anything was created. */
 async function rowsOf({ database }: Instance) {
   const { agents, companies, issues, skills } = schema;
   return Promise.all([agents, companies, issues, skills].map((table) => database.db.$count(table)));

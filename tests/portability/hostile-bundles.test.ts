@@ -1,4 +1,4 @@
-/** Bundles that nobody should take: refused with the place of the fault, and nothing has changed. */
+/** Malicious bundles: refused with the location of the fault, leaving everything unchanged. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema } from '@acp/db';
 import { createLogger, loadConfig, newId } from '@acp/kernel';
@@ -268,7 +268,7 @@ describe('who may import', () => {
         /^bundle\.providers\.0\.api_key_env: the key of LISTED_API_KEY goes to no base_url/,
       ),
     ]);
-    // A key that is the importer's own goes where the importer says.
+    // The importer's own key is sent wherever the importer says.
     expect((await send({ ...dry, bundle: evil, provider_keys: { P: 'my own' } })).status).toBe(200);
     expect((await send({ ...dry, bundle: to('https://gateway.example.com/v1') })).status).toBe(200);
     process.env.LISTED_API_KEY = 'from the environment';

@@ -1,4 +1,4 @@
-/** A company that has one of everything that a bundle holds, and a secret wherever somebody might have left one. */
+/** A company with one of everything a bundle contains, and a secret in every place where someone might have left one. */
 import {
   addLabel,
   archiveNote,
@@ -36,7 +36,7 @@ import { eq } from 'drizzle-orm';
 
 const director = systemActor('tests');
 
-/** Each is known to the company in another way. */
+/** Each is known to the company in a different way. */
 export const planted = {
   secret: 'planted-secret-of-the-company',
   api_key: 'planted-key-of-a-provider',
@@ -50,7 +50,7 @@ export const planted = {
   pem: `-----BEGIN PRIVATE KEY-----\n${'TUlJ'.repeat(20)}\n-----END PRIVATE KEY-----`,
 } as const;
 
-/** All of them, as somebody pastes them into a text. */
+/** All of them, as someone might paste them into a text. */
 export const pasted = Object.entries(planted)
   .filter(([name]) => name !== 'url' && name !== 'unknown')
   .map(([, value]) => value)
@@ -113,7 +113,7 @@ async function plantAgents(tx: Tx, company_id: string, provider_id: string) {
       unknown: planted.unknown,
     },
   });
-  // Another of the same name: names need not be unique.
+  // Another agent of the same name: names need not be unique.
   await hire(tx, company_id, { name: 'Grace', role: 'engineer', adapter_config: { full_context: true } });
   await attachSkill(tx, director, (await findAgent(tx, grace.id))!, skill.id);
   await updatePermissions(tx, director, (await findAgent(tx, grace.id))!, {
@@ -151,7 +151,7 @@ async function plantWork(
     env: { CI: 'true', SHOP_PASSWORD: planted.shop },
     workspace_days: 3,
   });
-  // As former releases took it.
+  // As accepted by previous releases.
   const repo_url = `https://bot:${planted.url}@git.example/shop.git`;
   await tx.update(schema.projects).set({ repo_url }).where(eq(schema.projects.id, project.id));
   const routine = await createRoutine(tx, director, company_id, {

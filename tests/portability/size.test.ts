@@ -1,4 +1,4 @@
-/** What an import and an export cost the database does not grow with the number of entries. */
+/** The database cost of an import or export does not grow with the number of entries. */
 import { expect, it } from '@jest/globals';
 import type { CompanyBundle } from '@acp/contract';
 import { finishExport, importCompany, readExport, systemActor } from '@acp/core';

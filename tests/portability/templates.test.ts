@@ -1,4 +1,4 @@
-/** The ready-made companies of examples/companies, by the pages that offer them and by the API. */
+/** The ready-made companies of examples/companies, through the pages that offer them and through the API. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { CompanyBundle, CompanyTemplate, ImportedCompany } from '@acp/contract';
 import { companyTemplate, listTemplates, parseSkillMarkdown } from '@acp/core';

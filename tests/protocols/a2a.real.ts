@@ -1,4 +1,4 @@
-/** The agent-to-agent protocol by its own test kits, over both tiers; docs/a2a.md tells where they and we differ. */
+/** The agent-to-agent protocol's own test kits against both tiers; docs/a2a.md lists where the kits and the service differ. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { rm } from 'node:fs/promises';
 import { killServices } from '@acp/testkit';
@@ -38,7 +38,7 @@ whereInstalled.each([...kits.entries()])(
   },
 );
 
-/** Whatever is neither passed nor known, and whatever is known and is not so any more. */
+/** Failures that are not known differences, and known differences that no longer occur. */
 function surprises(outcomes: ReadonlyMap<string, Outcome>, known: readonly Difference[]): string[] {
   const left = [...outcomes].filter(([, outcome]) => outcome !== 'PASSED');
   const unknown = left.filter(

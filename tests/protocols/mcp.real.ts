@@ -1,4 +1,4 @@
-/** The conformance suite of the Model Context Protocol against the endpoint: what of it a server without its sample tools can pass. */
+/** The Model Context Protocol's conformance suite against the endpoint: the part that a server without its sample tools can pass. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ const execute = promisify(execFile);
 const INSPECTOR = '@modelcontextprotocol/inspector@2.12.0';
 const suite = path.resolve(import.meta.dirname, '../../node_modules/.bin/conformance');
 
-/** The others call tools, prompts and resources that only the suite's sample servers have, or look at sessions, of which there are none. */
+/** Other scenarios use tools, prompts and resources of the suite's sample servers, or sessions, which do not exist here. */
 const scenarios: Readonly<Record<string, readonly string[]>> = {
   '2025-11-25': [
     'server-initialize',
@@ -62,7 +62,7 @@ beforeAll(async () => {
   web = await listen(app, { host: '127.0.0.1', port: 0 });
   const cast = await createCast(database);
   await createStage(database, cast);
-  // The suite has no keys: whatever it asks is asked with one.
+  // The suite has no keys: the proxy adds one to every request.
   proxy = createServer((asked, answer) => {
     const headers = { ...asked.headers, ...cast.board_admin.headers };
     const passed = request(web.url + (asked.url ?? ''), { method: asked.method, headers }, (response) => {
@@ -98,7 +98,7 @@ describe('the inspector’s command line', () => {
   let program: string;
 
   beforeAll(async () => {
-    // 120 packages with a page of its own, for this alone: they are no dependencies of the product.
+    // 120 packages including a web page, used only here: they are not dependencies of the product.
     folder = await mkdtemp(path.join(tmpdir(), 'mcp-inspector-'));
     const npm = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', INSPECTOR];
     await execute('npm', npm, { timeout: 100_000 });
@@ -107,7 +107,7 @@ describe('the inspector’s command line', () => {
 
   afterAll(async () => rm(folder, { recursive: true, force: true }));
 
-  /** @returns what it prints, as JSON */
+  /** @returns its output, as JSON */
   async function inspect<T>(method: string, ...more: string[]): Promise<T> {
     const args = ['--cli', url, '--transport', 'http', '--method', method, '--format', 'json', ...more];
     const env = childEnvironment({ HOME: folder });
@@ -147,7 +147,7 @@ describe.each(Object.entries(scenarios))('conformance to %s', (version, names) =
   it.each(names)('%s', async (scenario) => {
     const { code, output } = await run(scenario, version);
     expect(code === 0 ? '' : output).toBe('');
-    // A scenario that was left out succeeds too.
+    // A skipped scenario also exits successfully.
     expect(output).toMatch(/Passed: [1-9]\d*\/\d+, 0 failed|[1-9]\d* passed, 0 failed/);
   });
 });

@@ -1,5 +1,5 @@
 // The CLI adapters against the vendors' own programs, whose models are servers of this test on loopback. Run by
-// `npm run test:real-clis`, which installs the programs outside of the repository.
+// `npm run test:real-clis`, which installs the programs outside the repository.
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -26,7 +26,7 @@ let run_ids: string[] = [];
 
 beforeEach(async () => {
   answer = () => 'ok';
-  // Not below the system's temporary folder, where the second CLI's sandbox does not find itself.
+  // Not below the system's temporary folder, where the second CLI's sandbox cannot find itself.
   home = await mkdtemp('/var/tmp/real-clis-home-');
   await Promise.all([mkdir(path.join(home, 'work')), mkdir(path.join(home, '.service-tmp'))]);
   model.requests.length = 0;
@@ -89,7 +89,7 @@ async function run(kind: Kind, { prompt = 'Paint the shed', session = null, dang
         ANTHROPIC_API_KEY: 'key-of-a',
         ANTHROPIC_BASE_URL: model.url,
         FAKE_KEY: 'key-of-b',
-        // The first CLI refuses root its own permission switch otherwise.
+        // Otherwise the first CLI refuses its permission switch when run as root.
         IS_SANDBOX: '1',
       },
       timeout_sec: 45,

@@ -1,5 +1,5 @@
-// The vendors' own programs within walls: what their profiles let their models do, and a program that wants out, started by
-// their own shells.
+// The vendors' own programs in the sandbox: what their profiles allow their models, and a program that tries to escape,
+// started by their own shells.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -52,7 +52,7 @@ function commandOf(kind: Kind): string[] {
   return [path.join(bin, 'codex'), ...settings.flatMap((setting) => ['-c', setting])];
 }
 
-/** One run, shut in, whose model has these commands run one after the other. */
+/** Runs sandboxed once, with a model that executes these commands one after the other. */
 async function run(kind: Kind, adapter_config: object, commands: readonly string[]) {
   const { about, hidden } = machine;
   const run_id = newId();
@@ -134,7 +134,7 @@ here('the real CLIs within walls', () => {
       const [node = '', flag = '', program = ''] = hostileCommand();
       await copyFile(program, path.join(about.home, 'hostile.mts'));
       await writeFile(path.join(about.home, 'about.json'), JSON.stringify(about));
-      // By pipes: what it holds open is looked at.
+      // Connected by pipes: the files it has open are checked.
       const line = `cat ~/about.json | ${node} ${flag} ~/hostile.mts 2>&1 | cat > ~/trials; echo tried`;
       const { left } = await run(kind, {}, [line]);
       const told = await readFile(path.join(about.home, 'trials'), 'utf8');

@@ -1,5 +1,5 @@
-// The whole story of a branch with the vendors' own programs, over two tiers: an issue, its branch, commits, a comment on a
-// line, a second run, a pull request, its merge, and the issue done.
+// The whole story of a branch with the vendors' own programs, over two tiers: an issue, its branch, commits, a line
+// comment, a second run, a pull request, its merge, and the issue done.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import path from 'node:path';
 import type { Workspace } from '@acp/contract';
@@ -12,7 +12,7 @@ const bin = path.join(process.env.REAL_CLIS_FOLDER ?? '', 'node_modules/.bin');
 
 let story: BranchStory;
 let model: FakeVendorModel;
-/** What the model says next, whoever asks. */
+/** The model's next answers, whoever asks. */
 const answers: VendorAnswer[] = [];
 
 beforeAll(async () => {
@@ -68,7 +68,7 @@ describe.each<Kind>(['a', 'b'])('an issue in the hands of the real CLI %s', (kin
 
     const sayOf = await told.openWebhook();
     expect(await told.act('pull-request')).toMatchObject({ status: 'done', error: null });
-    // Merged by a person over there, of which the host says a word.
+    // Merged by a person at the host, which sends a webhook.
     await server.git('update-ref', 'refs/heads/main', `refs/heads/${workspace.branch}`);
     Object.assign(github.pulls[0]!, { state: 'closed', merged_at: new Date().toISOString() });
     const news = { action: 'closed', pull_request: { head: { ref: workspace.branch } } };

@@ -165,7 +165,7 @@ describe('a verb', () => {
       'select agent_id, issue_id, reason, depth, cause_run_id from wakeup_requests where company_id = $1',
       [set.company.id],
     );
-    // In the backlog there is nothing to do yet, and nobody wakes himself.
+    // There is nothing to do in the backlog yet, and no agent wakes itself.
     expect(wakeups.rows).toEqual([
       {
         agent_id: set.grace.id,
@@ -278,7 +278,7 @@ describe('a verb', () => {
     const one = await set.apply(`/get-issue ${set.other.identifier}`);
     expect(one.result).toContain(`${set.other.identifier}: Other work\nStatus: backlog`);
     const all = await set.apply('/list-issues');
-    // Made in one millisecond, perhaps: their order is by chance then.
+    // Possibly created in the same millisecond: their order is then undefined.
     expect(new Set(all.result!.split('\n'))).toEqual(
       new Set([
         `${set.other.identifier} [backlog, medium, unassigned] Other work`,
@@ -290,7 +290,7 @@ describe('a verb', () => {
       'Own work',
     );
     expect((await set.apply('/list-issues priority=critical')).result).toBe('no issues');
-    // The filter belongs into the statement: of a page of one, the newest issue would leave nothing.
+    // The filter must be part of the statement: applied to a page of one, the newest issue would leave nothing.
     const { id: old } = set.own;
     await database.pool.query(
       `update issues set priority = 'high', created_at = created_at - interval '1 day' where id = $1`,

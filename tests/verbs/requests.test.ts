@@ -309,7 +309,7 @@ describe('the tools', () => {
       );
     for (const name of names)
       expect([name, await call(set, name, all[name])]).toEqual([name, expect.anything()]);
-    // What is created is one's own; what is listed is as well, and all that names something must not find it.
+    // Everything created or listed is the stranger's own; nothing that takes an id may find another company's.
     const lists = names.filter((name) => /^(?:list_(?!comments|documents)|search_)/.test(name));
     for (const name of lists) {
       const answer = JSON.stringify(await call(stranger, name, all[name]));

@@ -11,10 +11,10 @@ import type { WorkspaceFiles } from '../../apps/scheduler/src/verbs/verb.ts';
 
 export type Scene = Awaited<ReturnType<typeof createScene>>;
 
-/** Only verbs that write files look at it. */
+/** Used only by verbs that write files. */
 const nowhere = new LocalStorage('/nonexistent');
 
-/** A run of Ada on her issue (`createRunningRun`), and what applies its verbs, one text each. */
+/** A run of Ada on her issue (`createRunningRun`), and a function that applies its verbs, one text each. */
 export async function createScene(
   database: Database,
   options: Parameters<typeof createRunningRun>[1] = {},

@@ -1,4 +1,4 @@
-/** Sub-agents: what agents may spawn, how trees end, and who is woken; the jobs are done by hand. */
+/** Sub-agents: what agents may spawn, how trees end, and who is woken; the tests run the jobs themselves. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import {
   createBudgetPolicy,
@@ -40,7 +40,7 @@ const human = (set: Scene) =>
   actors.user({ id: newId(), display_name: 'Olga' }, { [set.company.id]: 'admin' });
 
 const spawn = async (set: Scene, title = 'Look around', role = 'researcher') => {
-  // The trees of sub-agents are looked at in the order of their spawning.
+  // The trees of sub-agents are checked in the order they were spawned.
   await nextInstant();
   expect(await set.apply(fenced(`/spawn-subagent ${role} ${title}`, 'Look everywhere.'))).toEqual(
     ok(expect.stringContaining(' works on ')),
@@ -57,7 +57,7 @@ interface Child {
   issue_id: string;
 }
 
-/** A run of the sub-agent, as its end leaves it: wakeups answered, prose posted. */
+/** A finished run of the sub-agent: wakeups answered, prose posted. */
 async function ran(
   set: Scene,
   { agent_id, issue_id }: Child,
@@ -86,7 +86,7 @@ async function ran(
     );
 }
 
-/** The scene of a sub-agent that is at work on its issue, in place of its parent's. */
+/** The scene of a sub-agent working on its issue, instead of its parent's. */
 async function sceneOf(set: Scene, child: Child): Promise<Scene> {
   const agent = (await findAgent(database.db, child.agent_id))!;
   const below = await createScene(database);
@@ -216,7 +216,7 @@ describe('an agent that waits for its sub-agents', () => {
     await write(async (tx) => settleAgent(tx, dead.agent_id));
     expect(await queuedJobs(database.db, 'settle-subagents', { agent_id: set.ada.id })).not.toEqual([]);
     await settle(set);
-    // One lives: its issue ends by a human's hand, which would free a parent that waits for nobody.
+    // One is still active; a human closes its issue, which would release a parent that waits for no other.
     expect(await pendingWakeups(database.db, set.ada.id)).toEqual([]);
     await write(async (tx) =>
       updateIssue(tx, human(set), await issueNow(off.issue_id), { status: 'cancelled' }),
@@ -282,7 +282,7 @@ describe('an agent that waits for its sub-agents', () => {
     await rowsOf(database, `update issues set status = 'blocked' where id = $1`, child.issue_id);
     await settle(set);
     expect(await statusOf(child.agent_id)).toBe('idle');
-    // A scheduler that died over it, with verbs applied: it goes on, three times at most.
+    // A scheduler died during its run, with verbs applied: it continues, at most three times.
     await rowsOf(database, `update issues set status = 'todo' where id = $1`, child.issue_id);
     for (let lost = 1; lost <= 2; lost += 1) {
       await ran(set, child, { status: 'failed', category: 'lost', error: 'run lost: scheduler stopped' });
@@ -360,7 +360,7 @@ describe('a tree of sub-agents', () => {
       set.ada.id,
     );
     expect(spent).toEqual([{ spent: 2, kind: 'breach' }]);
-    // The window is counted anew from the cost events.
+    // The window is recomputed from the cost events.
     await rowsOf(database, 'delete from budget_windows where true');
     await write(async (tx) => reportCost(tx, human(set), set.company.id, { ...cost, cost_usd: 1 }));
     expect(

@@ -1,4 +1,4 @@
-/** `/mcp:` lines of tools that others provide: a slow stand-in over HTTP, and all that may happen before it answers. */
+/** `/mcp:` lines of tools provided by others: a slow stand-in over HTTP, and everything that may happen before it answers. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
@@ -33,7 +33,7 @@ let db: TestDatabase;
 let queue: Queue;
 let server: Server;
 let url: string;
-/** What the stand-in was asked, and whether the asker is gone. */
+/** Requests received by the stand-in, and whether the client is gone. */
 let asked: { path: string; call_id: string; response: ServerResponse; gone: boolean }[] = [];
 let held = false;
 
@@ -84,7 +84,7 @@ const tool = (name: string, more: Partial<Tool> = {}): Tool => ({
 });
 const create = tool('create', { read_only: false, permission: 'plugins.invoke' });
 
-/** Talks to the stand-in. */
+/** A provider that calls the stand-in. */
 function provider(company_id: string, more: Partial<ToolProvider> = {}): ToolProvider & { lists: number } {
   return {
     name: 'stand-in',
@@ -310,7 +310,7 @@ describe('the registry of tools', () => {
 
 describe('a run with tools of a provider', () => {
   it('is told of them, and reads the answer in its next turn', async () => {
-    // Runs of the tests above may be waiting in the other one.
+    // Runs of the previous tests may be waiting in the shared one.
     const own = await cloneDatabase('tools_engine');
     void own.notifier;
     const model = await startFakeModel({

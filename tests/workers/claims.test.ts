@@ -1,4 +1,4 @@
-/** How claims are handed out and what they cost: web processes' fleets over one database, without a scheduler. */
+/** How claims are distributed and what they cost: fleets of several web processes on one database, without a scheduler. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RemoteTask, WorkerActor, WorkerStatus } from '@acp/contract';
 import { registerWorker } from '@acp/core';
@@ -45,7 +45,7 @@ function openFleet(listener: Listener | undefined = kit.listener): Fleet {
   return fleet;
 }
 
-/** As the credential cache knows it. */
+/** A worker in the form of the credential cache. */
 async function newWorker(tags: string[] = []): Promise<WorkerActor> {
   const { worker } = await transaction(kit.database, async (tx) =>
     registerWorker(tx, { name: 'w', tags }, registration),
@@ -64,11 +64,11 @@ async function newAgent(): Promise<{ id: string; company_id: string }> {
 interface Waiting {
   tags?: string[];
   payload?: object;
-  /** Whether other processes hear of it. */
+  /** Whether other processes are notified. */
   told?: boolean;
 }
 
-/** As runs of remote agents leave them behind. */
+/** Inserts tasks as runs of remote agents do. */
 async function queueTasks(
   count: number,
   { id, company_id }: { id: string; company_id: string },
@@ -89,7 +89,7 @@ async function queueTasks(
     if (told) signal(tx, 'tasks', '');
   });
   if (!told) return;
-  // Told after whatever is said from here on.
+  // Arrives after everything notified before it.
   const mark = crypto.randomUUID();
   const heard = new Promise<void>((resolve) => {
     const off = kit.listener.on('control', (items) => {
@@ -126,7 +126,7 @@ describe('many claims at once', () => {
     const spent = kit.database.statements() - before;
     expect(idsOf(tasks).size).toBe(3);
     expect(tasks).toHaveLength(3);
-    // The look; begin, claim, the runs, their transcripts, the workers, activity and events, commit.
+    // The check; begin, claim, the runs, their transcripts, the workers, activity and events, commit.
     expect(spent).toBe(8);
     expect(new Set(tasks.map(({ worker_id }) => worker_id)).size).toBe(3);
     const { rows } = await kit.database.db.execute<{ actor_id: string; entity_id: string }>(
@@ -261,7 +261,7 @@ it('tasks whose runs are called off are not handed out, and cost little however 
   expect(await claimAll(fleet, workers)).toEqual([]);
   const before = kit.database.statements();
   for (let round = 0; round < 20; round += 1) expect(await claimAll(fleet, workers)).toEqual([]);
-  // At most the second look that follows after a while, and its claim.
+  // At most the delayed second check, and its claim.
   expect(kit.database.statements() - before).toBeLessThanOrEqual(8);
 });
 

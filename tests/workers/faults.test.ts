@@ -1,4 +1,4 @@
-/** What a fleet survives, and what it costs while nothing waits. */
+/** Failures that a fleet survives, and its cost while nothing is waiting. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { schema } from '@acp/db';
 import { waitFor } from '@acp/testkit';

@@ -48,14 +48,14 @@ export class TestFleet {
     this.#folder = folder;
   }
 
-  /** A further web tier on the same database. @returns its URL */
+  /** Starts another web tier on the same database. @returns its URL */
   async anotherWeb(env: Record<string, string>): Promise<string> {
     const { web, stop } = await openWeb(this.kit, this.#folder, env);
     this.#stops.push(stop);
     return web;
   }
 
-  /** @returns what stops it, at once */
+  /** @returns a function that stops it immediately */
   async startScheduler(env: Record<string, string> = {}): Promise<() => Promise<void>> {
     const config = configOf(this.kit, this.#folder, { SERVICE_DRAIN_TIMEOUT_SEC: '0', ...env });
     const scheduler = await startScheduler({ config, logger: testLogger() });
@@ -122,12 +122,12 @@ export class TestFleet {
     };
   }
 
-  /** Claims until there is something to be had. */
+  /** Polls until it gets a task. */
   async claimed(worker: TestWorker): Promise<RemoteTask> {
     return waitFor(async () => worker.claim(), { what: 'a task' });
   }
 
-  /** A remote agent with an issue, set to work. */
+  /** Creates a remote agent with an issue, and wakes it. */
   async work(adapter_config: Record<string, unknown> = {}, more: Record<string, unknown> = {}) {
     const { company_id } = this.cast;
     const agent = await createAgent(

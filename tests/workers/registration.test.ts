@@ -1,4 +1,4 @@
-/** How workers come and what admins do with them, over HTTP. */
+/** How workers register and what admins do with them, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AdminWorker, PROMPT_VERSION, verbTable, type WorkerRegistration } from '@acp/contract';
 import { newApiKey } from '@acp/kernel';

@@ -1,4 +1,4 @@
-/** A task from the run that queues it to the result that ends it: scheduler, web tier and workers over HTTP. */
+/** A task from the run that queues it to the result that completes it: scheduler, web tier and workers over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { QueueStats, RemoteTask, RunEvent } from '@acp/contract';
 import { schema } from '@acp/db';
@@ -36,7 +36,7 @@ const change = async (id: string, what: ReturnType<typeof sql>) =>
 const cancel = async (run_id: string) =>
   fleet.call('POST', `/api/heartbeat-runs/${run_id}/cancel`, fleet.cast.member.headers);
 
-/** A worker with a tag that nobody else has, and an agent whose tasks need it. */
+/** A worker with a unique tag, and an agent whose tasks require it. */
 async function pair(config: Record<string, unknown> = {}): Promise<{
   tag: string;
   worker: TestWorker;
@@ -241,7 +241,7 @@ describe('a claim', () => {
       expect(await wrong.claim()).toBeUndefined();
       expect((await fleet.claimed(worker)).heartbeat_run_id).toBe(run_id);
     }
-    // The model is another's affair where a program does the work.
+    // If a program does the work, the model is not the worker's concern.
     const config = { tags: [tag], provider: 'mine', local_adapter_type: 'cli_a_local' };
     const { run_id } = await fleet.work(config, { model: 'small-1' });
     expect((await fleet.claimed(wrong)).heartbeat_run_id).toBe(run_id);

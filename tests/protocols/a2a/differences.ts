@@ -1,11 +1,11 @@
-/** Where the test kits and we differ, and why: a run must find exactly this. */
+/** Differences between the test kits and the service, with reasons: a run must find exactly these. */
 import type { Outcome } from './kit.ts';
 
 export interface Difference {
-  /** Which tests: by file, name and parameters, as pytest calls them. */
+  /** The affected tests: by file, name and parameters, as pytest names them. */
   tests: RegExp;
   outcome: Exclude<Outcome, 'PASSED'>;
-  /** How many they are. */
+  /** Number of affected tests. */
   count: number;
   why: string;
 }
@@ -15,10 +15,10 @@ export type Version = '0.3' | '1.0';
 interface KitRun {
   version: Version;
   commit: string;
-  /** How long a send waits. */
+  /** Seconds that a send waits. */
   wait_sec: number;
   keyed: (url: string) => string[];
-  /** Those that look at what becomes of requests without a key. */
+  /** Tests of requests without a key. */
   keyless?: (url: string) => string[];
 }
 
@@ -39,7 +39,7 @@ export const kits: readonly KitRun[] = [
   {
     version: '0.3',
     commit: 'eb1f804c27ea25db8805264d9ed2d7ca077a7776',
-    // It wants to see tasks at work.
+    // It needs to see tasks in progress.
     wait_sec: 0,
     keyed: (url) => [
       'tests/mandatory',

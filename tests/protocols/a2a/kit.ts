@@ -1,4 +1,4 @@
-/** The test kits of the agent-to-agent protocol: Python programs that no registry has, at commits of their repository. */
+/** The agent-to-agent protocol's test kits: Python programs in no registry, pinned to commits of their repository. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 import { childEnvironment } from '@acp/kernel';
 
 const execute = promisify(execFile);
-// Where GitHub can't be reached, a copy of the repository.
+// A copy of the repository, if GitHub can't be reached.
 const repository = childEnvironment({}).A2A_TCK_REPOSITORY ?? 'https://github.com/a2aproject/a2a-tck.git';
 
-/** What the kits need to ask over JSON-RPC; their lists have reports and generators too. */
+/** The packages that the kits need over JSON-RPC; their own lists also include reports and generators. */
 const packages = [
   'pytest',
   'pytest-asyncio',
@@ -22,7 +22,7 @@ const packages = [
   'packaging',
   'python-dotenv',
   'pyopenssl',
-  // Imported by their clients of other transports.
+  // Imported by their clients for other transports.
   'grpcio',
   'protobuf',
   'googleapis-common-protos',
@@ -31,11 +31,11 @@ const packages = [
 export type Outcome = 'PASSED' | 'FAILED' | 'SKIPPED' | 'XFAIL' | 'XPASS' | 'ERROR';
 
 export interface Kit {
-  /** Tests in the given places, with how each came out. */
+  /** Runs the tests at the given places. @returns the outcome of each */
   run(args: readonly string[]): Promise<Map<string, Outcome>>;
 }
 
-/** Of the commits, in one environment. @returns why they can’t be had, where they can’t */
+/** Installs the kits of the commits in one environment. @returns the reason if they can’t be installed */
 export async function installKits(
   commits: readonly string[],
 ): Promise<{ kits: Kit[]; folder: string } | string> {
@@ -71,14 +71,14 @@ async function pytest(python: string, cwd: string, args: readonly string[]): Pro
     const { stdout } = await execute(python, all, { cwd, env, timeout: 400_000, maxBuffer: 64_000_000 });
     return stdout;
   } catch (error) {
-    // Tests that fail end it with 1, which is looked at one by one.
+    // Failing tests make it exit with 1; they are checked one by one.
     const { stdout, code } = error as { stdout?: string; code?: unknown };
     if (code === 1 && stdout !== undefined) return stdout;
     throw error;
   }
 }
 
-/** Of the lines `path::test[parameters] OUTCOME (reason) [ 12%]`. */
+/** Parses lines of the form `path::test[parameters] OUTCOME (reason) [ 12%]`. */
 function outcomesOf(output: string): Map<string, Outcome> {
   const lines = output.matchAll(
     /^(tests\/\S+?::.*?) (PASSED|FAILED|SKIPPED|XFAIL|XPASS|ERROR)\b.*\[ *\d+%\]$/gm,

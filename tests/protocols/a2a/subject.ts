@@ -1,4 +1,4 @@
-/** What the test kits of the agent-to-agent protocol try: both tiers, and an agent that does what the kits' scenarios ask. */
+/** The system under test of the agent-to-agent kits: both tiers, and an agent that follows the kits' scenarios. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
@@ -14,14 +14,14 @@ import {
 import { baseEnv, createTeam, modelEnv, signIn } from '../../process/api.ts';
 
 export interface Subject {
-  /** The kits look for the card at the root of a host, and know no keys: this is a proxy that has both. */
+  /** The kits expect the card at the root of a host, and know no keys: this proxy provides both. */
   url: string;
-  /** One that has no key, for tests of that. */
+  /** A proxy without a key, for tests of that case. */
   keyless_url: string;
   stop(): Promise<void>;
 }
 
-/** @param version which card the kit is given @param wait_sec how long a send waits: kits for 0.3 look at tasks at work */
+/** @param version version of the card given to the kit @param wait_sec how long a send waits: kits for 0.3 check tasks in progress */
 export async function startSubject(version: '0.3' | '1.0', wait_sec: number): Promise<Subject> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -80,14 +80,14 @@ function startProxy(to: string, { agent, version, key }: Behind): Server {
   let sent = 0;
   return createServer((asked, answer) => {
     const isCard = asked.url?.endsWith('/.well-known/agent-card.json') ?? false;
-    // The kit for 0.3 takes the root for the endpoint, the one for 1.0 takes the URL of the endpoint for a folder.
+    // The kit for 0.3 takes the root for the endpoint, the one for 1.0 takes the endpoint's URL for a folder.
     const path = isCard
       ? `${agent}/agent-card.json`
       : asked.url === '/'
         ? `${agent}/a2a`
         : asked.url?.replace(/\/$/, '');
     const { 'content-length': _length, ...headers } = asked.headers;
-    // Kits fetch the card without a version and judge it by the schema of theirs.
+    // Kits fetch the card without a version and validate it against their own schema.
     if (isCard) headers['a2a-version'] = version;
     else if (key !== null) headers.authorization ??= `Bearer ${key}`;
     const passed = request(`${to}${path}`, { method: asked.method, headers }, (response) => {
@@ -100,11 +100,11 @@ function startProxy(to: string, { agent, version, key }: Behind): Server {
   });
 }
 
-/** The kit for 1.0 sends one message id again and again, where the protocol wants them unique: here each is. */
+/** The kit for 1.0 reuses one message id, although the protocol requires unique ones: this makes each unique. */
 const withOwnIds = (body: string, next: () => number): string =>
   body.replace(/("messageId": ?"tck-[^"]*)/g, (id) => `${id}-${next()}`);
 
-/** The model behind the agent: what to do is in the id of the client's latest message, as the kits have it. */
+/** The model behind the agent: the id of the client's latest message says what to do, by the kits' convention. */
 class ScriptedAgent {
   readonly #db: TestDatabase;
   readonly #url: string;
@@ -127,7 +127,7 @@ class ScriptedAgent {
       [identifier],
     );
     const { message_id, issue_id } = rows[0]!;
-    // The older kit cancels, resubscribes to and goes on with tasks: they are at work for a while.
+    // The older kit cancels, resubscribes to and continues tasks, so they stay in progress for a while.
     if (this.#version === '0.3') return { text: 'Done.\n/status done', delay_ms: 3500 };
     return this.#play(message_id, issue_id);
   }
@@ -147,7 +147,7 @@ class ScriptedAgent {
     return 'Hello from TCK\n/status done';
   }
 
-  /** By the agent's own key, as a program that it ran would. */
+  /** Uses the agent's own key, as a program that it ran would. */
   async #add(issue_id: string, product: object): Promise<void> {
     await this.#post(`/api/issues/${issue_id}/work-products`, JSON.stringify(product), 'application/json');
   }
