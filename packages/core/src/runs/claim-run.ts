@@ -10,7 +10,15 @@ import { type Picked, pickRuns } from './pick-run.ts';
 import { runRow } from './rows.ts';
 import { endedChange, startedChange } from './run-changes.ts';
 import { insertLastEvents, transcriptSignal } from './run-events.ts';
-import { adapterOfRun, audienceOf, type Begun, knownKinds, runKind, runKinds } from './run-kinds.ts';
+import {
+  adapterOfRun,
+  audienceOf,
+  type Begun,
+  kindNames,
+  knownKinds,
+  runKind,
+  runKinds,
+} from './run-kinds.ts';
 import type { ClaimedRun, RunRow } from './types.ts';
 
 // Picks use a snapshot that may be older than their lock; this many stale picks in a row only occur under heavy concurrency.
@@ -101,7 +109,7 @@ async function startRuns(
   agent_ids: readonly string[],
   { claimed_by, lease_sec, company_limit }: ClaimOptions & { company_limit: number | null },
 ): Promise<RunRowWithAgent[]> {
-  const form = company_limit === null ? 'no limit' : 'limit';
+  const form = `${company_limit === null ? 'no limit' : 'limit'} ${kindNames()}`;
   const values = { agent_ids, claimed_by, lease_sec, company_limit };
   const rows = await starts(tx, form, values, startStatement(company_limit !== null));
   return rows.map(withAgent);

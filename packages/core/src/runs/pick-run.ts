@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { budgetHeld } from '../agents/index.ts';
 import { readOnlyInstance } from '../settings/index.ts';
 import { scopesOfRun } from '../budgets/index.ts';
-import { knownKinds } from './run-kinds.ts';
+import { kindNames, knownKinds } from './run-kinds.ts';
 
 /** `waiting_run_id` without agents: all candidates were being claimed or ended at the time; this is one of them. */
 export interface Picked {
@@ -44,7 +44,7 @@ const TRIED = sql.raw('32');
  * The result is a proposal: its snapshot may be older than the locks. The claim checks again under them.
  */
 export async function pickRuns(tx: Tx, options: PickOptions): Promise<Picked> {
-  const form = `${options.most}${options.wait ? ' waiting' : ''}`;
+  const form = `${options.most}${options.wait ? ' waiting' : ''} ${kindNames()}`;
   const rows = (await picks(tx, form, {}, () => pickStatement(options))) as unknown as {
     agent_id: string | null;
     waiting_run_id: string | null;

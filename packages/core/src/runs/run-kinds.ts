@@ -110,6 +110,9 @@ export function audienceOf(run: RunRow): RunAudience {
   return { ...runKind(run.kind).audience(run), private_to_user_id: run.private_to_user_id };
 }
 
+/** Part of a fixed statement's form if it names the kinds: registering another one calls for another statement. */
+export const kindNames = (): string => [...table.keys()].join();
+
 /** Names for `kind in (…)`. */
 export function knownKinds(): SQL {
   return sql.join(
