@@ -13,7 +13,7 @@ const { channels, companies } = schema;
 
 const MAX_CHANNELS = 20;
 
-/** The scope loader's way to a channel. */
+/** Used by the scope loader to find a channel. */
 export async function findChannel(tx: Tx, id: string): Promise<ChannelRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -35,7 +35,7 @@ export async function listChannels(tx: Tx, company_id: string, query: PageReques
   return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentChannel);
 }
 
-/** @throws invalid for tokens or an agent that don't fit, conflict for a taken name and at 20 channels */
+/** @throws invalid for tokens or an agent that don't fit, conflict for a taken name or beyond 20 channels */
 export async function createChannel(
   tx: Tx,
   actor: Actor,
@@ -46,7 +46,7 @@ export async function createChannel(
   await assertAgent(tx, company_id, input.default_agent_id);
   const [others] = await tx.select({ n: count() }).from(channels).where(eq(channels.company_id, company_id));
   if ((others?.n ?? 0) >= MAX_CHANNELS) throw conflict(`a company has ${MAX_CHANNELS} channels at most`);
-  // From now on: what has happened before is nobody's news.
+  // Starts reading now: earlier events are news to no one.
   await openCursor(tx, CURSOR);
   const [row] = await unlessTaken(async () =>
     tx
@@ -58,7 +58,7 @@ export async function createChannel(
   return presentChannel(row!);
 }
 
-/** Changes a channel; an absent field is left alone. With other tokens its holder connects it anew. @throws as `createChannel` */
+/** Changes a channel; an absent field is left alone. If tokens change, its holder reconnects. @throws as `createChannel` */
 export async function updateChannel(
   tx: Tx,
   actor: Actor,
@@ -87,7 +87,7 @@ export async function updateChannel(
           last_error: null,
           failing_since: null,
           revision: sql`${channels.revision} + 1`,
-          // Whoever held it lets go when it sees the change; nobody waits for a pause after failures.
+          // A current holder releases it when it sees the change; otherwise any pause after failures is skipped.
           lease_until: before.held_by === null ? sql`now()` : before.lease_until,
         }),
         updated_at: sql`now()`,
@@ -99,7 +99,7 @@ export async function updateChannel(
   return presentChannel(row!);
 }
 
-/** What prompts of its chats may hold, from the next reply on. */
+/** Sets what prompts of its chats may contain, from the next reply on. */
 export async function setChannelKnowledge(
   tx: Tx,
   actor: Actor,
@@ -116,7 +116,7 @@ export async function setChannelKnowledge(
   return presentChannel(row);
 }
 
-/** For good, with its pairings and all that waits; chats stay with their people. */
+/** Permanently deletes the channel with its pairings and everything pending; users keep their chats. */
 export async function deleteChannel(tx: Tx, actor: Actor, channel: ChannelRow): Promise<void> {
   await revokePairings(tx, { channel_id: channel.id });
   const gone = await tx.delete(channels).where(eq(channels.id, channel.id)).returning({ id: channels.id });

@@ -11,7 +11,7 @@ export interface Command {
   rest: string;
 }
 
-/** `/name` or `!name` (Slack keeps the former to itself), with the bot's own name behind it in groups. Null: words. */
+/** `/name` or `!name` (Slack reserves the former), followed by the bot's own name in groups. Null: not a command. */
 export function commandOf(text: string): Command | null {
   const [, name, rest = ''] = /^\s*[/!]([a-z]{1,20})(?:@\w+)?(?:\s+([\s\S]*))?$/i.exec(text) ?? [];
   return name === undefined ? null : { name: name.toLowerCase(), rest: rest.trim() };
@@ -28,7 +28,7 @@ const HELP = `What you write goes to an agent, in your name. Beside that:
 
 A slash does as well as the exclamation mark where the app lets it pass.`;
 
-/** @returns what to answer; null: nothing */
+/** @returns the answer; null: none */
 export async function obey(
   tx: Tx,
   channel: ChannelRow,
@@ -90,5 +90,5 @@ async function choose(
   return `You are talking with **${plain(named.name)}** now.`;
 }
 
-/** Names come from anybody: they must not become markup. */
+/** Escapes Markdown: names are chosen by users and must not become markup. */
 export const plain = (text: string): string => text.replaceAll(/[\\`*_{}[\]<>()#+\-.!|~]/g, String.raw`\$&`);

@@ -1,2 +1,2 @@
-/** The durable cursor of all channels: events are read once, however many people want to be told. */
+/** The durable cursor shared by all channels: events are read once, however many people are notified. */
 export const CURSOR = { consumer: 'channels', name: '' } as const;

@@ -7,17 +7,17 @@ import { CURSOR } from './cursor.ts';
 import { type NewOutgoing, queueOutgoing } from './outbox.ts';
 
 export interface ChannelFanOut {
-  /** There are more events. */
+  /** There are more events to read. */
   more: boolean;
-  /** There are channels that are switched on. */
+  /** At least one channel is enabled. */
   listening: boolean;
 }
 
 const BATCH = 200;
-/** Of an approval's own words, in characters: the page has them all. */
+/** Maximum characters of an approval's text; the page shows all of it. */
 const SHOWN = 2500;
 
-/** Who is told, with what the choice allows. */
+/** A person who may be notified, with the kinds of news chosen. */
 interface Listener extends Record<string, unknown> {
   channel_id: string;
   company_id: string;
@@ -28,9 +28,9 @@ interface Listener extends Record<string, unknown> {
 }
 
 /**
- * Turns the next events into what is to be said to paired people, and moves the cursor with it: replies of chats that
- * are held in a channel, and what each person chose to be told of. Without a channel that is on the cursor is closed.
- * @returns undefined where the cursor is not open or another process is at it
+ * Turns the next events into messages to paired people and advances the cursor with them: replies in chats that take place
+ * in a channel, and the news that each person has chosen. Closes the cursor if no channel is enabled.
+ * @returns undefined if the cursor is not open or another process is using it
  */
 export async function fanOutToChannels(tx: Tx, public_url: string): Promise<ChannelFanOut | undefined> {
   const batch = await readCursor(tx, CURSOR, BATCH);
@@ -57,7 +57,7 @@ export async function fanOutToChannels(tx: Tx, public_url: string): Promise<Chan
 
 type Told<T> = Pick<SequencedEvent, 'id' | 'company_id' | 'occurred_at'> & { data: T };
 
-// What the outbox was given was checked when it was published.
+// Payloads were validated when they were published to the outbox.
 const ofType = <T>(events: readonly SequencedEvent[], ...types: string[]): Told<T>[] =>
   events.filter(({ type }) => types.includes(type)).map((event) => ({ ...event, data: event.data as T }));
 
@@ -66,7 +66,7 @@ async function anyChannel(tx: Tx): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Of the companies that the events are of; nobody where none of them is news. */
+/** Paired people in the companies of the events; empty if none of the events is news. */
 async function listenersOf(tx: Tx, events: readonly SequencedEvent[]): Promise<Listener[]> {
   const companies = [...new Set(events.flatMap(({ company_id }) => company_id ?? []))];
   if (companies.length === 0) return [];
@@ -89,7 +89,7 @@ interface Thread extends Record<string, unknown> {
   last_message: string | null;
 }
 
-/** What came of messages, said where they came from. */
+/** Replies to messages, sent to the conversation that the message came from. */
 async function replies(tx: Tx, events: readonly Told<ChatMessageEvent>[]): Promise<NewOutgoing[]> {
   const ended = events.filter(
     ({ data: { role, status } }) => role === 'assistant' || status === 'failed' || status === 'stopped',
@@ -127,7 +127,7 @@ interface AskedApproval extends Record<string, unknown> {
   asked_by: string | null;
 }
 
-/** To members and admins who want it: in private, as it stands now, with buttons. */
+/** Sent to members and admins who want it: in private, in the approval's current state, with buttons. */
 async function approvalNews(
   tx: Tx,
   events: readonly Told<ApprovalSummary>[],
@@ -176,7 +176,7 @@ function approvalText(
 const cut = (text: string): string =>
   text.length <= SHOWN ? text : `${text.slice(0, SHOWN).toWellFormed()} … (cut: the page has it all)`;
 
-/** Messages that still show buttons are told how it ended, wherever it was decided. */
+/** Updates messages that still show buttons with the decision, wherever it was made. */
 async function outcomes(tx: Tx, events: readonly Told<ApprovalSummary>[]): Promise<NewOutgoing[]> {
   if (events.length === 0) return [];
   const ended = new Map(events.map(({ data }) => [data.id, data]));
@@ -209,7 +209,7 @@ async function outcomes(tx: Tx, events: readonly Told<ApprovalSummary>[]): Promi
   });
 }
 
-/** Issues that wait for a person: each once a day. */
+/** Issues that wait for a person: each at most once a day. */
 function attention(
   events: readonly Told<IssueSummary>[],
   listeners: readonly Listener[],
@@ -232,7 +232,7 @@ function attention(
     });
 }
 
-/** The company's own, to its admins. */
+/** Alerts of the company, for its admins. */
 function alerts(
   events: readonly Told<Notification>[],
   listeners: readonly Listener[],
@@ -253,7 +253,7 @@ function alerts(
     );
 }
 
-/** A person's own conversation with a bot has the person's id, in Slack as in Telegram. */
+/** The ID of a private conversation with a bot is the person's ID, in both Slack and Telegram. */
 const inPrivate = ({ channel_id, user_id, external_id }: Listener) => ({
   channel_id,
   user_id,

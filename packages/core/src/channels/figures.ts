@@ -2,21 +2,21 @@ import type { ChannelKind } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 
-/** How the instance's channels of one kind are: no word of whose they are. */
+/** State of the instance's channels of one kind; does not reveal whose they are. */
 export interface ChannelFigures {
   kind: ChannelKind;
   connected: number;
   failing: number;
-  /** Their tokens are not taken: that is their companies' to mend, and says nothing of this instance. */
+  /** Channels whose tokens are refused: up to their companies to fix, and no sign of a problem with this instance. */
   refused: number;
   connecting: number;
-  /** Of those whose tokens are taken: the seconds since anything came from the vendor to the one that heard last longest ago. */
+  /** The longest time in seconds since a channel last heard from the vendor, among those whose tokens are accepted. */
   silent_sec: number | null;
-  /** Messages that wait to be sent. */
+  /** Number of messages waiting to be sent. */
   pending: number;
 }
 
-/** One that does not work, for the operator alone: whose it is, and why. */
+/** A channel that does not work, with its company and the reason; for the operator only. */
 export interface BrokenChannel extends Record<string, unknown> {
   company: string;
   name: string;
@@ -24,7 +24,7 @@ export interface BrokenChannel extends Record<string, unknown> {
   last_error: string | null;
 }
 
-/** The longest broken first. */
+/** Longest broken first. */
 export async function listBrokenChannels(tx: Tx, limit: number): Promise<BrokenChannel[]> {
   const { rows } = await tx.execute<BrokenChannel>(sql`
     select c.slug as company, h.name, h.kind, h.last_error
@@ -34,7 +34,7 @@ export async function listBrokenChannels(tx: Tx, limit: number): Promise<BrokenC
   return rows;
 }
 
-/** Those that are switched on, in companies that are not in the trash. */
+/** Counts enabled channels of companies that are not in the trash. */
 export async function readChannelFigures(tx: Tx): Promise<ChannelFigures[]> {
   const { rows } = await tx.execute<{ [K in keyof ChannelFigures]: ChannelFigures[K] }>(sql`
     select h.kind,

@@ -80,7 +80,7 @@ Some <i>soft</i> and <b>hard</b> words, <s>gone</s>, <code>a &lt; b</code> &amp;
         }
         const count = (of: string) => of.split('word').length;
         const told = count(pieces.map(({ plain }) => plain).join(' '));
-        // A text that is cut ends with where the rest is.
+        // A truncated text ends with a pointer to the rest.
         expect(told === count(text) || pieces.at(-1)?.plain === 'rest').toBe(true);
       }),
       { numRuns: 60 },

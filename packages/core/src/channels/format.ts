@@ -1,10 +1,10 @@
-/** Markdown as Telegram (HTML) and Slack (mrkdwn) take it, in pieces that they take. Pure. */
+/** Converts Markdown to Telegram's HTML and Slack's mrkdwn, in pieces of acceptable length. Pure. */
 import type { ChannelKind } from '@acp/contract';
 import MarkdownIt from 'markdown-it';
 
 type Token = ReturnType<InstanceType<typeof MarkdownIt>['parse']>[number];
 
-/** A piece as it is sent, and the same without any markup, for a vendor that stumbles over it. */
+/** A piece as sent, and the same without markup in case the vendor rejects it. */
 export interface Piece {
   text: string;
   plain: string;
@@ -18,7 +18,7 @@ interface Dialect {
   code: readonly [string, string];
   pre: readonly [string, string];
   link(href: string): readonly [string, string];
-  /** Of the Markdown of one piece, and of what becomes of it; in UTF-16 units. */
+  /** Maximum length of a piece's Markdown source and of its rendered text; in UTF-16 units. */
   longest: { source: number; made: number };
 }
 
@@ -26,7 +26,7 @@ const escapeMarkup = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 const dialects: Record<ChannelKind, Dialect> = {
-  // Telegram counts 4,096 after the markup is taken off.
+  // Telegram's limit of 4,096 applies after the markup is removed.
   telegram: {
     escape: escapeMarkup,
     strong: ['<b>', '</b>'],
@@ -37,7 +37,7 @@ const dialects: Record<ChannelKind, Dialect> = {
     link: (href) => [`<a href="${escapeMarkup(href).replaceAll('"', '&quot;')}">`, '</a>'],
     longest: { source: 3800, made: 12_000 },
   },
-  // Escaped, nothing in it is a mention, a channel or a call to everybody. Slack cuts at 40,000.
+  // Escaped, so that nothing becomes a mention, a channel or a broadcast. Slack's limit is 40,000.
   slack: {
     escape: escapeMarkup,
     strong: ['*', '*'],
@@ -50,13 +50,13 @@ const dialects: Record<ChannelKind, Dialect> = {
   },
 };
 
-/** What is longer stands in the service alone. */
+/** Longer texts are cut; the service shows all of it. */
 const MOST_PIECES = 10;
 const SAFE_LINK = /^(https?:\/\/|mailto:)/i;
 
 const parser = new MarkdownIt({ html: false, linkify: false, breaks: true });
 
-/** @param rest stands at the end of a text that is cut, in Markdown */
+/** @param rest Markdown appended to a text that is cut */
 export function piecesOf(kind: ChannelKind, markdown: string, rest: string): Piece[] {
   const { longest } = dialects[kind];
   const sources = splitMarkdown(markdown.trim(), longest.source);
@@ -64,7 +64,7 @@ export function piecesOf(kind: ChannelKind, markdown: string, rest: string): Pie
   return kept.flatMap((source) => madeOf(kind, source));
 }
 
-/** Escapes may make five characters of one: what became too long is split again. */
+/** Escaping can turn one character into five: pieces that became too long are split again. */
 function madeOf(kind: ChannelKind, source: string): Piece[] {
   const dialect = dialects[kind];
   const text = render(dialect, source);
@@ -74,7 +74,7 @@ function madeOf(kind: ChannelKind, source: string): Piece[] {
   return splitMarkdown(source, Math.ceil(source.length / 2)).flatMap((half) => madeOf(kind, half));
 }
 
-/** Between paragraphs, lines or words; a block of code that is cut is closed and opened again. */
+/** Splits between paragraphs, lines or words; a code block that is cut is closed and reopened. */
 export function splitMarkdown(markdown: string, longest: number): string[] {
   const pieces: string[] = [];
   let left = markdown;
@@ -90,7 +90,7 @@ export function splitMarkdown(markdown: string, longest: number): string[] {
   return pieces.filter((piece) => piece.trim() !== '');
 }
 
-/** What closes a block of code is added to a piece: there is room for it. */
+/** Space reserved for closing a code block at the end of a piece. */
 const ROOM = 20;
 
 function placeToCut(text: string, longest: number): number {
@@ -99,7 +99,7 @@ function placeToCut(text: string, longest: number): number {
     const at = window.lastIndexOf(mark);
     if (at > window.length / 2) return at;
   }
-  // Not between the halves of a character.
+  // Don't split a surrogate pair.
   return /[\uD800-\uDBFF]$/.test(window) ? window.length - 1 : window.length;
 }
 
@@ -128,7 +128,7 @@ function render(dialect: Dialect, source: string): string {
     const lines = `${marker}${text}`
       .split('\n')
       .map((line, at) => `${lead}${indent}${at > 0 && marker !== '' ? '  ' : ''}${line}`);
-    // Items of a list stand close together.
+    // No blank lines between list items.
     const close = lists.length > 0 && blocks.length > 0 ? '' : '\n';
     blocks.push(`${blocks.length === 0 ? '' : close}${lines.join('\n')}`);
     marker = '';
@@ -182,7 +182,7 @@ function inline(dialect: Dialect, tokens: readonly Token[], heading: boolean): s
       text += open;
       links.push(close);
     } else if (token.type === 'link_close') text += links.pop() ?? '';
-    // Pictures are not fetched by anybody: their address would tell it what the text says.
+    // Images are not embedded: fetching one would leak the text to its host.
     else text += dialect.escape(token.content);
   }
   return text;

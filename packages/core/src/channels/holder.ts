@@ -6,16 +6,16 @@ import type { ChannelRow } from './present.ts';
 
 const { channels } = schema;
 
-/** A channel in the hands of one scheduler. Whoever names another fence has lost it. */
+/** A scheduler's lease on a channel, lost once the fence has changed. */
 export interface ChannelHold {
   channel_id: string;
   held_by: string;
   fence: number;
 }
 
-/** What a holder knows of its connection. */
+/** What a holder knows about its connection. */
 export interface ChannelState {
-  /** Of the row that it was connected by: of another one this tells nothing. */
+  /** Revision of the row it was connected with; the state says nothing about any other. */
   revision: number;
   status: ChannelStatus;
   last_error: string | null;
@@ -25,10 +25,10 @@ export interface ChannelState {
 }
 
 const ERROR_BYTES = 500;
-/** Those of a company in the trash are looked at again then. */
+/** Channels of a company in the trash are checked again after this. */
 const PUT_OFF = sql`interval '1 hour'`;
 
-/** Takes channels that nobody holds, the longest without a holder first. */
+/** Claims channels without a holder, those unheld the longest first. */
 export async function claimChannels(
   tx: Tx,
   held_by: string,
@@ -50,9 +50,9 @@ export async function claimChannels(
 }
 
 /**
- * All holds of a scheduler in one statement, with what is told of each. What is missing in the answer is lost, switched off
- * or in the trash: its connection has to end. @returns by id the revisions of the row and of
- * the company's list of hosts: higher ones ask for another connection
+ * Renews all leases of a scheduler in one statement and stores the reported state of each. A channel missing from the answer
+ * is lost, disabled or in the trash: its connection must be closed. @returns by ID, the revision of the row and the version of
+ * the company's list of hosts: a higher one requires reconnecting
  */
 export async function renewChannels(
   tx: Tx,
@@ -81,7 +81,7 @@ export async function renewChannels(
   return new Map(rows.map(({ id, ...row }) => [id, row]));
 }
 
-/** It is connected here no more: anybody may have it. */
+/** Releases a channel that is no longer connected here: anyone may claim it. */
 export async function releaseChannel(tx: Tx, hold: ChannelHold): Promise<void> {
   await tx
     .update(channels)
@@ -92,7 +92,7 @@ export async function releaseChannel(tx: Tx, hold: ChannelHold): Promise<void> {
 export const heldBy = ({ channel_id, held_by, fence }: ChannelHold) =>
   and(eq(channels.id, channel_id), eq(channels.held_by, held_by), eq(channels.fence, fence));
 
-/** Until the end of the transaction nobody else takes it. Undefined where it is lost, or switched off. */
+/** Locks the channel until the end of the transaction. Undefined if the lease is lost or the channel is disabled. */
 export async function lockHeld(tx: Tx, hold: ChannelHold): Promise<ChannelRow | undefined> {
   const [row] = await tx
     .select()

@@ -8,9 +8,9 @@ const { channel_inbox, channels } = schema;
 
 const validate = createValidator(ChannelIncoming, 'incoming');
 
-/** Of one channel: while so much waits nothing more is taken, and the vendor keeps it. */
+/** Maximum number of pending messages per channel: beyond it nothing more is accepted, and the vendor keeps it. */
 const MOST_PENDING = 500;
-/** One that can't be dealt with is given up then. */
+/** Number of attempts after which a message is given up. */
 const ATTEMPTS = 5;
 const PAUSE_SEC = 2;
 const TEXT_BYTES = 100_000;
@@ -22,9 +22,9 @@ export interface StoredIncoming {
 }
 
 /**
- * Stores what came, once, before the vendor is told that it has arrived: with Telegram's number behind it, in one step.
- * Of conversations of several people only those that are allowed count; of the others the last are remembered.
- * @returns false where nothing was stored: the hold is lost, or too much waits
+ * Stores incoming messages, once, before they are acknowledged to the vendor; Telegram's offset is stored in the same step.
+ * Only allowed group conversations count; the most recent of the others are remembered.
+ * @returns false if nothing was stored: the lease is lost, or too many messages are pending
  */
 export async function storeIncoming(
   tx: Tx,
@@ -73,7 +73,7 @@ function storedRow(channel_id: string, incoming: ChannelIncoming) {
 const pendingOf = (channel_id: string) =>
   and(eq(channel_inbox.channel_id, channel_id), eq(channel_inbox.status, 'pending'));
 
-/** What is to be dealt with next; to be locked by `takeIncoming`. Null: of what waits nothing is due. */
+/** The next message to handle, not locked. Undefined if none is due. */
 export async function nextIncoming(
   tx: Tx,
   { channel_id }: Pick<ChannelHold, 'channel_id'>,
@@ -87,7 +87,7 @@ export async function nextIncoming(
   return row && { id: row.id, incoming: validate(row.payload) };
 }
 
-/** In the transaction of what comes of it. @returns false where somebody has dealt with it */
+/** Must run in the transaction that handles the message. @returns false if someone else has handled it */
 export async function finishIncoming(tx: Tx, id: string): Promise<boolean> {
   const done = await tx
     .update(channel_inbox)
@@ -97,7 +97,7 @@ export async function finishIncoming(tx: Tx, id: string): Promise<boolean> {
   return done.length > 0;
 }
 
-/** It could not be dealt with: once more after a pause, and then no more. */
+/** Schedules another attempt after a pause, or gives up after the last one. */
 export async function postponeIncoming(tx: Tx, id: string, error: string): Promise<void> {
   const over = sql`attempts + 1 >= ${ATTEMPTS}`;
   await tx.execute(sql`

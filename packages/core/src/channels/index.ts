@@ -1,8 +1,8 @@
 /**
  * Owns `channels`, `channel_threads`, `channel_inbox`, `channel_outbox`, `channel_pairing_codes` and `channel_strangers`: a
- * company's bots in Slack and Telegram. Invariants: what came is stored before it is acknowledged, and dealt with once; who
- * speaks is who is paired with this very channel, active, and in the company now; nobody else is answered more than once;
- * a channel is held by one scheduler at a time, and every write of its holder names the fence.
+ * company's bots in Slack and Telegram. Invariants: incoming messages are stored before they are acknowledged, and handled once;
+ * a speaker must be paired with this very channel, active, and currently in the company; anyone else is answered at most once;
+ * a channel is held by one scheduler at a time, and every write of its holder checks the fence.
  */
 export {
   createChannel,

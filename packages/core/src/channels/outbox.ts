@@ -4,9 +4,9 @@ import { sql } from 'drizzle-orm';
 
 const { channel_outbox } = schema;
 
-/** Where something is said. */
+/** Where a message is sent. */
 export interface Place {
-  /** Null: to somebody who is not paired. */
+  /** Null: to someone who is not paired. */
   user_id: string | null;
   conversation: string;
   thread?: string;
@@ -15,14 +15,14 @@ export interface Place {
 
 // In bytes.
 const LONGEST = 20_000;
-/** Of one channel: what is more is not said. */
+/** Maximum number of pending messages per channel; further ones are dropped. */
 const MOST_PENDING = 1000;
 
 export type NewOutgoing = Place & { channel_id: string; kind: string; dedupe_key: string } & Partial<
     Pick<typeof channel_outbox.$inferInsert, 'body' | 'chat_message_id' | 'approval_id' | 'approval_version'>
   >;
 
-/** Queues what is not queued yet, in this order; a channel that is full takes no more. */
+/** Queues messages that are not queued yet, in this order; a full channel accepts no more. */
 export async function queueOutgoing(tx: Tx, rows: readonly NewOutgoing[]): Promise<void> {
   if (rows.length === 0) return;
   const full = await fullChannels(tx, [...new Set(rows.map(({ channel_id }) => channel_id))]);

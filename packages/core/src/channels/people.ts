@@ -11,13 +11,13 @@ import { changeOfChannel, type ChannelRow, presentPairing } from './present.ts';
 const { channel_pairing_codes, channels, chat_pairings, companies, users } = schema;
 
 const CODE_MINUTES = 10;
-/** Without letters and digits that are taken for one another. */
+/** Excludes letters and digits that are easily confused. */
 const ALPHABET = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
 const CODE_LENGTH = 8;
 const MOST_SHOWN = 200;
 
 export const codeHash = (code: string): string => sha256Hex(`pairing ${code.toUpperCase()}`);
-/** Whether a text can be a code at all. */
+/** Whether a text has the form of a code. */
 export const isCode = (text: string): boolean =>
   new RegExp(`^[${ALPHABET}]{${CODE_LENGTH}}$`, 'i').test(text);
 
@@ -47,7 +47,7 @@ export async function listChannelPeople(
   );
 }
 
-/** @throws notFound where the two are not paired */
+/** @throws notFound if the two are not paired */
 export async function removeChannelPerson(
   tx: Tx,
   actor: Actor,
@@ -59,7 +59,7 @@ export async function removeChannelPerson(
   await recordChanges(tx, actor, [changeOfChannel(channel, 'channel.unpaired', { user_id })]);
 }
 
-/** Of the companies that the user is a member of; an instance admin is no member of all. */
+/** Channels of the companies that the user is a member of; an instance admin is not implicitly a member. */
 export async function myChannels(tx: Tx, actor: UserActor, id?: string): Promise<MyChannel[]> {
   const own = Object.keys(actor.roles);
   if (own.length === 0 || (id !== undefined && !isUuid(id))) return [];
@@ -102,8 +102,8 @@ async function myChannel(tx: Tx, actor: UserActor, id: string): Promise<MyChanne
 }
 
 /**
- * In the place of the one before. Whoever has the code and sends it within ten minutes speaks in the user's name from
- * then on. @throws notFound, forbidden for a sign-in that is not fresh
+ * Replaces the previous code. Whoever sends the code within ten minutes speaks in the user's name from then on.
+ * @throws notFound, forbidden for a sign-in that is not fresh
  */
 export async function makePairingCode(tx: Tx, actor: UserActor, channel_id: string): Promise<PairingCode> {
   const channel = await myChannel(tx, actor, channel_id);
@@ -129,7 +129,7 @@ export async function makePairingCode(tx: Tx, actor: UserActor, channel_id: stri
   return { channel_id: channel.id, code, expires_at: row!.expires_at, link };
 }
 
-/** @throws notFound where the caller is not paired with it */
+/** @throws notFound if the caller is not paired with it */
 export async function chooseNews(
   tx: Tx,
   actor: UserActor,
@@ -142,13 +142,13 @@ export async function chooseNews(
   return myChannel(tx, actor, id);
 }
 
-/** @throws notFound where the caller is not paired with it */
+/** @throws notFound if the caller is not paired with it */
 export async function unpair(tx: Tx, actor: UserActor, channel_id: string): Promise<void> {
   const { id, company_id, name, kind } = await myChannel(tx, actor, channel_id);
   await removeChannelPerson(tx, actor, { id, company_id, name, kind }, actor.user_id);
 }
 
-/** A message to the caller, to see that the channel works. @throws conflict */
+/** Sends a message to the caller, to verify that the channel works. @throws conflict */
 export async function testChannel(tx: Tx, actor: Actor, channel: ChannelRow): Promise<void> {
   if (actor.kind !== 'user') throw conflict('only a person can be paired with the channel');
   if (!channel.enabled) throw conflict('the channel is switched off');

@@ -8,13 +8,13 @@ import type { ChannelRow } from './present.ts';
 
 const { channel_outbox } = schema;
 
-/** What a button carries: nothing but the message that has it, and the decision. */
+/** The value of a button: only the ID of its message, and the decision. */
 export const buttonValue = (outgoing_id: string, decision: ChannelDecision): string =>
   `${outgoing_id}:${decision}`;
 
 /**
- * Decides an approval as the person who was shown it, with that person's rights, and only as it was then. Pressed again
- * it is resolved already. @returns what the person is told
+ * Decides an approval as the person it was shown to, with that person's rights, and only if it has not changed since.
+ * Pressing again has no effect. @returns the text shown to the person
  */
 export async function pressButton(
   tx: Tx,

@@ -44,7 +44,7 @@ const inTx = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => transaction(
 
 beforeEach(async () => {
   database = await databaseWithQueue();
-  // Whoever claims takes what there is.
+  // `claimChannels` claims every channel there is.
   await db().update(channels).set({ enabled: false });
   company = await createCompany(db());
   const made = await inTx((tx) =>
@@ -96,7 +96,7 @@ const words = (from: string, text: string, more: Partial<ChannelIncoming> = {}):
   ...more,
 });
 
-/** Comes, is stored, and is dealt with. @returns what a pressed button is answered */
+/** Stores incoming messages and handles them. @returns the answer to a pressed button */
 async function hear(...came: ChannelIncoming[]): Promise<string | null> {
   await inTx((tx) => storeIncoming(tx, hold, came));
   let answered: string | null = null;
@@ -315,7 +315,7 @@ describe('a hold', () => {
     await inTx(async (tx) => updateChannel(tx, actors.system, await row(), { bot_token: '${secret:U}' }));
     const kept = await renewChannels(db(), [{ ...hold, ...state }], 15);
     expect(kept.get(channel_id)?.revision).toBe(2);
-    // What the connection with the old tokens came to says nothing of the new ones.
+    // The state of the connection with the old tokens does not apply to the new ones.
     expect((await row()).status).toBe('connecting');
     await inTx(async (tx) => updateChannel(tx, actors.system, await row(), { enabled: false }));
     expect((await renewChannels(db(), [{ ...hold, ...state }], 15)).size).toBe(0);

@@ -14,9 +14,9 @@ import { pressButton } from './press.ts';
 import { isNewStranger, pairByCode, speakerOf } from './speaker.ts';
 import { agentFor, keepChat, lockThread } from './threads.ts';
 
-/** What the vendor is to be told at once, beside what is queued. */
+/** What to report to the vendor immediately, besides what is queued. */
 export interface Received {
-  /** Of a pressed button. */
+  /** The answer to a pressed button. */
   callback: { id: string; text: string } | null;
 }
 
@@ -28,7 +28,7 @@ Write \`!help\` to see what else there is. What you are told of is chosen in you
 
 const REFUSAL = `I work for people of one company, and I don't know you. If you are one of them, ask for a code in your profile there, and send it to me.`;
 
-/** Whose files a message may bring: asked before they are fetched. */
+/** The files that the sender may submit; checked before they are fetched. */
 export async function mayBringFiles(
   tx: Tx,
   channel: ChannelRow,
@@ -40,10 +40,10 @@ export async function mayBringFiles(
 }
 
 /**
- * Deals with what came, once: whatever comes of it stands or falls with its row.
- * @param files those of the message that could be fetched; what is not kept is the sweep's
- * @param unfetched for people: why others could not be
- * @returns undefined where the hold is lost, or another has dealt with it
+ * Handles a message, once: all effects are committed or rolled back together with its row.
+ * @param files those of the message that could be fetched; what is not kept is left to the sweep
+ * @param unfetched human-readable reasons why others could not be fetched
+ * @returns undefined if the lease is lost, or another process has handled it
  */
 export async function receive(
   tx: Tx,
@@ -73,7 +73,7 @@ async function pressed(
   return { callback: { id: press.callback, text } };
 }
 
-/** In private alone, and once: a bot that answers everybody is anybody's loudspeaker. */
+/** Answers only in private, and only once: a bot that answers everyone can be abused to spam others. */
 async function meetStranger(tx: Tx, channel: ChannelRow, incoming: ChannelIncoming): Promise<void> {
   const { person, conversation, is_private, text } = incoming;
   if (!is_private) return;
@@ -91,7 +91,7 @@ async function meetStranger(tx: Tx, channel: ChannelRow, incoming: ChannelIncomi
   else if (pairing.told) await say('That was one try too many. Wait ten minutes, and ask for a new code.');
 }
 
-/** A code alone, or behind `/start`, as Telegram's links send it, or `/pair`. */
+/** A code by itself, or after `/start`, as Telegram's links send it, or `/pair`. */
 export function codeIn(text: string): string | null {
   const [, code = ''] = /^\s*(?:[/!](?:start|pair)\s+)?(\S+)\s*$/.exec(text) ?? [];
   return isCode(code) ? code : null;
@@ -100,7 +100,7 @@ export function codeIn(text: string): string | null {
 const mayWrite = (actor: UserActor, { company_id }: ChannelRow): boolean =>
   !actor.must_enrol && ['member', 'admin'].includes(actor.roles[company_id] ?? '');
 
-/** A paired person: a command, or words for an agent. */
+/** Handles a paired person's message: a command, or text for an agent. */
 async function hear(
   tx: Tx,
   channel: ChannelRow,
@@ -128,7 +128,7 @@ async function hear(
   if (problem !== null) await say(`That was not passed on: ${problem}.`);
 }
 
-/** To the agent of the thread, in its chat. @throws what people are told */
+/** Posts the message to the thread's agent, in its chat. @throws errors whose message is shown to the person */
 async function pass(
   tx: Tx,
   channel: ChannelRow,
@@ -150,7 +150,7 @@ async function pass(
   await postChatMessage(tx, actor, chat!, { body_markdown: incoming.text }, files);
 }
 
-/** What the service says to an act that it refuses; nothing of the act stays then. */
+/** @returns the error message if the service refuses the act, which is then rolled back */
 async function refusal(tx: Tx, act: (tx: Tx) => Promise<unknown>): Promise<string | null> {
   try {
     await tx.transaction(async (inner) => act(inner));

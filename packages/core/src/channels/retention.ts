@@ -2,15 +2,15 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { deleteRevokedPairings } from '../identity/index.ts';
 
-/** A repeat of what came is known for so long; vendors give up within the hour. */
+/** How long repeated deliveries are detected; vendors give up within the hour. */
 const INBOX_DAYS = 3;
 const SENT_DAYS = 7;
-/** Buttons of an approval work as long as its message is known. */
+/** An approval's buttons work as long as its message is kept. */
 const APPROVAL_DAYS = 30;
-/** A thread that nobody wrote to for so long begins anew. */
+/** A thread unused for this long starts over. */
 const THREAD_DAYS = 90;
 
-/** What channels leave behind. */
+/** Deletes old messages, codes, strangers, threads and revoked pairings. */
 export async function deleteOldChannelTraffic(tx: Tx): Promise<void> {
   const days = (count: number) => sql`now() - make_interval(days => ${count})`;
   await tx.execute(sql`delete from channel_inbox where created_at < ${days(INBOX_DAYS)}`);

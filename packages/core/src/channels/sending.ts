@@ -5,20 +5,20 @@ import { type ChannelHold, heldBy } from './holder.ts';
 
 const { channels } = schema;
 
-/** A message that is due, with all that is said. */
+/** A message that is due, with its content. */
 export interface DueOutgoing extends Record<string, unknown> {
   id: string;
   conversation: string;
   thread: string;
   kind: 'notice' | 'reply' | 'approval' | 'outcome';
-  /** Null: there is nothing to say any more. */
+  /** Null: there is nothing left to say. */
   body: string | null;
   reply_to: string | null;
   sent_parts: number;
   attempts: number;
-  /** Whom it is for is paired, active and in the company. */
+  /** The recipient is paired, active and in the company. */
   allowed: boolean;
-  /** Of an outcome: the vendor's id of the message that shows the buttons; null where it never went out. */
+  /** For an outcome: the vendor's ID of the message with the buttons; null if that was never sent. */
   changes: string | null;
 }
 
@@ -27,8 +27,8 @@ const FIRST_PAUSE_SEC = 2;
 const LAST_PAUSE_SEC = 900;
 
 /**
- * What the holder sends next, in order; of a conversation nothing behind what waits for another attempt. A private
- * message goes to the identity that is paired now and to no other.
+ * The messages to send next, in order; within a conversation, none that is queued behind one waiting for a retry. A private
+ * message is sent only to the identity that is paired now.
  */
 export async function dueOutgoing(
   tx: Tx,
@@ -54,7 +54,7 @@ export async function dueOutgoing(
   return rows;
 }
 
-/** A piece is out; written before the next one is sent. @returns false where the hold is lost */
+/** Records that a piece was sent; called before the next one is sent. @returns false if the lease is lost */
 export async function recordPiece(
   tx: Tx,
   hold: ChannelHold,
@@ -68,7 +68,7 @@ export async function recordPiece(
   return rows.length > 0;
 }
 
-/** What came of it: without an error it was sent; a hopeless one is not tried again. */
+/** Records the outcome: without an error it was sent; a hopeless one is not retried. */
 export async function recordOutcome(
   tx: Tx,
   hold: ChannelHold,
@@ -90,7 +90,7 @@ export async function recordOutcome(
     where id = ${id} and status = 'pending' and exists (select from ${channels} where ${heldBy(hold)})`);
 }
 
-/** When the next of it is due, in milliseconds; null: nothing waits. */
+/** Milliseconds until the next message is due; null: none is pending. */
 export async function nextOutgoingIn(tx: Tx, { channel_id }: ChannelHold): Promise<number | null> {
   const { rows } = await tx.execute<{ in_ms: number | null }>(sql`
     select (extract(epoch from min(next_attempt_at) - now()) * 1000)::float8 as in_ms

@@ -9,13 +9,13 @@ import { changeOfChannel, type ChannelRow } from './present.ts';
 
 const { channel_strangers } = schema;
 
-/** Wrong codes of one identity in as many minutes. */
+/** Maximum number of attempts of one identity within `TRIES_MINUTES`. */
 const MOST_TRIES = 5;
 const TRIES_MINUTES = 10;
-/** Of a channel, in a day: nobody beyond is answered. */
+/** Maximum number of strangers per channel and day; any more get no answer. */
 const MOST_STRANGERS = 10_000;
 
-/** Who speaks, with the rights in this company alone; undefined for whoever is not paired, not active or no member. */
+/** The speaker, with rights in this company only; undefined if not paired, not active or not a member. */
 export async function speakerOf(
   tx: Tx,
   channel: Pick<ChannelRow, 'id' | 'company_id'>,
@@ -24,7 +24,7 @@ export async function speakerOf(
   return pairedUser(tx, { channel_id: channel.id, company_id: channel.company_id, external_id });
 }
 
-/** Whether a stranger is to be told what the bot is, which happens once. */
+/** Whether a stranger should be told what the bot is, which happens once. */
 export async function isNewStranger(tx: Tx, channel_id: string, external_id: string): Promise<boolean> {
   const { rows } = await tx.execute(sql`
     insert into channel_strangers (channel_id, external_id)
@@ -38,12 +38,12 @@ export async function isNewStranger(tx: Tx, channel_id: string, external_id: str
 export type Pairing =
   | { how: 'paired'; user: UserActor }
   | { how: 'wrong' }
-  /** Not even looked at; @param told for the first time */
+  /** The code was not checked; @param told for the first time */
   | { how: 'too_many'; told: boolean };
 
 /**
- * Pairs whoever sends the code with the user whom it was made for. A right code counts once, and while a session of those
- * times stands: a user who ends them all ends it too. Five wrong ones end the trying.
+ * Pairs the sender of the code with the user it was made for. A correct code is valid once, and only while a session from
+ * before its creation exists: signing out everywhere revokes it. After five tries no more are accepted.
  */
 export async function pairByCode(
   tx: Tx,
@@ -76,7 +76,7 @@ export async function pairByCode(
   return { how: 'paired', user };
 }
 
-/** Counted before it is looked at, in a row that others wait for. Undefined: there are too many strangers. */
+/** Counts the try before the code is checked, in a row that concurrent tries wait for. Undefined: too many strangers. */
 async function countTry(tx: Tx, channel_id: string, external_id: string): Promise<number | undefined> {
   await isNewStranger(tx, channel_id, external_id);
   const over = sql`created_at < now() - make_interval(mins => ${TRIES_MINUTES})`;

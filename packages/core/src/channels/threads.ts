@@ -10,7 +10,7 @@ export type ThreadRow = typeof channel_threads.$inferSelect;
 
 const MOST_LISTED = 50;
 
-/** The thread of this person here; made with the first word that is said. */
+/** Locks the thread of this person here, which is created with the first message. */
 export async function lockThread(
   tx: Tx,
   channel: Pick<ChannelRow, 'id'>,
@@ -35,7 +35,7 @@ export async function lockThread(
   return row!;
 }
 
-/** Agents that a person may talk with. */
+/** Agents that a person can talk to. */
 export async function agentsAtHand(
   tx: Tx,
   company_id: string,
@@ -56,8 +56,8 @@ export async function agentsAtHand(
 }
 
 /**
- * Who answers in a thread: whom the person chose there, the channel's own, whom the person chose last elsewhere in the
- * channel, or the only one there is. @throws conflict where that is nobody
+ * The agent that answers in a thread: the one chosen there, else the one that the person last chose elsewhere in the channel,
+ * else the channel's default, else the only one there is. @throws conflict if there is none
  */
 export async function agentFor(tx: Tx, channel: ChannelRow, thread: ThreadRow): Promise<string> {
   if (thread.agent_id !== null) return thread.agent_id;
@@ -72,7 +72,7 @@ export async function agentFor(tx: Tx, channel: ChannelRow, thread: ThreadRow): 
   throw conflict('choose an agent first: !agents shows them');
 }
 
-/** What is said in the thread from now on belongs to this chat. */
+/** Sets the chat that further messages in the thread belong to. */
 export async function keepChat(tx: Tx, { id }: Pick<ThreadRow, 'id'>, chat_id: string | null): Promise<void> {
   await tx.update(channel_threads).set({ chat_id }).where(eq(channel_threads.id, id));
 }
