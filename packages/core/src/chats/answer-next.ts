@@ -17,7 +17,7 @@ const { chat_messages } = schema;
 export const CHAT_REPLY = 'chat_reply';
 const GONE = 'the agent of this chat is gone';
 
-/** One reply at a time in a chat. */
+/** Limits a chat to one reply at a time. */
 export const chatKey = (chat_id: string) => `chat:${chat_id}`;
 
 type ChatOf = Pick<ChatRow, 'id' | 'agent_id' | 'created_by_user_id'>;
@@ -37,12 +37,12 @@ function proposalOf(
     wake_reason: 'chat',
     trigger_detail: `asked by ${message.author_name}`,
     depth: message.depth,
-    // Programs that are told by a task have no place for a conversation in it.
+    // Programs that receive a task instead of a prompt can't be given a conversation.
     objection: told_by === 'prompt' ? null : `agents with the adapter ${agent.adapter_type} do not chat`,
   };
 }
 
-/** @throws conflict where the agent would not be let answer now: paused, in the trash, over budget, … */
+/** @throws conflict if the agent could not answer now: paused, in the trash, over budget, … */
 export async function assertAnswers(tx: Tx, chat: ChatOf, depth: number): Promise<void> {
   const agent = await readAgentFacts(tx, chat.agent_id);
   if (agent === undefined) throw conflict(GONE);
@@ -51,9 +51,9 @@ export async function assertAnswers(tx: Tx, chat: ChatOf, depth: number): Promis
 }
 
 /**
- * Has the oldest waiting message of the chat answered. While a reply is under way nothing happens: its end comes here
- * again. Where the agent may not answer any more, all that waits has failed. Called with the chat's row locked where that
- * is possible; what slips through is found by `sweepWaitingChats`.
+ * Starts a reply to the oldest waiting message of the chat. Does nothing while a reply is in progress: this is called again
+ * when it ends. If the agent may no longer answer, all waiting messages fail. Callers lock the chat's row if possible;
+ * `sweepWaitingChats` finds what slips through.
  * @returns changes for the caller's `recordChanges`
  */
 export async function answerNext(tx: Tx, actor: Actor, chat: ChatOf): Promise<Change[]> {
@@ -83,7 +83,7 @@ export async function answerNext(tx: Tx, actor: Actor, chat: ChatOf): Promise<Ch
 
 const SWEPT = 100;
 
-/** Messages that wait though no reply of their chat is under way: who should have seen to them was interrupted. */
+/** Finds messages that wait without a reply in progress in their chat, because an operation was interrupted. */
 export async function sweepWaitingChats(tx: Tx): Promise<number> {
   const { rows } = await tx.execute<ChatOf & Record<string, unknown>>(sql`
     select c.id, c.agent_id, c.created_by_user_id from chats c

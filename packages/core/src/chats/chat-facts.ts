@@ -18,7 +18,7 @@ import type { ChatMessageRow } from './present.ts';
 import { summaryPayload } from './summary.ts';
 import { conversationWindow, longestSaid, sizeInPrompt } from './window.ts';
 
-// Bounds of what one prompt may carry, in rows.
+// Limits for the content of one prompt, in rows.
 const MESSAGES = 200;
 const ACTIONS = 10;
 const SKILLS = 100;
@@ -26,41 +26,41 @@ const SKILLS = 100;
 export interface SaidMessage {
   role: 'user' | 'assistant';
   author_name: string;
-  /** Cut to 20,000 characters, or a quarter of what the conversation may take. */
+  /** Truncated to 20,000 characters, or a quarter of the conversation's share of the prompt. */
   body_markdown: string;
   attachments: ChatMessageRow['attachments'];
-  /** Verbs that took effect with a reply. */
+  /** Verbs that took effect as part of a reply. */
   actions: Pick<PromptAction, 'verb' | 'args' | 'result'>[];
 }
 
-/** All that the prompt of a reply is made of. */
+/** Everything that the prompt of a reply is built from. */
 export interface ChatFacts {
   agent: PromptAgent;
   manager: { name: string; role: string } | null;
   company: { id: string; name: string };
   has_knowledge: boolean;
   has_index: boolean;
-  /** Kinds of knowledge that the channel of the chat allows; null: it is held here. */
+  /** Kinds of knowledge that the chat's channel allows; null: the chat takes place in the service itself. */
   knowledge: string[] | null;
   skills: SkillOutline[];
-  /** Whose chat it is, with what agents have written down of that user. */
+  /** The owner of the chat, with what agents have noted about that user. */
   requester: { name: string; user_model: string | null } | null;
-  /** Of what was said before `said`. */
+  /** Summary of what was said before `said`. */
   summary: string | null;
-  /** What was said before the question, oldest first, as much as the window takes. */
+  /** Messages before the question, oldest first, as many as fit the window. */
   said: SaidMessage[];
-  /** Messages that stand in neither. */
+  /** Number of messages contained in neither. */
   omitted: number;
   question: Pick<SaidMessage, 'author_name' | 'body_markdown' | 'attachments'>;
   /** The newest files of `said` and `question`, oldest first. */
   files: PromptAttachment[];
-  /** Texts of some are on their way. */
+  /** The text of some files is still being extracted. */
   texts_awaited: boolean;
   applied_by_interrupted: PromptAction[];
   failed_in_previous_run: PromptAction[];
 }
 
-/** What a summary is made of. */
+/** What a summary is built from. */
 export interface SummaryFacts {
   agent: PromptAgent;
   summary: string | null;
@@ -71,7 +71,7 @@ const agentColumns = sql`jsonb_build_object('id', a.id, 'name', a.name, 'role', 
   'description', a.description, 'system_prompt', a.system_prompt, 'adapter_type', a.adapter_type,
   'adapter_config', a.adapter_config, 'provider_id', a.provider_id, 'default_provider_id', ${companyDefaultProvider}, 'model', a.model) as agent`;
 
-/** The messages between two positions as a JSON array, newest counted first; and how many did not fit. */
+/** The messages between two positions as a JSON array, preferring the newest; and how many did not fit. */
 function saidBetween(after: SQL, before: SQL): SQL {
   return sql`(
     select jsonb_build_object('fits', coalesce(jsonb_agg(message order by position) filter (where size <= ${conversationWindow}), '[]'),
@@ -90,7 +90,7 @@ function saidBetween(after: SQL, before: SQL): SQL {
     ) newest)`;
 }
 
-/** In one statement of one snapshot. Undefined where agent, chat or message are gone meanwhile. */
+/** Read in one statement from one snapshot. Undefined if the agent, chat or message no longer exists. */
 export async function chatFacts(tx: Tx, run: ClaimedRun): Promise<ChatFacts | undefined> {
   const before = sql`r.subject_id = c.id and r.kind = ${CHAT_REPLY} and r.id <> ${run.run_id}`;
   const { rows } = await tx.execute<StoredFacts>(sql`
@@ -131,7 +131,7 @@ type StoredFacts = Omit<ChatFacts, 'said' | 'omitted' | 'skills' | 'files' | 'te
   skills: StoredOutline[];
 } & Record<string, unknown>;
 
-/** The summary so far and what it lacks. */
+/** The summary so far and the messages to add to it. */
 export async function summaryFacts(
   tx: Tx,
   run: Pick<ClaimedRun, 'subject_id'> & Pick<RunRow, 'payload'>,

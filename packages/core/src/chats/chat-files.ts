@@ -1,4 +1,4 @@
-/** Files of messages: whoever may see the chat may have them, and prompts are told what they say. */
+/** Files of messages: accessible to whoever may see the chat; prompts contain their text. */
 import { schema, type Tx } from '@acp/db';
 import { isUuid } from '@acp/kernel';
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
@@ -7,7 +7,7 @@ import type { ChatRow } from './present.ts';
 
 const { attachments, chat_messages } = schema;
 
-/** Messages before a question that are looked at for files; the newest twenty of them are told of. */
+/** Number of turns before a question that are searched for files; prompts list the newest twenty. */
 const LOOKED_AT = 200;
 
 export interface StoredFiles {
@@ -17,7 +17,7 @@ export interface StoredFiles {
 
 /**
  * SQL: the newest files of a chat up to a message, as a JSON object.
- * @param chat_id with the last position, of the statement that it stands in
+ * @param chat_id expression of the surrounding statement, like `position`, the last one included
  */
 export function filesUpTo(chat_id: SQL, position: SQL): SQL {
   const which = sql`f.chat_message_id in (select m.id from chat_messages m where m.chat_id = ${chat_id}
@@ -25,7 +25,7 @@ export function filesUpTo(chat_id: SQL, position: SQL): SQL {
   return sql`jsonb_build_object('files', ${promptAttachments(which)}, 'awaited', ${textsAwaited(which)})`;
 }
 
-/** Undefined where the chat has no such file. */
+/** Undefined if the chat has no such file. */
 export async function findChatFile(
   tx: Tx,
   chat: Pick<ChatRow, 'id'>,

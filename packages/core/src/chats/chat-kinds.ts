@@ -18,7 +18,7 @@ import { titleOf } from './title.ts';
 const { chats, chat_messages } = schema;
 const scheduler = systemActor('scheduler');
 
-// In bytes: no more than the schema of a text admits.
+// In bytes: the maximum that the schema of a text permits.
 const REPLY = 1_000_000;
 
 const ofChat = {
@@ -29,7 +29,7 @@ const ofChat = {
   }),
 } satisfies Partial<RunKind>;
 
-/** The agent answers one message of a chat. */
+/** A run in which the agent answers one message of a chat. */
 export const chatReplyKind: RunKind = {
   ...ofChat,
   name: CHAT_REPLY,
@@ -50,12 +50,12 @@ export const chatReplyKind: RunKind = {
   },
 };
 
-/** What falls out of the prompt's window is put in short, once. */
+/** Summarises what no longer fits the prompt's window, once. */
 export const chatSummaryKind: RunKind = {
   ...ofChat,
   name: CHAT_SUMMARY,
   liveKey: ({ subject_id }) => (subject_id === null ? null : summaryKey(subject_id)),
-  // Nobody sees these frames: the page of the chat shows its replies.
+  // No one sees these frames: the page of the chat shows its replies.
   audience: () => ({ topic: null, admins_only: false }),
   retries: true,
   end: async (tx, { run, subject, result }) => {
@@ -65,7 +65,7 @@ export const chatSummaryKind: RunKind = {
   },
 };
 
-/** The message that the run answers; undefined where it was removed or is another run's by now. */
+/** The message that the run answers; undefined if it was removed or belongs to another run by now. */
 async function askedBy(tx: Tx, run: RunRow): Promise<ChatMessageRow | undefined> {
   const { message_id } = run.payload;
   if (typeof message_id !== 'string' || !isUuid(message_id)) return undefined;
@@ -82,13 +82,13 @@ async function askedBy(tx: Tx, run: RunRow): Promise<ChatMessageRow | undefined>
   return row;
 }
 
-/** Reply stored, or why there is none; then the next message has its turn. */
+/** Stores the reply, or why there is none, and starts the next one. */
 async function endReply(tx: Tx, ended: EndedRun): Promise<KindChanges> {
   const { run, retried } = ended;
   const [chat] =
     run.subject_id === null ? [] : await tx.select().from(chats).where(eq(chats.id, run.subject_id));
   if (chat === undefined) {
-    // Deleted meanwhile: nothing of it stays.
+    // The chat was deleted in the meantime: nothing of it is kept.
     await forgetRuns(tx, run.subject_id);
     return { changes: [] };
   }
@@ -123,7 +123,7 @@ async function writeReply(
   return [question, reply].filter((row) => row !== undefined).map((row) => messageChange(chat, row));
 }
 
-/** Of a reply that was stopped, what had been said; none of one that failed or was stopped before its first word. */
+/** For a stopped reply, what had been said by then; null if it failed or was stopped before its first word. */
 function replyText(run: RunRow, { text, partial }: EndedRun['result']): string | null {
   const said = run.status === 'cancelled' ? [text, partial].filter(Boolean).join('\n\n') : (text ?? '');
   if (run.status === 'failed' || (run.status === 'cancelled' && said === '')) return null;
@@ -153,7 +153,7 @@ async function insertReply(
   return row;
 }
 
-/** Runs that were called off before they began: their messages are stopped, the next ones have their turn. */
+/** Handles runs cancelled before they started: stops their messages and starts the next replies. */
 async function stopUnstarted(tx: Tx, runs: readonly RunRow[]): Promise<void> {
   const stopped = await tx
     .update(chat_messages)

@@ -9,7 +9,7 @@ import { type ChatRow, chatChange, presentChat } from './present.ts';
 
 const { chats } = schema;
 
-/** Where a chat is held that is not held here. */
+/** The channel of a chat that takes place outside the service. */
 export interface HeldElsewhere {
   channel: ChatChannel;
   channel_id: string | null;
@@ -55,9 +55,9 @@ export async function updateChat(tx: Tx, actor: Actor, chat: ChatRow, input: Upd
   return presentChat(row);
 }
 
-/** For good, with what the transcripts of its replies tell; one under way is stopped, and forgotten at its end. */
+/** Permanently deletes the chat and its replies' transcripts; a reply in progress is stopped and forgotten when it ends. */
 export async function deleteChat(tx: Tx, actor: Actor, chat: ChatRow): Promise<void> {
-  // The chat before its runs: that is the order of locks. Gone, no message of it is answered any more.
+  // Lock order: the chat before its runs. Once it is deleted, none of its messages is answered any more.
   await tx.delete(chats).where(eq(chats.id, chat.id));
   const changes = await cancelRuns(
     tx,

@@ -1,8 +1,8 @@
 /**
- * Owns `chats` and `chat_messages`: conversations of people with agents. A person's chat is private to that person; what
- * a key opens is open to the company. Each reply is a run of the kind `chat_reply`, one at a time per chat: what is sent
- * meanwhile waits. Invariants: a message `answering` names its live run; a message `waiting` has a live run before it, or
- * is found by the sweep; a reply stands one position behind its message.
+ * Owns `chats` and `chat_messages`: conversations of people with agents. A person's chat is private to that person; one
+ * created with a key is open to the company. Each reply is a run of the kind `chat_reply`, one at a time per chat: messages sent
+ * in the meantime wait. Invariants: a message `answering` names its live run; a message `waiting` has a live run before it, or
+ * is found by the sweep; a reply is one position after its message.
  */
 export { CHAT_REPLY, sweepWaitingChats } from './answer-next.ts';
 export { findChatFile } from './chat-files.ts';

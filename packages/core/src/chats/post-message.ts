@@ -12,14 +12,15 @@ import { summaryKey } from './summary.ts';
 
 const { chats, chat_messages } = schema;
 
-/** Messages that wait for their turn. */
+/** Maximum number of messages waiting for a reply. */
 const MOST_WAITING = 20;
-/** A chat is read as a whole: whoever goes on from here begins a new one. */
+/** A chat is read as a whole: to go on from here, start a new one. */
 const MOST_TURNS = 5000;
 
 /**
- * Stores the message with its files and has it answered, or lets it wait while a reply is under way.
- * @throws invalid where it says nothing; forbidden for files of an agent that may write none; conflict where the agent may not answer, or too many messages wait
+ * Stores the message with its files and starts a reply, or lets it wait while a reply is in progress.
+ * @throws invalid if it is empty; forbidden for files of an agent that may write none; conflict if the agent may not answer, or
+ * too many messages are waiting
  */
 export async function postChatMessage(
   tx: Tx,
@@ -80,9 +81,9 @@ function assertSaid(body_markdown: string, files: readonly unknown[]): void {
 }
 
 /**
- * Asks again, with another text where one is given: what came after the message goes, its own files stay.
- * @throws notFound for a message that is none of the chat's questions; forbidden for another's; conflict while a reply
- * is under way, or where the agent may not answer
+ * Asks again, optionally with another text: later messages are deleted, its own files stay.
+ * @throws notFound if the message is not a question of this chat; forbidden for someone else's; conflict while a reply
+ * is in progress, or if the agent may not answer
  */
 export async function resendChatMessage(
   tx: Tx,
@@ -115,7 +116,7 @@ export async function resendChatMessage(
     })
     .where(eq(chat_messages.id, message.id))
     .returning();
-  // A summary that tells of what is gone would bring it back, one that is being made too.
+  // A summary, finished or in progress, would bring back what was deleted.
   const calledOff = await cancelRuns(tx, sql`r.live_key = ${summaryKey(chat.id)}`, 'the chat was changed');
   await recordChanges(tx, actor, calledOff);
   const forgotten = chat.summary_turn >= turn ? { summary: null, summary_turn: 0 } : {};
@@ -126,7 +127,7 @@ export async function resendChatMessage(
   return begun(tx, actor, chat, row!);
 }
 
-/** The reply that runs or waits for a slot ends; the message after it is answered next. */
+/** Ends the reply that is running or waiting for a slot; the message after it is answered next. */
 export async function stopChat(tx: Tx, actor: Actor, subject: ChatRow): Promise<Chat> {
   const chat = await lockChat(tx, subject.id);
   const { rows } = await tx.execute<{ id: string }>(

@@ -13,7 +13,7 @@ import type { Change } from '../activity/index.ts';
 export type ChatRow = typeof schema.chats.$inferSelect;
 export type ChatMessageRow = typeof schema.chat_messages.$inferSelect;
 
-// Events carry text up to 2 KB (decisions 4).
+// Events contain up to 2 KB of text (decisions 4).
 const EVENT_TEXT_BYTES = 2048;
 
 export function presentChat(chat: ChatRow): Chat {
@@ -63,7 +63,7 @@ function presentFiles(row: Pick<ChatMessageRow, 'chat_id' | 'attachments'>): Cha
   }));
 }
 
-/** Told to those who may see the chat; nothing of what is said there goes into the company's activity. */
+/** Published to those who may see the chat; no message text gets into the company's activity. */
 export function messageChange(chat: Pick<ChatRow, 'created_by_user_id'>, row: ChatMessageRow): Change {
   const shown = presentMessage(row);
   return {

@@ -10,15 +10,15 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 
 /**
- * What the actor may see of the company's chats: a person's own, and those that a key opened. A standing key of an agent
- * sees nobody's private chat, not even its own agent's: whoever may mint keys could else read along.
+ * The company's chats that the actor may see: a person's own, and those created with a key. A standing key of an agent gives
+ * access to no private chat, not even its own agent's: otherwise anyone who may create keys could read along.
  */
 function visibleTo(actor: Actor): SQL {
   const open = isNull(chats.created_by_user_id);
   return actor.kind === 'user' ? or(open, eq(chats.created_by_user_id, actor.user_id))! : open;
 }
 
-/** The scope loader's way to a chat: undefined where the actor may not see it. That of a trashed agent can be read. */
+/** Used by the scope loader: undefined if the actor may not see the chat. A chat with a trashed agent can be read. */
 export async function findChat(tx: Tx, id: string, actor: Actor): Promise<ChatRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
@@ -29,7 +29,7 @@ export async function findChat(tx: Tx, id: string, actor: Actor): Promise<ChatRo
   return row;
 }
 
-/** The last used first; with `q` those whose title contains it or one of whose messages has its words. */
+/** Most recently used first; with `q`, chats whose title contains it or that have a message with its words. */
 export async function listChats(
   tx: Tx,
   actor: Actor,
@@ -61,7 +61,7 @@ function matching(q: string): SQL | undefined {
     and m.words @@ plainto_tsquery('simple', searchable_text(${q}))))`;
 }
 
-/** A reply stands behind the message that it answers, whatever was sent meanwhile. */
+/** A reply follows the message that it answers, whatever was sent in the meantime. */
 export async function listChatMessages(
   tx: Tx,
   chat: Pick<ChatRow, 'id'>,
@@ -123,7 +123,7 @@ export async function findChatMessage(
   return row;
 }
 
-/** What became of a message: itself, and its reply where it has one. */
+/** A message's outcome: the message itself, and its reply if there is one. */
 export async function readReply(
   tx: Tx,
   message_id: string,

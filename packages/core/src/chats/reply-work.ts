@@ -2,7 +2,7 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import type { ChatMessageRow } from './present.ts';
 
-/** What an agent did for a reply, as far as its run is still kept. */
+/** What an agent did for a reply, as long as its run is kept. */
 export interface ReplyWork {
   cost_usd: number;
   tokens: number;
@@ -18,7 +18,7 @@ export interface ReplyWork {
 
 const ACTIONS = 50;
 
-/** By run. For whoever may see the chat. */
+/** Keyed by run. Only for someone who may see the chat. */
 export async function workOfReplies(
   tx: Tx,
   messages: readonly ChatMessageRow[],

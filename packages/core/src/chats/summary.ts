@@ -12,20 +12,20 @@ export const CHAT_SUMMARY = 'chat_summary';
 
 export const summaryKey = (chat_id: string) => `chat-summary:${chat_id}`;
 
-// Shares of what the conversation may take of a prompt, and messages. Ahead of its end, so that the summary is there when it is
-// needed.
+// Shares of the conversation's part of the prompt, and messages. Started before the limit is reached, so that the summary is
+// ready when it is needed.
 const SUMMARISE_FROM = { share: 3 / 4, messages: 150 };
-/** What stays word for word. */
+/** What is kept verbatim. */
 const KEPT = { share: 1 / 4, messages: 50 };
-/** No more at once than the prompt of a summary takes, one more turn included. */
+/** At most what fits the prompt of a summary, with one more turn. */
 const PORTION = { share: 11 / 16, messages: 180 };
 
 /** In bytes. */
 const LONGEST = 12_000;
 
 /**
- * Where much was said since the last summary, a run of its own puts all but the latest in short. Each message goes into
- * one summary only: the next one goes on from this.
+ * Starts a run that summarises all but the latest messages if much was said since the last summary. Each message is
+ * summarised only once: the next summary builds on this one.
  */
 export async function proposeSummary(tx: Tx, actor: Actor, chat: ChatRow): Promise<void> {
   const { rows } = await tx.execute<{ share: number; messages: number; up_to: number | null }>(sql`
@@ -60,7 +60,7 @@ export async function proposeSummary(tx: Tx, actor: Actor, chat: ChatRow): Promi
   ]);
 }
 
-/** Unless what it tells of was removed meanwhile. */
+/** Stores the summary unless the messages it covers were removed in the meantime. */
 export async function keepSummary(tx: Tx, run: RunRow, text: string | null): Promise<void> {
   const { from_turn, up_to_turn } = summaryPayload(run);
   const summary = cutText(storableText(text ?? ''), LONGEST).trim();
@@ -77,7 +77,7 @@ export async function keepSummary(tx: Tx, run: RunRow, text: string | null): Pro
     );
 }
 
-/** @throws for a run that some other code has made */
+/** @throws if the run was created by other code */
 export function summaryPayload({ payload }: Pick<RunRow, 'payload'>): {
   from_turn: number;
   up_to_turn: number;

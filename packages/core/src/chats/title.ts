@@ -1,12 +1,12 @@
 const LONGEST = 60;
 
-/** From the first exchange: what was asked, or, where that says little ("hi"), what was answered. Null: neither says anything. */
+/** Derived from the first question or, if that is too short ("hi"), from its answer. Null: neither has any words. */
 export function titleOf(question: string, answer: string): string | null {
   const asked = firstLine(question);
   return asked.split(' ').length >= 3 ? asked : firstLine(answer) || asked || null;
 }
 
-/** The first line that has words, without Markdown, cut between words. */
+/** The first line with words, without Markdown, truncated between words. */
 function firstLine(markdown: string): string {
   const line = markdown
     .slice(0, 4000)

@@ -16,12 +16,12 @@ import { turnProposal } from './turn-proposal.ts';
 const { council_sessions, council_turns } = schema;
 const scheduler = systemActor('scheduler');
 
-/** More than any council has: what goes on without an end is a defect. */
+/** More than any council needs: exceeding it is a defect. */
 const MOST_STEPS = 60;
 
 /**
- * Moves a council on as far as its rows allow: the job `advance-council`, after each turn and at the beginning. Repeated it
- * changes nothing: a turn that was asked for is not asked for again.
+ * Advances a council as far as its rows allow: the job `advance-council`, run at the beginning and after each turn. Idempotent:
+ * a turn that was requested is not requested again.
  */
 export async function advanceCouncil(tx: Tx, session_id: string): Promise<void> {
   const [session] = await tx
@@ -45,7 +45,7 @@ export async function advanceCouncil(tx: Tx, session_id: string): Promise<void> 
   throw new Error(`council ${session_id} goes in a circle`);
 }
 
-/** One step. @returns the session as it is then; undefined where it waits for a turn, or is over */
+/** Takes one step. @returns the updated session; undefined if it waits for a turn, or is over */
 async function step(tx: Tx, session: CouncilRow, issue: IssueRow): Promise<CouncilRow | undefined> {
   const { participants, turns } = await readParts(tx, [session]);
   const phase = session.phase as CouncilTurnKind;
@@ -77,8 +77,8 @@ async function step(tx: Tx, session: CouncilRow, issue: IssueRow): Promise<Counc
 }
 
 /**
- * Proposes the runs of these turns, at most ten. Who is not admitted is left out.
- * @returns false where a run of the same participant is still live: its end comes here again
+ * Proposes the runs of these turns, at most ten. Agents that are not admitted are left out.
+ * @returns false if a run of the same participant is still live: its end advances the council again
  */
 async function ask(tx: Tx, session: CouncilRow, turns: readonly PlannedTurn[]): Promise<boolean> {
   const agents = await factsOf(tx, turns);
@@ -108,7 +108,7 @@ async function factsOf(tx: Tx, turns: readonly PlannedTurn[]): Promise<Map<strin
   return new Map(rows.map((agent) => [agent.id, agent]));
 }
 
-/** What was planned for the phases before and did not come gives its money back. */
+/** Moves to the next phase; planned turns of earlier rounds are skipped and their reservations released. */
 async function goOn(
   tx: Tx,
   session: CouncilRow,
@@ -137,7 +137,7 @@ async function goOn(
   return row!;
 }
 
-/** Its money is reserved by its own call alone: the reservation of the chair before it went with that turn. */
+/** The new chair's cost is only reserved when its call starts: the previous chair's reservation ended with that turn. */
 async function appoint(tx: Tx, session: CouncilRow, agent_id: string): Promise<void> {
   const { id: session_id, company_id, round } = session;
   await tx
@@ -145,7 +145,7 @@ async function appoint(tx: Tx, session: CouncilRow, agent_id: string): Promise<v
     .values({ session_id, company_id, agent_id, kind: 'conclusion', round, run_id: newId() });
 }
 
-/** Turns whose run went without an end, with its agent for good. */
+/** Fails turns whose run disappeared without ending, because its agent was purged. */
 async function failLostTurns(tx: Tx, { id }: CouncilRow): Promise<void> {
   const { rows } = await tx.execute<{ run_id: string }>(sql`
     select t.run_id from council_turns t

@@ -14,8 +14,8 @@ import { type CouncilRow, type ParticipantRow, rankingOf, readParts } from './re
 const REASON = 2000;
 
 /**
- * What the chair wrote is the council's conclusion: a comment and an execution decision in the chair's name. The assignee
- * is woken, also where it is the chair, and nobody else: names in it say who held what, they call nobody.
+ * Records the chair's text as the council's conclusion: a comment and an execution decision in the chair's name. Wakes the
+ * assignee, even if it is the chair, and no one else: names in the text attribute opinions and are no mentions.
  */
 export async function concludeCouncil(
   tx: Tx,
@@ -49,15 +49,15 @@ export async function concludeCouncil(
   const written = await writeComment(tx, chair, issue, {
     body_markdown: `${conclusion}\n\n${signature(participants, left_out)}`,
   });
-  // The council wakes, not the chair: nobody would be woken by himself.
+  // The council wakes, not the chair: an agent does not wake itself.
   const woken = written.wakeups.filter((wakeup) => wakeup.agent_id === issue.assignee_agent_id);
   await requestWakeups(tx, { ...chair, agent_id: session.id, run_id: null }, woken);
   await recordChanges(tx, chair, written.changes);
-  // Last: the issue is locked before the windows of budgets.
+  // Last, because of the lock order: the issue before budget windows.
   await endCouncil(tx, chair, session, { status: 'completed', conclusion });
 }
 
-/** Who has deliberated, and who was left out for what. */
+/** Names those who deliberated, and who was left out and why. */
 function signature(participants: readonly ParticipantRow[], left_out: readonly ParticipantRow[]): string {
   const names = participants.filter((each) => !left_out.includes(each)).map(({ name }) => plain(name));
   const without = left_out.map(({ name, left_out_reason: why }) => `${plain(name)} (${plain(why ?? '')})`);
@@ -65,5 +65,5 @@ function signature(participants: readonly ParticipantRow[], left_out: readonly P
   return without.length === 0 ? `_${line}_` : `_${line} Left out: ${without.join('; ')}._`;
 }
 
-/** No mention, and no markup. */
+/** Removes mentions and markup. */
 const plain = (text: string): string => text.replaceAll(/[@_*`[\]<>\n\r]+/g, ' ').trim();

@@ -22,14 +22,14 @@ import { COUNCIL_TURN, turnProposal } from './turn-proposal.ts';
 const { council_participants, council_sessions, council_turns } = schema;
 
 const QUESTION = 'What is the best way to go about this issue?';
-/** USD that a turn may cost where the agent has taken none yet: a long prompt and a long answer at the default price. */
+/** Estimated USD per turn of an agent without previous turns: a long prompt and a long answer at the default price. */
 const FIRST_TURN_USD = '0.16';
 
 /**
- * Plans a council, reserves what all of its turns may cost, and asks for the first round. Who may not run, or has no budget
- * left for it, is left out from the beginning, with the reason.
+ * Plans a council, reserves the estimated cost of all its turns, and requests the first round. Agents that may not run, or lack
+ * the budget, are left out from the beginning, with the reason.
  * @throws conflict with `session_id` while one is running on the issue, without two participants, over budget; notFound
- * for an agent that is not the company's; forbidden for a turn of a council
+ * for an agent of another company; forbidden for a turn of a council
  */
 export async function conveneCouncil(
   tx: Tx,
@@ -68,7 +68,7 @@ export async function conveneCouncil(
   return presentCouncil(tx, await read(tx, session_id));
 }
 
-/** Ends it without a conclusion. @throws conflict for one that is over */
+/** Ends it without a conclusion. @throws conflict if it is over */
 export async function cancelCouncil(tx: Tx, actor: Actor, subject: CouncilRow): Promise<CouncilSession> {
   const [session] = await tx
     .select()
@@ -86,7 +86,7 @@ async function read(tx: Tx, session_id: string): Promise<CouncilRow> {
   return row;
 }
 
-/** A council that convenes councils would never end. */
+/** Rejects turns of councils: councils that convene councils would never end. */
 async function depthOf(tx: Tx, actor: Actor): Promise<number> {
   if (actor.kind !== 'agent') return 0;
   if (actor.run_id !== null && (await findRun(tx, actor.run_id))?.kind === COUNCIL_TURN)
@@ -122,7 +122,7 @@ async function insertSession(
   throw conflict('council already running', { session_id: running?.id ?? null });
 }
 
-/** What the admission has against each of them now. */
+/** The reasons, by agent, why members would not be admitted now. */
 function refusals(session: CouncilRow, members: readonly Member[]): Map<string, string> {
   const found = new Map<string, string>();
   for (const member of members) {
@@ -145,7 +145,7 @@ interface Plan {
   run_id: string;
 }
 
-/** Every turn that there may be, its money reserved; who has no budget for it goes into `leftOut`. */
+/** Plans every possible turn and reserves its cost; agents without enough budget are added to `leftOut`. */
 async function planWithinBudget(
   tx: Tx,
   session: CouncilRow,
@@ -185,7 +185,7 @@ function plan(rounds: number, agent_ids: readonly string[]): Plan[] {
   ];
 }
 
-/** USD by agent: the median of its last 20 turns in councils. */
+/** USD by agent: the median of its last 20 council turns. */
 async function estimates(tx: Tx, members: readonly Member[]): Promise<Map<string, string>> {
   const ids = JSON.stringify(members.map(({ id }) => id));
   const { rows } = await tx.execute<{ id: string; usd: string }>(sql`

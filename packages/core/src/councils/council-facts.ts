@@ -6,7 +6,7 @@ import type { PromptAgent } from '../heartbeats/index.ts';
 import type { ClaimedRun } from '../runs/index.ts';
 import { shuffledFor, tally } from './labels.ts';
 
-// Bounds of what one prompt may carry, in characters and rows.
+// Limits for the content of one prompt, in characters and rows.
 const BODY = 20_000;
 const COMMENT = 2000;
 const COMMENTS = 10;
@@ -16,11 +16,11 @@ export interface CouncilAnswer {
   agent_id: string;
   name: string;
   role: AgentRole;
-  /** Cut to 10,000 characters. */
+  /** Truncated to 10,000 characters. */
   body_markdown: string;
 }
 
-/** All that the prompt of a turn is made of. */
+/** Everything that the prompt of a turn is built from. */
 export interface CouncilFacts {
   agent: PromptAgent;
   manager: { name: string; role: string } | null;
@@ -39,11 +39,11 @@ export interface CouncilFacts {
   kind: CouncilTurnKind;
   round: number;
   rounds: number;
-  /** The agent's own answer of the rounds before. */
+  /** The agent's own answer in the previous rounds. */
   own: string | null;
-  /** The latest answers of the others: in the reader's own order, but for the chair, who sees them by their rank. */
+  /** The latest answers of the others: in the reader's own order, except for the chair, who sees them by rank. */
   others: CouncilAnswer[];
-  /** For the chair: all who answered, by the votes of the others, the best first; null without votes. */
+  /** For the chair: all who answered, ranked by the others' votes, best first; null without votes. */
   ranking: string[] | null;
   left_out: { name: string; reason: string }[];
 }
@@ -62,7 +62,7 @@ interface Stored extends Record<string, unknown> {
   left_out: CouncilFacts['left_out'];
 }
 
-/** In one statement of one snapshot. Undefined where agent, council or turn are gone meanwhile. */
+/** Read in one statement from one snapshot. Undefined if the agent, council or turn no longer exists. */
 export async function councilFacts(tx: Tx, run: ClaimedRun): Promise<CouncilFacts | undefined> {
   const { rows } = await tx.execute<Stored>(sql`
     select jsonb_build_object('id', a.id, 'name', a.name, 'role', a.role, 'title', a.title,

@@ -13,7 +13,7 @@ const { council_sessions, council_turns } = schema;
 // In bytes.
 const SAID = 50_000;
 
-/** A participant speaks once: an answer, a ranking, or the conclusion. */
+/** A participant's turn: an answer, a ranking, or the conclusion. */
 export const councilTurnKind: RunKind = {
   name: COUNCIL_TURN,
   subject: { type: 'council_session', table: 'council_sessions' },
@@ -49,7 +49,7 @@ async function isAsked(tx: Tx, run: RunRow): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** What was said, or why nothing was. What follows from it comes in a transaction of its own. */
+/** Stores what was said, or why nothing was. The council advances in a separate transaction. */
 async function endTurn(tx: Tx, { run, subject, result, retried }: EndedRun): Promise<KindChanges> {
   if (subject === null || retried) return { changes: [] };
   const text =
@@ -92,7 +92,7 @@ async function keepTurn(tx: Tx, run: RunRow, text: string): Promise<void> {
     .where(asked(run.id));
 }
 
-/** As its reader has seen them; the facts of the prompt put them into the same order. */
+/** In the order in which the reader saw them; the prompt's facts use the same one. */
 function othersOf(
   { session_id, round, agent_id: reader_id }: { session_id: string; round: number; agent_id: string },
   said: readonly { agent_id: string }[],
@@ -101,7 +101,7 @@ function othersOf(
   return shuffledFor({ session_id, round, reader_id }, [...others]);
 }
 
-/** Runs that were called off before they began. */
+/** Handles runs cancelled before they started. */
 async function cancelTurns(tx: Tx, runs: readonly RunRow[]): Promise<void> {
   const run_ids = runs.map(({ id }) => id);
   for (const [why, of] of Map.groupBy(runs, ({ error }) => error ?? 'its turn was cancelled'))

@@ -9,7 +9,7 @@ import { COUNCIL_TURN } from './turn-proposal.ts';
 
 const { council_sessions } = schema;
 
-/** The one end of a council: its row is locked. Turns under way are called off, what was reserved is given back. */
+/** The only way a council ends: locks its row, cancels turns in progress and releases what was reserved. */
 export async function endCouncil(
   tx: Tx,
   actor: Actor,
@@ -21,7 +21,7 @@ export async function endCouncil(
     .set({ ...end, finished_at: sql`clock_timestamp()` })
     .where(eq(council_sessions.id, session.id))
     .returning();
-  // Runs before budget windows: that is the order of locks.
+  // Lock order: runs before budget windows.
   const which = sql`r.subject_id = ${session.id} and r.kind = ${COUNCIL_TURN}`;
   const calledOff = await cancelRuns(tx, which, 'the council is over');
   const { rows: unused } = await tx.execute<{ run_id: string }>(sql`

@@ -1,9 +1,9 @@
 /**
  * Owns `council_sessions`, `council_participants` and `council_turns`: agents who deliberate on an issue. All turns are
- * planned, and their money is reserved, when the council begins; each is a run of the kind `council_turn` whose id stands in
- * the plan. Invariants: one running council per issue; `advanceCouncil` alone moves one on, under its row's lock, from what
- * the rows say, so that it goes on at the first missing turn whoever died; no turn is taken twice; whoever fails is left
- * out, with the reason.
+ * planned, and their cost is reserved, when the council begins; each is a run of the kind `council_turn` whose ID is in
+ * the plan. Invariants: one running council per issue; only `advanceCouncil` advances one, holding its row's lock and based on
+ * the rows alone, so that it resumes at the first missing turn after any crash; no turn is taken twice; an agent that fails is
+ * left out, with the reason.
  */
 export { advanceCouncil } from './advance-council.ts';
 export { cancelCouncil, conveneCouncil } from './convene-council.ts';

@@ -1,7 +1,7 @@
-/** How answers stand before others: without names, in an order of its own for each reader. Pure. */
+/** How answers are presented to other participants: anonymously, in a different order for each reader. Pure. */
 import { createHash } from 'node:crypto';
 
-/** The same for the same reader in the same round, also for another process: a turn that is taken up again agrees. */
+/** Deterministic per reader and round, also across processes, so that a resumed turn sees the same order. */
 export function shuffledFor(
   of: { session_id: string; round: number; reader_id: string },
   agent_ids: readonly string[],
@@ -17,8 +17,8 @@ export function shuffledFor(
 export const letter = (place: number): string => String.fromCodePoint(65 + place);
 
 /**
- * The ballot in `RANKING: B > A > C`, as agents; those that it leaves out are missing.
- * @param shuffled the order in which the reader saw them @returns null where there is none
+ * Reads the ballot in `RANKING: B > A > C` as agents; those not ranked are missing.
+ * @param shuffled the order in which the reader saw them @returns null if there is no ballot
  */
 export function readBallot(text: string, shuffled: readonly string[]): string[] | null {
   const line = /RANKING\W{0,5}\s*((?:[A-Z]\b[ \t>,*_]*)+)/i.exec(text)?.[1];
@@ -27,7 +27,7 @@ export function readBallot(text: string, shuffled: readonly string[]): string[] 
   return ranked.length === 0 ? null : [...new Set(ranked)];
 }
 
-/** All candidates, the best first, by their mean place on the ballots of the others; a tie stays in the given order. */
+/** All candidates, best first, by their mean place on the ballots of the others; ties keep the given order. */
 export function tally(
   ballots: readonly { voter: string; ranking: readonly string[] }[],
   candidates: readonly string[],
@@ -45,7 +45,7 @@ export function tally(
   return candidates.toSorted((a, b) => means.get(a)! - means.get(b)!);
 }
 
-/** Whether an answer of a later round says that the one before stands. */
+/** Whether an answer of a later round confirms the previous one. */
 export function keepsAnswer(text: string, before: string | null): boolean {
   const plain = (words: string): string =>
     words

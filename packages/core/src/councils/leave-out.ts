@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 // In bytes.
 const REASON = 500;
 
-/** These turns failed: the council goes on without whose they are, and says why. What they had said before stays. */
+/** Fails these turns: the council continues without their agents and shows the reason. What they said before stays. */
 export async function leaveOut(tx: Tx, run_ids: readonly string[], why: string): Promise<void> {
   const reason = cutText(storableText(why), REASON);
   await tx.execute(sql`

@@ -1,4 +1,4 @@
-/** What a council does next, from what its rows say. Pure. */
+/** Decides a council's next step from its rows. Pure. */
 import type { CouncilTurnKind } from '@acp/contract';
 
 export interface PlannedTurn {
@@ -15,7 +15,7 @@ export interface CouncilState {
   rounds: number;
   phase: CouncilTurnKind;
   round: number;
-  /** The highest in the reporting tree first. */
+  /** Highest in the reporting tree first. */
   participants: { agent_id: string; left_out_reason: string | null }[];
   turns: PlannedTurn[];
 }
@@ -24,12 +24,12 @@ export type Step =
   | { what: 'wait' }
   | { what: 'ask'; turns: PlannedTurn[] }
   | { what: 'go on'; phase: CouncilTurnKind; round: number }
-  /** Whoever had the chair is gone. */
+  /** The previous chair is gone. */
   | { what: 'appoint'; agent_id: string }
   | { what: 'conclude'; turn: PlannedTurn }
   | { what: 'fail'; error: string };
 
-/** With fewer answers there is nothing to rank: nobody's own counts. */
+/** With fewer answers there is nothing to rank, as an agent's vote for itself does not count. */
 export const LEAST_RANKED = 3;
 
 export function nextStep(council: CouncilState): Step {

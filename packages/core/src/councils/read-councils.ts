@@ -19,17 +19,17 @@ export type CouncilRow = typeof council_sessions.$inferSelect;
 export type ParticipantRow = typeof council_participants.$inferSelect;
 export type TurnRow = typeof council_turns.$inferSelect;
 
-/** The scope loader's way to a council: one whose issue is in the trash counts as absent. */
+/** Used by the scope loader: a council whose issue is in the trash counts as absent. */
 export async function findCouncil(tx: Tx, id: string): Promise<CouncilRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx.select().from(council_sessions).where(eq(council_sessions.id, id));
   return row && (await findIssue(tx, row.issue_id)) ? row : undefined;
 }
 
-/** In characters, of what was said where several councils are told of. */
+/** Maximum characters of a text in lists of councils. */
 const OUTLINED = 1000;
 
-/** Newest first; of each turn and of the conclusion the beginning. */
+/** Newest first; turns and conclusions are truncated. */
 export async function listCouncils(
   tx: Tx,
   issue: Pick<IssueRow, 'id'>,
@@ -62,7 +62,7 @@ interface Parts {
 
 /**
  * Participants by their place in the reporting tree, turns by round.
- * @param longest in characters, of each text
+ * @param longest maximum characters of each text
  */
 export async function readParts(
   tx: Tx,
@@ -137,7 +137,7 @@ function presentTurn(turn: TurnRow): CouncilTurn {
   };
 }
 
-/** Of those who answered, by the ballots that could be read; null without any. */
+/** Ranks the agents that answered by the valid ballots; null without any. */
 export function rankingOf(
   turns: readonly Pick<TurnRow, 'agent_id' | 'kind' | 'status' | 'ranking'>[],
 ): string[] | null {

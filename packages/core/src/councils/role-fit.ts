@@ -1,7 +1,7 @@
-/** Which roles have something to say to a question, by the words in it. Pure. */
+/** Which roles fit a question, judged by its words. Pure. */
 import type { AgentRole } from '@acp/contract';
 
-/** Beginnings of words that a role's work is about. */
+/** Prefixes of words that a role's work is about. */
 const interests: Readonly<Record<AgentRole, readonly string[]>> = {
   ceo: ['strateg', 'vision', 'priorit', 'company', 'decid', 'decision', 'market'],
   cfo: ['cost', 'budget', 'price', 'pricing', 'money', 'revenue', 'invoice', 'financ', 'spend', 'tax'],
@@ -55,10 +55,10 @@ const interests: Readonly<Record<AgentRole, readonly string[]>> = {
   triage: ['route', 'assign', 'urgent', 'sort', 'duplicate', 'inbox'],
 };
 
-/** So short words of titles and descriptions say nothing. */
+/** Shorter words of titles and descriptions are ignored. */
 const SHORTEST = 4;
 
-/** How many of the question's words are about what the agent is for. */
+/** How many of the question's words relate to the agent's work. */
 export function roleFit(
   question: string,
   { role, title, description }: { role: AgentRole; title: string | null; description: string | null },

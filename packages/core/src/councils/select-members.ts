@@ -6,20 +6,20 @@ import type { IssueRow } from '../issues/index.ts';
 import { agentFactColumns, type AgentFacts, agentPresent } from '../runs/index.ts';
 import { roleFit } from './role-fit.ts';
 
-/** An agent that may take part, with what the admission asks. */
+/** An agent that may take part, with the facts needed for admission. */
 export interface Member extends AgentFacts, Record<string, unknown> {
   name: string;
   role: AgentRole;
   title: string | null;
   description: string | null;
-  /** Agents above it in the reporting tree. */
+  /** Number of agents above it in the reporting tree. */
   level: number;
   created_at: string;
 }
 
 const MOST_FITTING = 3;
 const CANDIDATES = 500;
-/** In characters, of the issue's text. */
+/** Maximum characters of the issue's text that are considered. */
 const READ = 5000;
 
 const level = sql`(with recursive up as (
@@ -37,9 +37,9 @@ async function readMembers(tx: Tx, company_id: string, which: SQL): Promise<Memb
 }
 
 /**
- * Who deliberates, the highest in the reporting tree first: whom the caller names, else the assignee, its manager, and up
+ * The participants, highest in the reporting tree first: those named by the caller, else the assignee, its manager, and up
  * to three whose roles fit the question.
- * @throws notFound for an agent that is not the company's, conflict where there are no two
+ * @throws notFound for an agent of another company, conflict if there are fewer than two
  */
 export async function selectMembers(
   tx: Tx,
@@ -69,7 +69,7 @@ async function namedMembers(tx: Tx, company_id: string, agent_ids: readonly stri
   return found;
 }
 
-/** Programs that are told by a task have no place for a question in it. */
+/** Programs that receive a task instead of a prompt can't be given a question. */
 const deliberates = ({ adapter_type }: Member): boolean => adapterTraits(adapter_type).told_by === 'prompt';
 
 async function fittingMembers(tx: Tx, issue: IssueRow, question: string): Promise<Member[]> {
@@ -89,7 +89,7 @@ async function fittingMembers(tx: Tx, issue: IssueRow, question: string): Promis
     .toSorted((a, b) => b.fit - a.fit || a.each.level - b.each.level);
   const fitting = others.filter(({ fit }) => fit > 0).slice(0, MOST_FITTING);
   const members = [...first, ...fitting.map(({ each }) => each)];
-  // Nobody's role is named by the question: those at the top have a view on everything.
+  // If no role fits the question: those at the top can comment on everything.
   const more = others.map(({ each }) => each).filter((each) => !members.includes(each));
   return [...members, ...more.slice(0, Math.max(0, 2 - members.length))];
 }

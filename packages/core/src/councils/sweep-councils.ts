@@ -12,8 +12,8 @@ const scheduler = systemActor('scheduler');
 const MOST = 200;
 
 /**
- * Calls off turns that can't begin, as their agents were paused or a budget is breached meanwhile, or that did not within
- * half an hour, and moves councils on whose job was lost or whose issue is over. @returns how many councils
+ * Cancels turns that can't start, because their agent was paused or a budget was exceeded, or that did not start within half
+ * an hour, and advances councils whose job was lost or whose issue is over. @returns how many councils
  */
 export async function sweepCouncils(tx: Tx): Promise<number> {
   const waiting = sql`r.kind = ${COUNCIL_TURN} and r.status = 'queued'`;

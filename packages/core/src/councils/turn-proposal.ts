@@ -4,7 +4,7 @@ import type { CouncilRow } from './read-councils.ts';
 
 export const COUNCIL_TURN = 'council_turn';
 
-/** One turn of a participant, to the admission. @param run_id under which its money is reserved */
+/** Proposes one turn of a participant for admission. @param run_id the ID under which its cost is reserved */
 export function turnProposal(
   session: Pick<CouncilRow, 'id' | 'issue_id' | 'depth'>,
   agent: AgentFacts,
@@ -19,7 +19,7 @@ export function turnProposal(
     wake_reason: 'council',
     trigger_detail: null,
     depth: session.depth,
-    // Programs that are told by a task have no place for a question in it.
+    // Programs that receive a task instead of a prompt can't be given a question.
     objection:
       told_by === 'prompt' ? null : `agents with the adapter ${agent.adapter_type} do not deliberate`,
   };
