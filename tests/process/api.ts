@@ -1,4 +1,4 @@
-/** The interface as a client of these tests uses it: over HTTP, with the session of the bootstrap admin. */
+/** The API as used by these tests: over HTTP, with the session of the bootstrap admin. */
 import { newId } from '@acp/kernel';
 import {
   cloneDatabase,
@@ -12,7 +12,7 @@ import {
 
 export const admin = { email: 'admin@example.com', password: 'correct horse battery' };
 
-/** What a process gets beside its database: an admin, short leases, a quick end. */
+/** Environment of a process in addition to its database: an admin, short leases, a quick shutdown. */
 export const baseEnv = {
   SERVICE_BOOTSTRAP_ADMIN_EMAIL: admin.email,
   SERVICE_BOOTSTRAP_ADMIN_PASSWORD: admin.password,
@@ -31,9 +31,9 @@ export function modelEnv(url: string): Record<string, string> {
 
 export interface Api {
   cookie: string;
-  /** The answer whatever its status; connection errors are thrown. */
+  /** Returns the response whatever its status; connection errors are thrown. */
   send(method: string, path: string, body?: unknown): Promise<Response>;
-  /** The body of a 2xx answer; any other throws. */
+  /** Returns the body of a 2xx response; throws for any other. */
   call<T>(method: string, path: string, body?: unknown): Promise<T>;
 }
 
@@ -68,7 +68,7 @@ export interface Team {
   agents: { id: string; name: string }[];
 }
 
-/** A company of so many agents, each able to run once at a time. */
+/** Creates a company with one agent per name, each able to run one run at a time. */
 export async function createTeam(api: Api, names: readonly string[], values: object = {}): Promise<Team> {
   const slug = `team-${newId().slice(0, 8)}`;
   const { id } = await api.call<{ id: string }>('POST', '/api/companies', { name: slug, slug });
@@ -89,12 +89,12 @@ export interface TwoTiers {
   model: FakeModel;
   web: ServiceProcess;
   api: Api;
-  /** One more scheduler; the first is the test's to start too. */
+  /** Starts another scheduler; the test must start the first one, too. */
   startScheduler(): Promise<ServiceProcess>;
   stop(): Promise<void>;
 }
 
-/** A web process over a database of its own, with a model that schedulers will ask. */
+/** Starts a web process on its own database, with a model for the schedulers. */
 export async function startTwoTiers(label: string, more: Record<string, string> = {}): Promise<TwoTiers> {
   const db = await cloneDatabase(label);
   const model = await startFakeModel();

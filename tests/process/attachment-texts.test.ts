@@ -1,4 +1,4 @@
-/** From an upload over HTTP to what the model, or a remote worker, is told of the file. */
+/** From an upload over HTTP to the file's text in the prompt of the model, or the task of a remote worker. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema } from '@acp/db';
 import { loadConfig } from '@acp/kernel';
@@ -54,7 +54,7 @@ const post = async (path: string, body: object = {}): Promise<{ id: string }> =>
   return answer.body as { id: string };
 };
 
-/** An issue of a new agent, with two files, and a run on it begun right after the upload. */
+/** Creates an issue of a new agent with two files, and starts a run on it right after the upload. */
 async function work(adapter_type: string): Promise<{ issue: string; agent: string }> {
   const company = `/api/companies/${cast.company_id}`;
   const { id: agent } = await post(`${company}/agents`, {

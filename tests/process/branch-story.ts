@@ -1,4 +1,4 @@
-/** The stage of a branch's story: a git server, a stand-in of its host, both tiers, and what a person does over HTTP. */
+/** The stage of a branch's story: a git server, a stand-in for its host, both tiers, and a person's acts over HTTP. */
 import type {
   Issue,
   NewRepositoryWebhook,
@@ -27,7 +27,7 @@ import { type Api, baseEnv, createTeam, signIn } from './api.ts';
 const TOKEN = 'correct-horse-battery';
 
 export interface BranchStory {
-  /** Of all that the story leaves on the disk. */
+  /** Parent of everything that the story writes to disk. */
   folder: string;
   server: GitServer;
   github: FakeGithubPulls;
@@ -37,7 +37,7 @@ export interface BranchStory {
   close(): Promise<void>;
 }
 
-/** Without a scheduler. @param envOf what both tiers are given beside the usual */
+/** Starts it without a scheduler. @param envOf additional environment of both tiers */
 export async function stageBranchStory(
   name: string,
   envOf: (folder: string) => Promise<Record<string, string>>,
@@ -74,10 +74,10 @@ export async function stageBranchStory(
   };
 }
 
-/** An issue of the repository's project, and what is asked and done about it. */
+/** An issue of the repository's project, and the requests about it. */
 export class StoryIssue {
   readonly issue: Issue;
-  /** Of its agent. */
+  /** Home of its agent. */
   readonly home: string;
   readonly #story: BranchStory;
 
@@ -89,7 +89,7 @@ export class StoryIssue {
     this.home = path.join(agents, assignee_agent_id ?? '');
   }
 
-  /** In a new company, in the hands of a new agent. */
+  /** Creates it in a new company, assigned to a new agent. */
   static async assign(story: BranchStory, agent: object, check_command: string): Promise<StoryIssue> {
     const { api, server } = story;
     const team = await createTeam(api, ['Ada'], agent);
@@ -113,7 +113,7 @@ export class StoryIssue {
     return `/api/issues/${this.issue.id}/workspace`;
   }
 
-  /** Waits for so many runs that ended well; no other may fail meanwhile, unless it was lost with its scheduler. */
+  /** Waits for that many successful runs; no other may fail in the meantime, unless it was lost with its scheduler. */
   async ended(count: number): Promise<void> {
     const list = `/api/companies/${this.issue.company_id}/heartbeat-runs?issueId=${this.issue.id}`;
     const all = async () => {
@@ -129,7 +129,7 @@ export class StoryIssue {
     return this.#story.api.call('GET', `${this.workspace}/diff`);
   }
 
-  /** Says what is wrong with a line, and sends the issue back. */
+  /** Comments on a line, and sends the issue back. */
   async sendBack(line_text: string, body_markdown: string): Promise<void> {
     const { api } = this.#story;
     const remark = { path: 'src/cart.ts', line: 2, line_text, body_markdown };
@@ -137,7 +137,7 @@ export class StoryIssue {
     await api.call('POST', `${this.workspace}/review`, { verdict: 'request_changes' });
   }
 
-  /** @returns the act at its end */
+  /** @returns the finished action */
   async act(name: 'pull-request' | 'merge' | 'push'): Promise<WorkspaceAction> {
     const { api } = this.#story;
     const { id } = await api.call<WorkspaceAction>('POST', `${this.workspace}/${name}`, {});
@@ -151,7 +151,7 @@ export class StoryIssue {
     );
   }
 
-  /** @returns what tells the service, in the host's name, that something is new about a branch, and its answer */
+  /** @returns a function that sends a branch's update to the service in the host's name, and returns the response */
   async openWebhook(): Promise<(news: object) => Promise<unknown>> {
     const { api, web } = this.#story;
     const hook = await api.call<NewRepositoryWebhook>(

@@ -1,4 +1,4 @@
-/** People in Slack and Telegram over two tiers: paired, answered, asked; with a scheduler that is killed in between. */
+/** People in Slack and Telegram across two tiers: paired, answered, asked; with a scheduler killed in between. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Approval, Channel, Chat, ChatMessage, PairingCode } from '@acp/contract';
 import {
@@ -79,7 +79,7 @@ describe('a Telegram channel', () => {
     telegram.says(ADA, `/start ${given}`);
     await waitFor(() => saidTo(ADA).length === 1);
     expect(saidTo(ADA)[0]).toContain('You are paired');
-    // It counts once.
+    // The code can be used only once.
     telegram.says(6, given);
     await waitFor(() => saidTo(6).length === 1);
     expect(saidTo(6)[0]).toContain('not known');
@@ -180,7 +180,7 @@ describe('a Telegram channel', () => {
     tiers.model.setScript(({ messages }) => `Answer to ${messages.at(-1)!.content.split('\n').at(-1)}`);
     telegram.says(ADA, 'before');
     await waitFor(() => saidTo(ADA).includes('Answer to before'));
-    // Between the vendor's answer and the note of it a message is said again: that is the price of losing none.
+    // Waits until it is recorded as sent: otherwise it would be sent again, which is the price of losing none.
     await waitFor(async () => {
       const { rows } = await tiers.db.database.pool.query(
         `select from channel_outbox where status = 'pending'`,
@@ -195,7 +195,7 @@ describe('a Telegram channel', () => {
       return rows[0]!;
     };
     const held = await holder();
-    // Another one stands by: it asks the vendor for nothing while the first one lives.
+    // Another scheduler stands by: it does not contact the vendor while the first one is alive.
     const second = await tiers.startScheduler();
     await waitFor(async () => {
       const { rows } = await tiers.db.database.pool.query('select from scheduler_processes');

@@ -1,4 +1,4 @@
-/** A scheduler that dies in the middle of a reply: nothing is lost, nothing comes twice. */
+/** A scheduler dies in the middle of a reply: nothing is lost, nothing is sent twice. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Chat, ChatMessage } from '@acp/contract';
 import { waitFor } from '@acp/testkit';
@@ -22,7 +22,7 @@ it('a reply whose scheduler is killed is made anew, one that had acted is told a
     if (times > 1) return `Answer to ${question}`;
     if (question === 'plain') return { chunks: ['Half an ', 'answer'], chunk_delay_ms: 10, stall: 'end' };
     if (question === 'acting') return 'I do it.\n/create-issue Buy paint\n/list-issues';
-    // The second turn of the acting one.
+    // The second turn of the acting agent.
     if (question.includes('list-issues')) return { chunks: ['Still '], stall: 'end' };
     return `Answer to ${question}`;
   });

@@ -1,4 +1,4 @@
-/** A scheduler that dies in the middle of a council: it goes on at the first missing turn, and nobody speaks twice. */
+/** A scheduler dies in the middle of a council: it continues at the first missing turn, and no one speaks twice. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Comment, CouncilSession, ExecutionDecision, Issue } from '@acp/contract';
 import { type FakeModelRequest, waitFor } from '@acp/testkit';

@@ -52,7 +52,7 @@ describe('a restart of PostgreSQL under load', () => {
     await more(30);
     await waitFor(() => model.count() > 0, { what: 'a first run' });
 
-    // As an operator restarts it.
+    // Restarts it as an operator would.
     await server.stop();
     const readiness = async () =>
       Promise.all([web, scheduler].map(async ({ url }) => (await fetch(`${url}/healthz/ready`)).status));
@@ -60,14 +60,14 @@ describe('a restart of PostgreSQL under load', () => {
     server = await startEmbeddedPostgres({ data_dir: folder, logger });
     await more(30);
     expect(await readiness()).toEqual([200, 200]);
-    // As a machine's memory killer does.
+    // Kills it as the kernel's OOM killer would.
     for (const pid of processesIn(folder)) process.kill(pid, 'SIGKILL');
     server = await startEmbeddedPostgres({ data_dir: folder, logger });
     await more(30);
     await load.stop();
     expect(load.refused.filter((status) => status !== 503)).toEqual([]);
 
-    // Both by themselves: the same processes go on.
+    // Both recovered by themselves: the same processes keep running.
     expect([web.url, scheduler.url]).toEqual([web, scheduler].map(({ url }) => url));
     const database = openDatabase({ url: server.url, max: 2, application_name: 'test' });
     const count = async (text: string, values: unknown[]) =>
@@ -84,7 +84,7 @@ describe('a restart of PostgreSQL under load', () => {
       await waitFor(async () => (await count(published, [issues])) === issues.length, {
         what: 'every event',
       });
-      // A lost run is retried once: on a slow machine, where each of the two outages costs a run its lease, no more.
+      // A lost run is retried once: on a slow machine, each of the two outages may cost a run its lease, which is the limit.
       const open = `select identifier, status, checked_out_by_agent_id, runs
         from issues left join lateral (
           select jsonb_agg(heartbeat_runs.status || ' ' || coalesce(error, '')) as runs, count(*) filter (where error like 'run lost:%') as lost

@@ -14,7 +14,7 @@ interface Demo {
   says(text: string): Promise<unknown>;
   ended: Promise<unknown>;
   output(): string;
-  /** Processes and files that belong to it. */
+  /** Its remaining processes and files. */
   remains(): unknown[];
 }
 
@@ -23,7 +23,7 @@ let whole: Demo;
 let killed: Demo;
 let stopped: Demo;
 
-/** With a folder for temporary files of its own: what is left of it is easily found. */
+/** Uses its own folder for temporary files, so that leftovers are easy to find. */
 async function startDemo(...args: string[]): Promise<Demo> {
   const folder = await mkdtemp(join(tmpdir(), 'acp-demo-'));
   folders.push(folder);
@@ -46,7 +46,7 @@ async function startDemo(...args: string[]): Promise<Demo> {
 }
 
 beforeAll(async () => {
-  // At once, as on a machine where port 3100 is taken.
+  // Started together, as on a machine where port 3100 is taken.
   [whole, killed, stopped] = await Promise.all([startDemo('--exit'), startDemo(), startDemo()]);
 });
 

@@ -1,4 +1,4 @@
-/** A company's list of hosts over two tiers: written on its page, held by a scheduler at every door, told where people look. */
+/** A company's host list across two tiers: edited on its page, enforced by a scheduler everywhere, reported where people look. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { McpServer, Plugin, RemoteTask, Run } from '@acp/contract';
 import { findBubblewrap } from '@acp/kernel';
@@ -23,7 +23,7 @@ let company_id: string;
 
 interface Place {
   host: string;
-  /** Paths that were asked for. */
+  /** Requested paths. */
   asked: string[];
   server: Server;
 }
@@ -163,7 +163,7 @@ describe('a company with a list', () => {
   it('asks no MCP server and no peer that is not listed', async () => {
     const made = await tiers.api.call<McpServer>('POST', own('mcp-servers'), {
       name: 'tracker',
-      // By another name: a place has one row, with who asked for it first.
+      // Uses another name: each host and port has a single row, with the first requester.
       url: `http://${other.host.replace('127.0.0.1', 'localhost')}/mcp`,
     });
     const server = await waitFor(async () => {

@@ -1,4 +1,4 @@
-/** Two instances of the service as peers: an agent of the one gives work to an agent of the other. */
+/** Two instances of the service as peers: an agent of one delegates work to an agent of the other. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
@@ -25,7 +25,7 @@ interface Health {
   status: string;
 }
 
-/** By the agent's own key, as a client of MCP. */
+/** Uses the agent's own key, as an MCP client. */
 async function delegateAs(api: Api, url: string, { company_id, agents }: Team, issue: string): Promise<void> {
   const { raw_key } = await api.call<{ raw_key: string }>(
     'POST',
@@ -84,7 +84,7 @@ beforeAll(async () => {
     script: ({ messages }) => {
       const text = messages.map(({ content }) => content).join('\n');
       const isNear = text.includes('You are Nell');
-      // Far away Bob asks once, and answers when he was told.
+      // On the remote instance Bob asks once, and answers after the reply.
       if (!isNear)
         return /metric/.test(text)
           ? 'It is 42 km.\n/report Distance\n```\n42\n```\n/status done'
@@ -158,7 +158,7 @@ it('an agent gives work to a peer’s agent, answers its question, and goes on w
     errors: 0,
     last_call_error: null,
   });
-  // What the work has cost there is a cost here, too.
+  // The cost of the remote work is recorded here, too.
   const costs = await near.call<{ provider: string; cost_usd: number }[]>(
     'GET',
     `/api/companies/${home.company_id}/cost-events`,
@@ -171,7 +171,7 @@ it('an agent gives work to a peer’s agent, answers its question, and goes on w
   );
   expect(mirrored!.cost_usd).toBeGreaterThan(0);
   expect(mirrored!.cost_usd).toBeCloseTo(there_costs.total_usd, 6);
-  // One task, however often it was asked for.
+  // One task, however often it was requested.
   expect(await far.call<Issue[]>('GET', `/api/companies/${abroad.company_id}/issues`)).toHaveLength(1);
 
   const next = await near.call<Issue>('POST', path, {
@@ -212,7 +212,7 @@ it('a scheduler killed in mid delegation loses nothing, has nothing sent twice, 
   await waitFor(
     async () => (await api.call<Health>('GET', `/api/a2a/peers/${peer_id}`)).status === 'healthy',
   );
-  /** What whoever was killed had taken comes free when its time is over: here at once. */
+  /** Expires the claims of the killed process immediately. */
   const lapse = async () =>
     database.pool.query(
       'update a2a_delegations set next_attempt_at = now() where next_attempt_at is not null',
@@ -220,7 +220,7 @@ it('a scheduler killed in mid delegation loses nothing, has nothing sent twice, 
   const path = `/api/companies/${team.company_id}/issues`;
   const { id: parent_id } = await api.call<Issue>('POST', path, { title: 'Measure it' });
   await delegateAs(api, web.url, team, parent_id);
-  // The peer has the message and has not answered when the scheduler dies.
+  // The peer has received the message but not answered when the scheduler dies.
   await waitFor(() => peer.journal.length === 1);
   const [{ params: first }] = peer.journal as [(typeof peer.journal)[0]];
   scheduler!.kill('SIGKILL');
@@ -233,7 +233,7 @@ it('a scheduler killed in mid delegation loses nothing, has nothing sent twice, 
   await lapse();
   await restart();
   await waitFor(() => peer.journal.some(({ method }) => method === 'GetTask'), { timeout_ms: 30_000 });
-  // The same message, by which the peer knows that it has it already, and no other.
+  // The same message is sent again, which the peer recognizes as a repeat, and no other.
   const sent = peer.journal.filter(({ method }) => method === 'SendMessage');
   expect(sent.map(({ params }) => params.message?.messageId)).toEqual([first.message?.messageId]);
   scheduler!.kill('SIGKILL');

@@ -1,4 +1,4 @@
-/** Prompts evolve and the index is compiled through two tiers whose scheduler dies on the way: what was done is not done again. */
+/** Prompts evolve and the index is compiled across two tiers whose scheduler dies midway: finished work is not repeated. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type {
   Agent,
@@ -92,7 +92,7 @@ it('raises the scores from the agent’s own issues, goes on after a kill, and a
     const prompt = promptOf(request);
     const key = `${prompt.system}\n${prompt.user}`;
     answered.set(key, (answered.get(key) ?? 0) + 1);
-    // In the middle of its first steps one call hangs, and with it the scheduler will die.
+    // One of its first calls hangs, and the scheduler will be killed during it.
     if (answered.size === 9 && stalled === 0) {
       stalled += 1;
       return { chunks: ['Dear '], stall: 'end' };
@@ -113,7 +113,7 @@ it('raises the scores from the agent’s own issues, goes on after a kill, and a
   });
   expect([over.status, over.error, over.version_number]).toEqual(['completed', null, 2]);
   expect(over.candidates.map(({ score }) => score)).toEqual([0.25, 0.5]);
-  // What was done before the kill is what counts after it; only calls that were under way were made again.
+  // What was finished before the kill still counts after it; only calls in flight were repeated.
   expect(scoresOf(over).map(({ run_id }) => run_id)).toEqual(expect.arrayContaining(before));
   const again = [...answered.values()].filter((times) => times > 1);
   expect(again.length).toBeGreaterThan(0);
@@ -171,7 +171,7 @@ it('the index of a company is compiled, promoted on its page, and stands in the 
     return seen.draft !== null && seen;
   });
   expect(draft).toMatchObject({ version: 1, error: null, statement_count: 13 });
-  // The portion that was read before the kill is not read again; the other one is, once.
+  // The portion that was read before the kill is not read again; the other one is read once.
   expect(asked).toHaveLength(3);
   expect(asked[2]).toBe(asked[1]);
 

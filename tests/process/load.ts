@@ -1,21 +1,21 @@
-/** Writers that know what was acknowledged to them. */
+/** Writers that keep track of what was acknowledged. */
 import type { Api, Team } from './api.ts';
 
-/** Of one writer every fourth issue is work for an agent. However slow the machine is, there is no more of it than that. */
+/** Every fourth issue of a writer is work for an agent, up to this number: a limit that holds however slow the machine is. */
 const LAST_WORK = 24;
 
 export interface Load {
   acknowledged: { issues: string[]; comments: string[] };
-  /** Moments of the acknowledgements, by the interface that gave them. */
+  /** Times of the acknowledgements, by API. */
   moments: number[][];
-  /** Statuses of answers that were none. */
+  /** Statuses of failed requests. */
   refused: number[];
   stop(): Promise<void>;
 }
 
 /**
- * Creates issues and comments, one writer for each agent, until told to stop; keeps what was acknowledged.
- * @param apis which the writers use in turn
+ * Creates issues and comments, one writer per agent, until stopped; records what was acknowledged.
+ * @param apis used by the writers in turn
  */
 export function startLoad(
   apis: readonly Api[],
@@ -36,7 +36,7 @@ export function startLoad(
       }
       refused.push(response.status);
     } catch {
-      // The connection broke: whether the write took effect is not known, so nothing is claimed of it.
+      // The connection broke: the write may or may not have taken effect, so it is not recorded.
     }
     return undefined;
   }
@@ -49,7 +49,7 @@ export function startLoad(
       const issue = await create(by, `/api/companies/${company_id}/issues`, values);
       if (issue === undefined) continue;
       acknowledged.issues.push(issue);
-      // A comment would be one more reason for a run: of work there is one.
+      // A comment would be another reason for a run, and this issue already causes one.
       if (isWork) continue;
       const comment = await create(by, `/api/issues/${issue}/comments`, { body_markdown: 'Noted.' });
       if (comment !== undefined) acknowledged.comments.push(comment);

@@ -1,4 +1,4 @@
-/** What goes out to people and operators, over two tiers: traces to a collector, alerts and links by mail. */
+/** Output to people and operators across two tiers: traces to a collector, alerts and links by mail. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -45,7 +45,7 @@ const valuesOf = (attributes: readonly Attribute[]) =>
     attributes.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue ?? Number.NaN)]),
   );
 
-/** Takes what the tiers export, as a collector does. */
+/** Receives the tiers' exports as a collector does. */
 async function startCollector() {
   const bodies: { path: string; text: string; key: unknown }[] = [];
   const server = createServer((request, response) => {
@@ -168,7 +168,7 @@ describe('a trace', () => {
     });
     expect(collector.bodies.every(({ key }) => key === 'a key')).toBe(true);
     for (const { text } of collector.bodies) expect(text).not.toContain(SECRET_TEXT);
-    // Lines of both tiers name it.
+    // Log lines of both tiers contain it.
     for (const { log } of [web, scheduler]) expect(log.some((line) => line.trace_id === traceId)).toBe(true);
   });
 });
@@ -259,7 +259,7 @@ describe('a forgotten password', () => {
           .find(Boolean),
       { timeout_ms: 10_000 },
     );
-    // Quoted-printable: a line may be broken within the token.
+    // Quoted-printable: a line may be wrapped within the token.
     const token = link[1]!.replaceAll(/=\r?\n/g, '').slice(0, 43);
     const new_password = 'seven sails at dawn';
     const set = await form('/reset-password', { token, new_password });

@@ -1,4 +1,4 @@
-/** Outbound webhooks from outside: asked for at the web tier, sent by schedulers, taken by a receiver of the test. */
+/** Outbound webhooks from the outside: set up at the web tier, sent by schedulers, received by the test. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ type Answer = (response: ServerResponse, request: Received) => void;
 
 const ok: Answer = (response) => void response.writeHead(204).end();
 
-/** Keeps what it gets, and answers as it is told: well unless told otherwise. */
+/** Records requests, and answers as configured: with success by default. */
 async function startReceiver() {
   const received: Received[] = [];
   let answer = ok;
@@ -54,7 +54,7 @@ async function startReceiver() {
   return {
     port,
     url: `http://127.0.0.1:${port}/hook`,
-    /** Of one company: what other tests left behind is tried again meanwhile. */
+    /** Requests of one company: deliveries left by other tests are retried in the meantime. */
     received: (company_id: string) => received.filter((each) => each.company_id === company_id),
     count: () => received.length,
     answer: (next: Answer) => (answer = next),
@@ -120,7 +120,7 @@ const deliveries = async ({ id }: Pick<Webhook, 'id'>) =>
   api.call<Delivery[]>('GET', `/api/webhooks/${id}/deliveries`);
 const one = async (webhook: Webhook, wanted: (delivery: Delivery) => boolean) =>
   waitFor(async () => (await deliveries(webhook)).find(wanted));
-/** The pause after a failure is over. */
+/** Ends the pause after a failure. */
 const hurry = async ({ id }: Webhook) =>
   db.database.pool.query('update webhooks set next_attempt_at = now() where id = $1', [id]);
 
@@ -153,7 +153,7 @@ describe('an outbound webhook', () => {
     await issue(mine, 'second');
     const failed = await one(webhook, ({ attempts }) => attempts === 1);
     expect(failed).toMatchObject({ status: 'pending', response_status: 500, error: 'it answered 500' });
-    // Takes the request and says nothing.
+    // Accepts the request and never answers.
     receiver.answer(() => undefined);
     await hurry(webhook);
     const hung = await one(webhook, ({ attempts }) => attempts === 2);
@@ -182,7 +182,7 @@ describe('an outbound webhook', () => {
       const refused = await api.send('POST', `/api/companies/${mine}/webhooks`, { url, events: ['*'] });
       expect([url, refused.status]).toEqual([url, 400]);
     }
-    // A name says nothing of where it leads: it is refused when it is resolved.
+    // A name does not reveal its address: it is refused when it is resolved.
     const named = await listen(mine, { url: `http://localhost:${elsewhere.port}/` });
     await issue(mine, 'inside');
     const kept = await one(named, ({ attempts }) => attempts === 1);

@@ -1,4 +1,4 @@
-/** Plugins at work: the examples of the repository under the real host, called by agents, by clients of MCP and over HTTP. */
+/** Plugins in use: the repository's examples under the real host, called by agents, by MCP clients and over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { createHmac, randomBytes } from 'node:crypto';
@@ -163,7 +163,7 @@ withPython(`tools of a plugin${python ? '' : ' (skipped: no python3 with sqlite3
       isError: true,
       content: [{ text: expect.stringContaining('text must be string') }],
     });
-    // Bob may not.
+    // Bob is not allowed to.
     const bob = team.agents.find(({ name }) => name === 'Bob')!;
     await api.call('PATCH', `/api/agents/${bob.id}/permissions`, { 'plugins.invoke': false });
     const withheld = await keyOf('Bob');
@@ -172,7 +172,7 @@ withPython(`tools of a plugin${python ? '' : ' (skipped: no python3 with sqlite3
     const note = { tool: 'digest:note', input: { text: 'by Bob' } };
     expect((await post(own('plugins/tools/invoke'), withheld, note)).status).toBe(403);
     expect((await post(own('plugins/webhooks/digest/note'), withheld, {})).status).toBe(403);
-    // An agent's run.
+    // Called by an agent's run.
     model.setScript(({ n }) =>
       n === 1
         ? '/mcp:digest__note {"text": "in a run"}\n/mcp:digest__report {"days": 1}\n'

@@ -1,4 +1,4 @@
-/** Plugins from outside: asked for at the web tier, run by two schedulers, written by people who mean no good. */
+/** Plugins from the outside: managed at the web tier, run by two schedulers, some of them malicious. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ let home: string;
 let env: Record<string, string>;
 let outside: Server;
 const schedulers: ServiceProcess[] = [];
-/** Runs beside all others. */
+/** Keeps running next to all others. */
 let oldest: Plugin;
 let oldest_since: number;
 
@@ -253,7 +253,7 @@ describe('a plugin', () => {
         return seen.length === 2 && seen;
       }),
     ).toEqual(['two', 'three']);
-    // What is removed before it was brought is told as a gap.
+    // Events deleted before they were delivered are reported as a gap.
     await done(plugin, 'stop');
     await issue('forgotten');
     const { pool } = db.database;
@@ -264,7 +264,7 @@ describe('a plugin', () => {
     await done(plugin, 'start');
     const gap = await waitFor(async () => (await result<{ events: object[] }>(plugin, 'state')).events[0]);
     expect(gap).toMatchObject({ event_type: 'reset', data: { missed: expect.any(Number) }, event_id: null });
-    // The tick that was missed: the clock of a test is moved back.
+    // A missed tick, simulated by moving it into the past.
     await db.database.pool.query(
       `update plugin_jobs set next_run_at = now() - interval '3 hours' where plugin_id = $1`,
       [plugin.id],
@@ -369,7 +369,7 @@ describe('the sandbox', () => {
     expect(told).toContainEqual({ bound: 'network', held_by: 'namespace', limit: 'none' });
     expect(told).toContainEqual({
       bound: 'memory',
-      // The kernel's, where this user may make control groups.
+      // Enforced by the kernel if this user may create control groups.
       held_by: expect.stringMatching(/^(control_group|watch)$/),
       limit: '256m',
     });
@@ -490,7 +490,7 @@ describe('schedulers', () => {
     let asked = 0;
     await waitFor(async () => (await remember(`after ${(asked += 1)}`)).ok, { timeout_ms: 40_000 });
     expect(await programHolder(db, id)).not.toBe(pid);
-    // The folder is the program's wherever it runs on this machine.
+    // The program keeps its folder wherever it runs on this machine.
     const { answer } = (await (await remember('last')).json()) as { answer: string };
     expect(answer.split('\n').filter((line) => /^(one|last)$/.test(line))).toEqual(['one', 'last']);
   }, 60_000);

@@ -18,7 +18,7 @@ import {
 } from '@acp/testkit';
 import { baseEnv, signIn, type Api } from './api.ts';
 
-// Agents' programs outlive what started them, if nobody looks: everything here is about who looks.
+// Agents' programs outlive whatever started them unless someone kills them: these tests check that someone does.
 let db: TestDatabase;
 let folder: string;
 
@@ -51,7 +51,7 @@ interface Team {
   home: string;
 }
 
-/** A way to the database that can fall silent, with all connections open. */
+/** A connection to the database that can go silent, with all sockets open. */
 async function openCable(url: string): Promise<{ url: string; cut: () => void; close: () => Promise<void> }> {
   const target = new URL(url);
   const sockets: Socket[] = [];
@@ -111,7 +111,7 @@ describe('a service with a program at work', () => {
     await firstCall(team);
     for (const signal of ['SIGINT', 'SIGINT', 'SIGHUP'] as const) service.kill(signal);
     await service.logged('stopping');
-    // Whoever means it again does so a moment later.
+    // A deliberate second signal arrives a moment later.
     const told = performance.now();
     await waitFor(() => performance.now() - told > 1200);
     expect(service.log.filter(({ message }) => message === 'stopping at once')).toEqual([]);
@@ -138,7 +138,7 @@ describe('a service with a program at work', () => {
     cable.cut();
     service.kill('SIGTERM');
     const ended = service.ended.then(({ signal }) => signal ?? 'by itself');
-    // Four times the bound, for slow machines; held up by the database it would take minutes.
+    // Four times the limit, for slow machines; if the database held it up, it would take minutes.
     expect(await Promise.race([ended, delay(25_000, 'not at all', { ref: false })])).toBe('by itself');
     expect(await alive(id)).toBe(0);
     await cable.close();

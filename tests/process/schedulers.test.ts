@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 const schedulers: ServiceProcess[] = [];
 
-/** Started at once: a start costs a second or two of every test. */
+/** Started in parallel: a start would cost every test a second or two. */
 async function startSchedulers(count: number, more: Record<string, string> = {}): Promise<ServiceProcess[]> {
   const start = async () =>
     startService({ ...env, SERVICE_ROLE: 'scheduler', WORKER_POOL_SIZE: '20', ...more });
@@ -57,7 +57,7 @@ const query = async <T>(text: string, ...values: unknown[]): Promise<T[]> =>
 const runsOf = async ({ company_id }: Team): Promise<Run[]> =>
   query('select * from heartbeat_runs where company_id = $1 order by created_at, id', company_id);
 
-/** One issue for each agent, which wakes it. */
+/** Creates one issue per agent, which wakes it. */
 async function assignIssues({ company_id, agents }: Team): Promise<void> {
   const create = async ({ id, name }: Team['agents'][number]) =>
     api.call('POST', `/api/companies/${company_id}/issues`, {
@@ -67,13 +67,13 @@ async function assignIssues({ company_id, agents }: Team): Promise<void> {
   await Promise.all(agents.map(create));
 }
 
-/** Who asks, by the prompt. */
+/** The agent's name in the prompt. */
 const nameOf = ({ messages }: FakeModelRequest): string =>
   /^You are (.+?) \(role/m.exec(messages[0]!.content)?.[1] ?? '';
 
 const openRequests = (): number => model.requests.filter(({ state }) => state === 'open').length;
 
-/** What an outsider could see of the company, events included: two equal ones mean that nothing happened. */
+/** The company as visible from outside, events included: if two are equal, nothing happened in between. */
 async function picture({ company_id }: Team): Promise<unknown> {
   const tables = ['issues', 'heartbeat_runs', 'activity', 'events', 'wakeup_requests', 'cost_events'];
   const rows = tables.map(async (table) =>
@@ -161,10 +161,10 @@ describe('a scheduler killed in the middle of runs', () => {
         );
         expect(ends).toHaveLength(1);
       }
-      // Only what had applied nothing is retried; the others' next heartbeat goes on from where they were.
+      // Only runs that had applied nothing are retried; for the others, the next heartbeat continues from where they were.
       const retried = runs.filter(({ retry_of_run_id }) => retry_of_run_id !== null);
       expect(retried).toHaveLength(team === first ? 3 : 0);
-      // A heartbeat with nothing to do any more runs without an issue.
+      // A heartbeat with nothing left to do runs without an issue.
       expect(runs.filter((run) => run.status === 'succeeded' && run.issue_id !== null)).toHaveLength(3);
       expect(
         await query(
@@ -206,7 +206,7 @@ describe('a scheduler frozen past its lease', () => {
 
     await waitFor(async () => (await openTasks(team)) === 0, { timeout_ms: TAKE_OVER_MS });
     await waitFor(async () => (await runsOf(team)).every(({ status }) => !/queued|running/.test(status)));
-    // Alone, so that whatever happens from here on is its doing.
+    // Only one is left, so everything from here on is its doing.
     expect(await other!.stop()).toEqual({ code: 0, signal: null });
     const before = await picture(team);
     frozen!.kill('SIGCONT');
@@ -259,7 +259,7 @@ describe('40 invoked runs over two schedulers', () => {
       calls.set(name, (calls.get(name) ?? 0) + 1);
       return { text: `Done by ${name}.`, delay_ms: 100 };
     });
-    // Nobody dies here; a short lease would be lost on a busy machine, and the run with it.
+    // No one dies here; on a busy machine a short lease would expire, and the run would be lost with it.
     await startSchedulers(2, { WORKER_POOL_SIZE: '5', SERVICE_RUN_LEASE_SEC: '30' });
     const names = Array.from({ length: 40 }, (_, index) => `Agent ${index + 1}`);
     const team = await createTeam(api, names);

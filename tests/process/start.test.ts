@@ -10,7 +10,7 @@ import { admin, baseEnv, createTeam, signIn } from './api.ts';
 
 const statusOf = async (url: string): Promise<number> => (await fetch(url, { redirect: 'manual' })).status;
 
-/** A request whose headers have arrived and whose body is still to come. */
+/** A request whose headers have arrived but whose body has not. */
 async function openRequest(url: string) {
   const body = 'email=nobody%40example.com&password=wrong';
   const sent = request(url, {
@@ -130,7 +130,7 @@ describe('an instance with an embedded database', () => {
     const { agents } = await api.call<{ agents: { id: string }[] }>('GET', '/api/agents');
     expect(agents.map(({ id }) => id)).toEqual(team.agents.map(({ id }) => id));
 
-    // A second process of the same home shares the server; the last one out stops it.
+    // A second process with the same home shares the server; the last one to exit stops it.
     const third = await startService({ ...env, SERVICE_ROLE: 'web' });
     expect(await second.stop()).toEqual({ code: 0, signal: null });
     expect((await signIn(third)).cookie).toMatch(/^service_session=/);

@@ -1,4 +1,4 @@
-/** A scheduler that dies while an agent waits for its sub-agents and they work: nothing is lost, nobody is woken twice. */
+/** A scheduler dies while an agent waits for its working sub-agents: nothing is lost, no one is woken twice. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Issue, Run, Subagent } from '@acp/contract';
 import { waitFor } from '@acp/testkit';

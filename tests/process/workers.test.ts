@@ -1,4 +1,4 @@
-/** Real workers on a real service: as an operator runs them, and what becomes of tasks when one of the two fails. */
+/** Real workers on a real service, run as an operator would, and the fate of tasks when either side fails. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
@@ -44,7 +44,7 @@ beforeAll(async () => {
     SERVICE_REQUIRE_WORKER_APPROVAL: 'true',
   };
   service = await startService(env);
-  // The same address after a restart.
+  // Keeps the same address after a restart.
   env.PORT = new URL(service.url).port;
   api = await signIn(service);
 }, 60_000);
@@ -79,7 +79,7 @@ const act = async (name: string, verb: string) => {
 const provision = async (name: string, tags: string[]) =>
   (await api.call<{ api_key: string }>('POST', '/api/admin/workers', { name, tags })).api_key;
 
-/** An agent whose tasks need the tags, and a way to give it work. */
+/** Creates an agent whose tasks require the tags, and a function that gives it work. */
 async function agentFor(tags: string[], config: object = {}) {
   const adapter_config = { tags, timeout_seconds: 300, ...config };
   const { company_id, agents } = await createTeam(api, ['Ada'], { adapter_type: 'remote', adapter_config });
@@ -94,7 +94,7 @@ const done = async ({ id }: Issue, timeout_ms = 30_000) =>
     timeout_ms,
     what: 'the issue to be done',
   });
-/** Those that there are once its run has ended. */
+/** The issue's comments once its run has finished. */
 const comments = async ({ id }: Issue) =>
   waitFor(
     async () => {
@@ -135,7 +135,7 @@ describe('two workers on one machine', () => {
   }, 120_000);
 });
 
-/** A way to the service that can be cut, in the middle of an answer. */
+/** A connection to the service that can be cut in the middle of a response. */
 async function openCable(url: string) {
   const { port } = new URL(url);
   const sockets = new Set<Socket>();
@@ -156,7 +156,7 @@ async function openCable(url: string) {
       far.write(chunk);
     });
     far.on('data', (chunk: Buffer) => {
-      // The service has done it; its word never comes.
+      // The service has handled it, but the response never arrives.
       if (cutting) {
         cuts += 1;
         near.destroy();
@@ -210,7 +210,7 @@ describe('a task', () => {
     await first.ended;
     model.setScript(() => 'Done after all.\n/status done');
     const second = start('mortal', '', key);
-    // A minute until the service has missed the claim.
+    // It takes a minute until the service notices that the claim is missing.
     await done(issue, 150_000);
     expect(await comments(issue)).toHaveLength(1);
     silent.resolve('too late');

@@ -6,12 +6,12 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type BranchStory, stageBranchStory, StoryIssue } from './branch-story.ts';
 
-/** Nothing looks into an agent's folder without walls. */
+/** The service inspects an agent's folder only from within a sandbox. */
 const withBubblewrap: typeof describe.skip = 'file' in (await findBubblewrap()) ? describe : describe.skip;
 
 let story: BranchStory;
 
-/** What the agent's program does, call by call: the second ends with its scheduler. */
+/** The agent's program call by call: the second dies with its scheduler. */
 const calls: FakeCliCall[] = [
   {
     sh: 'sed -i s/two/TWO/ src/cart.ts; git commit -qam "Louder"',
@@ -45,7 +45,7 @@ withBubblewrap('an issue', () => {
       { path: 'src/cart.ts', patch: expect.stringContaining('+TWO') },
     ]);
 
-    // A person reads it, says what is wrong with a line, and sends it back.
+    // A person reviews it, comments on a line, and sends it back.
     await told.sendBack('TWO', 'No need to shout.');
     const journal = async () => fakeCliJournal(told.home);
     await waitFor(async () => (await journal()).length === 2, {
@@ -63,7 +63,7 @@ withBubblewrap('an issue', () => {
     const product = { type: 'pull_request', status: 'active', provider: 'github' };
     expect(await told.product()).toMatchObject(product);
 
-    // Somebody approves it over there, of which the host says a word.
+    // Someone approves it at the host, which sends a webhook.
     const sayOf = await told.openWebhook();
     github.reviews.push({ state: 'APPROVED', user: { login: 'mary' } });
     await sayOf({ pull_request: { head: { ref: workspace.branch } } });

@@ -1,4 +1,4 @@
-/** The Model Context Protocol's conformance suite against the endpoint: the part that a server without its sample tools can pass. */
+/** The Model Context Protocol's conformance suite against the endpoint: what a server without its sample tools can pass. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,16 +1,16 @@
-/** What people, webhooks and accidents do to a running company: one of these at a time, drawn by its weight. */
+/** Acts of people, webhooks and accidents in a running company: one at a time, drawn by weight. */
 import type { Stage } from './stage.ts';
 
 interface Act {
   name: string;
   weight: number;
-  /** Answers what came of it, for the list of steps. */
+  /** Returns the outcome, for the list of steps. */
   act: (stage: Stage) => Promise<string>;
 }
 
 type Row = Record<string, string>;
 
-/** A defect shows as 500; what is refused because of how things stand is a part of the mix. */
+/** A defect shows up as a 500; requests refused because of the current state are part of the mix. */
 async function send(stage: Stage, method: string, path: string, body?: unknown): Promise<Response> {
   const response = await stage.api.send(method, path, body);
   if (response.status >= 500)
@@ -46,7 +46,7 @@ const anAgent = ({ random, agents }: Stage) => random.pick(agents)!;
 const settings = '/api/instance-settings';
 
 async function invoke(stage: Stage): Promise<string> {
-  // Two runs of the wide agent without an issue could not be told apart by what the model sees.
+  // Two concurrent runs of the wide agent without an issue could not be told apart by the model's prompts.
   const agent = stage.random.pick(stage.agents.filter(({ id }) => id !== stage.wide.id))!;
   return told(stage, 'POST', `/api/agents/${agent.id}/heartbeat/invoke`);
 }
@@ -78,14 +78,14 @@ async function withAll(stage: Stage, act: 'pause' | 'resume'): Promise<string> {
   return (await Promise.all(all)).join('; ');
 }
 
-/** Several at once, at the same things. */
+/** Several concurrent acts on the same entities. */
 async function press(stage: Stage): Promise<string> {
   const acts = [invoke, create, comment, fire];
   const drawn = Array.from({ length: stage.random.int(2, 5) }, () => stage.random.pick(acts)!);
   return (await Promise.all(drawn.map(async (act) => act(stage)))).join('; ');
 }
 
-/** Each limit is a new one: a waiver holds for the limit that it was given at. */
+/** Each limit is a new value: a waiver is valid only for the limit it was given at. */
 async function changeLimit(stage: Stage): Promise<string> {
   const { random, policies } = stage;
   const policy_id = random.pick(policies)!;
@@ -137,7 +137,7 @@ async function limited(
 }
 
 async function cancel(stage: Stage): Promise<string> {
-  // Queued ones are few, and cancelled in another way.
+  // Queued runs are few, and are cancelled through a different path.
   const statuses = stage.random.pick(['queued', 'running', 'queued running'])!.split(' ');
   const live = await stage.query<Row>(
     'select id from heartbeat_runs where company_id = $1 and status = any($2) order by created_at',
@@ -149,14 +149,14 @@ async function cancel(stage: Stage): Promise<string> {
 }
 
 async function replace(stage: Stage, signal: 'SIGKILL' | 'SIGTERM'): Promise<string> {
-  // One is always at work: what else should lose its runs?
+  // One scheduler always stays up: otherwise there would be no runs to lose.
   const { up } = stage.fleet;
   if (up.length < 2) return 'too few';
   await stage.fleet.replace(stage.random.pick(up)!, signal);
   return signal;
 }
 
-/** Each ends with the wish for a run. */
+/** Each of them requests a run. */
 const wakes: readonly Act[] = [
   { name: 'invoke', weight: 10, act: invoke },
   { name: 'create', weight: 8, act: create },
@@ -223,7 +223,7 @@ export const acts: readonly Act[] = [
   { name: 'restart', weight: 2, act: async (stage) => replace(stage, 'SIGTERM') },
 ];
 
-/** Before the first rest something is held back, whatever the mix has come to, and more is asked for behind it. */
+/** Block some work before the first rest, whatever the mix has led to, and queue more behind it. */
 export const holds: readonly Act[] = [
   {
     name: 'hold agents',
@@ -248,14 +248,14 @@ export const holds: readonly Act[] = [
 
 export const lateActs: readonly Act[] = [...wakes, cancelling];
 
-/** Takes away what holds work back, each thing by the act that is meant for it, and nothing else. */
+/** Removes everything that blocks work, each by its intended act, and nothing else. */
 export async function liftAll(stage: Stage): Promise<void> {
   const { company_id, provider_id } = stage;
   const paused = await stage.query<Row>(
     `select id from agents where company_id = $1 and status = 'paused' and not budget_paused order by name`,
     company_id,
   );
-  // Those that are nearly spent as well: they would hold back the next run.
+  // Includes nearly exhausted budgets: they would block the next run.
   const spent_up = await stage.query<{ id: string; spent: number }>(
     `select p.id, w.spent_usd::float8 as spent from budget_policies p join budget_windows w on w.policy_id = p.id
      where p.company_id = $1 and w.spent_usd > p.limit_usd - 1 order by 1`,
@@ -264,7 +264,7 @@ export async function liftAll(stage: Stage): Promise<void> {
   const [stopped] = await stage.query(
     `select 1 from instance_settings where key = 'runs_paused' and value = 'true'`,
   );
-  // Ahead of the others: nobody resumes by hand an agent that a budget holds.
+  // Before the others: an agent paused by a budget cannot be resumed manually.
   for (const { id, spent } of spent_up) stage.steps.push(`lift: ${await setLimit(stage, id, spent + 50)}`);
   const lifts = [
     ...paused.map(

@@ -1,8 +1,8 @@
-/** Checkouts, executions and ends of runs. Each check is pure: what was read in, violations in words out. */
+/** Checkouts, executions and ends of runs. Each check is pure: facts in, violations as text out. */
 import { isLive } from './facts.ts';
 import type { Call, Facts, ProgramCall, RunFact } from './facts.ts';
 
-/** 1. No checkout points at a finished run, and none is left without one that its agent did not take itself. */
+/** 1. No checkout refers to a finished run; a checkout without a run must have been taken by its agent itself. */
 export function checkCheckouts({ issues, runs, actions }: Facts): string[] {
   const byId = new Map(runs.map((run) => [run.id, run]));
   const tookItself = new Set(
@@ -24,17 +24,17 @@ export function checkCheckouts({ issues, runs, actions }: Facts): string[] {
   });
 }
 
-/** The first call and two repetitions of what failed in passing (adapters: llm/retry.ts). */
+/** The first call and two retries after transient failures (adapters: llm/retry.ts). */
 const MOST_ATTEMPTS = 3;
-/** A claim, and an end. */
+/** One claim, and one end. */
 const FENCE_OF_ONE_EXECUTION = 2;
-/** A call may be on its way while its scheduler hands the run back. */
+/** A call may be in flight while its scheduler hands the run back. */
 const SLACK_MS = 1000;
 
 /**
- * 2. No run was executed twice: claimed once, told once, each turn prompted once, and outside each turn answered once.
- * What the run's own record admits is no second execution: a call that failed in passing is tried again, and a
- * program that does not know its session any more is started afresh.
+ * 2. No run was executed twice: claimed once, announced once, each turn prompted once, and answered once by the outside.
+ * Exceptions admitted by the run's own record are not second executions: a call that failed transiently is retried, and a
+ * program that no longer knows its session is restarted.
  */
 export function checkExecutions(
   facts: Facts,
@@ -44,7 +44,7 @@ export function checkExecutions(
   const { runs, started, prompts } = facts;
   const startsOf = countBy(started, (id) => id);
   const programsOf = countBy(programs, ({ run_id }) => run_id);
-  // A CLI is started anew for each turn.
+  // A CLI is started again for each turn.
   const turnsOf = countBy(prompts, ({ run_id }) => run_id);
   const freshOf = countBy(
     programs.filter(({ forgotten }) => forgotten),
@@ -92,8 +92,8 @@ function checkCalls(facts: Facts, calls: readonly Call[]): string[] {
 }
 
 /**
- * Which run made which call. A prompt names its agent and issue, of which one run is live at a time, and a later turn
- * goes on from the answer of the one before. Calls without a run of that time are missing.
+ * Maps calls to runs. A prompt names its agent and issue, which have one live run at a time, and a later turn continues
+ * from the previous turn's answer. Calls without a run at that time are missing.
  */
 export function attributeCalls(facts: Facts, calls: readonly Call[]): Map<number, string> {
   const agents = new Map(facts.agents.map(({ id, name }) => [id, name]));
@@ -124,12 +124,12 @@ export function attributeCalls(facts: Facts, calls: readonly Call[]): Map<number
   }
 }
 
-/** One whose first turn is not computed yet; else the call is too much for any of them. */
+/** Prefers a run whose first turn is not answered yet; otherwise the call is one too many for any of them. */
 function choose(among: readonly RunFact[], answered: ReadonlySet<string>): string | undefined {
   return (among.find(({ id }) => !answered.has(id)) ?? among[0])?.id;
 }
 
-/** 7. Every finished run has exactly one terminal event, and no other has any; no transcript ends twice. */
+/** 7. Every finished run has exactly one terminal event, and no other run has any; no transcript ends twice. */
 export function checkEnds({ runs, ended, final_entries: entries }: Facts): string[] {
   const eventsOf = countBy(ended, (id) => id);
   const entriesOf = countBy(entries, (id) => id);
@@ -144,14 +144,14 @@ export function checkEnds({ runs, ended, final_entries: entries }: Facts): strin
   });
 }
 
-/** Beside the seven: nothing in a mix is configured wrongly, so no run may fail for that, nor by an internal error. */
+/** In addition to the seven: nothing in a mix is misconfigured, so no run may fail for that, nor with an internal error. */
 export function checkFaults({ runs }: Facts): string[] {
   return runs
     .filter(({ error_category: category }) => category === 'internal' || category === 'config')
     .map(({ id, error, error_category: category }) => `run ${id} failed (${category}): ${error}`);
 }
 
-/** 6. No child process survived. */
+/** 6. No child process survives. */
 export function checkProcesses(left: readonly { pid: number; command: string }[]): string[] {
   return left.map(({ pid, command }) => `process ${pid} survived: ${command}`);
 }

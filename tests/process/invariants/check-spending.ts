@@ -2,7 +2,7 @@ import { attributeCalls } from './check-runs.ts';
 import { isLive } from './facts.ts';
 import type { Call, Facts, PolicyFact, RunFact } from './facts.ts';
 
-/** One that a client has asked for: in force from some moment between the request and its answer. Infinity: waived. */
+/** A limit requested by a client: in force from some moment between the request and its response. Infinity: waived. */
 export interface LimitChange {
   policy_id: string;
   limit_usd: number;
@@ -16,23 +16,23 @@ interface Spending {
   at: number;
   most_usd: number;
   cost_usd: number;
-  /** From when on it counts, as reserved or as spent. */
+  /** When it starts to count, as reserved or as spent. */
   counts_from: number;
   scopes: readonly (string | null)[];
 }
 
-/** Between a reservation and the arrival of its call, on a busy machine. */
+/** Delay between a reservation and the arrival of its call, on a busy machine. */
 const SLACK_MS = 1000;
-/** What an unmetered agent reserves for its first run (decisions 8.4). */
+/** Reserved by an unmetered agent for its first run (decisions 8.4). */
 const UNMETERED_USD = 1;
-/** Of sums of eight decimals in floats. */
+/** Rounding error of sums of eight decimals in floats. */
 const DUST_USD = 1e-6;
 
 /**
- * 5. Spending stayed within the cap plus one reservation. Two sides of it, for each policy that pauses: nothing began once
- * the cost of what had begun before had reached the limit of that moment, for it was spent by then or reserved; and all
- * that is spent lies below the highest limit under which something began, plus the reservation of that. What is recorded
- * as a cost is counted, and ended runs hold nothing.
+ * 5. Spending stayed within the cap plus one reservation. Checks two things for each policy that pauses: nothing started once
+ * the cost of what had started before (by then spent or reserved) had reached the limit of that moment; and the total spend
+ * is below the highest limit under which something started, plus that thing's reservation. Recorded costs are counted, and
+ * finished runs hold no reservations.
  */
 export function checkSpending(
   facts: Facts,
@@ -81,7 +81,7 @@ function checkSums({ runs, costs }: Facts, { id, scope_id, spent_usd, reserved_u
   ];
 }
 
-/** The highest limit that may have been in force around the moment. */
+/** The highest limit that may have been in force around that moment. */
 function limitAt(changes: readonly LimitChange[], at: number): number {
   const inForce = changes.filter(({ sent_at }, index) => {
     const next = changes[index + 1];
@@ -99,7 +99,7 @@ function modelSpendings(facts: Facts, calls: readonly Call[]): Spending[] {
     if (run === undefined) continue;
     const { at, most_usd } = call;
     const what = `turn ${call.turn} of run ${run.id}`;
-    // Its repetitions go on the same reservation.
+    // Retries use the same reservation.
     const turn = turns.get(what) ?? {
       what,
       at,
@@ -108,14 +108,14 @@ function modelSpendings(facts: Facts, calls: readonly Call[]): Spending[] {
       cost_usd: 0,
       scopes: scopesOf(facts, run),
     };
-    // What a run that was lost or called off has cost in the end is not what its model said.
+    // The final cost of a lost or cancelled run differs from what its model reported.
     const known = call.answered && run.error_category !== 'lost' && /succeeded|failed/.test(run.status);
     turns.set(what, { ...turn, cost_usd: turn.cost_usd + (known ? call.cost_usd : 0) });
   }
   return [...turns.values()];
 }
 
-/** Runs without a call of the model are programs: they reserve what is usual, may cost more, and are counted at their end. */
+/** Runs without a model call are programs: they reserve the usual amount, may cost more, and count when they finish. */
 function programSpendings(facts: Facts, calls: readonly Call[]): Spending[] {
   const models = new Set(attributeCalls(facts, calls).values());
   return facts.runs.flatMap((run) => {

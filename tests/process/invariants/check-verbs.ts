@@ -1,19 +1,19 @@
 import { countBy } from './check-runs.ts';
 import type { Facts } from './facts.ts';
 
-/** `mk-<call>-<place>`: stands in one verb, or in the prose, of one answer of a model or program. */
+/** `mk-<call>-<place>`: occurs in one verb, or in the prose, of a single answer of a model or program. */
 const MARKER = /\bmk-[a-z]?\d+-\d+\b/g;
 
-/** What answers have said: markers of verbs that write them down, and of prose, which becomes a comment. */
+/** Markers in the answers: those of verbs that write them, and those of prose, which becomes a comment. */
 export interface Said {
   verbs: ReadonlySet<string>;
   prose: ReadonlySet<string>;
 }
 
 /**
- * 3. No verb was applied twice: each marker stands in one issue, comment or note at most, was said before, and stands
- * there exactly when one row of `run_actions` says that the verb took effect. And a lost run that had changed something is
- * not begun again (decisions 8.3), which would have it done twice in other words.
+ * 3. No verb was applied twice: each marker occurs in at most one issue, comment or note, was part of an answer, and occurs
+ * there exactly if one row of `run_actions` records that the verb took effect. A lost run that had changed something is not
+ * retried (decisions 8.3), since that would repeat the work in other words.
  */
 export function checkVerbs(facts: Facts, said: Said): string[] {
   return [...checkMarkers(facts, said), ...checkRetries(facts)];

@@ -1,8 +1,8 @@
-/** What waits, and why it may. */
+/** Everything that waits, and the admissible reasons. */
 import { isLive } from './facts.ts';
 import type { AgentFact, Facts, IssueFact, RunFact, WakeupFact } from './facts.ts';
 
-/** As `MAX_STALLED_RUNS` and `MAX_WAKE_DEPTH` of decisions 8.2. */
+/** Same as `MAX_STALLED_RUNS` and `MAX_WAKE_DEPTH` of decisions 8.2. */
 const STALLED = 5;
 const DEEPEST = 12;
 const WAKEABLE = ['idle', 'active', 'running', 'error'];
@@ -17,7 +17,7 @@ export function checkWaiting(facts: Facts): string[] {
   const startable = facts.runs.filter(
     (run) => run.status === 'queued' && whyRunWaits(facts, run) === undefined,
   );
-  // A job brings the fairest run, which need not be the one that it was made for: so they are counted.
+  // A job executes the fairest run, which may differ from the one it was created for, so jobs are only counted.
   const jobs = facts.jobs.filter(({ name }) => name === 'execute-run').length;
   const idle = startable.filter(
     ({ agent_id }) => !facts.jobs.some((job) => job.name === 'dispatch-agent' && job.agent_id === agent_id),
@@ -26,7 +26,7 @@ export function checkWaiting(facts: Facts): string[] {
   return [...wakeups, ...runs];
 }
 
-/** The reason that a pending wakeup may give for not running now; undefined: it has none. */
+/** The reason for a pending wakeup not to run now; undefined: there is none. */
 export function whyWakeupWaits(facts: Facts, wakeup: WakeupFact): string | undefined {
   const agent = facts.agents.find(({ id }) => id === wakeup.agent_id);
   const issue = facts.issues.find(({ id }) => id === wakeup.issue_id);
@@ -58,7 +58,7 @@ function whyIssueWaits(
   return undefined;
 }
 
-/** The same of a queued run. */
+/** The same for a queued run. */
 export function whyRunWaits(facts: Facts, run: RunFact): string | undefined {
   const agent = facts.agents.find(({ id }) => id === run.agent_id);
   if (agent === undefined) return undefined;
@@ -69,7 +69,7 @@ export function whyRunWaits(facts: Facts, run: RunFact): string | undefined {
   return running.length >= agent.max_concurrent_runs ? 'the agent is busy' : undefined;
 }
 
-/** What holds all runs of the agent back. */
+/** The reason that blocks all runs of the agent. */
 function whyNobodyStarts(facts: Facts, agent: AgentFact, project_id: string | null): string | undefined {
   if (facts.runs_paused) return 'runs are paused on the instance';
   const scopes = [facts.company_id, agent.id, project_id];
@@ -78,7 +78,7 @@ function whyNobodyStarts(facts: Facts, agent: AgentFact, project_id: string | nu
   return undefined;
 }
 
-/** Once all that held work back was taken away: nobody is paused any more, unless a budget has been used up since. */
+/** After everything that blocked work was removed: no agent is paused any more, unless a budget has been exhausted since. */
 export function checkLetGo({ company_id, agents, held_scopes }: Facts): string[] {
   return agents
     .filter(

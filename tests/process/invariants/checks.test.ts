@@ -1,4 +1,4 @@
-/** Each check lets a good state pass and reports a doctored one: what can't fail proves nothing. */
+/** Each check accepts a good state and reports a doctored one: a check that can't fail proves nothing. */
 import { describe, expect, it } from '@jest/globals';
 import { checkCheckouts, checkEnds, checkExecutions, checkFaults, checkProcesses } from './check-runs.ts';
 import { checkSpending } from './check-spending.ts';
@@ -54,7 +54,7 @@ const issue = (id: string, identifier: string) => ({
 });
 const agent = (id: string, name: string) => ({ id, name, status: 'idle', max_concurrent_runs: 1 });
 
-/** Two runs are over, one of them with two turns; nothing is left to do. */
+/** Two runs have finished, one of them with two turns; nothing is left to do. */
 const good = (values: Partial<Facts> = {}): Facts => ({
   company_id: 'company',
   runs_paused: false,
@@ -302,7 +302,7 @@ describe('the check of spending', () => {
   });
 
   it('counts what was reserved before, and not what a lost run was said to have cost', () => {
-    // Twice as much as the limit is under way when Bob's call begins: none of it has ended.
+    // When Bob's call starts, twice the limit is in progress: none of it has finished.
     const runs = good().runs.map((each) => ({ ...each, started_at: 10_000, finished_at: 40_000 }));
     const [first, second] = [
       call(1, { cost_usd: 0.2 }),

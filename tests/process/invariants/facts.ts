@@ -1,4 +1,4 @@
-/** What the checks of the invariants look at: rows of the database, and what was seen outside of it. Times in ms. */
+/** Input of the invariant checks: rows of the database, and outside observations. Times in ms. */
 
 export interface AgentFact {
   id: string;
@@ -24,14 +24,14 @@ export interface RunFact {
   error: string | null;
   error_category: string | null;
   retry_of_run_id: string | null;
-  /** 0 as long as nobody has claimed it; the claim and the end add one each. */
+  /** 0 until it is claimed; the claim and the end add one each. */
   fence: number;
   cost_usd: number;
   started_at: number | null;
   finished_at: number | null;
 }
 
-/** A pending one. */
+/** A pending wakeup. */
 export interface WakeupFact {
   id: string;
   agent_id: string;
@@ -40,7 +40,7 @@ export interface WakeupFact {
   depth: number;
 }
 
-/** One that is not done: waiting, to be repeated, or in the hands of a process that may be dead. */
+/** An unfinished job: waiting, to be retried, or taken by a process that may be dead. */
 export interface JobFact {
   name: string;
   agent_id: string | null;
@@ -51,7 +51,7 @@ export interface ActionFact {
   ordinal: number;
   verb: string;
   ok: boolean;
-  /** Not of those that only read. */
+  /** False for verbs that only read. */
   mutating: boolean;
   /** The arguments as JSON. */
   args: string;
@@ -68,7 +68,7 @@ export interface PolicyFact {
 export interface Facts {
   company_id: string;
   runs_paused: boolean;
-  /** Companies, projects and agents with an open breach that holds their runs back. */
+  /** Companies, projects and agents with an open breach that blocks their runs. */
   held_scopes: string[];
   agents: AgentFact[];
   issues: IssueFact[];
@@ -78,40 +78,40 @@ export interface Facts {
   actions: ActionFact[];
   /** Titles and bodies of issues, comments and notes. */
   written: string[];
-  /** Ids of runs, one for each event that says so. */
+  /** Run ids, one for each event that reports a start. */
   started: string[];
   ended: string[];
   /** Transcript entries: the prompt of a turn, and the final status (turn 0). */
   prompts: { run_id: string; turn: number }[];
   final_entries: string[];
-  /** Those that pause, with the window of now. */
+  /** Policies that pause, with their current window. */
   policies: PolicyFact[];
   reservations: { policy_id: string; run_id: string }[];
   costs: { at: number; cost_usd: number; scopes: string[] }[];
 }
 
-/** A request of the model's journal. */
+/** A request in the model's journal. */
 export interface Call {
   n: number;
-  /** Names, as the prompt has them. */
+  /** Names as in the prompt. */
   agent: string;
   issue: string | null;
-  /** From 1. */
+  /** Starts at 1. */
   turn: number;
-  /** The call whose answer the turn goes on from. */
+  /** The call whose answer this turn continues from. */
   parent: number | null;
   at: number;
-  /** A whole, good answer was sent. */
+  /** A complete, successful answer was sent. */
   answered: boolean;
-  /** What it may have cost at most, and what its answer said that it did. */
+  /** Its maximum possible cost, and the cost that its answer reported. */
   most_usd: number;
   cost_usd: number;
 }
 
-/** A start of the program of a CLI agent. */
+/** A start of a CLI agent's program. */
 export interface ProgramCall {
   run_id: string;
-  /** The program did not know its session: the run begins afresh, once. */
+  /** The program did not know its session: the run starts over, once. */
   forgotten: boolean;
 }
 

@@ -18,20 +18,20 @@ import { setStage, waitForRest } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 const STEPS = 80;
-/** So many steps before the end something is held back. */
+/** Number of steps before the end at which work is blocked. */
 const LATE = 12;
 /** How long a step waits for something to happen. */
 const BEAT_MS = 120;
 
 export interface MixOutcome {
   violations: string[];
-  /** What the mix came to, in a line for each look. */
+  /** Summary of the mix, one line per check. */
   summary: string[];
-  /** The steps, and what was left in the database. */
+  /** The steps, and the remaining contents of the database. */
   report: string;
 }
 
-/** A mix of that seed, looked at twice: at rest with all that holds work back, and once nothing does any more. */
+/** Runs the seed's mix and checks it twice: at rest with the blocks in place, and again after removing them. */
 export async function runMix(seed: number): Promise<MixOutcome> {
   const stage = await setStage(seed);
   const violations: string[] = [];
@@ -45,7 +45,7 @@ export async function runMix(seed: number): Promise<MixOutcome> {
     summary.push(summarize('held back', facts, stage));
     await stage.calmDown();
     stage.fleet.start();
-    // A start offers all that waits: only what is lifted after it is let go by the lift.
+    // A start enqueues everything that waits: only blocks removed after it test that removing them releases work.
     await stage.fleet.started();
     await waitForRest(stage);
     await liftAll(stage);
@@ -61,14 +61,14 @@ export async function runMix(seed: number): Promise<MixOutcome> {
   return { violations, summary, report: reportOf(seed, stage, facts) };
 }
 
-/** What happens between two steps is up to the processes: a step waits for the next call of the model, for a while. */
+/** The processes determine what happens between two steps: each step waits a while for the model's next call. */
 async function drive(stage: Stage, random: Random): Promise<void> {
   const { fake, steps, seed } = stage;
   const begin = Date.now();
   for (let step = 1; step <= STEPS; step += 1) {
     const left = STEPS - step;
     const { name, act } = random.weighted(left > LATE ? acts : left === LATE ? holds : lateActs);
-    // Of its own, so that what a step finds does not change what the next ones are.
+    // Its own generator, so that the outcome of a step does not change the choice of the next ones.
     stage.random = Random.of(seed, step);
     const before = fake.count();
     steps.push(`${Date.now() - begin} ms ${name}: ${await act(stage)}`);
@@ -77,7 +77,7 @@ async function drive(stage: Stage, random: Random): Promise<void> {
   }
 }
 
-/** Waits for rest, has the schedulers end, and looks at what they leave. */
+/** Waits for rest, stops the schedulers, and checks what they leave behind. */
 async function settle(stage: Stage, when: string, violations: string[]): Promise<Facts> {
   await stage.fleet.started();
   await waitForRest(stage);

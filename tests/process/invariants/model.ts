@@ -1,20 +1,20 @@
-/** What agents say in a mix, and what the tests keep of it: answers with verbs that can be told apart, and failures. */
+/** Answers of the agents in a mix, and the tests' record of them: answers with distinguishable verbs, and failures. */
 import type { FakeCliCall, FakeModelReply, FakeModelRequest, FakeModelScript } from '@acp/testkit';
 import type { Said } from './check-verbs.ts';
 import type { Call } from './facts.ts';
 import { Random } from './random.ts';
 
-/** Prices where no file has others, per token (decisions 7.37), and what a call may answer at most (8.4). */
+/** Prices if no file has others, per token (decisions 7.37), and the maximum answer of a call (8.4). */
 const INPUT_USD = 0.003 / 1000;
 const OUTPUT_USD = 0.015 / 1000;
 const MOST_OUTPUT_TOKENS = 8192;
 const BYTES_PER_TOKEN = 3;
 
-/** Whom answers may mention, assign to, or work on beside their own issue. */
+/** Entities that answers may mention, assign to, or work on besides their own issue. */
 export interface Surroundings {
   agents: readonly string[];
   issues: () => readonly string[];
-  /** Those whose provider may say that its quota is used up. */
+  /** Agents whose provider may report an exhausted quota. */
   with_quota: readonly string[];
 }
 
@@ -26,7 +26,7 @@ interface Answered {
 
 export class ScriptedModel {
   readonly #seed: number;
-  /** Of the answer that is being made. */
+  /** Generator for the current answer. */
   #random: Random;
   readonly #surroundings: Surroundings;
   readonly #journal: Answered[] = [];
@@ -44,12 +44,12 @@ export class ScriptedModel {
     return this.#said;
   }
 
-  /** From now on nobody wakes others any more: agents that answer each other could go on for long. */
+  /** Stops agents from waking each other: they could go on answering for a long time. */
   quieten(): void {
     this.#quiet = true;
   }
 
-  /** From now on all works at once, and nothing comes of it but its end. */
+  /** From now on every run answers immediately and only finishes its work. */
   calmDown(): void {
     this.#calm = true;
   }
@@ -73,7 +73,7 @@ export class ScriptedModel {
     return { ...reply, delay_ms };
   };
 
-  /** The calls of a CLI, which have no journal here but that of the program. */
+  /** The calls of a CLI, which are recorded only in the program's own journal. */
   programCalls(kind: string, count: number): FakeCliCall[] {
     return Array.from({ length: count }, (_each, index) => {
       const n = `${kind}${index + 1}`;
@@ -114,7 +114,7 @@ export class ScriptedModel {
 
   #answer({ n, issue }: Call): FakeModelReply {
     const random = this.#random;
-    // For nothing: what was raised by a little is enough.
+    // Free of charge, so that budgets raised by a little are enough.
     if (this.#calm)
       return { text: `${this.#prose(n)}\n/status done`, usage: { input_tokens: 0, output_tokens: 0 } };
     const usage = { input_tokens: random.int(100, 1000), output_tokens: random.int(100, 8000) };
@@ -155,7 +155,7 @@ export class ScriptedModel {
         { weight: 3, line: () => writing(`/mcp:create_comment ${comment}`) },
         { weight: 1, line: () => `/checkout ${other}` },
         { weight: 1, line: () => '/await-input How?' },
-        // Refused, and recorded as that.
+        // Refused, and recorded as refused.
         { weight: 1, line: () => '/priority loud' },
         { weight: 1, line: () => writing(`/create-issue ${marker} assignee=Nobody`) },
       ])

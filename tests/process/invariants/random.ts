@@ -1,4 +1,4 @@
-/** What is drawn for a mix: the same seed gives the same numbers (mulberry32). */
+/** Random numbers for a mix: the same seed gives the same numbers (mulberry32). */
 export class Random {
   #state: number;
 
@@ -6,12 +6,12 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** The numbers of the n-th of many things under a seed. */
+  /** The generator for the nth of many things under a seed. */
   static of(seed: number, n: number): Random {
     return new Random(Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(n, 0x85ebca6b));
   }
 
-  /** From 0 to below 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -20,7 +20,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** Whole, both ends included. */
+  /** An integer, both ends included. */
   int(from: number, to: number): number {
     return from + Math.floor(this.next() * (to - from + 1));
   }

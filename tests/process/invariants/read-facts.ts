@@ -6,7 +6,7 @@ import type { Facts, ProgramCall } from './facts.ts';
 
 const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`;
 
-/** In the order of their making, so that what is read twice is the same. */
+/** Ordered by creation, so that two reads of the same state are equal. */
 const statements: Record<
   keyof Omit<
     Facts,
@@ -22,7 +22,7 @@ const statements: Record<
     from heartbeat_runs where company_id = $1 order by created_at, id`,
   wakeups: `select id, agent_id, issue_id, run_id, depth from wakeup_requests
     where company_id = $1 and status = 'pending' order by created_at, id`,
-  // One database, one company: the queues are its own.
+  // One database, one company: all queues belong to it.
   jobs: `select name, data->>'agent_id' as agent_id from pgboss.job
     where $1::uuid is not null and state in ('created', 'retry', 'active')`,
   actions: `select a.run_id, a.ordinal, a.verb, a.ok, a.mutating, a.args::text as args
@@ -38,12 +38,12 @@ const statements: Record<
     array_remove(array[company_id, agent_id, project_id], null)::text[] as scopes from cost_events where company_id = $1`,
 };
 
-/** Of columns that become plain lists. */
+/** Columns that become plain lists. */
 const lists = {
   held_scopes: `select p.scope_id::text as item from budget_policies p
     join budget_incidents b on b.policy_id = p.id and b.kind = 'breach' and b.status = 'open'
     where p.company_id = $1 and p.enabled and p.action = 'pause'`,
-  // Numbered or not yet: an event is there from the commit on.
+  // Numbered or not: an event exists from its commit on.
   started: `select data->>'id' as item from (
       select type, company_id, data from events union all select type, company_id, data from outbox) e
     where company_id = $1 and type = 'heartbeat_started'`,
@@ -57,7 +57,7 @@ const lists = {
     where r.company_id = $1 and e.kind = 'status' and e.payload->>'status' in ('succeeded', 'failed', 'cancelled')`,
 };
 
-/** One snapshot of the company, which is the only one of its database. */
+/** One snapshot of the company, the only one in its database. */
 export async function readFacts({ database }: TestDatabase, company_id: string): Promise<Facts> {
   const client = await database.pool.connect();
   try {
@@ -77,7 +77,7 @@ export async function readFacts({ database }: TestDatabase, company_id: string):
   }
 }
 
-/** The starts of programs, as these have written them down in the homes of agents. */
+/** Starts of programs, as they recorded them in the homes of agents. */
 export async function readPrograms(
   { database }: TestDatabase,
   homes: readonly string[],
@@ -93,7 +93,7 @@ export async function readPrograms(
   });
 }
 
-/** What works in the homes of agents, or carries one in its environment. */
+/** Processes that work in the homes of agents, or name one in their environment. */
 export function readProcesses(service_home: string): { pid: number; command: string }[] {
   return processesIn(path.join(service_home, 'companies')).map((pid) => ({ pid, command: commandOf(pid) }));
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** The seeds of `npm test`; INVARIANT_SEEDS names others: a comma list. */
+/** Seeds used by `npm test`; INVARIANT_SEEDS overrides them with a comma-separated list. */
 const FIXED = [2, 5];
 const asked = process.env.INVARIANT_SEEDS;
 
@@ -10,13 +10,13 @@ export function seeds(): number[] {
   return asked === undefined ? FIXED : asked.split(',').map(Number);
 }
 
-/** For who runs many, and wants to know that much happened in each. */
+/** For anyone who runs many seeds and wants to know that each did a lot. */
 export function tellSummary(seed: number, lines: readonly string[]): void {
   if (asked !== undefined)
     process.stdout.write(`seed ${seed}\n${lines.map((line) => `  ${line}\n`).join('')}`);
 }
 
-/** What led to a violation, for who looks for the cause. @returns the file */
+/** Writes the history of a violation, to help find its cause. @returns the file */
 export function writeReport(seed: number, text: string): string {
   const file = path.join(tmpdir(), `invariants-seed-${seed}.log`);
   writeFileSync(file, text);

@@ -17,7 +17,7 @@ interface Named {
 
 export interface Stage {
   seed: number;
-  /** Of the present step. */
+  /** Generator of the current step. */
   random: Random;
   db: TestDatabase;
   api: Api;
@@ -28,31 +28,31 @@ export interface Stage {
   project_id: string;
   provider_id: string;
   agents: Named[];
-  /** Works on two issues at a time, and only when something wakes it. */
+  /** Works on two issues at a time, and only when woken. */
   wide: Named;
   policies: string[];
   routines: string[];
-  /** Public ids. */
+  /** Public ids of webhook triggers. */
   webhooks: string[];
   limits: LimitChange[];
-  /** What was done, for who has to find out why. */
+  /** Acts so far, to help find the cause of a violation. */
   steps: string[];
   service_home: string;
-  /** Of the agents whose programs run here. */
+  /** Homes of the agents whose programs run here. */
   program_homes: string[];
   query<T>(text: string, ...values: unknown[]): Promise<T[]>;
-  /** Models and programs only end their work from now on. */
+  /** From now on models and programs only finish their work. */
   calmDown(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The schedulers: two at work, or on their way. */
+/** The schedulers: two of them, running or starting. */
 export class Fleet {
   readonly #env: Record<string, string>;
   readonly #all: ServiceProcess[] = [];
   #up: ServiceProcess[] = [];
   #starting: Promise<void>[] = [];
-  /** Of the last process that died with what it had in its hands. */
+  /** When the last process was killed in the middle of its work. */
   killed_at = 0;
 
   constructor(env: Record<string, string>) {
@@ -63,14 +63,14 @@ export class Fleet {
     return this.#up;
   }
 
-  /** Everything that the processes wrote. */
+  /** All output of the processes. */
   output(): string {
     return this.#all.map((each) => each.output()).join('\n');
   }
 
   start(): void {
     const starting = this.#startOne();
-    // Told by `started`.
+    // Reported by `started`.
     starting.catch(() => undefined);
     this.#starting.push(starting);
   }
@@ -86,7 +86,7 @@ export class Fleet {
     this.#starting = [];
   }
 
-  /** It ends, and another takes its place. */
+  /** Stops one, and starts another in its place. */
   async replace(old: ServiceProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     this.#up = this.#up.filter((each) => each !== old);
     this.start();
@@ -96,11 +96,11 @@ export class Fleet {
     this.killed_at = Date.now();
   }
 
-  /** All end as they should. @returns the exits that were none */
+  /** Stops all of them in the regular way. @returns exits that were not clean */
   async stop(): Promise<string[]> {
     await this.started();
     const ends = await Promise.all(this.#up.map(async (each) => each.stop()));
-    // Those that were told to end before may take as long as a run's program does.
+    // Those stopped earlier may take as long as a run's program does.
     await Promise.all(this.#all.map(async ({ ended }) => ended));
     this.#up = [];
     return ends
@@ -262,13 +262,13 @@ async function addRoutines(
   }
 }
 
-/** Longer than a failed job waits for its next attempt. What is due later waits for a provider's pause to be over. */
+/** Longer than the retry delay of a failed job. Jobs due later wait for a provider's pause to end. */
 const SOON_SEC = 20;
 
 /**
- * Until nothing runs, no job that is due soon waits, and no living process has one in its hands. The longest wait that is in order is for a
- * job that failed often, or whose announcement died with its sender: that is found by a look every 30 s. And what was not due
- * soon may be by then.
+ * Waits until nothing runs, no job that is due soon waits, and no live process has taken one. The longest legitimate wait is
+ * for a job that failed often, or whose notification died with its sender: the check every 30 s finds that one. By then, jobs
+ * that were not due soon may have become so.
  */
 export async function waitForRest({ db, fleet, company_id }: Stage): Promise<void> {
   const busy = async () => {

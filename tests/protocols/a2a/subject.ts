@@ -21,7 +21,7 @@ export interface Subject {
   stop(): Promise<void>;
 }
 
-/** @param version version of the card given to the kit @param wait_sec how long a send waits: kits for 0.3 check tasks in progress */
+/** @param version card version given to the kit @param wait_sec how long a send waits: kits for 0.3 check tasks in progress */
 export async function startSubject(version: '0.3' | '1.0', wait_sec: number): Promise<Subject> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
