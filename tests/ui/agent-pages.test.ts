@@ -1,4 +1,4 @@
-/** What the forms of an agent's settings and files do. */
+/** The forms of an agent's settings and files. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

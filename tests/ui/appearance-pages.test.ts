@@ -1,4 +1,4 @@
-/** What a person prefers: kept by the API, seen on every page from the next one on. */
+/** A person's display preferences: stored by the API, applied to every page from the next one on. */
 import { beforeAll, expect, it } from '@jest/globals';
 import { type Cast, createCast } from '../http/cast.ts';
 import { Browser, type Pages, startPages } from '../http/pages.ts';
@@ -22,7 +22,7 @@ it('is nothing at first, then what was chosen, on every page of that person alon
   const saved = await member.post('/profile/appearance', sent);
   expect([saved.status, saved.headers.location]).toEqual([303, '/profile/appearance?saved=1']);
   const chosen = '<html lang="en" data-scheme="dark" data-density="compact" data-zone="Asia/Kolkata">';
-  // Other processes hear of it by a notification; this one does by then.
+  // Other processes are notified; in this one the cache is cleared explicitly.
   pages.forget();
   expect(rootOf((await member.get(here)).text)).toBe(chosen);
   expect(rootOf((await Browser.of(pages.app, cast.viewer).get(here)).text)).toBe('<html lang="en">');

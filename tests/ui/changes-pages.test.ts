@@ -215,7 +215,7 @@ describe('the form of a project', () => {
     expect(text).toContain('B&#61;${secret:TOKEN}');
     const member = Browser.of(app, cast.member);
     expect((await member.get(page)).text).not.toContain('name="setup_command"');
-    // A form without these fields leaves them as they are.
+    // A form without these fields leaves them unchanged.
     await member.post(page, { name: 'Shop two', repo_url: 'https://example.org/shop.git' });
     expect((await admin.get(page)).text).toContain('value="npm ci"');
     const refused = await admin.post(page, { name: 'Shop', env: 'no name' });

@@ -120,7 +120,7 @@ it('a new chat is offered with agents by their names, not with the sub-agents th
   const names = await offered(list);
   expect(names.indexOf('Zoe')).toBeGreaterThan(names.indexOf('Abel'));
   expect(names).not.toContain('Aaron / part 1');
-  // Who comes from the page of one talks with that one.
+  // A user coming from an agent's page chats with that agent.
   const { text } = await Browser.of(pages.app, cast.member).get(`/agents/${part.id}`);
   expect(text).toContain(`name="agent_id" value="${part.id}"`);
 });

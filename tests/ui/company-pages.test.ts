@@ -17,7 +17,7 @@ beforeAll(async () => {
   base = `/companies/${cast.company_id}`;
 });
 
-/** What stands beside a field, or '' where nothing does. */
+/** The error message of a field, or '' if there is none. */
 const errorOf = (text: string, field: string): string =>
   new RegExp(`id="e-${field}" role="alert">([^<]*)`).exec(text)?.[1] ?? '';
 

@@ -1,4 +1,4 @@
-/** What the pages of costs and budgets show, and what their forms do. */
+/** The contents of the cost and budget pages, and their forms. */
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createProject, createAgent, listBudgetIncidents, reportCost, systemActor } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
@@ -45,7 +45,7 @@ const policies = async () =>
     .where(eq(schema.budget_policies.company_id, cast.company_id));
 const incidents = async (status: string) =>
   (await listBudgetIncidents(database.db, cast.company_id, { status })).items;
-/** Without the white space of the markup. */
+/** Text without markup and its white space. */
 const plain = (text: string) =>
   text.replaceAll(/<title>[^<]*<\/title>|<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
 

@@ -1,4 +1,4 @@
-/** How a company and its agents do: charts with the same in a table, and agents as the reader wants them. */
+/** Statistics of a company and its agents: charts with the same data as a table, and agents in the reader's order. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema } from '@acp/db';
 import { createAgent } from '@acp/testkit';
@@ -30,7 +30,7 @@ async function hired(name: string, runs: readonly string[]): Promise<void> {
   for (const status of runs) await database.db.insert(schema.heartbeat_runs).values({ ...base, status });
 }
 
-/** The agents of the list, from above. */
+/** The listed agents, top to bottom. */
 const namesIn = (text: string): string[] =>
   [...text.matchAll(/<a href="\/agents\/[^"]*">([^<]*)<\/a><\/span>/g)].map(([, name]) => name!);
 

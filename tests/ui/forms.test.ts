@@ -1,4 +1,4 @@
-/** That nothing typed is lost, whatever becomes of the form. */
+/** No typed text is lost, whatever happens to the form. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, openDatabase } from '@acp/db';
 import { createLogger, loadConfig } from '@acp/kernel';
@@ -18,7 +18,7 @@ import { PUBLIC_URL, startPages } from '../http/pages.ts';
 import { createStage, pathOn, type Stage } from '../http/stage.ts';
 
 let app: Express;
-/** Over a database that takes no writes: every form fails there. */
+/** Uses a database that rejects writes: every form fails there. */
 let stuck: Express;
 let readOnly: Database;
 let cast: Cast;
@@ -30,7 +30,7 @@ beforeAll(async () => {
   cast = await createCast(pages.database);
   stage = { ...(await createStage(pages.database, cast)), part: 'runs' };
   const { url } = await testDatabase();
-  // Failures are what it is about.
+  // Failures are expected here, so the log is discarded.
   const stream = new Writable({ write: (_chunk, _encoding, done) => done() });
   const logger = createLogger({ level: 'error', format: 'json', role: 'test', stream });
   readOnly = openDatabase({
@@ -67,7 +67,7 @@ interface Found {
 const attribute = (tag: string, name: string): string | undefined =>
   new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1];
 
-/** The forms of a page that somebody types text into, filled in. */
+/** The forms of a page with text fields, filled in. */
 function formsOf(html: string): Found[] {
   return [...html.matchAll(/<form[^>]*method="post"[\s\S]*?<\/form>/g)].flatMap(([form]) => {
     if (form.includes('multipart/form-data')) return [];

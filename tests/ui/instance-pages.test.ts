@@ -1,4 +1,4 @@
-/** Pages of the instance: the fleet and its acts, the backups, alerts. */
+/** Pages of the instance: the fleet and its actions, the backups, alerts. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '@acp/db';
 import type { Express } from 'express';
@@ -13,7 +13,7 @@ let cast: Cast;
 beforeAll(async () => {
   ({ app, database } = await startPages({ SERVICE_REQUIRE_WORKER_APPROVAL: 'true' }));
   cast = await createCast(database);
-  // What waits for workers of files before this one has no payload.
+  // Tasks left in the queue by earlier test files have no payload.
   await database.pool.query('delete from remote_tasks');
 });
 

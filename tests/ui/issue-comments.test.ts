@@ -1,4 +1,4 @@
-/** The conversation on an issue: edited, deleted, reacted to, previewed; names in its texts lead somewhere. */
+/** The conversation on an issue: edited, deleted, reacted to, previewed; names in its texts are links. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { createAgent, createComment, createIssue, findIssue, systemActor } from '@acp/core';
 import { type Database, transaction } from '@acp/db';

@@ -1,4 +1,4 @@
-/** Issues as a list and as a board: filters, views, many changed at once, and back again. */
+/** Issues as a list and as a board: filters, views, bulk changes, and undo. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { createIssue, createLabel, systemActor } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
@@ -32,7 +32,7 @@ beforeAll(async () => {
   });
 });
 
-/** The titles of the list, from above. */
+/** The listed titles, top to bottom. */
 const titlesOf = (text: string): string[] =>
   [...text.matchAll(/class="issue-title"[^>]*>([^<]*)</g)].map(([, title]) => title!.trim());
 const changesIn = (text: string): string =>

@@ -1,4 +1,4 @@
-/** Every page in a language that marks what is translated: what stands unmarked must have been written by people. */
+/** Every page in a language that marks translated texts: anything unmarked must have been written by people. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
@@ -14,7 +14,7 @@ import { createStage, pathOn, type Stage } from '../http/stage.ts';
 
 const messages = findMessages();
 
-/** Esperanto, which nobody has translated. */
+/** Esperanto, which has no translation. */
 class Marked extends Catalogue {
   constructor() {
     super('eo', new Map());
@@ -43,13 +43,13 @@ beforeAll(async () => {
   written = await everythingWritten(pages.database);
 });
 
-/** Ready-made companies: what they say is theirs. */
+/** Texts of the ready-made companies, which are not translated. */
 function teams(): string[] {
   const folder = resolve(import.meta.dirname, '../../examples/companies');
   return readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
 }
 
-/** All that is in the database, as one text. */
+/** Everything in the database, as one text. */
 async function everythingWritten({ pool }: Database): Promise<string> {
   const { rows } = await pool.query<{ name: string }>(
     `select quote_ident(table_name) as name from information_schema.tables
@@ -70,7 +70,7 @@ async function everythingWritten({ pool }: Database): Promise<string> {
 const ENTITIES: Record<string, string> = { 34: '"', 38: '&', 39: "'", 60: '<', 61: '=', 62: '>' };
 const plain = (html: string): string => html.replace(/&#(\d+);/g, (_, code: string) => ENTITIES[code] ?? ' ');
 
-/** Texts with letters outside of any mark, of the page and of what is read of its attributes. */
+/** Texts with letters outside any mark, on the page and in its visible attributes. */
 function unmarked(html: string): string[] {
   const body = html
     .replace(/<(script|style|pre|textarea|code|kbd|datalist)\b[\s\S]*?<\/\1>/g, ' ')
@@ -98,11 +98,11 @@ function outside(text: string): string[] {
     .filter((line) => /\p{L}{2}/u.test(line));
 }
 
-/** Names of programs, formats, languages and months, money, words of the code that are shown as code. */
+/** Names of programs, formats, languages and months, amounts of money, and identifiers that are shown as code. */
 const NOBODYS =
   /^(?:TOML|SHA-256|[a-z]+\.[a-z]+|(?:\d{4}-\d\d-\d\d: )?[\d.,\s]+USD|tests: Staged|family_\w+|[A-Z]{2}|[A-Z]\w+-\d+ Staged|(?:Esperanto|English|Deutsch)|\p{L}+ \d{4})$/u;
 
-/** Words that the code has for values stand in the database too: where one is shown, it is to be said. */
+/** Identifiers of values are in the database too: when one is shown, it must be translated. */
 const isTerm = (text: string): boolean => terms.includes(text.replaceAll(' ', '_'));
 
 const said = (text: string): boolean =>
@@ -111,7 +111,7 @@ const said = (text: string): boolean =>
 const paths = uiPages.flatMap((route) => (route.kind === 'page' ? [[route.path, route] as const] : []));
 
 it.each(paths)('%s says everything in the language of the reader', async (path, route) => {
-  // The keys of the cast are called by their roles.
+  // The keys of the cast are named after their roles.
   const named = path.endsWith('/members/keys') ? ['viewer', 'member', 'admin'] : [];
   const { text, headers } = await admin.get(pathOn(stage, route), { 'Accept-Language': 'eo' });
   expect(headers['content-language']).toBe('eo');

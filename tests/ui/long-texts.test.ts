@@ -1,4 +1,4 @@
-/** Pages of texts that take long to render: what is shown at once is bounded, and everything can be read. */
+/** Pages of texts that take long to render: the initial output is bounded, and everything can be read. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Express } from 'express';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -47,7 +47,7 @@ describe('a page of long texts', () => {
     expect(folds[0]).toBe(`/issues/${issue}/comments/${ids[0]}`);
 
     const fragment = await get(folds[0]!, { 'HX-Request': 'true' });
-    // On a busy machine it may be shown as it is.
+    // On a busy machine it may be shown unrendered.
     expect(fragment.text).toMatch(/^(?:<pre>|<div class="markdown"><p>)Text 0\s*(?:<|- a)/);
     expect((await get(folds[0]!)).text).toContain(`href="/issues/${issue}"`);
   });

@@ -1,4 +1,4 @@
-/** What the forms beside an issue's conversation do. */
+/** The forms next to an issue's conversation. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ let app: Express;
 let cast: Cast;
 let issue: string;
 let other: string;
-/** Of another company. */
+/** An id of another company. */
 let foreign: string;
 beforeAll(async () => {
   const pages = await startPages({

@@ -19,7 +19,7 @@ beforeAll(async () => {
   base = `/companies/${cast.company_id}`;
 });
 
-/** As a reader of the page sees it. */
+/** Text as seen by a reader of the page. */
 const plain = (text: string): string =>
   text.replaceAll(/&#(\d+);/g, (_all, code: string) => String.fromCodePoint(Number(code)));
 
@@ -30,7 +30,7 @@ it('an admin mints a key on the page, where it stands in every configuration, on
   const admin = Browser.of(app, cast.admin);
   const made = await admin.post(`${base}/connect`, { label: 'Laptop', role: 'member', expires_in_days: '' });
   const key = /<code>([^<]{20,})<\/code>/.exec(made.text)![1]!;
-  // And in the form that tries it.
+  // The seventh is in the form that tries it.
   expect(made.text.split(key).length - 1).toBe(7);
   const [json] = /\{\s+"mcpServers[\s\S]*?(?=<\/pre>)/.exec(plain(made.text))!;
   expect(Object.values((JSON.parse(json) as { mcpServers: object }).mcpServers)).toEqual([
@@ -95,7 +95,7 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
   expect(shown).not.toMatch(/<b>find|<locked>/);
   expect((await admin.post(`${own}/tools`, { all: '', tool: 'find' })).status).toBe(303);
   expect((await admin.post(`${own}/agents`, { all: '', agent: cast.agent_id })).status).toBe(303);
-  // What did not change does not make it forget its tools.
+  // Saving unchanged values does not discard its tools.
   await admin.post(own, { ...form, headers, timeout_seconds: '25', refresh_interval_seconds: '900' });
   expect((await admin.api('get', `/api/mcp-servers/${id}`)).body).toMatchObject({
     tools: ['find'],
@@ -114,7 +114,7 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
     tools: null,
     enabled: false,
   });
-  // What stands below the tools of a large server is found without leafing past them.
+  // Whatever is below a large server's tools can be reached without paging through them.
   const listed_tools = Array.from({ length: 21 }, (_each, n) => tool(`t${n}`));
   await database.db.update(mcp_servers).set({ listed_tools }).where(eq(mcp_servers.id, id));
   expect((await admin.get(own)).text).toContain('<summary>21 tools</summary>');
@@ -140,7 +140,7 @@ it('an admin adds a program of the operator’s, with variables, from a form tha
   const [own = ''] = made.headers.location!.split('?');
   expect(plain((await admin.get(own)).text)).toContain('LOCALE=de');
   expect((await admin.get(list)).text).toContain('<code>program files</code>');
-  // Nothing is listed yet, so there is nothing to try.
+  // No tools are listed yet, so there is nothing to try.
   expect((await admin.get(own)).text).not.toContain('Try a tool');
   expect((await admin.post(`${own}/try`, { tool: 'find', input: '{' })).text).toContain('no valid JSON');
 });

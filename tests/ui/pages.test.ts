@@ -166,7 +166,7 @@ it('a page that does not exist sends a stranger to the sign-in; a user is told, 
   const told = await request(app).get(path).set(cast.member.headers).expect(404);
   expect(told.headers['content-type']).toContain('text/html');
   expect(told.text).toContain('There is nothing here');
-  // In the frame of the company that the reader is in; of another one nothing is said.
+  // Shown in the layout of the reader's company; another company's is not disclosed.
   expect(told.text).toContain(`data-company="${cast.company_id}"`);
   const elsewhere = `/companies/${cast.other_company_id}/board`;
   const refused = await request(app).get(elsewhere).set(cast.member.headers).expect(404);

@@ -32,7 +32,7 @@ async function register(slug: string): Promise<string> {
   return made.headers.location!.replace(/\?.*/, '');
 }
 
-/** As if a scheduler ran it. */
+/** Puts it into the state of a running plugin. */
 async function run(path: string): Promise<void> {
   const manifest = {
     name: 'Greet',

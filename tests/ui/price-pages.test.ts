@@ -1,4 +1,4 @@
-/** Prices of models, from a form of the web tier to what a scheduler charges and lets begin. */
+/** Prices of models, from a form of the web tier to a scheduler's charges and budget checks. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BudgetPolicy, CostEvent, ModelPrice, Run } from '@acp/contract';
 import { createAgent, type FakeModel, startFakeModel, waitFor } from '@acp/testkit';
@@ -50,7 +50,7 @@ async function send(where: string, { headers }: Person, fields: Record<string, s
   return { status: answer.status, location: answer.headers.get('location'), text: await answer.text() };
 }
 
-/** What a run of a new agent with the model was charged. */
+/** The charge for a run of a new agent with the model. */
 async function chargedFor(name: string): Promise<CostEvent> {
   const agent = await createAgent(
     fleet.kit.database.db,

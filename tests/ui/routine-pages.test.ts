@@ -1,4 +1,4 @@
-/** What the pages of routines do: write, schedule, sign, fire, promote. */
+/** The pages of routines: write, schedule, sign, fire, promote. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Express } from 'express';
 import request from 'supertest';
@@ -23,14 +23,14 @@ beforeAll(async () => {
 
 const list = () => `/companies/${cast.company_id}/routines`;
 const pathOf = (location: string) => location.split('?')[0]!;
-/** What a page says, without its markup and the space between. */
+/** Text of a page, without markup and the space between. */
 const said = (text: string) =>
   text
     .replaceAll(/<[^>]+>/g, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-/** As a browser reads it in an attribute. */
+/** Decodes an attribute value like a browser. */
 const address = (attribute: string) => attribute.replaceAll('&#61;', '=').replaceAll('&#38;', '&');
 
 async function make(fields: Record<string, string> = {}): Promise<string> {
@@ -39,7 +39,7 @@ async function make(fields: Record<string, string> = {}): Promise<string> {
   return pathOf(made.headers.location!);
 }
 
-/** Adds a trigger by its form. @returns the answer, the trigger as the API has it, and the secret that was shown */
+/** Adds a trigger through its form. @returns the response, the trigger from the API, and the secret that was shown */
 async function add(routine: string, fields: Record<string, string>) {
   const member = Browser.of(app, cast.member);
   const answer = await member.post(`${routine}/triggers`, fields);
@@ -197,7 +197,7 @@ describe('a fire by hand', () => {
     const here = await make({ name: 'Often', concurrency_policy: 'skip_if_active' });
     for (let fire = 1; fire <= 21; fire += 1) {
       await member.post(`${here}/fire`, { payload: `"fire ${fire}."` });
-      // The first of them is alone on the second page.
+      // The first one is alone on the second page.
       if (fire === 1) await nextInstant();
     }
     const first = (await member.get(here)).text;

@@ -64,7 +64,7 @@ async function run(
   return { run_id: row!.id, issue_id: issue.id, part: row!.transcript_part };
 }
 
-/** The rows of the table of time, as one reads them. */
+/** Rows of the time table, as displayed. */
 const rowsOf = (text: string): string[] =>
   [...text.matchAll(/<th scope="row">([^]*?)<\/tr>/g)].map(([, row]) =>
     row!
@@ -156,12 +156,12 @@ it('a viewer downloads the whole transcript, and links to each of its entries', 
   const page = (await viewer.get(`/runs/${run_id}`)).text;
   const path = `/api/heartbeat-runs/${run_id}/transcript`;
   expect(page).toContain(`href="${path}" download`);
-  // The text of two entries stands in one block, by the number of the first.
+  // The text of two entries is in one block, numbered by the first.
   for (const seq of [1, 2, 4, 5, 7]) {
     expect(page).toContain(`id="entry-${seq}"`);
     expect(page).toContain(`href="#entry-${seq}"`);
   }
-  // More than what is read at once.
+  // More than is read in one go.
   await database.db.insert(schema.run_events).values(
     Array.from({ length: 1100 }, (_, n) => ({
       run_id,

@@ -204,7 +204,7 @@ describe('sub-agents', () => {
       expect(offered).toContain('Lead / researcher 1');
       expect(offered).not.toContain('Lead / researcher 2');
     }
-    // They are given what is attached to the one that spawned them.
+    // Sub-agents get the skills attached to the agent that spawned them.
     const { rows } = await database.db.execute<{ id: string }>(
       sql`select id from agents where parent_agent_id = ${lead.id}`,
     );

@@ -1,4 +1,4 @@
-/** What the forms of projects, goals, notes and skills do. */
+/** The forms of projects, goals, notes and skills. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '@acp/db';
 import type { Express } from 'express';
