@@ -15,16 +15,16 @@ const { compiled_batches, compiled_indexes } = schema;
 const scheduler = systemActor('scheduler');
 
 const ATTEMPTS = 3;
-/** Failures that another attempt would meet again. */
+/** Failures that would recur on another attempt. */
 const FINAL = new Set(['budget', 'config', 'quota', 'auth']);
-/** A paused agent or a provider without quota is waited for, so long. */
+/** How long a compilation waits for a paused agent or a provider without quota. */
 const LONGEST = sql`interval '2 days'`;
 const TOO_LONG = 'it took more than two days';
 const MOST = 200;
 
-/** Moves a compilation on as far as its rows allow: the job `advance-compile`. Repeated it changes nothing. */
+/** Advances a compilation as far as its rows allow: the job `advance-compile`. Idempotent. */
 export async function advanceCompile(tx: Tx, index_id: string): Promise<void> {
-  // The agent ahead of the index: that is the order of locks.
+  // Lock order: the agent before the index.
   await tx.execute(sql`select from agents a join compiled_indexes i on i.agent_id = a.id
     where i.id = ${index_id} for no key update of a`);
   const [index] = await tx
@@ -35,7 +35,7 @@ export async function advanceCompile(tx: Tx, index_id: string): Promise<void> {
   if (index !== undefined) await advanceLocked(tx, index);
 }
 
-/** One portion after the other: each knows what the ones before have stated. */
+/** Processes one portion after the other: each is given the statements of the previous ones. */
 export async function advanceLocked(tx: Tx, index: IndexRow): Promise<void> {
   const agent = await readAgentFacts(tx, index.agent_id);
   if (agent === undefined || agent.status === 'terminated')
@@ -87,7 +87,7 @@ async function isOverdue(tx: Tx, { id }: IndexRow): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Portions whose run went without an end. */
+/** Fails portions whose run disappeared without ending. */
 async function failLost(tx: Tx, { id }: IndexRow): Promise<void> {
   await tx.execute(sql`
     update compiled_batches b set status = 'failed', error = 'its run is gone', error_category = 'lost'
@@ -95,7 +95,7 @@ async function failLost(tx: Tx, { id }: IndexRow): Promise<void> {
       and not exists (select from heartbeat_runs r where r.id = b.run_id and r.status in ${liveRunStatuses})`);
 }
 
-/** Calls off portions that can't begin, and moves on what was held up, or whose job was lost. @returns how many */
+/** Cancels portions that can't start, and advances compilations that were held up or whose job was lost. @returns how many */
 export async function sweepCompiles(tx: Tx): Promise<number> {
   const waiting = sql`r.kind = ${COMPILE} and r.status = 'queued'`;
   const late = sql`${waiting} and exists (select from compiled_indexes i

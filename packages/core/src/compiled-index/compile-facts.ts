@@ -9,7 +9,7 @@ import { readStatements } from './read-index.ts';
 // In characters.
 const OF_SOURCE = 3500;
 
-/** How sources of a portion and statements of the index are called in prompt and answer. */
+/** Label of a portion's source in prompt and answer; statements of the index have their own. */
 export const sourceLabel = (at: number): string => `K${at + 1}`;
 export const statementLabel = (at: number): string => `S${at + 1}`;
 
@@ -17,11 +17,11 @@ export interface CompileFacts {
   agent: PromptAgent;
   company: string;
   statements: CompiledStatement[];
-  /** In the order of the portion; what is gone meanwhile is null. */
+  /** In the order of the portion; null for a source that is gone by now. */
   sources: ({ title: string; text: string } | null)[];
 }
 
-/** Undefined where the portion or its agent is gone. */
+/** Undefined if the portion or its agent is gone. */
 export async function compileFacts(tx: Tx, run: ClaimedRun): Promise<CompileFacts | undefined> {
   const { rows } = await tx.execute<{
     agent: PromptAgent;

@@ -25,7 +25,7 @@ const ERROR = 1000;
 
 const readAnswer = createValidator(CompiledBatch, 'answer');
 
-/** One portion of a compilation: some sources are read, and what they say joins the index. */
+/** One portion of a compilation: some sources are read, and their content is added to the index. */
 export const compileKind: RunKind = {
   name: COMPILE,
   subject: { type: 'compiled_index', table: 'compiled_indexes' },
@@ -47,7 +47,7 @@ const asked = (run_id: string) =>
   and(eq(compiled_batches.run_id, run_id), eq(compiled_batches.status, 'asked'));
 
 async function beginBatch(tx: Tx, run: RunRow): Promise<Begun> {
-  // The adapter may have changed since the admission, and a program would act.
+  // The adapter may have changed since the admission, and a program would really act.
   if (adapterTraits(run.adapter_type).runs_as !== 'model') {
     const message = `adapter ${run.adapter_type} compiles nothing`;
     await failBatches(tx, [run.id], { error: message, error_category: 'config' });
@@ -64,7 +64,7 @@ async function beginBatch(tx: Tx, run: RunRow): Promise<Begun> {
     : { refused: { message: 'the compilation is over', category: 'conflict' } };
 }
 
-/** What follows from it comes in a transaction of its own. */
+/** Stores the result. The compilation advances in a separate transaction. */
 async function endBatch(tx: Tx, { run, subject, result, retried }: EndedRun): Promise<KindChanges> {
   if (subject === null || retried) return { changes: [] };
   const [batch] = await tx.select().from(compiled_batches).where(asked(run.id));
@@ -84,7 +84,7 @@ async function endBatch(tx: Tx, { run, subject, result, retried }: EndedRun): Pr
   return { changes: [] };
 }
 
-/** The JSON object of an answer, whatever stands around it. */
+/** Extracts the JSON object from an answer, ignoring the text around it. */
 function statementsIn(answer: string | null): CompiledBatch['statements'] | undefined {
   const json = /\{[^]*\}/.exec(answer ?? '')?.[0];
   if (json === undefined) return undefined;
@@ -100,15 +100,15 @@ interface NewStatement {
   ordinal: number;
   topic: string;
   text: string;
-  /** Of `knowledge_sources`. */
+  /** IDs in `knowledge_sources`. */
   source_keys: string[];
-  /** Statements whose sources become its own. */
+  /** Statements whose sources it takes over. */
   replaces: string[];
 }
 
 /**
- * Each statement needs a source of this portion; one without is the model's own and is dropped. What it replaces goes, and
- * its sources are kept. The portion counts as read, whatever was made of it.
+ * Stores statements that cite a source of this portion; others were made up by the model and are dropped. Replaced statements
+ * are deleted, but their sources are kept. The portion counts as read, whatever came of it.
  */
 async function keepStatements(
   tx: Tx,
@@ -157,7 +157,7 @@ async function keepStatements(
 const oneLine = (text: string, bytes: number): string =>
   cutText(storableText(text).replaceAll(/\s+/g, ' ').trim(), bytes);
 
-/** A source may have changed, or gone, since the portion was planned: its state says so from the beginning. */
+/** A source may have changed or disappeared since the portion was planned: its citations reflect that from the beginning. */
 async function store(
   tx: Tx,
   index_id: string,
@@ -200,7 +200,7 @@ async function failBatches(
     .where(and(inArray(compiled_batches.run_id, [...run_ids]), eq(compiled_batches.status, 'asked')));
 }
 
-/** Runs that were called off before they began. */
+/** Handles runs cancelled before they started. */
 async function cancelBatches(tx: Tx, runs: readonly RunRow[]): Promise<void> {
   const run_ids = runs.map(({ id }) => id);
   await failBatches(tx, run_ids, {

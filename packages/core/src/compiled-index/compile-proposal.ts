@@ -3,7 +3,7 @@ import type { AgentFacts, Proposal } from '../runs/index.ts';
 
 export const COMPILE = 'compile';
 
-/** A portion of a compilation, to the admission. */
+/** Proposes a portion of a compilation for admission. */
 export function compileProposal(
   index: { id: string },
   agent: AgentFacts,

@@ -13,10 +13,10 @@ const scheduler = systemActor('scheduler');
 // In bytes.
 const ERROR = 2000;
 const kept = ['compiling', 'draft', 'promoted'] as const;
-/** Versions of a company that are over; older ones go. */
+/** Number of a company's finished versions that are kept; older ones are deleted. */
 const KEPT = 10;
 
-/** All is read, or it can't go on: what was read by then becomes the draft, in the place of the one before. */
+/** Ends a compilation that is complete or can't continue: what was read by then replaces the previous draft. */
 export async function finishCompile(tx: Tx, index: IndexRow, error: string | null): Promise<void> {
   const { rows } = await tx.execute<{ done: boolean }>(sql`
     select (not exists (select from compiled_batches where index_id = ${index.id})
@@ -28,7 +28,7 @@ export async function finishCompile(tx: Tx, index: IndexRow, error: string | nul
     .where(and(eq(compiled_indexes.company_id, index.company_id), eq(compiled_indexes.status, 'draft')))
     .returning();
   if (before !== undefined)
-    // Its statements were carried over: what was read for it was read for this one.
+    // Its statements were carried over: what was read for it counts as read for this one.
     await tx
       .update(compiled_sources)
       .set({ index_id: index.id })
@@ -36,7 +36,7 @@ export async function finishCompile(tx: Tx, index: IndexRow, error: string | nul
   return endCompile(tx, scheduler, index, { status: 'draft', error });
 }
 
-/** The one end of a compilation: its row is locked. A run under way is called off. */
+/** The only way a compilation ends; requires its row locked. Cancels a run in progress. */
 export async function endCompile(
   tx: Tx,
   actor: Actor,
@@ -84,12 +84,12 @@ const invitation = ({ company_id, id, version }: IndexRow) =>
     },
   }) as const;
 
-/** What is thrown away was not read. */
+/** What was read for a discarded version counts as unread. */
 async function forgetRead(tx: Tx, index_id: string): Promise<void> {
   await tx.delete(compiled_sources).where(eq(compiled_sources.index_id, index_id));
 }
 
-/** Of versions that are over only the outline stays, and that for a while: what they said may be deleted by now. */
+/** Only outlines of finished versions are kept, for a while: the content they cite may have been deleted since. */
 async function forgetOld(tx: Tx, company_id: string): Promise<void> {
   await tx.delete(compiled_statements).where(
     inArray(
@@ -108,7 +108,7 @@ async function forgetOld(tx: Tx, company_id: string): Promise<void> {
       order by version desc offset ${KEPT})`);
 }
 
-/** From now on agents read it. @throws conflict where it is not the draft (any more) */
+/** Makes the draft the version that agents read. @throws conflict if it is not the draft (any more) */
 export async function promoteIndex(tx: Tx, actor: Actor, company_id: string, version: number): Promise<void> {
   const draft = await lockDraft(tx, company_id, version);
   await tx
@@ -128,7 +128,7 @@ export async function promoteIndex(tx: Tx, actor: Actor, company_id: string, ver
   await recordChanges(tx, actor, [await indexChange(tx, row!, 'compiled_index.promoted')]);
 }
 
-/** Its sources are read anew by the next compilation. @throws conflict as above, and while one is under way that builds on it */
+/** The next compilation reads its sources again. @throws conflict as above, and while a compilation based on it is in progress */
 export async function discardIndex(tx: Tx, actor: Actor, company_id: string, version: number): Promise<void> {
   const draft = await lockDraft(tx, company_id, version);
   const open = await tx.$count(

@@ -17,7 +17,7 @@ export type IndexRow = typeof compiled_indexes.$inferSelect;
 
 const HISTORY = 10;
 
-/** All that there is of a company's index. Agents see what was promoted, and no draft. */
+/** Everything about a company's index. Agents see what was promoted, and no draft. */
 export async function readCompiledIndex(tx: Tx, actor: Actor, company_id: string): Promise<CompiledIndex> {
   const [settings] = await tx
     .select()
@@ -78,7 +78,7 @@ export function summarizeIndex(row: IndexRow, counts: Counts): CompiledIndexSumm
   return { ...row, status: row.status as IndexStatus, ...(counts.get(row.id) ?? none) };
 }
 
-/** What it is called, and where it is shown; `s` is the row of `knowledge_sources`. */
+/** Name and location of a source; `s` is the row of `knowledge_sources`. */
 const title = sql`case s.source_type
   when 'note' then (select n.title from notes n where n.id = s.source_id)
   when 'document' then (select d.title from documents d where d.id = s.source_id)
@@ -88,11 +88,11 @@ const url = sql`case when s.source_type = 'document' then '/issues/' || s.issue_
     || (select d.key from documents d where d.id = s.source_id)
   when s.source_type = 'attachment' then '/issues/' || s.issue_id || '/material'
   when s.issue_id is not null then '/issues/' || s.issue_id else '/notes/' || s.source_id end`;
-/** A parent in the trash is no business of the triggers: what lies below it counts as gone all the same. */
+/** Triggers ignore the trash: sources below an issue in the trash must be treated as gone here. */
 const state = sql`case when s.id is null or (s.issue_id is not null and not exists (
     select from issues i where i.id = s.issue_id and ${notTrashed('i')})) then 'gone' else c.state end`;
 
-/** By index, in the order of topics as they came up. */
+/** Keyed by index, ordered by the first appearance of topics. */
 export async function readStatements(
   tx: Tx,
   index_ids: readonly string[],
@@ -115,13 +115,13 @@ export async function readStatements(
   return new Map([...statements].map(([index_id, own]) => [index_id, own.map(masked)]));
 }
 
-/** What a source said that is gone is nobody's to read any more, whatever else the statement rests on. */
+/** Hides a statement with a deleted source, even if it has others: its text may reveal what the source said. */
 function masked({ id, topic, text, sources }: CompiledStatement): CompiledStatement {
   const gone = sources.some(({ state: now }) => now === 'gone');
   return { id, topic, text: gone ? '(Its source is gone.)' : text, sources };
 }
 
-/** Sources as they are now, which no version has read so; `s` is the row of `knowledge_sources`. */
+/** Sources whose current revision has not been read for any version; `s` is the row of `knowledge_sources`. */
 export const unread = sql`s.chunked_revision = s.revision and s.chunk_count > 0
   and not exists (select from compiled_sources x where x.source_key = s.id and x.revision = s.revision)
   and (s.issue_id is null or exists (select from issues i where i.id = s.issue_id and ${notTrashed('i')}))`;

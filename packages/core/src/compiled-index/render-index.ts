@@ -1,4 +1,4 @@
-/** The promoted page as prompts have it. */
+/** The promoted page in the form used in prompts. */
 import type { CompiledStatement } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
@@ -9,7 +9,7 @@ import { readStatements } from './read-index.ts';
 const LONGEST = 8000;
 const LINKS = 2;
 
-/** Null where the feature is off, nothing was promoted, or nothing of it may be told. */
+/** Null if the feature is off, nothing was promoted, or nothing of it may be shown. */
 export async function compiledIndexText(tx: Tx, company_id: string): Promise<string | null> {
   const { rows } = await tx.execute<{ id: string }>(
     sql`select id from compiled_indexes where company_id = ${company_id} and status = 'promoted'`,
@@ -20,7 +20,7 @@ export async function compiledIndexText(tx: Tx, company_id: string): Promise<str
   return renderIndex(statements) || null;
 }
 
-/** Markdown by topic, cut to the budget. What has lost a source is left out, what has changed says so. Pure. */
+/** Markdown by topic, cut to the budget. Statements that lost a source are left out, outdated ones are marked. Pure. */
 export function renderIndex(statements: readonly CompiledStatement[], longest = LONGEST): string {
   const told = statements.filter(({ sources }) => sources.every(({ state }) => state !== 'gone'));
   const lines: string[] = [];

@@ -13,11 +13,11 @@ import { indexChange, type IndexRow, unread } from './read-index.ts';
 
 const { compile_settings, compiled_batches, compiled_indexes } = schema;
 
-// Of one compilation: what is left is read by the next one.
+// Limits of one compilation: the rest is read by the next one.
 const SOURCES_OF_BATCH = 12;
 const BATCHES = 8;
 
-/** @throws notFound for an agent that is not the company's, invalid for one that no model computes */
+/** @throws notFound for an agent of another company, invalid for one that does not run a model */
 export async function configureCompile(
   tx: Tx,
   actor: Actor,
@@ -49,7 +49,7 @@ export async function configureCompile(
   ]);
 }
 
-/** Compiles what has changed. @throws conflict where there is nothing to do, or nobody to do it */
+/** Compiles what has changed. @throws conflict if there is nothing to do, or no agent to do it */
 export async function compileIndex(tx: Tx, actor: Actor, company_id: string): Promise<void> {
   const [settings] = await tx
     .select()
@@ -60,7 +60,7 @@ export async function compileIndex(tx: Tx, actor: Actor, company_id: string): Pr
   if (refusal !== null) throw conflict(refusal);
 }
 
-/** The next company whose time has come; what it has against it is found again next time. @returns whether there was one */
+/** Starts the compilation due next; if it is refused, it is tried again next time. @returns whether one was due */
 export async function compileNextDue(tx: Tx): Promise<boolean> {
   const { rows } = await tx.execute<{ company_id: string; agent_id: string | null }>(sql`
     update compile_settings set next_at = now() + make_interval(hours => coalesce(every_hours, 24))
@@ -73,7 +73,7 @@ export async function compileNextDue(tx: Tx): Promise<boolean> {
   return true;
 }
 
-/** Nothing is written where it refuses. @returns why it does; null where it has begun */
+/** Writes nothing if it refuses. @returns why it does; null if it has started */
 async function begin(
   tx: Tx,
   actor: Actor,
@@ -125,7 +125,7 @@ interface Source extends Record<string, unknown> {
   revision: number;
 }
 
-/** What nobody has read, the latest first; before it, what stale statements of the base cite besides. */
+/** Sources cited by outdated statements of the base, then unread ones, newest first. */
 async function sourcesToRead(tx: Tx, company_id: string, base_id: string | null): Promise<Source[]> {
   const { rows } = await tx.execute<Source>(sql`
     select s.id, s.revision from knowledge_sources s
@@ -145,7 +145,7 @@ async function hasLost(tx: Tx, base_id: string | null): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** The statements of which every source says what it said. The others are made anew of what their sources say now. */
+/** Copies statements whose sources are all unchanged. The others are compiled again from the current sources. */
 async function carryOver(tx: Tx, base: IndexRow, index: IndexRow): Promise<void> {
   await tx.execute(sql`
     with kept as materialized (
@@ -160,7 +160,7 @@ async function carryOver(tx: Tx, base: IndexRow, index: IndexRow): Promise<void>
     select kept.new_id, c.source_key, c.state from kept join compiled_citations c on c.statement_id = kept.id`);
 }
 
-/** @throws conflict where none is under way */
+/** @throws conflict if none is in progress */
 export async function cancelCompile(tx: Tx, actor: Actor, company_id: string): Promise<void> {
   const [index] = await tx
     .select()

@@ -9,7 +9,7 @@ import { COUNCIL_TURN } from './turn-proposal.ts';
 
 const { council_sessions } = schema;
 
-/** The only way a council ends: locks its row, cancels turns in progress and releases what was reserved. */
+/** The only way a council ends; requires its row locked. Cancels turns in progress and releases what was reserved. */
 export async function endCouncil(
   tx: Tx,
   actor: Actor,

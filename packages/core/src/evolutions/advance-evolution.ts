@@ -14,20 +14,20 @@ import { stepProposal } from './step-proposal.ts';
 const { evolution_candidates, evolution_instances, evolution_steps, prompt_evolutions } = schema;
 const scheduler = systemActor('scheduler');
 
-/** More than one call can ever need: what goes on without an end is a defect. */
+/** More than one call can ever need: exceeding it is a defect. */
 const MOST_STEPS = 20;
-/** Paused agents and providers without quota are waited for, so long. */
+/** How long an evolution waits for paused agents and providers without quota. */
 export const LONGEST = sql`interval '2 days'`;
 export const TOO_LONG = 'it took more than two days';
-/** More at once would keep the agent from its work. */
+/** Maximum number of parallel steps; more would keep the agent from its work. */
 const PARALLEL = 4;
 
 /**
- * Moves an evolution on as far as its rows allow: the job `advance-evolution`, after each step. Repeated it changes
- * nothing: what was asked for is not asked for again.
+ * Advances an evolution as far as its rows allow: the job `advance-evolution`, run after each step. Idempotent: what was
+ * requested is not requested again.
  */
 export async function advanceEvolution(tx: Tx, evolution_id: string): Promise<void> {
-  // The agent ahead of the evolution: that is the order of locks.
+  // Lock order: the agent before the evolution.
   await tx.execute(sql`select from agents a join prompt_evolutions e on e.agent_id = a.id
     where e.id = ${evolution_id} for no key update of a`);
   const [evolution] = await tx
@@ -38,7 +38,7 @@ export async function advanceEvolution(tx: Tx, evolution_id: string): Promise<vo
   if (evolution !== undefined) await advanceLocked(tx, evolution);
 }
 
-/** The agent is locked, too. */
+/** Both the evolution and its agent must be locked. */
 export async function advanceLocked(tx: Tx, evolution: EvolutionRow): Promise<void> {
   const agent = await readAgentFacts(tx, evolution.agent_id);
   if (agent === undefined || agent.status === 'terminated')
@@ -54,7 +54,7 @@ export async function advanceLocked(tx: Tx, evolution: EvolutionRow): Promise<vo
   throw new Error(`evolution ${evolution.id} goes in a circle`);
 }
 
-/** @returns whether there may be more to do at once */
+/** @returns whether there may be more to do immediately */
 async function take(tx: Tx, evolution: EvolutionRow, agent: AgentFacts, next: Step): Promise<boolean> {
   const here = eq(evolution_candidates.evolution_id, evolution.id);
   switch (next.what) {
@@ -106,7 +106,7 @@ async function readState(tx: Tx, evolution: EvolutionRow, agent: AgentFacts): Pr
   };
 }
 
-/** What the admission has against it holds it up; a spent budget ends it. */
+/** Requests runs for steps. A refused admission delays the evolution; an exceeded budget ends it. */
 async function ask(
   tx: Tx,
   evolution: EvolutionRow,
@@ -155,7 +155,7 @@ async function tell(tx: Tx, evolution: EvolutionRow, waiting_reason: string | nu
   return false;
 }
 
-/** It can't go on; what was found by then counts. */
+/** Stops an evolution that can't continue, using what was found by then. */
 async function stop(tx: Tx, evolution: EvolutionRow, error: string): Promise<void> {
   const { candidates } = await readParts(tx, [evolution]);
   if (scoredOf(candidates).some(({ number }) => number > 0)) await finishEvolution(tx, evolution, error);
@@ -169,7 +169,7 @@ async function isOverdue(tx: Tx, { id }: EvolutionRow): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Steps whose run went without an end. */
+/** Fails steps whose run disappeared without ending. */
 async function failLostSteps(tx: Tx, { id }: EvolutionRow): Promise<void> {
   await tx.execute(sql`
     update evolution_steps s set status = 'failed', error = 'its run is gone', error_category = 'lost'

@@ -1,4 +1,4 @@
-/** A finished issue as judge and reflection see it: what was asked, what became of it, and what a candidate said to it. */
+/** A finished issue as seen by judge and reflection: the task, the actual outcome, and a candidate's answer to it. */
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 
@@ -15,24 +15,24 @@ export interface CaseFacts extends Record<string, unknown> {
   identifier: string;
   title: string;
   body_markdown: string | null;
-  /** Said before the agent began. */
+  /** Comments from before the agent began. */
   asked: Said[];
   outcome: {
     status: string;
-    /** How often it was opened again after its end. */
+    /** How often it was reopened after it was finished. */
     reopened: number;
     runs: number;
     failed_runs: number;
     cost_usd: number;
-    /** Approvals that people refused to the agent, with their reasons. */
+    /** The agent's approval requests that people refused, with their reasons. */
     refusals: { title: string; note: string | null }[];
     failed_verbs: { line: string; error: string }[];
-    /** What people said afterwards. */
+    /** Comments by people from afterwards. */
     said: Said[];
     /** The agent's last comment at the time. */
     delivered: string | null;
   };
-  /** The rollout: text and verbs. */
+  /** The rollout's text and verbs. */
   rollout: string | null;
   score: number | null;
   feedback: string | null;
@@ -51,11 +51,11 @@ const said = (when: string, only: string) => sql`coalesce((
     where m.issue_id = i.id and m.created_at ${sql.raw(when)} n.began_at ${sql.raw(only)}
     order by m.created_at desc, m.id desc limit ${COMMENTS}) newest), '[]')`;
 
-/** The runs of the agent `e.agent_id` on the issue `i`; those for one person alone are no business of others. */
+/** Runs of the agent `e.agent_id` on the issue `i`, except those private to one person. */
 const ownRuns = sql`heartbeat_runs r where r.issue_id = i.id and r.agent_id = e.agent_id and r.kind = 'heartbeat'
   and r.private_to_user_id is null`;
 
-/** By ordinal, with what the candidate did; one whose issue is gone is left out. In one statement. */
+/** Cases by ordinal, with what the candidate did; those whose issue is gone are left out. Read in one statement. */
 export async function readCases(
   tx: Tx,
   evolution_id: string,

@@ -1,11 +1,11 @@
-/** The draws of an evolution: of its id and the candidate's number, so that whoever goes on with it draws the same. Pure. */
+/** Random draws of an evolution, seeded by its ID and the candidate's number so that a resumed evolution repeats them. Pure. */
 import { MINIBATCH } from '@acp/contract';
 import { createHash } from 'node:crypto';
 
 const hash = (...parts: readonly (string | number)[]): string =>
   createHash('sha256').update(parts.join(':')).digest('hex');
 
-/** In an order that no one chose. */
+/** Shuffles the items deterministically. */
 export function shuffled<T>(seed: string, items: readonly T[], keyOf: (item: T) => string): T[] {
   return items
     .map((item) => ({ item, key: hash(seed, keyOf(item)) }))
@@ -13,7 +13,7 @@ export function shuffled<T>(seed: string, items: readonly T[], keyOf: (item: T) 
     .map(({ item }) => item);
 }
 
-/** The next issues to learn from: each has its turn before one comes again, in another order each time. */
+/** The next issues to learn from: each is used once before any is repeated, in a different order each time. */
 export function minibatchOf(id: string, number: number, train: readonly number[]): number[] {
   if (train.length <= MINIBATCH) return [...train];
   const first = (number - 1) * MINIBATCH;
@@ -26,9 +26,9 @@ export function minibatchOf(id: string, number: number, train: readonly number[]
 }
 
 /**
- * The parent of the next candidate: one of those that nobody beats on at least one instance, the likelier the more
- * instances that are. Who is good at something rare is so not lost to the best mean.
- * @param scores of each scored candidate, instance by instance
+ * The parent of the next candidate: drawn from those that are the best on at least one instance, weighted by the number of such
+ * instances. This way a candidate that excels at something rare does not lose to the best mean.
+ * @param scores of each scored candidate, by instance
  */
 export function drawnParent(
   id: string,

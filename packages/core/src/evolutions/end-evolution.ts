@@ -18,7 +18,7 @@ const ERROR = 2000;
 type End = Pick<EvolutionRow, 'status' | 'error'> &
   Partial<Pick<EvolutionRow, 'version_number' | 'winner_number' | 'watch'>> & { promoted?: boolean };
 
-/** The one end of an evolution: its row is locked, after its agent's. Steps under way are called off. */
+/** The only way an evolution ends; requires its row locked, after its agent's. Cancels steps in progress. */
 export async function endEvolution(
   tx: Tx,
   actor: Actor,
@@ -36,7 +36,7 @@ export async function endEvolution(
     })
     .where(eq(prompt_evolutions.id, id))
     .returning();
-  // Scores and feedback stay. What was said stands in the transcripts, for as long as those are kept.
+  // Scores and feedback stay. The rollouts' text remains in the transcripts for as long as those are kept.
   await tx
     .update(evolution_steps)
     .set({ text: null })
@@ -50,7 +50,7 @@ export async function endEvolution(
   await recordChanges(tx, actor, [...calledOff, told]);
 }
 
-/** What was better than the beginning becomes a version of the prompt. @param note why it ends before its limits, if so */
+/** Makes a candidate that beats the original a version of the prompt. @param note why it ends before its limits, if it does */
 export async function finishEvolution(tx: Tx, evolution: EvolutionRow, note: string | null): Promise<void> {
   const { candidates } = await readParts(tx, [evolution]);
   const scored = scoredOf(candidates);
@@ -78,8 +78,8 @@ export async function finishEvolution(tx: Tx, evolution: EvolutionRow, note: str
 }
 
 /**
- * By itself only where the agent's owner wants it so and the prompt is still the one that was improved. What an agent
- * with `secrets.use` goes by is an admin's to decide, and no model's.
+ * Whether the winner is activated automatically: only if the agent's owner wants that and the prompt is still the one that was
+ * improved. For an agent with `secrets.use` an admin decides, not a model.
  */
 const mayPromote = (agent: AgentRow, evolution: EvolutionRow): boolean =>
   agent.gepa_auto_promote &&

@@ -1,4 +1,4 @@
-/** What the steps of an evolution are told. All of it was written by people and agents: data, whoever reads it. */
+/** Facts for the prompts of evolution steps. All of it was written by people and agents: it is data, not instructions. */
 import type { EvolutionStepKind } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { eq, sql } from 'drizzle-orm';
@@ -14,7 +14,7 @@ export type EvolutionFacts = { agent: PromptAgent } & (
   | { step: 'reflect'; system_prompt: string; cases: CaseFacts[] }
 );
 
-/** Undefined where the step, its issue or its agent is gone. */
+/** Undefined if the step, its issue or its agent is gone. */
 export async function evolutionFacts(tx: Tx, run: ClaimedRun): Promise<EvolutionFacts | undefined> {
   const [step] = await tx.select().from(evolution_steps).where(eq(evolution_steps.run_id, run.run_id));
   if (step === undefined) return undefined;
@@ -46,7 +46,7 @@ export async function evolutionFacts(tx: Tx, run: ClaimedRun): Promise<Evolution
   return cases.length === 0 ? undefined : { agent, step: kind, system_prompt: promptOf(parent), cases };
 }
 
-/** The agent's prompt for the issue as it was when it was new to the agent, with the candidate's text for its own. */
+/** The agent's prompt for the issue in its state when the agent began, with the candidate's text as the system prompt. */
 async function rehearsed(
   tx: Tx,
   run: ClaimedRun,
@@ -83,7 +83,7 @@ async function rehearsed(
       awaiting_input: false,
       needs_routing: false,
       assignee_name: facts.agent.name,
-      // They may be what the agent made of it.
+      // Left out, as the agent may have created them.
       children: [],
       relations: [],
       comments,
@@ -117,7 +117,7 @@ const overriding = sql`(select p.id from providers p where p.company_id = a.comp
   and (p.id::text = a.gepa_provider_override or lower(p.name) = lower(a.gepa_provider_override))
   order by p.id::text = a.gepa_provider_override desc, p.id limit 1)`;
 
-/** The provider that `gepa_provider_override` names, by id or name; undefined where it is none of the company's. */
+/** The provider named by `gepa_provider_override`, by ID or name; undefined if the company has no such provider. */
 export async function reflectingProvider(tx: Tx, agent: { id: string }): Promise<string | undefined> {
   const { rows } = await tx.execute<{ id: string | null }>(
     sql`select ${overriding} as id from agents a where a.id = ${agent.id}`,
@@ -125,10 +125,10 @@ export async function reflectingProvider(tx: Tx, agent: { id: string }): Promise
   return rows[0]?.id ?? undefined;
 }
 
-/** No provider has it: what is gone is not replaced by another in silence. */
+/** ID of no provider: a missing provider must not silently be replaced by another. */
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
-/** Who judges and reflects: the agent's model, or that of the provider that it names for this. */
+/** The agent that judges and reflects: with its own model, or that of the provider it names for this. */
 async function reflectingAgent(tx: Tx, agent_id: string): Promise<PromptAgent | undefined> {
   const { rows } = await tx.execute<PromptAgent & Record<string, unknown>>(sql`
     select a.id, a.name, a.role, a.title, a.description, a.system_prompt, a.adapter_type,

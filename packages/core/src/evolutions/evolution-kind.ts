@@ -28,7 +28,7 @@ const SAID = 12_000;
 const FEEDBACK = 2000;
 const REASON = 2000;
 const ERROR = 1000;
-/** Of the score, for each verb of a rollout that would have been refused; three at most count. */
+/** Deducted from the score for each verb of a rollout that would have been refused, up to three. */
 const BAD_VERB = 0.1;
 const BAD_VERBS = 3;
 
@@ -60,7 +60,7 @@ const asked = (run_id: string) =>
   and(eq(evolution_steps.run_id, run_id), eq(evolution_steps.status, 'asked'));
 
 async function beginStep(tx: Tx, run: RunRow): Promise<Begun> {
-  // The adapter may have changed since the admission, and a program would act.
+  // The adapter may have changed since the admission, and a program would really act.
   if (adapterTraits(run.adapter_type).runs_as !== 'model') {
     const message = `adapter ${run.adapter_type} can't be rehearsed`;
     await failSteps(tx, [run.id], { error: message, error_category: 'config' });
@@ -77,7 +77,7 @@ async function beginStep(tx: Tx, run: RunRow): Promise<Begun> {
     : { refused: { message: 'the evolution is over', category: 'conflict' } };
 }
 
-/** What the step came to. What follows from it comes in a transaction of its own. */
+/** Stores the result of the step. The evolution advances in a separate transaction. */
 async function endStep(tx: Tx, { run, subject, result, retried }: EndedRun): Promise<KindChanges> {
   if (subject === null || retried) return { changes: [] };
   const [step] = await tx.select().from(evolution_steps).where(asked(run.id));
@@ -95,7 +95,7 @@ async function endStep(tx: Tx, { run, subject, result, retried }: EndedRun): Pro
   return { changes: [] };
 }
 
-/** By kind of step: keeps what was said. @returns why it can't be used; null where it can */
+/** Stores the answer, by kind of step. @returns why it can't be used; null if it can */
 const keep: Record<
   EvolutionStepKind,
   (tx: Tx, step: StepRow, text: string, result: EndedRun['result']) => Promise<string | null>
@@ -160,7 +160,7 @@ async function done(tx: Tx, { run_id }: StepRow, said: Pick<StepRow, 'text' | 's
     .where(asked(run_id));
 }
 
-/** What was measured of the rollout that is judged. */
+/** The measured score of the rollout being judged. */
 async function measuredOf(tx: Tx, { evolution_id, candidate_number, ordinal }: StepRow): Promise<number> {
   const [rollout] = await tx
     .select({ score: evolution_steps.score })
@@ -176,7 +176,7 @@ async function measuredOf(tx: Tx, { evolution_id, candidate_number, ordinal }: S
   return rollout?.score ?? 1;
 }
 
-/** The JSON object of an answer, whatever stands around it. */
+/** Extracts the JSON object from an answer, ignoring the text around it. */
 function fromJson<T>(answer: string, read: (value: unknown) => T): T | undefined {
   const json = /\{[^]*\}/.exec(answer)?.[0];
   if (json === undefined) return undefined;
@@ -203,7 +203,7 @@ async function failSteps(
     .where(and(inArray(evolution_steps.run_id, [...run_ids]), eq(evolution_steps.status, 'asked')));
 }
 
-/** Runs that were called off before they began. */
+/** Handles runs cancelled before they started. */
 async function cancelSteps(tx: Tx, runs: readonly RunRow[]): Promise<void> {
   const run_ids = runs.map(({ id }) => id);
   await failSteps(tx, run_ids, {

@@ -1,4 +1,4 @@
-/** Which candidates are worth having, by quality and cost. Pure. */
+/** Selects candidates by quality and cost. Pure. */
 
 interface Scored {
   number: number;
@@ -6,12 +6,12 @@ interface Scored {
   cost_usd: number;
 }
 
-/** Of the score: a difference that is worth the change without anybody having looked at it. */
+/** Score improvement required for activating a prompt without review. */
 export const PROMOTION_MARGIN = 0.05;
-/** Of the score: two that are as good as each other. */
+/** Score difference up to which two candidates are considered equally good. */
 const ALIKE = 0.01;
 
-/** Those than which no other one is at least as good and as cheap, and either better or cheaper. */
+/** Candidates not dominated by another that is at least as good and as cheap, and better in one of the two. */
 export function paretoFront<T extends Scored>(candidates: readonly T[]): T[] {
   return candidates.filter(
     (own) =>
@@ -24,7 +24,7 @@ export function paretoFront<T extends Scored>(candidates: readonly T[]): T[] {
   );
 }
 
-/** The best one of the front, or of several as good the cheapest; undefined where nothing beats the beginning, number 0. */
+/** The best of the front, the cheapest if several are equally good; undefined if none beats the original, number 0. */
 export function winnerOf<T extends Scored>(candidates: readonly T[]): T | undefined {
   const base = candidates.find(({ number }) => number === 0);
   const better = paretoFront(candidates).filter(({ score }) => base === undefined || score > base.score);

@@ -1,11 +1,11 @@
-/** Which finished issues of an agent an evolution learns from, and how they are parted. */
+/** Selects the finished issues of an agent that an evolution learns from, and how they are split. */
 import { LEAST_HELD_OUT, MINIBATCH } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { shuffled } from './draw.ts';
 
-/** Of the agent, in the order of their beginning: how far back one looks. */
+/** Maximum number of the agent's latest runs that are considered. */
 const RUNS = 2000;
 const MOST_ISSUES = 40;
 const MOST_HELD_OUT = 15;
@@ -19,8 +19,8 @@ export interface Instance {
 }
 
 /**
- * The newest finished issues that the agent has worked on, parted by chance. Runs for one person alone are no history.
- * @throws conflict where there are too few to tell a better prompt from a lucky one
+ * The newest finished issues that the agent has worked on, split randomly. Runs private to one person are ignored.
+ * @throws conflict if there are too few to tell a better prompt from a lucky one
  */
 export async function selectInstances(
   tx: Tx,

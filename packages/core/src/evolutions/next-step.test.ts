@@ -14,8 +14,8 @@ interface Candidate {
 }
 
 /**
- * Plays an evolution on a toy: a candidate has a skill, on instance `i` it scores its share of the skills that `i` asks for,
- * and each reflection adds the skill that its first failing instance lacks.
+ * Runs a toy evolution: a candidate has skills, its score on instance `i` is its share of the skills that `i` requires, and each
+ * reflection adds the skill that its first failing instance lacks.
  */
 function play(
   settings: Partial<EvolutionState> = {},

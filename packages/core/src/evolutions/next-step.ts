@@ -1,14 +1,14 @@
-/** What an evolution does next, from what its rows say (GEPA: reflective evolution along a Pareto front). Pure. */
+/** Decides an evolution's next step from its rows (GEPA: reflective evolution along a Pareto front). Pure. */
 import { type CandidateStatus, type EvolutionStepKind, MINIBATCH } from '@acp/contract';
 import { drawnParent, minibatchOf } from './draw.ts';
 
-/** Of a reflection: it is about several issues. */
+/** Ordinal of a reflection, which is about several issues. */
 export const NO_INSTANCE = -1;
 const ATTEMPTS = 3;
 const MOST_CANDIDATES = 16;
-/** Mean of a minibatch on which nothing is left to mend. */
+/** Mean score of a minibatch from which there is nothing left to improve. */
 const PERFECT = 0.995;
-/** Failures that another attempt would meet again. */
+/** Failures that would recur on another attempt. */
 const FINAL = new Set(['budget', 'config', 'quota', 'auth']);
 
 export interface StepKey {
@@ -39,10 +39,10 @@ export interface EvolutionState {
   max_rollouts: number;
   max_cost_usd: number;
   instances: readonly { ordinal: number; split: string }[];
-  /** In the order of their numbers. */
+  /** Ordered by number. */
   candidates: readonly CandidateState[];
   steps: readonly StepState[];
-  /** Steps that may be under way at once. */
+  /** Maximum number of steps in progress at the same time. */
   parallel: number;
 }
 
@@ -80,7 +80,7 @@ export function nextStep(state: EvolutionState): Step {
   }
 }
 
-/** What all steps have cost. */
+/** Total cost of all steps. */
 export const spentOf = (steps: readonly { cost_usd: number }[]): number =>
   steps.reduce((sum, { cost_usd }) => sum + cost_usd, 0);
 
@@ -88,7 +88,7 @@ const isGivenUp = ({ status, attempts }: StepState): boolean => status === 'fail
 const isFinal = (step: StepState): boolean =>
   step.status === 'failed' && FINAL.has(step.error_category ?? '');
 
-/** Its parent is scored on the minibatch, then the reflection reads that. */
+/** Scores the parent on the minibatch, then requests a reflection on that. */
 function afterProposal(state: EvolutionState, { number, parent_number, minibatch }: CandidateState): Step {
   const parent = evaluate(state, parent_number ?? 0, minibatch);
   if ('open' in parent) return ask(state, parent.open);
@@ -100,7 +100,7 @@ function afterProposal(state: EvolutionState, { number, parent_number, minibatch
   return ask(state, [{ candidate_number: number, kind: 'reflect', ordinal: NO_INSTANCE }]);
 }
 
-/** Kept only where it is better than its parent on the issues that it was written for. */
+/** Keeps a candidate only if it beats its parent on the issues it was written for. */
 function afterTrial(state: EvolutionState, { number, parent_number, minibatch }: CandidateState): Step {
   const own = evaluate(state, number, minibatch);
   if ('open' in own) return ask(state, own.open);
@@ -133,7 +133,7 @@ function goOn(state: EvolutionState): Step {
   return { what: 'propose', parent_number: drawnParent(id, number, scores), minibatch };
 }
 
-/** Nothing was left to mend, for as long as each issue has its turn twice: nobody had to reflect. */
+/** Nothing was left to improve while each issue was used twice: no candidate needed a reflection. */
 function isLearnt({ candidates, steps, instances }: EvolutionState): boolean {
   const rounds = 2 * Math.ceil(instances.filter(({ split }) => split === 'train').length / MINIBATCH);
   return (
@@ -157,7 +157,7 @@ const stepOf = ({ steps }: EvolutionState, key: StepKey): StepState | undefined 
       step.ordinal === key.ordinal,
   );
 
-/** Of a candidate on an instance; a prompt under which nothing came to an end counts 0. */
+/** Score of a candidate on an instance; 0 if all attempts under this prompt failed. */
 function scoreOf(state: EvolutionState, candidate_number: number, ordinal: number): number | undefined {
   const judge = stepOf(state, { candidate_number, kind: 'judge', ordinal });
   if (judge?.status === 'done') return judge.score ?? 0;
@@ -165,13 +165,13 @@ function scoreOf(state: EvolutionState, candidate_number: number, ordinal: numbe
   return [judge, rollout].some((step) => step !== undefined && isGivenUp(step)) ? 0 : undefined;
 }
 
-/** The candidate's means over these instances, or what is to be asked for before they are known. */
+/** The candidate's means over these instances, or the steps needed to determine them. */
 function evaluate(
   state: EvolutionState,
   candidate_number: number,
   ordinals: readonly number[],
 ): { open: StepKey[] } | { mean: number; cost_usd: number } {
-  // An issue may have gone for good meanwhile.
+  // An issue may have been deleted permanently in the meantime.
   const present = ordinals.filter((ordinal) => state.instances.some((each) => each.ordinal === ordinal));
   const open = present.flatMap((ordinal): StepKey[] => {
     if (scoreOf(state, candidate_number, ordinal) !== undefined) return [];
@@ -189,7 +189,7 @@ function evaluate(
   };
 }
 
-/** As many as there is room for beside those under way. */
+/** Requests as many steps as there is room for besides those in progress. */
 function ask(state: EvolutionState, open: readonly StepKey[]): Step {
   const room = state.parallel - state.steps.filter(({ status }) => status === 'asked').length;
   const steps = open.filter((key) => stepOf(state, key)?.status !== 'asked').slice(0, Math.max(0, room));

@@ -1,12 +1,12 @@
-/** Whether something has become worse: the rank-sum test of Mann and Whitney, one-sided. Pure. */
+/** Tests whether something has become worse: the one-sided Mann-Whitney rank-sum test. Pure. */
 
-/** The chance of an alarm where nothing has changed. */
+/** Probability of a false alarm if nothing has changed. */
 export const ALPHA = 0.05;
 
 /**
- * The probability to see values as much below those of `before` as in `after`, or more so, where both are of one kind. By
- * the normal approximation, with the correction for ties and for continuity, which from eight values a side on is near enough.
- * Nothing is assumed of how the values are spread.
+ * The probability that `after` ranks as low against `before`, or lower, if both have the same distribution. Uses the
+ * normal approximation with corrections for ties and continuity, which is accurate enough from eight values per side.
+ * Assumes nothing about the distribution.
  */
 export function chanceOfWorse(before: readonly number[], after: readonly number[]): number {
   const [n, m] = [before.length, after.length];
@@ -18,20 +18,20 @@ export function chanceOfWorse(before: readonly number[], after: readonly number[
     let next = at;
     while (next < total && all[next] === all[at]) next += 1;
     const same = next - at;
-    // Equal values share the mean of their places.
+    // Equal values share their mean rank.
     ranks.set(all[at]!, (at + 1 + next) / 2);
     tied += same ** 3 - same;
     at = next;
   }
   const rankSum = after.reduce((sum, value) => sum + ranks.get(value)!, 0);
-  // How often a value of `after` is above one of `before`.
+  // Number of pairs in which the value of `after` is above that of `before`.
   const wins = rankSum - (m * (m + 1)) / 2;
   const variance = ((n * m) / 12) * (total + 1 - tied / (total * (total - 1)));
   if (!(variance > 0)) return 1;
   return normal((wins + 0.5 - (n * m) / 2) / Math.sqrt(variance));
 }
 
-/** The cumulative normal distribution (Abramowitz and Stegun 7.1.26; off by less than 0.0000002). */
+/** The cumulative normal distribution (Abramowitz and Stegun 7.1.26; error below 0.0000002). */
 function normal(z: number): number {
   const x = Math.abs(z) / Math.SQRT2;
   const t = 1 / (1 + 0.3275911 * x);

@@ -20,7 +20,7 @@ export type EvolutionRow = typeof prompt_evolutions.$inferSelect;
 export type CandidateRow = typeof evolution_candidates.$inferSelect;
 type StepRow = Omit<typeof evolution_steps.$inferSelect, 'text'>;
 
-/** The scope loader's way to an evolution: one whose agent is in the trash counts as absent. */
+/** Used by the scope loader: an evolution whose agent is in the trash counts as absent. */
 export async function findEvolution(tx: Tx, id: string): Promise<EvolutionRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx.select().from(prompt_evolutions).where(eq(prompt_evolutions.id, id));
@@ -49,7 +49,7 @@ export async function listEvolutions(
 }
 
 export interface Parts {
-  /** In the order of their numbers. */
+  /** Ordered by number. */
   candidates: CandidateRow[];
   steps: StepRow[];
 }
@@ -76,7 +76,7 @@ export const stepState = (step: StepRow): StepState => ({
   cost_usd: Number(step.cost_usd),
 });
 
-/** Those that were scored on the held-out issues. */
+/** Candidates that were scored on the held-out issues. */
 export function scoredOf(candidates: readonly CandidateRow[]) {
   return candidates.flatMap(({ number, status, score, cost_usd, ...rest }) =>
     status === 'scored' && score !== null ? [{ ...rest, number, score, cost_usd: cost_usd ?? 0 }] : [],

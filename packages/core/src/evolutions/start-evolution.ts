@@ -21,13 +21,13 @@ import { stepProposal } from './step-proposal.ts';
 
 const { evolution_candidates, evolution_instances, prompt_evolutions } = schema;
 
-/** Finished ones of an agent; older ones go, with all that was said in them. */
+/** Number of finished evolutions kept per agent; older ones are deleted with all their content. */
 const KEPT = 20;
 
 /**
- * Begins an evolution of the agent's prompt with the prompt as it is now.
- * @throws forbidden for who may not change the prompt; conflict with `evolution_id` while one is running, with too little
- * history, and where no run of the agent would be admitted
+ * Starts an evolution of the agent's current prompt.
+ * @throws forbidden if the caller may not change the prompt; conflict with `evolution_id` while one is running, with too little
+ * history, or if no run of the agent would be admitted
  */
 export async function evolvePrompt(
   tx: Tx,
@@ -63,7 +63,7 @@ export async function evolvePrompt(
   return presentEvolution(tx, await read(tx, evolution_id));
 }
 
-/** @throws forbidden, conflict for one that is over */
+/** @throws forbidden, conflict if it is over */
 export async function cancelEvolution(tx: Tx, actor: Actor, subject: EvolutionRow): Promise<PromptEvolution> {
   await assertMayTeach(tx, actor, await lockAgent(tx, subject.agent_id));
   const [running] = await tx

@@ -4,7 +4,7 @@ import type { StepKey } from './next-step.ts';
 
 export const EVOLUTION_STEP = 'evolution_step';
 
-/** A step of an evolution, to the admission. @param step null where it is only asked whether there may be one */
+/** Proposes a step of an evolution for admission. @param step null if only checking whether one would be admitted */
 export function stepProposal(
   evolution: { id: string },
   agent: AgentFacts,
@@ -15,7 +15,7 @@ export function stepProposal(
     id: run_id,
     kind: EVOLUTION_STEP,
     subject_id: evolution.id,
-    // Rehearsals are no work on their issues: no project pays for them, and nobody waits for their end.
+    // Rehearsals are not work on their issues: no project pays for them, and no one waits for them.
     issue_id: null,
     payload: step === null ? {} : { ...step },
     wake_reason: 'evolution',
@@ -25,7 +25,7 @@ export function stepProposal(
   };
 }
 
-/** A program would act: only a model can be told what its words would have done. */
+/** Rejects adapters that run a program, which would really act: only a model can be rehearsed. */
 function changedAdapter({ adapter_type }: AgentFacts): string | null {
   return adapterTraits(adapter_type).runs_as === 'model'
     ? null

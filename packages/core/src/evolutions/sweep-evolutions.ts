@@ -11,8 +11,8 @@ import { EVOLUTION_STEP } from './step-proposal.ts';
 const MOST = 200;
 
 /**
- * Calls off steps that can't begin, as a budget is breached meanwhile or it takes too long, and moves evolutions on whose job
- * was lost or that were held up: no step of theirs is under way. @returns how many
+ * Cancels steps that can't start, because a budget was exceeded or it took too long, and advances evolutions whose job was lost
+ * or that were held up, recognised by having no step in progress. @returns how many
  */
 export async function sweepEvolutions(tx: Tx): Promise<number> {
   const waiting = sql`r.kind = ${EVOLUTION_STEP} and r.status = 'queued'`;

@@ -1,4 +1,4 @@
-/** What became of prompts that were activated by themselves: the agent's next runs against those before. */
+/** Monitors prompts that were activated automatically: compares the agent's next runs with those before. */
 import type { WatchState } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { eq, sql } from 'drizzle-orm';
@@ -10,13 +10,13 @@ import { evolutionChange, type EvolutionRow, readParts } from './read-evolutions
 const { prompt_evolutions } = schema;
 const scheduler = systemActor('scheduler');
 
-/** Runs that are compared, on each side. */
+/** Number of runs compared on each side. */
 export const WATCHED_RUNS = 20;
-/** Fewer before say nothing. */
+/** Minimum number of runs before the activation; fewer are not conclusive. */
 const LEAST_BEFORE = 8;
 const AT_ONCE = 50;
 
-/** Measured alike before and after: from 1 down to 0. What is not the prompt's fault (provider, budget, stop) is no run. */
+/** Quality of a run, from 1 down to 0. Runs that failed for other reasons than the prompt (provider, budget, stop) don't count. */
 const quality = sql`case when r.status = 'failed' then 0 else greatest(0,
   1 - 0.1 * least(3, (select count(*) from run_actions d where d.run_id = r.id and not d.ok))
   - 0.4 * (exists (select from approvals p where p.issue_id = r.issue_id and p.requested_by_agent_id = r.agent_id
@@ -32,14 +32,14 @@ const counted = sql`r.agent_id = e.agent_id and r.kind = 'heartbeat' and r.issue
 interface Watched extends Record<string, unknown> {
   id: string;
   agent_id: string;
-  /** The newest first. */
+  /** Newest first. */
   before: number[];
-  /** The first ones. */
+  /** Oldest first. */
   after: number[];
   superseded: boolean;
 }
 
-/** Compares where enough was seen, and goes back where the agent has become worse. @returns how many were decided */
+/** Compares prompts with enough runs, and rolls back if the agent has become worse. @returns how many were decided */
 export async function watchPromotions(tx: Tx): Promise<number> {
   const { rows } = await tx.execute<Watched>(sql`
     select e.id, e.agent_id, a.current_prompt_version_number <> e.version_number as superseded,
@@ -91,7 +91,7 @@ async function decide(
     .where(sql`${eq(prompt_evolutions.id, id)} and ${prompt_evolutions.watch} = 'watching'`)
     .returning();
   if (row === undefined || agent === undefined) return;
-  // Somebody may have chosen another prompt since the look.
+  // Someone may have chosen another prompt since the runs were read.
   if (verdict.watch === 'rolled_back' && agent.current_prompt_version_number === row.version_number)
     await activatePrompt(tx, scheduler, agent, row.base_version_number);
   await recordChanges(tx, scheduler, [

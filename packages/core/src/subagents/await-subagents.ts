@@ -10,11 +10,11 @@ import { lockTree } from './tree.ts';
 const { subagent_waits } = schema;
 
 /**
- * Parks the issue until the sub-agents that the actor has spawned for it have ended. The run goes on to its end, which
- * gives slot and lease back; some of them may end before that.
- * @param recursive those below them have to end too
- * @throws invalid without any, conflict where all had ended before the run began, whose prompt told of it
- * @returns how many live
+ * Parks the issue until the sub-agents that the actor has spawned for it have ended. The run continues to its end, which
+ * releases slot and lease; some of them may end before that.
+ * @param recursive the sub-agents below them must end too
+ * @throws invalid if there are none, conflict if all had ended before the run began, as its prompt contained the results
+ * @returns how many are active
  */
 export async function awaitSubagents(
   tx: Tx,
@@ -46,7 +46,7 @@ export async function awaitSubagents(
     .values({ issue_id, company_id, root_agent_id, ...wait })
     .onConflictDoUpdate({ target: subagent_waits.issue_id, set: { ...wait, root_agent_id } });
   await parkIssue(tx, actor, issue, 'waits for sub-agents');
-  // The last of them may have ended meanwhile.
+  // The last of them may have ended in the meantime.
   await enqueue(tx, 'settle-subagents', { agent_id: root_agent_id });
   return living;
 }

@@ -1,50 +1,50 @@
-/** Pure rules of a sub-agent's end: what becomes of a living one, as its tree stands. */
+/** Pure rules for ending sub-agents: what happens to an active one, given the state of its tree. */
 import type { SubagentOutcome } from '@acp/contract';
 import { BUDGET_CATEGORY, LOST_CATEGORY } from '../runs/index.ts';
 
-/** A living sub-agent with all that decides on it. */
+/** An active sub-agent with all facts that the decision depends on. */
 export interface ActiveSubagent {
   agent_id: string;
   parent_agent_id: string;
   issue_id: string;
   name: string;
-  /** In the trash, or terminated by somebody. */
+  /** In the trash, or terminated by someone. */
   agent_over: boolean;
-  /** In the trash, or gone for good. */
+  /** In the trash, or purged. */
   issue_over: boolean;
   issue_status: string;
-  /** Given to somebody else: it ends with the issue all the same. */
+  /** Its issue was reassigned: it ends with the issue all the same. */
   handed_on: boolean;
-  /** Whoever spawned it is gone, or ended otherwise than done. */
+  /** Its parent is gone, or ended with an outcome other than done. */
   parent_over: boolean;
-  /** The issue that it was spawned for was called off. */
+  /** The issue it was spawned for was cancelled. */
   parent_issue_over: boolean;
   live_run: boolean;
-  /** A wakeup that no run has answered. */
+  /** Has a wakeup that no run has answered. */
   pending: boolean;
-  /** Its issue is parked for its own sub-agents. */
+  /** Its issue is parked until its own sub-agents end. */
   waits: boolean;
   last_run: { status: string; error: string | null; category: string | null } | null;
-  /** Runs in a row that were broken off by the death of a scheduler. */
+  /** Number of consecutive runs lost because their scheduler died. */
   lost_runs: number;
-  /** What it said last on its issue. */
+  /** Its last comment on its issue. */
   said: string | null;
 }
 
 export type Decision =
   | { what: 'wait' }
-  /** Its issue has work for it, and nobody has woken it. */
+  /** Its issue has work for it, but nothing has woken it. */
   | { what: 'wake' }
-  /** Whoever wanted it does not any more: its run is called off, whose end comes here again. */
+  /** No longer needed: its run is cancelled, and the decision is made again once it has ended. */
   | { what: 'call off' }
   | { what: 'end'; outcome: SubagentOutcome; reason: string | null };
 
-/** A scheduler that dies over the same work again and again does not do so forever. */
+/** Maximum number of consecutive lost runs, so that work that kills its scheduler is not repeated forever. */
 const MOST_LOST = 3;
 
 const actionable = ['todo', 'in_progress'];
 
-/** @param orphaned one above it has just been ended otherwise than done */
+/** @param orphaned an ancestor has just ended with an outcome other than done */
 export function decide(sub: ActiveSubagent, orphaned: boolean): Decision {
   const unwanted = orphaned || sub.parent_over || sub.parent_issue_over;
   const gone = sub.agent_over || sub.issue_over;
@@ -58,7 +58,7 @@ export function decide(sub: ActiveSubagent, orphaned: boolean): Decision {
   return afterRun(sub);
 }
 
-/** With an issue that is still to be worked on and nothing that would wake it, its last run was all of its work. */
+/** Its issue is still open and nothing would wake it, so the outcome depends on its last run. */
 function afterRun({ last_run, lost_runs }: ActiveSubagent): Decision {
   if (last_run === null || last_run.category === BUDGET_CATEGORY) return { what: 'wake' };
   if (last_run.status === 'succeeded') return end('done');

@@ -10,13 +10,13 @@ interface EndedWait extends Record<string, unknown> {
   company_id: string;
   agent_id: string;
   depth: number;
-  /** One of those that were waited for: in its name the agent is woken, so that chains of causes are counted. */
+  /** One of the awaited agents: the wakeup is made in its name, so that chains of causes are counted. */
   by: string;
 }
 
 /**
- * Waits of the tree that are over: none of those that they are for lives any more, or nobody is there to be woken. The row
- * goes with the wakeup, in one transaction and under the tree's lock: nobody is woken twice.
+ * Ends waits of the tree that are over: none of the awaited agents is active any more, or there is no one to wake. The row is
+ * deleted with the wakeup, in one transaction and holding the tree's lock, so that no agent is woken twice.
  */
 export async function endWaits(tx: Tx, root_agent_id: string): Promise<Change[]> {
   const { rows } = await tx.execute<EndedWait>(sql`
@@ -28,7 +28,7 @@ export async function endWaits(tx: Tx, root_agent_id: string): Promise<Change[]>
   const changes: Change[] = [];
   for (const { issue_id, company_id, agent_id, depth, by } of rows) {
     const told = await unparkIssue(tx, issue_id);
-    // An issue that is over, or in the trash, is nothing to be woken for.
+    // The issue is over or in the trash: there is nothing to wake the agent for.
     if (told === undefined) continue;
     changes.push(...told);
     const cause: AgentActor = {
@@ -47,7 +47,7 @@ export async function endWaits(tx: Tx, root_agent_id: string): Promise<Change[]>
   return changes;
 }
 
-/** Of the wait `w`. Below a direct one that has ended its own may live on: a recursive wait is for them too. */
+/** Applies to the wait `w`. Descendants of a direct sub-agent may outlive it: a recursive wait includes them. */
 const stillNeeded = sql`(
   exists (select from agents a where a.id = w.agent_id and a.deleted_at is null and a.status <> 'terminated')
   and exists (select from issues i where i.id = w.issue_id and i.deleted_at is null and i.status not in ('done', 'cancelled'))

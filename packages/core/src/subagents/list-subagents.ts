@@ -25,7 +25,7 @@ interface ListedRow extends Record<string, unknown> {
   ended_at: string | null;
 }
 
-/** The sub-agents below an agent, or below an issue, down to the last level, each behind its parent; one statement. */
+/** All sub-agents below an agent or an issue, on every level, each after its parent; read in one statement. */
 export async function listSubagents(
   tx: Tx,
   of: { agent_id: string } | { issue_id: string },
@@ -52,7 +52,7 @@ export async function listSubagents(
   }));
 }
 
-/** Each behind its parent, the oldest first; one whose parent was cut off stands with the first level. */
+/** Each after its parent, oldest first; one whose parent is beyond the limit is listed on the first level. */
 function inTreeOrder(newestFirst: readonly ListedRow[]): ListedRow[] {
   const known = new Set(newestFirst.map(({ agent_id }) => agent_id));
   const children = Map.groupBy(newestFirst.toReversed(), ({ parent_agent_id: parent }) =>

@@ -5,7 +5,7 @@ import { notTrashed } from '../issues/index.ts';
 import { LOST_CATEGORY } from '../runs/index.ts';
 import type { ActiveSubagent } from './decide.ts';
 
-// In characters: more than a prompt shows of one.
+// In characters: more than a prompt shows of it.
 const SAID = 20_000;
 const LOOKED_BACK = 5;
 
@@ -13,7 +13,7 @@ const lastRuns = sql`(select r.status, r.error, r.error_category as category, r.
   from heartbeat_runs r where r.agent_id = s.agent_id and r.issue_id = s.issue_id and r.kind = ${HEARTBEAT}
   order by r.created_at desc, r.id desc limit ${LOOKED_BACK})`;
 
-/** The living of a tree, parents before children, in one snapshot. */
+/** The active sub-agents of a tree, parents before children, in one snapshot. */
 export async function readActiveSubagents(tx: Tx, root_agent_id: string): Promise<ActiveSubagent[]> {
   const { rows } = await tx.execute<{ [K in keyof ActiveSubagent]: ActiveSubagent[K] }>(sql`
     select s.agent_id, s.parent_agent_id, s.issue_id, a.name,

@@ -4,12 +4,12 @@ import { purgeAgent } from '../agents/index.ts';
 import { clearIssueReference } from '../issues/index.ts';
 import { purgeOldTrash } from '../trash/index.ts';
 
-/** Of the agent `a`: nobody has taken it up again since. */
+/** The agent `a` is over: no one has revived it since. */
 const isOver = sql`(a.status = 'terminated' or a.deleted_at is not null)`;
 
 /**
- * Removes one sub-agent that ended so many days ago, for good: with its runs, keys, files and session. What it wrote and
- * what it cost stays. @returns false where there is none any more
+ * Permanently removes one sub-agent that ended at least this many days ago, with its runs, keys, files and session. What it
+ * wrote and what it cost is kept. @returns false if there is none left
  */
 export async function purgeOutlivedSubagent(tx: Tx, days: number): Promise<boolean> {
   const { rows } = await tx.execute<{ agent_id: string }>(sql`
@@ -24,19 +24,19 @@ export async function purgeOutlivedSubagent(tx: Tx, days: number): Promise<boole
   return true;
 }
 
-/** A home on the machine of a scheduler: nobody works there any more. */
+/** A home folder on a scheduler's machine that is no longer in use. */
 export interface OutlivedHome extends Record<string, unknown> {
   agent_id: string;
   company_id: string;
   company_home_dir: string | null;
 }
 
-/** How long a sub-agent's folders may be looked into after its end. */
+/** How long a sub-agent's folders can be inspected after its end. */
 const HOME_KEPT_DAYS = 1;
 
 /**
- * Homes of sub-agents that ended a day ago, in the order of their ids; each scheduler removes those that it sees.
- * @param after null: from the first on
+ * Homes of sub-agents that ended at least a day ago, ordered by ID; each scheduler removes those on its machine.
+ * @param after null: from the start
  */
 export async function outlivedHomes(tx: Tx, after: string | null, limit: number): Promise<OutlivedHome[]> {
   const { rows } = await tx.execute<OutlivedHome>(sql`

@@ -15,12 +15,12 @@ const scheduler = systemActor('scheduler');
 const open = ['backlog', 'todo', 'in_progress', 'in_review', 'blocked'];
 
 /**
- * The job `settle-subagents`: ends the sub-agents of the tree whose work is over, those above first, and wakes who waited
- * for the last of theirs. Repeated it changes nothing. For a transaction of its own.
+ * The job `settle-subagents`: ends the sub-agents of the tree whose work is over, parents first, and wakes agents whose last
+ * awaited sub-agent has ended. Idempotent. Needs a transaction of its own.
  */
 export async function settleSubagents(tx: Tx, agent_id: string): Promise<void> {
   const root = await lockTree(tx, agent_id);
-  // Agents before issues. A claim needs the agent's lock, so that no run begins while its agent is ended.
+  // Lock order: agents before issues. A claim needs the agent's lock, so no run can begin while its agent is being ended.
   await tx.execute(sql`
     select a.id from subagents s join agents a on a.id = s.agent_id
     where s.root_agent_id = ${root} and s.ended_at is null order by a.id for no key update of a`);

@@ -21,13 +21,13 @@ export interface SubagentOrder {
   instructions: string;
 }
 
-/** In bytes, of the parent's name in that of its sub-agent. */
+/** Maximum bytes of the parent's name within its sub-agent's name. */
 const NAME = 120;
 
 /**
- * Makes an agent below the actor and an issue below the actor's, which wakes it. It works as the actor does: with its
- * adapter, provider and model, with the skills that are attached to it, and with no right that the actor lacks.
- * @throws conflict at a limit, forbidden where the actor may not create what it would get
+ * Creates an agent below the actor and an issue below the actor's, which wakes it. It works like the actor: with its
+ * adapter, provider and model, with the skills attached to it, and without any right that the actor lacks.
+ * @throws conflict at a limit, forbidden if the actor may not create what it would get
  */
 export async function spawnSubagent(
   tx: Tx,
@@ -45,7 +45,7 @@ export async function spawnSubagent(
   assertCauseDepth(causeDepth(actor));
   if (['done', 'cancelled'].includes(issue.status)) throw conflict(`${issue.identifier} is ${issue.status}`);
   const { company_id } = parent;
-  // What holds now decides, not what held when the run began.
+  // Uses current permissions, not those from when the run began.
   const maker = { ...actor, permissions: parent.permissions };
   const name = `${cutText(parent.name, NAME)} / ${role} ${made + 1}`;
   const agent = await hire(tx, maker, parent, { name, role, title });
@@ -76,7 +76,7 @@ export async function spawnSubagent(
   return { name: agent.name, issue: made_issue };
 }
 
-/** Company before agent: the issue's number needs the company's row. Held against a change of the parent's rights. */
+/** Lock order: company (for the issue's number) before agent (shared, so that the parent's rights can't change). */
 async function lockParent(
   tx: Tx,
   { company_id, agent_id }: AgentActor,
@@ -100,7 +100,7 @@ async function hire(
   parent: AgentRow,
   { name, role, title }: { name: string; role: AgentRole; title: string },
 ): Promise<{ id: string; name: string }> {
-  // What an admin has granted to one agent alone is not handed on.
+  // A permission that an admin granted to one agent is not inherited.
   const { allow_dangerous_permissions: _, ...adapter_config } = parent.adapter_config as Record<
     string,
     unknown
@@ -117,7 +117,7 @@ async function hire(
       provider_id: parent.provider_id,
       model: parent.model,
       reports_to: parent.id,
-      // Its issue alone gives it work.
+      // Only its issue gives it work.
       heartbeat_enabled: false,
     },
     {

@@ -6,8 +6,8 @@ import { endedWaits } from './end-waits.ts';
 const MOST = 200;
 
 /**
- * Catches lost `settle-subagents` jobs: trees with a living sub-agent that nothing keeps busy, or that nobody wants any
- * more, and with waits that are over. Living ones are few: looked at one by one. @returns how many trees
+ * Catches lost `settle-subagents` jobs: trees with an active sub-agent that is idle or no longer needed, or with waits that are
+ * over. There are few active ones, so each is checked. @returns how many trees
  */
 export async function sweepSubagents(tx: Tx): Promise<number> {
   const { rows } = await tx.execute<{ agent_id: string }>(sql`
