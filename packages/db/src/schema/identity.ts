@@ -7,7 +7,7 @@ export const users = pgTable(
   {
     id: id(),
     email: text().notNull(),
-    /** When the address was vouched for, by an operator or a provider that verified it. Null: only its owner claims it. */
+    /** When the address was verified: by an operator, a provider or a mailed link. Null: only its owner claims it. */
     email_verified_at: instant().default(sql`now()`),
     display_name: text().notNull(),
     password_hash: text(),

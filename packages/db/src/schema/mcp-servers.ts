@@ -51,7 +51,7 @@ export const mcp_servers = pgTable(
     failing_since: instant(),
     /** Consecutive listings that failed. */
     failures: integer().notNull().default(0),
-    /** Time of the next listing; whoever does it postpones it first. Null: it is switched off. */
+    /** Time of the next listing; the process that takes it postpones it first. Null: it is switched off. */
     next_refresh_at: instant(),
     call_count: integer().notNull().default(0),
     failed_call_count: integer().notNull().default(0),

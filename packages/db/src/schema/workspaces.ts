@@ -241,7 +241,7 @@ export const pull_requests = pgTable(
   ],
 );
 
-/** Where the host of a project's repository reports activity. One per project. */
+/** Webhooks through which the hosts of repositories report activity. One per project. */
 export const repository_webhooks = pgTable(
   'repository_webhooks',
   {

@@ -1,8 +1,8 @@
--- Moves up to max_rows of the visible outbox rows to events, with the next numbers, and tells the listeners the range.
--- Gives back how many it moved; as many as max_rows means: call again.
--- Total order without gaps: one instance-wide lock, taken BEFORE the moving statement, which as a statement of its own
--- in a volatile function sees everything that was committed when the lock was granted. The lock is released after the
--- commit is visible. Rows of one transaction keep their order, for ids ascend within it.
+-- Moves up to max_rows visible outbox rows to events, assigns the next numbers, and notifies listeners of the range.
+-- Returns the number of rows moved; if that is max_rows, call it again.
+-- The order is total and gapless: one instance-wide lock, taken BEFORE the moving statement, which as a separate statement
+-- in a volatile function sees everything committed by the time the lock was granted. The lock is released after the commit
+-- is visible. Rows of one transaction keep their order, because ids ascend within it.
 create or replace function sequence_outbox(max_rows int) returns int
 language plpgsql volatile as $$
 declare
