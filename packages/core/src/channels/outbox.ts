@@ -13,7 +13,7 @@ export interface Place {
   reply_to?: string | null;
 }
 
-// In bytes.
+// Limit in bytes.
 const LONGEST = 20_000;
 /** Maximum number of pending messages per channel; further ones are dropped. */
 const MOST_PENDING = 1000;

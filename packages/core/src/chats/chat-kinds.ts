@@ -18,7 +18,7 @@ import { titleOf } from './title.ts';
 const { chats, chat_messages } = schema;
 const scheduler = systemActor('scheduler');
 
-// In bytes: the maximum that the schema of a text permits.
+// Limit in bytes: the maximum that the schema of a text permits.
 const REPLY = 1_000_000;
 
 const ofChat = {

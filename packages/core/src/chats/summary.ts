@@ -20,7 +20,7 @@ const KEPT = { share: 1 / 4, messages: 50 };
 /** At most what fits the prompt of a summary, with one more turn. */
 const PORTION = { share: 11 / 16, messages: 180 };
 
-/** In bytes. */
+/** Limit in bytes. */
 const LONGEST = 12_000;
 
 /**

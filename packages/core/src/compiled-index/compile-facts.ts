@@ -6,7 +6,7 @@ import { notTrashed } from '../issues/index.ts';
 import { type ClaimedRun, companyDefaultProvider } from '../runs/index.ts';
 import { readStatements } from './read-index.ts';
 
-// In characters.
+// Limit in characters per source.
 const OF_SOURCE = 3500;
 
 /** Label of a portion's source in prompt and answer; statements of the index have their own. */

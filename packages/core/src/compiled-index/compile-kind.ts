@@ -18,7 +18,7 @@ import { readStatements } from './read-index.ts';
 const { compiled_batches, compiled_indexes, compiled_statements } = schema;
 type BatchRow = typeof compiled_batches.$inferSelect;
 
-// In bytes.
+// Limits in bytes.
 const TOPIC = 80;
 const TEXT = 400;
 const ERROR = 1000;

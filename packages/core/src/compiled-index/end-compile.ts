@@ -10,7 +10,7 @@ import { indexChange, type IndexRow } from './read-index.ts';
 const { compiled_indexes, compiled_sources, compiled_statements } = schema;
 const scheduler = systemActor('scheduler');
 
-// In bytes.
+// Limit in bytes.
 const ERROR = 2000;
 const kept = ['compiling', 'draft', 'promoted'] as const;
 /** Number of a company's finished versions that are kept; older ones are deleted. */

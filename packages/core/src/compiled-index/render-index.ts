@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 import { flagEnabled } from '../settings/index.ts';
 import { readStatements } from './read-index.ts';
 
-/** In characters: about 2,000 tokens. */
+/** Limit in characters: about 2,000 tokens. */
 const LONGEST = 8000;
 const LINKS = 2;
 

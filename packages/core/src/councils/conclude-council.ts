@@ -10,7 +10,7 @@ import { endCouncil } from './end-council.ts';
 import type { PlannedTurn } from './next-step.ts';
 import { type CouncilRow, type ParticipantRow, rankingOf, readParts } from './read-councils.ts';
 
-// In bytes.
+// Limit in bytes.
 const REASON = 2000;
 
 /**

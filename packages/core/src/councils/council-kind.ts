@@ -10,7 +10,7 @@ import { COUNCIL_TURN } from './turn-proposal.ts';
 
 const { council_sessions, council_turns } = schema;
 
-// In bytes.
+// Limit in bytes.
 const SAID = 50_000;
 
 /** A participant's turn: an answer, a ranking, or the conclusion. */

@@ -2,7 +2,7 @@ import type { Tx } from '@acp/db';
 import { cutText, storableText } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 
-// In bytes.
+// Limit in bytes.
 const REASON = 500;
 
 /** Fails these turns: the council continues without their agents and shows the reason. What they said before stays. */

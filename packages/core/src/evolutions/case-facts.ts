@@ -2,7 +2,7 @@
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 
-// In rows and characters.
+// Limits in rows and characters.
 const BODY = 4000;
 const COMMENT = 800;
 const COMMENTS = 8;

@@ -12,7 +12,7 @@ import { EVOLUTION_STEP } from './step-proposal.ts';
 const { evolution_steps, prompt_evolutions } = schema;
 const scheduler = systemActor('scheduler');
 
-// In bytes.
+// Limit in bytes.
 const ERROR = 2000;
 
 type End = Pick<EvolutionRow, 'status' | 'error'> &

@@ -95,7 +95,7 @@ async function rehearsed(
   };
 }
 
-// In rows and characters.
+// Limits in rows and characters.
 const COMMENTS = 10;
 const COMMENT = 2000;
 

@@ -23,7 +23,7 @@ import { EVOLUTION_STEP } from './step-proposal.ts';
 const { evolution_candidates, evolution_steps, prompt_evolutions } = schema;
 type StepRow = typeof evolution_steps.$inferSelect;
 
-// In bytes.
+// Limits in bytes.
 const SAID = 12_000;
 const FEEDBACK = 2000;
 const REASON = 2000;

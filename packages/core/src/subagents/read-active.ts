@@ -5,7 +5,7 @@ import { notTrashed } from '../issues/index.ts';
 import { LOST_CATEGORY } from '../runs/index.ts';
 import type { ActiveSubagent } from './decide.ts';
 
-// In characters: more than a prompt shows of it.
+// Limit in characters: more than a prompt shows of it.
 const SAID = 20_000;
 const LOOKED_BACK = 5;
 
