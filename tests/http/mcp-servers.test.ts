@@ -282,7 +282,7 @@ describe('a server that can’t be reached as it was registered', () => {
     await api('DELETE', `/api/mcp-servers/${id}`);
   });
 
-  it('says why, keeps its tools, tells the admins once, and recovers', async () => {
+  it('says why, keeps its tools, notifies the admins once, and recovers', async () => {
     const server = await listed(tracker.url, { headers });
     token = 'another';
     expect(await refresh(server)).toMatchObject({

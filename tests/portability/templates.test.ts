@@ -64,7 +64,7 @@ describe.each(slugs)('%s', (slug) => {
     const name = `My ${slug}`;
     const founded = await browser.post('/companies/import', { import: 'on', template: slug, name });
     const [, id] = /^\/companies\/([^?]+)\?done=imported$/.exec(founded.headers.location!)!;
-    expect((await browser.get(founded.headers.location!)).text).toContain('The company is made.');
+    expect((await browser.get(founded.headers.location!)).text).toContain('The company has been created.');
     const { agents, routine_triggers } = schema;
     const staff = await database.db.select().from(agents).where(eq(agents.company_id, id!));
     expect(staff.map(({ status, heartbeat_enabled }) => [status, heartbeat_enabled])).toEqual(
@@ -96,10 +96,10 @@ describe('the page Export and import', () => {
     const add = { ...team, act: 'import' };
     const before = await database.db.$count(schema.agents);
     const preview = await admin.post(`${base()}/import`, team);
-    expect(preview.text).toContain('This would be made');
+    expect(preview.text).toContain('This would be created');
     expect(preview.text).toContain('Heartbeats of the new agents are switched off.');
     expect(await database.db.$count(schema.agents)).toBe(before);
-    expect((await admin.post(`${base()}/import`, add)).text).toContain('This was made');
+    expect((await admin.post(`${base()}/import`, add)).text).toContain('This was created');
     const again = await admin.post(`${base()}/import`, add);
     expect(again.text).toContain('Nothing: the company has all of it.');
   });

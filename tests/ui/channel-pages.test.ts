@@ -56,7 +56,7 @@ it('an admin adds a channel by the names of secrets, sees its state and what to 
     .set({ status: 'refused', last_error: 'it answered 401', failing_since: new Date() });
   const { text } = await admin.get(path);
   expect(text).toContain('it answered 401');
-  expect(text).toContain('mend what is said below');
+  expect(text).toContain('fix the problem shown below');
   await admin.post(`${path}/enabled`, { enabled: '' });
   expect((await rowOf(path)).enabled).toBe(false);
   expect((await admin.post(`${path}/delete`, {})).headers.location).toBe(`${list}?done=deleted`);

@@ -31,7 +31,7 @@ describe('an admin of a company', () => {
     expect((await new Browser(app).get(link)).text).toContain('You are invited with the role viewer.');
     const revoke = /action="([^"]+\/revoke)"/.exec(list.text)![1]!;
     const gone = await admin.post(revoke);
-    expect((await admin.get(gone.headers.location!)).text).toContain('The invite is taken back');
+    expect((await admin.get(gone.headers.location!)).text).toContain('The invite has been revoked');
     expect((await new Browser(app).get(link)).status).toBe(404);
   });
 
@@ -342,7 +342,7 @@ describe('an instance admin', () => {
     await boss.post('/admin/settings', { instance_name: '', run_retention_days: '' });
     expect(await settings()).toMatchObject({ instance_name: null, run_retention_days: null });
     const stopped = await boss.post('/admin/settings', { runs_paused: 'on' });
-    expect((await boss.get(stopped.headers.location!)).text).toContain('No run starts any more.');
+    expect((await boss.get(stopped.headers.location!)).text).toContain('No more runs will start.');
     await boss.post('/admin/settings', { runs_paused: '' });
     expect(await settings()).toMatchObject({ runs_paused: false });
   });

@@ -31,7 +31,7 @@ describe('an admin of a company', () => {
     expect(await list()).toEqual({ hosts: ['*.npm.example:8443', 'a.example'], version: 1 });
     const late = await admin.post(base, { hosts: 'c.example', version: '0' });
     expect(late.status).toBe(409);
-    expect(late.text).toContain('changed meanwhile');
+    expect(late.text).toContain('changed in the meantime');
   });
 
   it('sees what was refused and what is set up, and lets out to it by a button', async () => {

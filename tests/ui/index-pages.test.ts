@@ -60,7 +60,7 @@ describe('the compiled index', () => {
     expect((await member!.post(`${here}/promote?version=2`, {})).status).toBe(403);
     expect((await Browser.of(app, cast.stranger).get(here)).status).toBe(404);
     const stale = await admin!.post(`${here}/promote?version=1`, {});
-    expect([stale.status, stale.text.includes('that version is no draft any more')]).toEqual([409, true]);
+    expect([stale.status, stale.text.includes('that version is no longer a draft')]).toEqual([409, true]);
     expect((await admin!.post(`${here}/promote?version=2`, {})).headers.location).toBe(
       `${here}?done=promote`,
     );

@@ -79,7 +79,7 @@ describe('an admin of the instance', () => {
     expect(await claim()).toBe(204);
     await step('drain', 'gets nothing new');
     await step('undrain', 'gets tasks again');
-    await step('disable', 'opens nothing any more');
+    await step('disable', 'no longer works');
     expect(await claim()).toBe(403);
     await step('enable', 'may work again');
     expect((await admin.post(`${path}/approve`)).status).toBe(409);
@@ -108,7 +108,7 @@ it('anybody else sees nothing of the fleet', async () => {
 
 it('an admin of the instance sees its backups: how one goes, and why another failed', async () => {
   const admin = Browser.of(app, cast.instance_admin);
-  expect((await admin.get('/admin/backups')).text).toContain('No backup was made yet');
+  expect((await admin.get('/admin/backups')).text).toContain('No backups yet');
   await database.pool
     .query(`insert into backups (status, trigger, phase, file, bytes, error, claimed_by, started_at) values
     ('succeeded', 'schedule', null, 'one.backup', 123456, null, 'test', now() - interval '3 hours'),
@@ -134,10 +134,10 @@ describe('alerts', () => {
     await alert(cast.company_id, 'Runs are stuck');
     const admin = Browser.of(app, cast.instance_admin);
     const { text } = await admin.get('/admin/alerts');
-    for (const said of ['The &#60;disk&#62; is full', 'Runs are stuck', 'by nobody yet', 'SERVICE_SMTP_URL'])
+    for (const said of ['The &#60;disk&#62; is full', 'Runs are stuck', 'by no one yet', 'SERVICE_SMTP_URL'])
       expect(text).toContain(said);
     const seen = await admin.post(`/admin/alerts/${own}/acknowledge`);
-    expect((await admin.get(seen.headers.location!)).text).toContain('Nobody is reminded');
+    expect((await admin.get(seen.headers.location!)).text).toContain('No more reminders');
     const muted = await admin.post(`/admin/alerts/${own}/mute`, { hours: '8' });
     expect((await admin.get(muted.headers.location!)).text).toContain('muted, ');
     expect((await admin.post('/admin/alerts/test')).text).toContain('no channel is set up');

@@ -126,7 +126,7 @@ describe('a backup from the command line', () => {
     const early = await ctl(['db', 'backup'], 'home').ended;
     expect(early).toMatchObject({
       status: 1,
-      text: expect.stringContaining('a backup is being made already'),
+      text: expect.stringContaining('a backup is already in progress'),
     });
     await giveUp();
     // While it is reading back what it has written.

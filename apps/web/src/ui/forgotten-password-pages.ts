@@ -65,7 +65,7 @@ export function newPasswordPage(
 
 export function linkSpentPage(): string {
   return card(
-    t`This link is not valid any more`,
+    t`This link is no longer valid`,
     html`<p>It works once, for half an hour, and ends with a change of the account.</p>
       <p><a href="/forgot-password">Ask for a new one</a></p>`,
   );

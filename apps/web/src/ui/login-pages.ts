@@ -91,7 +91,7 @@ export function setupClosedPage(): string {
     html`<main class="narrow">
       <div class="card">
         <h1>This link is no longer valid</h1>
-        <p>Somebody has set this instance up already, or the link is older than a day.</p>
+        <p>This instance has already been set up, or the link is older than a day.</p>
         <p><a href="/login">Sign in</a></p>
       </div>
     </main>`,

@@ -2,7 +2,7 @@ import type { AlertKind } from '@acp/contract';
 
 /** Advice on what to do about an alert, for its recipients. */
 export const advice: Readonly<Record<AlertKind, string>> = {
-  backup_failed: 'The page Backups says why; mend it, and make one with `ctl db backup`.',
+  backup_failed: 'The page Backups shows why; fix it, and make one with `ctl db backup`.',
   backup_late: 'See whether a scheduler runs and the schedule is right; make one with `ctl db backup`.',
   budget: 'Raise the limit, or resolve the incident on the page Costs.',
   dead_jobs: 'Look for the queue’s name in the schedulers’ logs; sweeps do the work again where they can.',

@@ -233,7 +233,7 @@ describe('what is found', () => {
     const [alert] = await firing();
     expect(alert).toMatchObject({ company_id: company.id, kind: 'stuck_runs' });
     expect(alert!.message).toMatch(
-      /1 lost their scheduler and could not be ended, 1 have said nothing for an hour$/,
+      /1 lost their scheduler and could not be ended, 1 have not reported for an hour$/,
     );
   });
 

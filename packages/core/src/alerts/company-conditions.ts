@@ -70,7 +70,7 @@ const stuckRuns: ConditionReader = async (tx) => {
   return rows.map(({ company_id, company, lapsed, silent, waiting }) => {
     const parts = [
       ...(lapsed > 0 ? [said`${lapsed} lost their scheduler and could not be ended`] : []),
-      ...(silent > 0 ? [said`${silent} have said nothing for an hour`] : []),
+      ...(silent > 0 ? [said`${silent} have not reported for an hour`] : []),
       ...(waiting > 0 ? [said`${waiting} wait while nothing runs`] : []),
     ];
     const message = said`${company}: runs are stuck: ${parts.reduce((all, part) => said`${all}, ${part}`)}`;

@@ -41,7 +41,7 @@ export const instanceConditions: readonly ConditionReader[] = [
     if (last === undefined && (await isYoung(tx))) return [];
     const message =
       last === undefined
-        ? said`No backup was made yet`
+        ? said`No backups yet`
         : said`The last backup is ${Math.floor(last.since_hours)} hours old, which is more than ${most}`;
     return [{ kind: 'backup_late', key: 'last', level: 'error', message }];
   },
@@ -73,7 +73,7 @@ export const instanceConditions: readonly ConditionReader[] = [
     if (!read_only && days > LICENSE_WARNING_DAYS) return [];
     const left = Math.max(0, Math.floor(days));
     const message = read_only
-      ? said`The instance is read-only: its trial or license is over`
+      ? said`The instance is read-only: its trial or license has expired`
       : status === 'trial'
         ? said`The trial ends in ${left} days; the instance is read-only from then on`
         : said`The license ends in ${left} days; the instance is read-only from then on`;

@@ -100,7 +100,7 @@ export async function sweepUnappliedApprovals(tx: Tx, limit = 200): Promise<numb
 /** The approver with current rights: nothing is done on behalf of someone who may not do it any more. */
 async function decider(tx: Tx, row: ApprovalRow): Promise<Actor> {
   const actor = row.decided_by_user_id === null ? await decidingKey(tx, row) : await decidingUser(tx, row);
-  if (actor === undefined) throw forbidden('who approved this may not do it any more');
+  if (actor === undefined) throw forbidden('the approver no longer has the rights for this');
   return actor;
 }
 

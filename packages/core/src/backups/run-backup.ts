@@ -29,7 +29,7 @@ export async function beginBackup(
     insert into backups (id, status, trigger, claimed_by, file, started_at)
     values (${id}, 'running', ${trigger}, ${claimed_by}, ${file}, now())
     on conflict (status) where status = 'running' do nothing`);
-  if (rowCount === 0) throw conflict('a backup is being made already');
+  if (rowCount === 0) throw conflict('a backup is already in progress');
 }
 
 /** @returns false if the backup was given up in the meantime: its process must stop */
@@ -54,7 +54,7 @@ export async function finishBackup(
     .set({ status: 'succeeded', phase: null, file, bytes, finished_at: sql`now()`, updated_at: sql`now()` })
     .where(and(eq(backups.id, id), eq(backups.status, 'running')))
     .returning({ id: backups.id });
-  if (done.length === 0) throw conflict('the backup was given up meanwhile');
+  if (done.length === 0) throw conflict('the backup was abandoned in the meantime');
   if (await failedBefore(tx, id)) await tell(tx, id, 'info', 'a backup was made again');
 }
 

@@ -95,7 +95,7 @@ export async function react(
 ): Promise<Comment> {
   const { id } = await findComment(tx, issue, comment_id);
   const actor_id = actorId(actor);
-  if (actor_id === null) throw forbidden('somebody has to react');
+  if (actor_id === null) throw forbidden('someone has to react');
   const row = { comment_id: id, actor_id, reaction };
   const rows = on
     ? await tx.insert(comment_reactions).values(row).onConflictDoNothing().returning()

@@ -158,6 +158,6 @@ async function lockDraft(tx: Tx, company_id: string, version: number): Promise<I
       ),
     )
     .for('no key update');
-  if (draft === undefined) throw conflict('that version is no draft any more');
+  if (draft === undefined) throw conflict('that version is no longer a draft');
   return draft;
 }

@@ -75,7 +75,7 @@ export async function cancelCouncil(tx: Tx, actor: Actor, subject: CouncilRow): 
     .from(council_sessions)
     .where(and(eq(council_sessions.id, subject.id), eq(council_sessions.status, 'running')))
     .for('no key update');
-  if (session === undefined) throw conflict('the council is over');
+  if (session === undefined) throw conflict('the council has ended');
   await endCouncil(tx, actor, session, { status: 'failed', error: `cancelled by ${actor.name}` });
   return presentCouncil(tx, await read(tx, session.id));
 }

@@ -26,7 +26,7 @@ export const councilTurnKind: RunKind = {
   begin: eachAlone(async (tx, run) =>
     (await isAsked(tx, run))
       ? { changes: [] }
-      : { refused: { message: 'the council is over', category: 'conflict' } },
+      : { refused: { message: 'the council has ended', category: 'conflict' } },
   ),
   end: endTurn,
   cancelQueued: cancelTurns,

@@ -23,7 +23,7 @@ export async function endCouncil(
     .returning();
   // Lock order: runs before budget windows.
   const which = sql`r.subject_id = ${session.id} and r.kind = ${COUNCIL_TURN}`;
-  const calledOff = await cancelRuns(tx, which, 'the council is over');
+  const calledOff = await cancelRuns(tx, which, 'the council has ended');
   const { rows: unused } = await tx.execute<{ run_id: string }>(sql`
     update council_turns set status = 'skipped' where session_id = ${session.id} and status = 'planned' returning run_id`);
   await releaseHolds(

@@ -54,7 +54,7 @@ export async function setEgress(
     })
     .returning({ hosts: company_egress.hosts, version: company_egress.version });
   if (row === undefined || row.version !== version + 1)
-    throw conflict('the list was changed meanwhile: look at it again');
+    throw conflict('the list has changed in the meantime: check it again');
   signal(tx, 'egress', company_id);
   await recordChanges(tx, actor, [
     {

@@ -44,7 +44,7 @@ export async function endEvolution(
   const calledOff = await cancelRuns(
     tx,
     sql`r.subject_id = ${id} and r.kind = ${EVOLUTION_STEP}`,
-    'the evolution is over',
+    'the evolution has ended',
   );
   const told = evolutionChange(row!, await readParts(tx, [row!]), `prompt_evolution.${end.status}`);
   await recordChanges(tx, actor, [...calledOff, told]);

@@ -74,7 +74,7 @@ async function beginStep(tx: Tx, run: RunRow): Promise<Begun> {
     .where(and(asked(run.id), eq(prompt_evolutions.status, 'running')));
   return rows.length > 0
     ? { changes: [] }
-    : { refused: { message: 'the evolution is over', category: 'conflict' } };
+    : { refused: { message: 'the evolution has ended', category: 'conflict' } };
 }
 
 /** Stores the result of the step. The evolution advances in a separate transaction. */

@@ -71,7 +71,7 @@ export async function cancelEvolution(tx: Tx, actor: Actor, subject: EvolutionRo
     .from(prompt_evolutions)
     .where(and(eq(prompt_evolutions.id, subject.id), eq(prompt_evolutions.status, 'running')))
     .for('no key update');
-  if (running === undefined) throw conflict('the evolution is over');
+  if (running === undefined) throw conflict('the evolution has ended');
   await endEvolution(tx, actor, running, { status: 'cancelled', error: `cancelled by ${actor.name}` });
   return presentEvolution(tx, await read(tx, subject.id));
 }

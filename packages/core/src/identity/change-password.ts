@@ -70,6 +70,6 @@ async function noteChange(tx: Tx, actor: Actor, user: UserRow, mailing: Mailing 
       tx,
       user,
       mailing,
-      own ? said`by somebody who is signed in to it` : said`by an administrator`,
+      own ? said`by someone who is signed in to it` : said`by an administrator`,
     );
 }

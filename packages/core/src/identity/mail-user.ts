@@ -34,7 +34,7 @@ export async function mailPasswordChange(tx: Tx, user: UserRow, mailing: Mailing
     subject: said`Your password was changed`,
     paragraphs: (name) => [
       said`The password of your account at ${name} was changed ${how}. All other sessions have ended.`,
-      said`If it was not you, tell an administrator at once.`,
+      said`If this was not you, tell an administrator immediately.`,
     ],
   });
 }

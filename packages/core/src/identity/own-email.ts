@@ -64,7 +64,7 @@ export async function beginEmailChange(
   await sendLink(tx, before, email, mailing, taken);
   const asked = (name: string) =>
     own
-      ? said`Somebody who is signed in to your account at ${name} asked to move it from this address to ${email}.`
+      ? said`Someone who is signed in to your account at ${name} asked to move it from this address to ${email}.`
       : said`An administrator asked to move your account at ${name} from this address to ${email}.`;
   await mailUser(tx, mailing, {
     purpose: 'account',
@@ -162,7 +162,7 @@ async function mailFormerAddress(tx: Tx, before: UserRow, email: string, mailing
     subject: said`Your account has another address`,
     paragraphs: (name) => [
       said`Your account at ${name} has moved from this address to ${email}. All other sessions have ended.`,
-      said`If it was not you, tell an administrator at once.`,
+      said`If this was not you, tell an administrator immediately.`,
     ],
   });
 }
@@ -190,7 +190,7 @@ async function writeLink(tx: Tx, user: UserRow, email: string, mailing: Mailing)
     subject: said`Confirm your address`,
     // The reader is not proven to have the account yet, so its owner's display name is not included.
     paragraphs: (name) => [
-      said`Somebody gave this address for an account at ${name}. If it was you, confirm it:`,
+      said`Someone entered this address for an account at ${name}. If it was you, confirm it:`,
       `${mailing.public_url}/confirm-email?token=${token}`,
       said`The link works once, until ${expires_at.toUTCString()}, for who is signed in to that account.`,
       said`If you did not expect this, you need do nothing.`,
@@ -206,7 +206,7 @@ async function writeRefusal(tx: Tx, user: UserRow, email: string, mailing: Maili
     recipient: email,
     subject: said`This address has an account already`,
     paragraphs: (name) => [
-      said`Somebody asked to use this address for another account at ${name}. It has an account already, so nothing was changed.`,
+      said`Someone asked to use this address for another account at ${name}. It already has an account, so nothing was changed.`,
       said`If it was you, sign in with this address: ${mailing.public_url}/login`,
       said`If you did not expect this, you need do nothing.`,
     ],

@@ -61,7 +61,7 @@ export async function answerPasswordReset(tx: Tx, request_id: string, mailing: M
       recipient: user.email,
       subject: said`Your password`,
       paragraphs: (name) => [
-        said`Somebody, probably you, asked for a new password for your account at ${name}. ${obstacle}`,
+        said`Someone, probably you, asked for a new password for your account at ${name}. ${obstacle}`,
         `${mailing.public_url}/login`,
         said`If it was not you, you need do nothing.`,
       ],
@@ -74,7 +74,7 @@ export async function answerPasswordReset(tx: Tx, request_id: string, mailing: M
     recipient: user.email,
     subject: said`A new password`,
     paragraphs: (name) => [
-      said`Somebody, probably you, asked for a new password for your account at ${name}:`,
+      said`Someone, probably you, asked for a new password for your account at ${name}:`,
       `${mailing.public_url}/reset-password?token=${token}`,
       said`The link works once, until ${expires_at.toUTCString()}. It was asked for from ${place.address}.`,
       said`If it was not you, you need do nothing: your password stays as it is.`,
@@ -102,6 +102,6 @@ export async function obstacleOf(tx: Tx, user: UserRow): Promise<Said | null> {
   }
   // The address is unverified: a mailbox alone does not replace a second factor.
   if (user.email_verified_at === null && (await userHasSecondFactor(tx, user.id)))
-    return said`Its address was never confirmed, so an administrator has to set the password. Where you still know it:`;
+    return said`Its address was never confirmed, so an administrator has to set the password. If you still know it:`;
   return null;
 }

@@ -50,7 +50,7 @@ export async function allowPlugin(
   binary_path: string,
 ): Promise<Plugin> {
   const plugin = await lockPlugin(tx, id);
-  if (plugin.binary_path !== binary_path) throw conflict('plugin binary_path was changed meanwhile');
+  if (plugin.binary_path !== binary_path) throw conflict('plugin binary_path has changed in the meantime');
   if (plugin.binary_hash !== null && plugin.binary_hash !== sha256)
     throw conflict(`plugin binary has the hash ${sha256}, not the registered binary_hash`);
   await keepStorageKeys(tx, [storage_key]);

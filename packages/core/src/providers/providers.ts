@@ -197,9 +197,9 @@ async function unlessTaken<T>(write: () => Promise<T>): Promise<T> {
   } catch (err) {
     if (isUniqueViolation(err, 'providers_company_name')) throw conflict('a provider has this name already');
     if (isUniqueViolation(err, 'providers_embeddings'))
-      throw conflict('another provider was designated for embeddings meanwhile');
+      throw conflict('another provider has been designated for embeddings in the meantime');
     if (isUniqueViolation(err, 'providers_default'))
-      throw conflict('another provider became the default meanwhile');
+      throw conflict('another provider has become the default in the meantime');
     throw err;
   }
 }

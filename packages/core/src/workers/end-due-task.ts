@@ -60,7 +60,7 @@ export async function endDueTask(tx: Tx): Promise<{ run_id: string; ended: boole
     update remote_tasks set status = ${step.to}, error = ${step.error}, completed_at = clock_timestamp()
     where id = ${task.id} and status = ${task.status}`);
   // Its worker was faster: its result decides.
-  if (ended && closed.rowCount === 0) throw conflict('the task has ended meanwhile');
+  if (ended && closed.rowCount === 0) throw conflict('the task has ended in the meantime');
   if (ended && task.worker_id !== null)
     await recordChanges(tx, systemActor('scheduler'), await workerChanges(tx, [task.worker_id]));
   return { run_id: task.run_id, ended };

@@ -88,7 +88,7 @@ export async function storeWorkspaceState(
     })
     .where(and(eq(workspaces.id, before.id), eq(workspaces.version, before.version)))
     .returning();
-  if (row === undefined) throw conflict('another state of the workspace was stored meanwhile');
+  if (row === undefined) throw conflict('another state of the workspace has been stored in the meantime');
   await storeBundle(tx, row, state.bundle);
   await storeFiles(tx, row.id, null, state.files);
   await storeFiles(tx, row.id, run_id, state.run_files);

@@ -42,13 +42,13 @@ async function invitesPage(
           !${table('Invites', inviteColumns(base, admin, names), items)}!${moreLink(base, next_cursor, 'Older invites')}
         </div>`
       : emptyState(
-          'Nobody has been invited',
+          'No one has been invited',
           admin
             ? html`Create a link below and give it to one person: it can be used once.`
             : html`An admin of the company invites people.`,
         );
-  const body = html`!${when(link, (url) => shownOnce('The link, shown this once. Give it to one person; whoever opens it joins.', url))}
-  !${notice(query.done === 'revoked' ? 'The invite is taken back: its link opens nothing any more.' : null)}
+  const body = html`!${when(link, (url) => shownOnce('The link, shown only once. Give it to one person; whoever opens it joins.', url))}
+  !${notice(query.done === 'revoked' ? 'The invite has been revoked: its link no longer works.' : null)}
   !${when(admin, () => inviteForm(base, services.alert_targets.mail, error, form))}!${list}`;
   return accessPage(context, '/invites', body);
 }
@@ -108,7 +108,7 @@ async function requestsPage(context: CompanyContext, error: string | null = null
           !${table('Requests to join', requestColumns(context, names), items)}!${moreLink(base, next_cursor, 'Older requests')}
         </div>`
       : emptyState(
-          'Nobody asks to join',
+          'No one is asking to join',
           html`Users of this instance may ask by the API. It is quicker to
             <a href="${invitesPath(company_id)}">invite them</a>.`,
         );

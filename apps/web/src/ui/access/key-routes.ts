@@ -32,7 +32,7 @@ async function keysPage(
           html`Mint one below for a script or a service that works here.`,
         );
   const body = html`!${when(raw_key, (key) => shownOnce('The new key, shown this once:', key))}
-    !${notice(query.done === 'revoked' ? 'The key is revoked, at once.' : null)}
+    !${notice(query.done === 'revoked' ? 'The key has been revoked, effective immediately.' : null)}
     <form class="card" method="post" action="${base}">
       <h2>New key</h2>
       !${formError(errors.general)}
@@ -60,7 +60,7 @@ const keyColumns: Column<BoardUserKey>[] = [
     cell: ({ id, label, key_prefix }) =>
       postButton(`/board-user-keys/${id}/revoke`, 'Revoke', {
         class: 'danger small',
-        confirm: t`Revoke the key ${label ?? key_prefix}? What uses it is refused at once.`,
+        confirm: t`Revoke the key ${label ?? key_prefix}? Anything that uses it is refused immediately.`,
       }),
   },
 ];

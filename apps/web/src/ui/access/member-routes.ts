@@ -21,7 +21,7 @@ const MOST_USERS = 200;
 
 const done: Record<string, string> = texts({
   added: 'The user is a member now.',
-  role: 'The role is changed; it holds from the next request on.',
+  role: 'The role has been changed, effective from the next request.',
   removed: 'The member is removed.',
 });
 
@@ -38,7 +38,7 @@ async function membersPage(context: CompanyContext, error: string | null = null)
       : emptyState(
           'No members',
           admin
-            ? html`<a href="${base}/invites">Invite somebody</a>: whoever opens the link joins.`
+            ? html`<a href="${base}/invites">Invite someone</a>: whoever opens the link joins.`
             : html`An admin invites people.`,
         );
   const outsiders = isInstanceAdmin(user) ? (await listUsers(tx, { limit: MOST_USERS })).items : [];

@@ -55,7 +55,7 @@ function verdict(figures: InstanceFigures, alerts: readonly Alert[]): Html {
       ? t`Nothing runs`
       : alerts_error > 0
         ? t`Something is broken`
-        : t`It works, but somebody should have a look`;
+        : t`It works, but someone should have a look`;
   return html`<section
     class="card verdict"
     data-state="${schedulers === 0 || alerts_error > 0 ? 'bad' : 'warn'}"

@@ -23,7 +23,7 @@ async function licensePage(
     <section class="card">
       <h2>This instance</h2>
       <p>!${status(state.status)} ${state.holder ?? ''} ${state.read_only ? '' : until}</p>
-      !${when(state.read_only || null, () => html`<p class="error">Nothing can be changed and no run starts; what runs goes on to its end.</p>`)}
+      !${when(state.read_only || null, () => html`<p class="error">Nothing can be changed and no runs start; work in progress is finished.</p>`)}
     </section>
     <form class="card" method="post" action="${PATH}">
       <h2>Install a license</h2>

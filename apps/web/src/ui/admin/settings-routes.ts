@@ -15,11 +15,11 @@ const PATH = '/admin/settings';
 
 const textFields = ['instance_name', 'backup_schedule', 'default_adapter_type'] as const;
 const numbers = [
-  { name: 'company_max_concurrent_runs', label: 'Runs of a company at once' },
+  { name: 'company_max_concurrent_runs', label: 'Concurrent runs per company' },
   { name: 'run_retention_days', label: 'Days that runs are kept' },
   { name: 'event_retention_days', label: 'Days that events are kept' },
-  { name: 'activity_retention_days', label: 'Days that activity is kept (empty: for ever)' },
-  { name: 'cost_event_retention_days', label: 'Days that costs are kept (empty: for ever)' },
+  { name: 'activity_retention_days', label: 'Days to keep activity (empty: forever)' },
+  { name: 'cost_event_retention_days', label: 'Days to keep costs (empty: forever)' },
   { name: 'trash_retention_days', label: 'Days that the trash is kept' },
   { name: 'security_event_retention_days', label: 'Days that security events are kept' },
   { name: 'session_idle_minutes', label: 'Minutes after which an idle session ends' },
@@ -27,7 +27,7 @@ const numbers = [
 
 const done: Record<string, string> = texts({
   saved: 'Saved.',
-  paused: 'No run starts any more.',
+  paused: 'No more runs will start.',
   on: 'Runs start again.',
 });
 
@@ -51,7 +51,7 @@ function runsPart({ runs_paused: paused }: InstanceSettings): Html {
   return html`<section class="card">
     <h2>Emergency stop</h2>
     <p>
-      ${paused ? t`No run starts. What waits goes on when you let it.` : t`Runs start as they come. A stop lets running ones finish and starts no other.`}
+      ${paused ? t`No runs start. Waiting work continues when you allow it.` : t`Runs start as they come. A stop lets running ones finish and starts no other.`}
     </p>
     !${
       paused
@@ -76,9 +76,7 @@ function settingsForm(settings: InstanceSettings, error: string | null, form: Fo
   ];
   return html`<form class="card" method="post" action="${PATH}">
     <h2>Settings</h2>
-    <p class="soft">
-      An empty field leaves it to what the environment says. Instance admins create companies.
-    </p>
+    <p class="soft">Empty fields use the environment’s value. Instance admins create companies.</p>
     !${formError(errors.general)}
     <div class="row">
       !${input({ name: 'instance_name', label: 'Name of this instance', value: text('instance_name'), error: errors.of('instance_name') })}

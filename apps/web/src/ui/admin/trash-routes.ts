@@ -33,7 +33,7 @@ async function trashPage(context: UiContext<'none'>, error: string | null = null
         </div>`
       : emptyState(
           'The trash is empty',
-          html`What people delete lies here for a while: companies, agents, issues and what they made.`,
+          html`Deleted items stay here for a while: companies, agents, issues and more.`,
         );
   const filters = [undefined, ...trashTypes].map((each) => ({
     label: each ? several[each] : t`all`,

@@ -22,7 +22,7 @@ interface Refused {
 
 const done: Record<string, string> = texts({
   saved: 'Saved.',
-  pending: 'Saved. A link is on its way to the new address, which holds once the user has opened it.',
+  pending: 'Saved. A link is on its way to the new address, which takes effect once the user has opened it.',
   password: 'The password is set; the user signs in with it.',
   factor: 'The second factor is removed; the user signs in without one.',
 });
@@ -35,7 +35,7 @@ async function userPage(context: UiContext<'none'>, refused: Refused | null = nu
   const is_self = shown.id === user.user_id;
   const address = addressState(row.email_verified_at, await pendingEmail(tx, row));
   const hint = mailsLinks(context.services.mailing)
-    ? t`${address} A new one holds once the user has confirmed it.`
+    ? t`${address} A new one takes effect once the user has confirmed it.`
     : t`A new address ends the user’s sessions`;
   const body = html`!${notice(done[query.done ?? ''])}!${accountForm(shown, { is_self, hint }, refused)}
   !${passwordForm(shown, refused)}!${when(!is_self, () => html`!${factorPart(shown)}!${deletePart(shown, refused)}`)}`;

@@ -136,7 +136,7 @@ export function statePart(view: AgentView): Html {
         html`<div class="row">
             !${post('invoke', t`Run now`)}
             !${when(agent.status === 'paused', () => post('resume', t`Resume`))}
-            !${postButton(`/agents/${agent.id}/delete`, 'Dismiss', { class: 'danger small', confirm: t`Dismiss ${agent.name}? Its keys end at once.` })}
+            !${postButton(`/agents/${agent.id}/delete`, 'Dismiss', { class: 'danger small', confirm: t`Dismiss ${agent.name}? Its keys stop working immediately.` })}
           </div>
           !${when(agent.status !== 'paused', () => pauseForm(agent))}`,
     )}`;

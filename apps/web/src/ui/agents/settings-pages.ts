@@ -48,7 +48,7 @@ export function settingsBody(view: SettingsView): Html {
       <h2>Home and sessions</h2>
       <p>
         Programs of the agent live in
-        <code>${home.home_dir}</code>${home.is_override ? t`, a folder of its own.` : '.'}
+        <code>${home.home_dir}</code>${home.is_override ? t`, a separate folder.` : '.'}
       </p>
       !${when(view.sessions.length > 0 && view.sessions, (sessions) => table('Task sessions', sessionColumns, sessions))}
       !${when(view.can_write, () => postButton(`/agents/${id}/clear-session`, 'Forget the CLI session', { confirm: 'The next run begins a new session. Forget this one?' }))}
@@ -69,7 +69,7 @@ function testResult({ ok, latency_ms, detail, error }: AdapterTest): Html {
 }
 
 const hints: Readonly<Record<string, string>> = texts({
-  'agents.create': 'hire colleagues; else it asks for approval',
+  'agents.create': 'hire colleagues; otherwise it asks for approval',
   'secrets.use': 'name secrets in a configuration; for admins to give',
 });
 
@@ -101,7 +101,7 @@ function revisionList({ revisions, names }: SettingsView): Html {
           !${timeAgo(revision.created_at)}
           <span class="soft">
             by
-            ${revision.created_by === null ? t`the service` : (names.get(revision.created_by) ?? t`somebody who is gone`)}!${when(revision.reason, (reason) => html` · ${words(reason)}`)}
+            ${revision.created_by === null ? t`the service` : (names.get(revision.created_by) ?? t`someone who has left`)}!${when(revision.reason, (reason) => html` · ${words(reason)}`)}
           </span>
         </summary>
         !${configurationOf(revision, revisions[at + 1])}
@@ -172,14 +172,14 @@ export function filesBody({ id, files, skills, as_knowledge, can_write, error, t
     <section class="card">
       <h2>Files</h2>
       <p class="soft">
-        They lie in <code>files/</code> of the agent’s home while a program of it runs, and what it changes
-        there is kept.
+        While one of the agent’s programs runs, they are in <code>files/</code> in its home, and changes it
+        makes there are kept.
       </p>
       !${files.length > 0 ? table('Files', fileColumns, files) : html`<p>None yet.</p>`}
       !${when(can_write, () => uploadForm(here, typed.path))}!${when(can_write, () => knowledgeForm(here, as_knowledge))}
     </section>
     <section class="card">
-      <h2>Skills of its own</h2>
+      <h2>Its own skills</h2>
       <p class="soft">In the place of a company’s skill of the same slug, for this agent only.</p>
       !${skills.length > 0 ? table('Skills', skillColumns, skills) : html`<p>None yet.</p>`}
       !${when(can_write, () => skillForm(id, typed))}

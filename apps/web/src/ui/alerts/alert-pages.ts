@@ -21,10 +21,10 @@ export interface AlertsView {
 }
 
 const done: Record<string, string> = texts({
-  acknowledged: 'Nobody is reminded of it any more.',
+  acknowledged: 'No more reminders are sent.',
   muted: 'Nothing is sent about it until then.',
   heard: 'It is heard again.',
-  test: 'A test is on its way; what became of it stands below.',
+  test: 'A test is on its way; the result will appear below.',
 });
 
 const MUTE_HOURS = 8;
@@ -53,8 +53,8 @@ export function alertsPart(view: AlertsView): Html {
   const { alerts, past, path, next_cursor } = view;
   if (alerts.length === 0)
     return past
-      ? emptyState('Nothing has passed', html`Alerts that are over stand here for 90 days.`)
-      : emptyState('All is well', html`What needs somebody to see to it appears here by itself.`);
+      ? emptyState('Nothing has passed', html`Resolved alerts stay here for 90 days.`)
+      : emptyState('All is well', html`Anything that needs attention appears here automatically.`);
   const columns = past ? pastColumns : currentColumns(view);
   return html`<div class="card">
     !${table('Alerts', columns, alerts)}!${moreLink(past ? `${path}?status=resolved` : path, next_cursor, 'Older alerts')}
@@ -92,7 +92,7 @@ const currentColumns = ({ acts, names }: AlertsView): Column<Alert>[] => [
     label: 'Seen to',
     cell: ({ acknowledged_at, acknowledged_by_user_id: by }) =>
       acknowledged_at === null
-        ? html`<span class="soft">by nobody yet</span>`
+        ? html`<span class="soft">by no one yet</span>`
         : html`${(by && names.get(by)) ?? t`an integration`} !${timeAgo(acknowledged_at)}`,
   },
   {
@@ -122,11 +122,11 @@ export function channelsPart(
     ...channels.map(words),
   ];
   return html`<section class="card">
-    <h2>Who is told</h2>
+    <h2>Who is notified</h2>
     !${
       ways.length === 0
         ? html`<p>
-            Nobody outside of these pages: set <code>SERVICE_SMTP_URL</code> for mail, or
+            No one outside of these pages: set <code>SERVICE_SMTP_URL</code> for mail, or
             <code>SERVICE_ALERT_SLACK_URL</code>, <code>SERVICE_ALERT_TELEGRAM_TOKEN</code> or
             <code>SERVICE_ALERT_WEBHOOK_URL</code>.
           </p>`

@@ -165,11 +165,11 @@ function outcome(approval: Approval, names: Names): Html {
   const who = requester(approval, names);
   const named = (value: unknown): string => (typeof value === 'string' && value !== '' ? ` “${value}”` : '');
   const said: Record<Approval['type'], string> = {
-    hire_agent: t`Approving hires the agent${named(payload.name)}, with your rights. It may begin to work, and to spend, at once.`,
+    hire_agent: t`Approving hires the agent${named(payload.name)}, with your rights. It may start working, and spending, immediately.`,
     install: t`Approving installs what is shown here (${words(typeof payload.kind === 'string' ? payload.kind : 'something')}), with your rights.`,
-    plan: t`Nothing is carried out by itself: ${who} is told, and goes on by the plan.`,
-    action: t`Nothing is carried out by itself: ${who} is told, and may do it.`,
-    budget_override: t`No limit changes by itself: ${who} is told. Budgets are raised on their own page.`,
+    plan: t`Nothing happens automatically: ${who} is notified and continues with the plan.`,
+    action: t`Nothing happens automatically: ${who} is notified and may do it.`,
+    budget_override: t`No limit changes automatically: ${who} is notified. Budgets are raised on their own page.`,
   };
   return html`${said[approval.type]}
     <span class="soft">You decide on the version of !${timeAgo(updated_at)}; a newer one is refused.</span>`;
@@ -186,7 +186,7 @@ function decisionForm({ approval, refused, names }: ApprovalView): Html {
     !${formError(errors.general)}
     <input type="hidden" name="updated_at" value="${new Date(approval.updated_at).toISOString()}" />
     <p>!${outcome(approval, names)}</p>
-    !${textarea({ name: 'note', label: 'Note for whoever asked', hint: 'A rejection needs a reason', rows: 3, value: form?.text('note') ?? '', error: errors.of('note') })}
+    !${textarea({ name: 'note', label: 'Note for the requester', hint: 'A rejection needs a reason', rows: 3, value: form?.text('note') ?? '', error: errors.of('note') })}
     <div class="buttons">
       <button>${again ? t`Carry out again` : t`Approve`}</button>
       !${when(

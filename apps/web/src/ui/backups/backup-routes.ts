@@ -19,13 +19,13 @@ async function backupsPage({ tx, user }: UiContext<'none'>): Promise<Html> {
   ]);
   const body = html`<div class="card">
       <p>
-        !${last ? html`The last backup that can be restored began !${timeAgo(last.started_at)}` : t`No backup was made yet`}.
+        !${last ? html`The last backup that can be restored began !${timeAgo(last.started_at)}` : t`No backups yet`}.
       </p>
       <p class="soft">
-        They are made by a schedule in cron, in UTC:
+        They are made on a cron schedule, in UTC:
         !${schedule === undefined ? html`the one of <code>SERVICE_BACKUP_SCHEDULE</code>` : html`<code>${schedule}</code>`}
-        (<a href="/admin/settings">settings</a>). <code>ctl db backup</code> makes one more,
-        <code>ctl db restore</code> puts one into an empty database.
+        (<a href="/admin/settings">settings</a>). <code>ctl db backup</code> makes another one,
+        <code>ctl db restore</code> restores one into an empty database.
       </p>
     </div>
     !${

@@ -57,7 +57,7 @@ export function channelState(channel: Channel): Html {
         ? t`It is connected.`
         : t`It is connected as @${bot_name}.`
       : state === 'refused'
-        ? t`${kindNames[kind]} does not take it like this: mend what is said below. It is tried again every two minutes.`
+        ? t`${kindNames[kind]} rejects it: fix the problem shown below. It is retried every two minutes.`
         : state === 'failing'
           ? t`It can’t be kept connected: it is tried again, after a minute at most.`
           : t`A scheduler connects it within seconds.`;
@@ -102,7 +102,7 @@ export function channelForm(
     <div class="row">
       !${input({ name: 'name', label: 'Name', required: true, value: form?.text('name') ?? channel?.name ?? '', hint: 'Lower case letters, digits and dashes', error: errors.of('name') })}
       !${when(channel === null, () => select({ name: 'kind', label: 'App', value: kind, choices: channelKinds.map((value) => ({ value, label: kindNames[value] })), error: errors.of('kind') }))}
-      !${select({ name: 'default_agent_id', label: 'Who answers', value: form?.text('default_agent_id') ?? channel?.default_agent_id ?? '', choices: [{ value: '', label: t`whom each person chooses` }, ...agents.map(({ id, name }) => ({ value: id, label: name }))], error: errors.of('default_agent_id') })}
+      !${select({ name: 'default_agent_id', label: 'Who answers', value: form?.text('default_agent_id') ?? channel?.default_agent_id ?? '', choices: [{ value: '', label: t`the agent each person chooses` }, ...agents.map(({ id, name }) => ({ value: id, label: name }))], error: errors.of('default_agent_id') })}
     </div>
     <div class="row">
       !${select({ name: 'bot_token', label: 'Secret with the bot token', required: true, value: form?.text('bot_token') ?? nameOf(channel?.bot_token), choices: secretChoices(t`choose a secret`), error: errors.of('bot_token') })}
@@ -145,10 +145,10 @@ export function refusedGroups({ id, groups, refused_groups }: Channel): Html {
 
 export function knowledgeForm({ id, kind, knowledge }: Channel): Html {
   return html`<form class="card" method="post" action="/channels/${id}/knowledge">
-    <h2>What prompts may hold</h2>
+    <h2>What prompts may contain</h2>
     <p class="soft">
-      Replies leave the service for ${kindNames[kind]}. Of what the company knows, its chats’ prompts hold
-      what is ticked and nothing else.
+      Replies leave the service for ${kindNames[kind]}. Of the company’s knowledge, its chats’ prompts contain
+      only what is ticked.
     </p>
     !${each(channelKnowledge, (source) => checkbox({ name: source, label: knowledgeNames[source], checked: knowledge.includes(source) }))}
     <button>Save</button>
@@ -161,7 +161,7 @@ export const personColumns: Column<ChannelPerson>[] = [
     label: 'There',
     cell: ({ external_name, external_id }) => html`${external_name} <code>${external_id}</code>`,
   },
-  { label: 'Told of', cell: ({ notify }) => html`${notify.join(', ')}` },
+  { label: 'Notified of', cell: ({ notify }) => html`${notify.join(', ')}` },
   { label: 'Since', cell: ({ created_at }) => timeAgo(created_at) },
   {
     label: 'End',

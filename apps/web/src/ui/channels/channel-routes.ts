@@ -93,7 +93,7 @@ async function channelPage(
     items.length > 0
       ? html`!${table('People', personColumns, items)}!${moreLink(own, next_cursor, 'Earlier pairings')}`
       : html`<p class="soft">
-          Nobody is paired yet: people do so on their <a href="/profile/channels">profile</a>.
+          No one is paired yet: people do so on their <a href="/profile/channels">profile</a>.
         </p>`;
   const isEdit = form?.has('bot_token') === true;
   return companyPage(context, {

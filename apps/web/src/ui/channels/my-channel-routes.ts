@@ -63,7 +63,7 @@ function pairedPart(id: string, pairing: NonNullable<MyChannel['pairing']>): Htm
       !${timeAgo(pairing.created_at)}.
     </p>
     <form method="post" action="${OWN}/${id}/notify">
-      <p>Tell me there of:</p>
+      <p>Notify me there of:</p>
       !${newsBoxes(pairing.notify)}
       <button>Save</button>
     </form>

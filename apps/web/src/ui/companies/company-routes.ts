@@ -37,7 +37,7 @@ const doneHere: Record<string, string> = texts({
   connected: 'The model is connected.',
   hired: 'The agent is hired.',
   team: 'The team is here. Give one of them an issue.',
-  imported: 'The company is made. Heartbeats, schedules and webhooks are switched off.',
+  imported: 'The company has been created. Heartbeats, schedules and webhooks are switched off.',
 });
 
 export async function companiesPage(

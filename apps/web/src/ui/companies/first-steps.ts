@@ -23,7 +23,7 @@ export interface FirstSteps {
 }
 
 const cards = (): { role: AgentRole; name: string; hire: string; does: string }[] => [
-  { role: 'general', name: t`Generalist`, hire: t`Hire the generalist`, does: t`takes on whatever comes` },
+  { role: 'general', name: t`Generalist`, hire: t`Hire the generalist`, does: t`takes on whatever comes up` },
   {
     role: 'engineer',
     name: t`Engineer`,

@@ -36,8 +36,8 @@ export function settingsBody(view: SettingsView): Html {
     <section class="card">
       <h2>Export and import</h2>
       <p>
-        <a href="/companies/${view.company.id}/portability">Take the company along as a file</a>, add what
-        another one has, or a ready-made team.
+        <a href="/companies/${view.company.id}/portability">Download the company as a file</a>, or add the
+        contents of another one or a ready-made team.
       </p>
     </section>
     !${deletePart(view)}`;
@@ -68,7 +68,7 @@ function generalForm(view: SettingsView): Html {
     </div>
     !${checkbox({ name: 'require_second_factor', label: 'Members must have a second factor to sign in', checked: form?.checked('require_second_factor') ?? company.require_second_factor })}
     <p class="soft">
-      What happened to the company’s keys stands in its
+      The history of the company’s keys is in its
       <a href="/companies/${company.id}/settings/security">security log</a>.
     </p>
     <button>Save</button>
@@ -122,9 +122,7 @@ function defaultsForm(view: SettingsView): Html {
   const types = [...new Set<string>([...adapterTypes, defaults.adapter_type])];
   return html`<form class="card" method="post" action="/companies/${company.id}/settings/agents">
     <h2>New agents</h2>
-    <p class="soft">
-      What an agent gets where its own form says nothing. Agents that exist keep what they have.
-    </p>
+    <p class="soft">Used for new agents unless set otherwise. Existing agents keep what they have.</p>
     !${formError(errors.general)}
     <div class="row">
       !${select({ name: 'adapter_type', label: 'Adapter', value: form?.text('adapter_type') ?? defaults.adapter_type, choices: types.map((type) => ({ value: type, label: words(type) })), error: errors.of('adapter_type') })}

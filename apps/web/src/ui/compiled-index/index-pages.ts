@@ -18,8 +18,8 @@ export const indexPath = (company_id: string): string => `/companies/${company_i
 export function indexBody(view: IndexView): Html {
   const here = indexPath(view.company_id);
   return html`<p class="soft">
-      What the company knows, on one page that stands in the prompts of its agents. Each statement leads to
-      where it comes from. A new version is a draft until an admin promotes it.
+      What the company knows, on one page that is part of its agents’ prompts. Each statement links to its
+      sources. A new version is a draft until an admin promotes it.
     </p>
     <div data-live="knowledge" data-source="${here}/part/versions">!${indexPart(view)}</div>
     !${when(view.is_admin, () => settingsForm(view))}`;
@@ -147,7 +147,7 @@ function statement({ text, sources }: CompiledStatement): Html {
     <span class="soft small"
       >!${each(sources, ({ title, url }) => when(url, (to) => html`<a href="${to}">${title ?? t`source`}</a> `))}</span
     >
-    !${when(gone, () => html`<span class="status" data-status="blocked">a source is gone: agents are not told</span>`)}
+    !${when(gone, () => html`<span class="status" data-status="blocked">a source is gone: hidden from agents</span>`)}
     !${when(stale && !gone, () => html`<span class="status" data-status="waiting">its source has changed</span>`)}
   </li>`;
 }
@@ -160,7 +160,7 @@ function settingsForm({ company_id, index, agents }: IndexView): Html {
     <form method="post" action="${indexPath(company_id)}/settings">
       <div class="row">
         !${select({ name: 'agent_id', label: 'Agent whose model compiles, and whose budget pays', value: agent_id ?? '', choices: [{ value: '', label: t`nobody` }, ...choices] })}
-        !${input({ name: 'every_hours', label: 'Every so many hours', type: 'number', min: 1, value: hours ?? '', hint: 'Empty: only when asked' })}
+        !${input({ name: 'every_hours', label: 'Interval in hours', type: 'number', min: 1, value: hours ?? '', hint: 'Empty: only when asked' })}
       </div>
       <button>Save</button>
     </form>

@@ -92,7 +92,7 @@ function limitFields({ typed, errors, enabled }: Fields): Html {
       !${input({ name: 'limit_usd', label: 'Limit (USD)', required: true, value: typed('limit_usd'), error: errors.of('limit_usd') })}
       !${select({ name: 'window', label: 'Window', value: typed('window'), choices: windows, hint: 'In UTC; weeks begin on Monday', error: errors.of('window') })}
       !${input({ name: 'warn_percent', label: 'Warn at (% of the limit)', type: 'number', min: 1, value: typed('warn_percent'), error: errors.of('warn_percent') })}
-      !${select({ name: 'at_limit', label: 'At the limit it', value: typed('at_limit'), choices: actions, hint: 'Stopping: nothing new starts until a person decides or the window is over', error: errors.of('at_limit') })}
+      !${select({ name: 'at_limit', label: 'At the limit it', value: typed('at_limit'), choices: actions, hint: 'Stopping: nothing new starts until a person decides or the window ends', error: errors.of('at_limit') })}
     </div>
     !${checkbox({ name: 'enabled', label: 'Switched on', checked: enabled })}`;
 }
@@ -131,7 +131,7 @@ export function budgetBody(usage: BudgetUsage, error: string | null, form: FormV
       <h2>Delete</h2>
       <p>
         For good, with its incidents.
-        !${when(policy.action === 'pause', () => html`What only it held back goes on.`)}
+        !${when(policy.action === 'pause', () => html`Work that only it blocked continues.`)}
       </p>
       !${postButton(`${here}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the budget ${budgetName(usage)}?` })}
     </section>`;

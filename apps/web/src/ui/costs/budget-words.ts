@@ -16,7 +16,7 @@ export const windowNames: Record<BudgetPolicy['window'], string> = texts({
 
 export const actionNames: Record<BudgetPolicy['action'], string> = texts({
   pause: 'stops what it bounds',
-  notify: 'tells the admins',
+  notify: 'notifies the admins',
 });
 
 const kinds: Record<BudgetPolicy['scope_type'], string> = texts({

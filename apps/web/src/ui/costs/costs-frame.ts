@@ -19,12 +19,12 @@ const done: Record<string, string> = texts({
   reported: 'The spending is noted, and counts towards the budgets.',
   created: 'The budget is there. What its window has spent already counts.',
   changed: 'Saved.',
-  deleted: 'The budget is gone; what it had paused goes on.',
-  priced: 'The price is set. It holds for runs that begin from now on.',
+  deleted: 'The budget has been deleted; what it had paused continues.',
+  priced: 'The price has been set. It applies to runs that start from now on.',
   unpriced:
     'The price is gone. What is spent from now on is estimated, unless the pricing file names the model.',
   raised: 'The limit is raised.',
-  waived: 'Done. Nothing more is said of it before the window is over.',
+  waived: 'Done. There will be no more warnings until the window ends.',
 });
 
 export async function costsPage(

@@ -57,7 +57,7 @@ const pastColumns: Column<Incident>[] = [
 export function pastIncidentsBody(path: string, past: readonly Incident[], next_cursor: string | null): Html {
   if (past.length === 0)
     return emptyState(
-      'No incident is over yet',
+      'No incidents have been resolved yet',
       html`What a budget warned of, and how that ended, is kept here.`,
     );
   return html`<div class="card">
@@ -103,8 +103,8 @@ export function incidentBody(
 }
 
 function consequence({ incident, usage: { policy } }: Incident): string {
-  if (incident.kind === 'warning') return t`Everything goes on: this is a warning before the limit.`;
-  if (policy.action === 'notify') return t`Everything goes on: the budget only tells.`;
+  if (incident.kind === 'warning') return t`Everything continues: this is a warning before the limit.`;
+  if (policy.action === 'notify') return t`Everything continues: the budget only notifies.`;
   if (policy.scope_type === 'project')
     return t`No run begins on issues of the project until this is decided.`;
   return policy.scope_type === 'company'
@@ -116,10 +116,10 @@ function consequence({ incident, usage: { policy } }: Incident): string {
 function resolveForm(of: Incident, errors: FieldErrors, form: FormValues | null): Html {
   const { window_end } = of.usage;
   const hint =
-    window_end === null ? t`for good, at this limit` : t`until the window is over, or the limit changes`;
+    window_end === null ? t`for good, at this limit` : t`until the window ends, or the limit changes`;
   return html`<form class="card" method="post" action="${resolvePath(of)}">
     <h2>Decide</h2>
-    !${input({ name: 'limit_usd', label: 'New limit (USD)', required: true, value: form?.text('limit_usd') ?? '', error: errors.of('limit_usd'), hint: 'Above the present one; where that is spent already too, the next incident opens at once' })}
+    !${input({ name: 'limit_usd', label: 'New limit (USD)', required: true, value: form?.text('limit_usd') ?? '', error: errors.of('limit_usd'), hint: 'Above the current one; if that is spent already too, the next incident opens immediately' })}
     !${textarea({ name: 'note', label: 'Note', rows: 2, value: form?.text('note') ?? '', error: errors.of('note') })}
     <div class="buttons">
       <button name="choice" value="raise">Raise the limit</button>

@@ -37,9 +37,9 @@ export function pricesBody(view: PricesView): Html {
         </section>`
       : emptyState(
           'No price set yet',
-          html`The operator’s pricing file comes first. A model that stands neither there nor here is
-          estimated at ${usd(defaultRates.InputPer1K * 1000)} for a million tokens read and
-          ${usd(defaultRates.OutputPer1K * 1000)} for a million written.`,
+          html`The operator’s pricing file comes first. A model in neither list is estimated at
+          ${usd(defaultRates.InputPer1K * 1000)} per million tokens read and
+          ${usd(defaultRates.OutputPer1K * 1000)} per million written.`,
         );
   return html`!${unpricedPart(view)}!${list}!${when(is_admin, () => priceForm(view))}`;
 }
@@ -65,9 +65,7 @@ function unpricedPart({ company_id, spent, prices, is_admin }: PricesView): Html
     () =>
       html`<section class="card">
         <h2>Price unknown, estimated</h2>
-        <p class="soft">
-          These were used this month, and nobody has said what they cost. Budgets count the estimate.
-        </p>
+        <p class="soft">These were used this month without a known price. Budgets count the estimate.</p>
         !${table('Price unknown, estimated', is_admin ? [...columns, act] : columns, unpriced)}
       </section>`,
   );
@@ -103,8 +101,8 @@ function priceForm({ company_id, prices, model, error, form }: PricesView): Html
   return html`<form class="card" method="post" action="${pricesPath(company_id)}" id="set">
     <h2>!${model === '' ? html`Set a price` : html`Price of <code>${model}</code>`}</h2>
     <p class="soft">
-      In USD for a million tokens, as vendors state it. It holds for runs that begin from now on; what was
-      spent already stays as it is. A model that the operator’s pricing file names costs what the file says.
+      In USD per million tokens, as vendors quote it. It applies to runs that start from now on; past costs
+      stay as they are. A model in the operator’s pricing file costs what the file says.
     </p>
     !${formError(errors.general)}
     <div class="row">

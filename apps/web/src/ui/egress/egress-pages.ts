@@ -47,10 +47,10 @@ function listPart({ company_id, egress, needed, error, form }: EgressView): Html
       <p class="soft">
         ${
           hosts === null
-            ? t`Whatever the instance reaches is reached for this company too. With a list nothing goes out but to what stands on it, and to this service.`
-            : t`Version ${version}. Nothing goes out but to these, and to this service.`
+            ? t`This company can reach whatever the instance can. With a list, only the hosts on it and this service can be reached.`
+            : t`Version ${version}. Only these hosts and this service can be reached.`
         }
-        It holds for agents’ programs and containers, model calls, plugins, tools, webhooks, peers and
+        It applies to agents’ programs and containers, model calls, plugins, tools, webhooks, peers and
         repositories, from the next connection on.
       </p>
       !${formError(errors.general)}<input type="hidden" name="version" value="${version}" />

@@ -18,9 +18,9 @@ const setRow = { ...people, body: SetEgress } as const;
 const addRow = { ...people, body: AddEgressHost } as const;
 
 const done: Record<string, string> = texts({
-  saved: 'Saved. It holds from the next connection on.',
+  saved: 'Saved. It applies from the next connection on.',
   added: 'The host is on the list.',
-  removed: 'There is no list any more.',
+  removed: 'The list has been removed.',
 });
 
 async function egressPage(

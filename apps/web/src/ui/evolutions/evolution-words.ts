@@ -2,10 +2,10 @@ import type { PromptEvolutionSummary } from '@acp/contract';
 import { texts } from '../kit/language.ts';
 
 const watched = texts({
-  watching: ', activated by itself',
-  kept: ', activated by itself and kept',
+  watching: ', activated automatically',
+  kept: ', activated automatically and kept',
   rolled_back: ', rolled back',
-  superseded: ', activated by itself, then changed',
+  superseded: ', activated automatically, then changed',
 });
 
 /** What became of the winner, as a suffix to the outcome. */

@@ -113,7 +113,7 @@ function evolveForms(agent: Agent, evolutions: readonly PromptEvolutionSummary[]
     <details>
       <summary>How it is done for this agent</summary>
       <form method="post" action="${here}/prompts/settings">
-        !${checkbox({ name: 'gepa_auto_promote', label: 'A clear winner becomes the prompt by itself, and goes back by itself where the next 20 runs are significantly worse', checked: agent.gepa_auto_promote })}
+        !${checkbox({ name: 'gepa_auto_promote', label: 'A clear winner becomes the prompt automatically, and is rolled back if the next 20 runs are significantly worse', checked: agent.gepa_auto_promote })}
         !${input({ name: 'gepa_provider_override', label: 'Provider that judges and reflects', value: agent.gepa_provider_override ?? '', hint: 'Id or name; empty: the agent’s own' })}
         <button>Save</button>
       </form>

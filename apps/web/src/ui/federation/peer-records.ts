@@ -104,12 +104,12 @@ async function callsPage(context: PeerContext): Promise<Html> {
   const list =
     items.length > 0
       ? html`<div class="card">
-          <p class="soft">Of calls that only ask how a task stands, those that failed are listed.</p>
+          <p class="soft">Calls that only ask for a task’s state are listed if they failed.</p>
           !${table('Calls of the peer', callColumns, items)}!${moreLink(own, next_cursor, 'Older calls')}
         </div>`
       : emptyState(
           'It was not called yet',
-          html`Each call of one of its agents stands here, with what came of it.`,
+          html`Every call of one of its agents appears here, with its outcome.`,
         );
   return peerFrame(context, '/calls', list);
 }

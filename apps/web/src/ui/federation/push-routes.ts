@@ -54,7 +54,7 @@ async function pushesPage(context: UiContext, error: string | null = null): Prom
         </div>`
       : emptyState(
           failed ? 'None was given up' : 'Nothing was sent yet',
-          html`Clients of the agent-to-agent protocol may ask to be told when their task changes.`,
+          html`Clients of the agent-to-agent protocol may ask to be notified when their task changes.`,
         );
   const filter = failed
     ? html`<p><a href="${path}">All of them</a></p>`

@@ -28,8 +28,10 @@ async function confirmPage(context: UiContext<'none'>, token: string, error: str
         </form>
       </section>`
     : html`<section class="card">
-        <p>This link is not valid any more, or is for another account than that of ${user.name}.</p>
-        <p><a href="/profile">Your profile</a> says what waits to be confirmed, and sends a new link.</p>
+        <p>This link is no longer valid, or is for an account other than that of ${user.name}.</p>
+        <p>
+          <a href="/profile">Your profile</a> shows what is waiting for confirmation, and sends a new link.
+        </p>
       </section>`;
   return shell({
     title: found ? t`Confirm your address` : t`This link is not valid`,

@@ -12,7 +12,7 @@ import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts'
 
 const done: Record<string, string> = texts({
   saved: 'Saved.',
-  pending: 'Saved. A link is on its way to the new address; it holds once you have opened that.',
+  pending: 'Saved. A link is on its way to the new address, which takes effect once you have opened it.',
   sent: 'A new link is on its way.',
   cancelled: 'The change is taken back.',
   confirmed: 'Your address is confirmed.',
@@ -57,7 +57,7 @@ function profileBody(me: Me, address: OwnEmail, error: string | null, said: stri
     </section>
     <section class="card">
       <h2>Slack and Telegram</h2>
-      <p><a href="/profile/channels">Bots that know you, and what they tell you</a></p>
+      <p><a href="/profile/channels">Bots that know you, and what they notify you of</a></p>
     </section>`;
 }
 

@@ -25,7 +25,7 @@ interface SecurityView {
 
 export function securityBody(view: SecurityView): Html {
   const { error, done, must_enrol } = view;
-  return html`!${when(must_enrol, () => html`<p class="notice" role="status">A second factor is required here. Set one up, and everything else opens again.</p>`)}
+  return html`!${when(must_enrol, () => html`<p class="notice" role="status">A second factor is required here. Set one up to continue.</p>`)}
     !${notice(done)}!${formError(error)}!${codesPart(view)}!${appPart(view)}!${passkeyPart(view)}
     !${recoveryPart(view)}!${sessionPart(view)}
     <script src="${assetPath('passkeys.js')}" type="module"></script>`;
@@ -109,7 +109,7 @@ function passkeyPart({ factors: { passkeys }, passkeys_possible }: SecurityView)
   </form>`;
   return html`<section class="card">
     <h2>Passkeys</h2>
-    <p>A key of your device, opened by finger, face or PIN. It signs you in by itself, without a password.</p>
+    <p>A key on your device, unlocked by finger, face or PIN. It signs you in without a password.</p>
     !${when(passkeys.length > 0, () => table('Passkeys', passkeyColumns, passkeys))}
     !${passkeys_possible ? form : html`<p class="soft">Passkeys need https and a host name in the address of this service.</p>`}
   </section>`;

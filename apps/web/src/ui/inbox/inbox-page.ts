@@ -72,8 +72,8 @@ export function inboxParts(view: InboxView): Html {
     parts ||
     emptyState(
       'Nothing waits for you',
-      html`What agents ask, and what others write on issues, comes here. Look at the
-        <a href="/companies/${company_id}/board">board</a> meanwhile.`,
+      html`Agents’ questions and what others write on issues appear here. In the meantime, look at the
+        <a href="/companies/${company_id}/board">board</a>.`,
     )
   );
 }
@@ -128,7 +128,7 @@ function whyOf(issue: IssueSummary, reason: Reason | undefined): string {
     return t`${worker ?? t`Its agent`} went round in circles: several runs in a row changed nothing.`;
   if (issue.status === 'blocked' && blocked_reason) return t`Blocked: ${firstWords(blocked_reason, 200)}`;
   if (said !== null) return `${author ?? t`Somebody`}: ${firstWords(said, 200)}`;
-  return worker === null ? t`Nobody works on it.` : t`${worker} works on it.`;
+  return worker === null ? t`No one is working on it.` : t`${worker} works on it.`;
 }
 
 const SPANS: readonly [minutes: number, label: string][] = texts([

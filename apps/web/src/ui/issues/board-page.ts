@@ -53,7 +53,7 @@ function nothing(company_id: string, filter: ViewFilter): Html {
   return emptyState(
     'No issues yet',
     html`<a href="/companies/${company_id}/issues/new">Write the first one</a> and give it to an agent: it
-      starts at once.`,
+      starts right away.`,
   );
 }
 

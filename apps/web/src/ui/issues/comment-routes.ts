@@ -53,7 +53,7 @@ async function versionsPage(context: IssueContext): Promise<Html> {
   const { items, next_cursor } = await listVersions(tx, subject, params.commentId!, pageOf(query));
   const body =
     items.length === 0
-      ? emptyState('It never said anything else', html`<a href="${back(context)}">Back to the comment</a>`)
+      ? emptyState('It has never been edited', html`<a href="${back(context)}">Back to the comment</a>`)
       : html`!${each(
           items,
           (version) =>

@@ -78,8 +78,8 @@ function nothing({ company_id, filter }: ListView): Html {
     );
   return emptyState(
     'No issues yet',
-    html`<a href="${listPath(company_id)}/new">Write the first one</a> and give it to an agent: it starts at
-      once.`,
+    html`<a href="${listPath(company_id)}/new">Write the first one</a> and give it to an agent: it starts
+      right away.`,
   );
 }
 

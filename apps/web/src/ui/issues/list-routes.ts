@@ -139,7 +139,7 @@ const deletedPage = async (context: ListContext): Promise<Html> => {
   const here = listPath(company_id);
   const body =
     items.length === 0
-      ? emptyState('Nothing is deleted', html`Deleted issues lie here for a while and can be brought back.`)
+      ? emptyState('Nothing is deleted', html`Deleted issues stay here for a while and can be restored.`)
       : html`<div class="card">
           !${table(
             'Deleted issues',

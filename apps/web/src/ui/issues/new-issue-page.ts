@@ -26,7 +26,7 @@ export function newIssueBody({ company_id, agents, projects, error, form }: NewI
     !${input({ name: 'title', label: 'Title', value: typed('title'), required: true, autofocus: true })}
     !${textarea({ name: 'body_markdown', label: 'Description (Markdown)', value: typed('body_markdown'), rows: 8 })}
     <div class="row">
-      !${select({ name: 'assignee_agent_id', label: 'Assignee', value: typed('assignee_agent_id'), choices: [{ value: '', label: t`nobody` }, ...assignees], hint: 'The assignee starts at once.' })}
+      !${select({ name: 'assignee_agent_id', label: 'Assignee', value: typed('assignee_agent_id'), choices: [{ value: '', label: t`nobody` }, ...assignees], hint: 'The assignee starts right away.' })}
       !${select({ name: 'priority', label: 'Priority', value: typed('priority') || 'medium', choices: priorities.map((value) => ({ value, label: words(value) })) })}
       !${select({ name: 'project_id', label: 'Project', value: typed('project_id'), choices: [{ value: '', label: t`none` }, ...projects.map(({ id, name }) => ({ value: id, label: name }))] })}
     </div>

@@ -26,9 +26,9 @@ export interface Unsent {
 
 /** What the reader can do about it. */
 const ways: Record<number, string> = texts({
-  403: 'Somebody with a higher role can do it: admins of the company say who has which.',
+  403: 'Someone with a higher role can do it: the company’s admins assign roles.',
   404: 'It may have been deleted, or belong to a company that you are not in.',
-  409: 'Something has changed meanwhile: go back, look again, and try once more.',
+  409: 'Something has changed in the meantime: go back, check, and try again.',
   503: 'Something that the service needs is away. Trying again in a moment is mostly all that it takes.',
 });
 

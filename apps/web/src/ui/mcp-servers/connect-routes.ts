@@ -24,7 +24,7 @@ async function clientsPage(
   const url = new URL(`/mcp/${company_id}`, services.public_url).href;
   const configurations = clientConfigurations({ name: slug, url, key: key ?? PLACEHOLDER });
   const tab = connectPath(company_id);
-  const body = html`!${when(key, (made) => shownOnce('The new key, shown this once; it stands in the configurations below:', made))}
+  const body = html`!${when(key, (made) => shownOnce('The new key, shown only once; it is included in the configurations below:', made))}
     <section class="card">
       <h2>Your client, this company</h2>
       <p>

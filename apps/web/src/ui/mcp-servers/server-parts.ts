@@ -93,7 +93,7 @@ export function toolsForm({ id, tools: allowed }: McpServer, tools: readonly Mcp
       : html`<p class="soft">None were listed yet.</p>`;
   return html`<form class="card" method="post" action="/mcp-servers/${id}/tools">
     <h2>Tools</h2>
-    <p class="soft">Agents read what a tool says of itself. Take those that they need.</p>
+    <p class="soft">Agents read each tool’s own description. Select the ones they need.</p>
     !${checkbox({ name: 'all', label: 'All of them, also those to come', checked: allowed === null })}
     <fieldset>
       <legend>Or only these</legend>

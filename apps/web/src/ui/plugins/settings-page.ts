@@ -39,7 +39,7 @@ export async function settingsPage(
       <div class="row">!${field('name', t`Name`)}!${field('version', t`Version`)}</div>
       !${field('description', t`Description`)}
       <div class="row">
-        !${field('binary_path', t`Binary`, t`Another file needs an allow of its own`)}
+        !${field('binary_path', t`Binary`, t`Another file needs a separate approval`)}
         !${field('binary_hash', 'SHA-256', t`An allow of another file is then refused`)}
       </div>
       !${textarea({ name: 'config', label: 'Configuration', mono: true, rows: 8, value: form?.text('config') ?? config, hint: 'JSON. "${secret:NAME}" is filled in at the start', error: errors.of('config') })}

@@ -11,7 +11,7 @@ import { type Column, table } from '../kit/table.ts';
 const meanings: Readonly<Record<string, string>> = texts({
   http_fetch: 'fetch from public addresses, through the service',
   log: 'write into its log',
-  kv: 'keep values of its own',
+  kv: 'store its own values',
   'issues.read': 'read the issues and comments of the company',
   'issues.comment': 'comment on issues of the company',
   metrics: 'put figures on the metrics page',
@@ -134,7 +134,7 @@ export function approvalCard(plugin: Plugin, admin: boolean): Html {
 }
 
 const explained: Record<Plugin['approval_state'], string> = texts({
-  pending: 'Nothing of it runs. An allow takes a copy of the file, and only that copy is ever run.',
+  pending: 'It does not run. Allowing it takes a copy of the file, and only that copy is ever run.',
   allowed:
     'The copy with this SHA-256 is what runs. Another file at the same place is refused at the next start.',
   banned: 'It can’t be started.',
@@ -147,7 +147,7 @@ function approvalActs({ id, name, approval_state, binary_path }: Plugin): Html {
   });
   const ban = postButton(`/plugins/${id}/ban`, 'Ban', {
     class: 'danger',
-    confirm: t`Ban ${name}? It ends at once.`,
+    confirm: t`Ban ${name}? It stops immediately.`,
   });
   const rescind = postButton(`/plugins/${id}/rescind-ban`, 'Lift the ban');
   return html`<div class="row">

@@ -11,13 +11,13 @@ const MOST_SHOWN = 100;
 export function importOutcome({ created, skipped, warnings }: ImportedCompany, preview: boolean): Html {
   const made = bundleLists.filter((list) => created[list] > 0);
   return html`<section class="card" aria-label="${preview ? t`Preview` : t`Result`}">
-    <h2>${preview ? t`This would be made` : t`This was made`}</h2>
+    <h2>${preview ? t`This would be created` : t`This was created`}</h2>
     !${when(preview, () => html`<p>Nothing is changed yet.</p>`)}
     !${
       made.length === 0
         ? html`<p class="soft">Nothing: the company has all of it.</p>`
         : table(
-            'What is made',
+            'What is created',
             [
               { label: 'What', cell: (list) => html`${words(list)}` },
               { label: 'How many', kind: 'number', cell: (list) => html`${created[list]}` },

@@ -19,8 +19,8 @@ export function portabilityBody(view: PortabilityView): Html {
   return html`<form class="card" method="get" action="/api${base}/export">
       <h2>Export</h2>
       <p class="soft">
-        One file with agents, skills, routines, goals, projects, notes and budgets, without any secret. It
-        says itself what it leaves out.
+        One file with agents, skills, routines, goals, projects, notes and budgets, without any secrets. It
+        lists what it leaves out.
       </p>
       <label class="check"
         ><input type="checkbox" name="include" value="issues" />
@@ -62,7 +62,7 @@ function bundleField(id: string): Html {
 function keysField(): Html {
   return html`<details>
     <summary>Keys of its providers</summary>
-    !${textarea({ name: 'provider_keys', label: 'One a line: label of the provider = key', rows: 3, mono: true, hint: 'A provider without a key is made switched off' })}
+    !${textarea({ name: 'provider_keys', label: 'One a line: label of the provider = key', rows: 3, mono: true, hint: 'A provider without a key is created switched off' })}
   </details>`;
 }
 

@@ -58,7 +58,7 @@ async function projectsPage(
       ? html`<div class="card">
           !${table('Projects', columns, items)}!${moreLink(path, next_cursor, 'Older projects')}
         </div>`
-      : emptyState('No project yet', html`A project gathers issues, and tells agents what they belong to.`);
+      : emptyState('No project yet', html`A project groups issues, and gives agents their context.`);
   const fresh = mayWrite(context)
     ? projectForm(path, t`New project`, await choicesOf(context), error, form, null, isAdmin(context))
     : '';

@@ -15,21 +15,24 @@ export interface WebhookView {
 /** The webhook by which GitHub or GitLab reports changed pull requests; for admins. */
 export function webhookCard(project_id: string, { webhook, public_url, secret }: WebhookView): Html {
   const here = `/projects/${project_id}/webhook`;
-  const again = { class: 'quiet small', confirm: 'Address and secret of now stop at once. Go on?' };
+  const again = {
+    class: 'quiet small',
+    confirm: 'The current address and secret stop working immediately. Continue?',
+  };
   return html`<section class="card" aria-label="Webhook" id="webhook">
     <h2>Webhook of the repository</h2>
     !${when(secret, (value) => shownOnce('The secret, shown this once:', value))}
     !${
       webhook === null
         ? html`<p class="soft">
-              Pull requests are looked at every few minutes. With a webhook their host says at once that
-              something happened.
+              Pull requests are checked every few minutes. With a webhook, their host reports changes
+              immediately.
             </p>
             !${postButton(here, 'Make a webhook', { class: 'quiet' })}`
         : html`<p>
-              Tell GitHub or GitLab this address and the secret. GitHub: content type JSON, events of pull
-              requests, reviews and checks. GitLab: merge requests, comments and pipelines; the secret as
-              signing token or as secret token.
+              Enter this address and the secret at GitHub or GitLab. GitHub: content type JSON, events for
+              pull requests, reviews and checks. GitLab: merge requests, comments and pipelines; the secret as
+              signing token or secret token.
             </p>
             <p>
               <code class="address"

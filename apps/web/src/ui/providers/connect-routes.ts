@@ -36,7 +36,7 @@ async function probe({ services, user, subject }: UiContext<'provider'>): Promis
     return await testProvider(services, user, subject);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'unavailable') throw error;
-    const told = t`No scheduler answered, which would have asked it. Type the name of a model meanwhile.`;
+    const told = t`No scheduler answered, so it could not be asked. Type the name of a model instead.`;
     return { ok: false, model_count: null, models: null, latency_ms: 0, error: told };
   }
 }

@@ -36,7 +36,7 @@ async function providersPage(
         </div>`
       : emptyState(
           'No provider yet',
-          html`Agents use the instance’s default until the company has one of its own.
+          html`Agents use the instance’s default until the company has its own.
             <a href="/companies/${company_id}/connect-model">Connect a model</a>.`,
         );
   const body = html`!${notice(done[query.done ?? ''])}!${list}!${providerForm(path, null, error, form)}`;

@@ -22,7 +22,7 @@ export function promoteForm({ id }: Pick<IssueDetail, 'id'>, refused: Refused | 
   return html`<details class="card" !${attributes({ open: refused !== null })}>
     <summary>Make a routine of this issue</summary>
     <form method="post" action="/issues/${id}/promote-routine">
-      <p class="hint">An issue like this one comes again by the schedule. This one stays as it is.</p>
+      <p class="hint">The schedule creates an issue like this one each time. This one stays as it is.</p>
       !${formError(errors.general)}
       !${input({ name: 'name', id: 'name-promote', label: 'Name of the routine', value: refused?.form.text('name') ?? '', hint: 'Empty: the title of the issue', error: errors.of('name') })}
       !${schedule}

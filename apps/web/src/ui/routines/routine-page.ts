@@ -50,7 +50,7 @@ export function routineBody(view: RoutineView): Html {
       </div>
       <aside class="card">!${facts(view)}</aside>
     </div>
-    !${when(can_write, () => trashCard(`${here}/delete`, routine.name, t`Its triggers fire no more; the issues that it made stay. An admin can bring the routine back from the trash for a while.`))}`;
+    !${when(can_write, () => trashCard(`${here}/delete`, routine.name, t`Its triggers no longer fire; the issues it created stay. An admin can restore the routine from the trash for a while.`))}`;
 }
 
 function template({ description, title_template, body_template }: Routine): Html {

@@ -34,15 +34,15 @@ export type Outcome = Partial<Pick<RoutineView, 'error' | 'secret' | 'refused'>>
 
 const done: Readonly<Record<string, string>> = texts({
   created: 'The routine is there. Give it a schedule or a webhook, or fire it by hand.',
-  promoted: 'The issue has become a routine: see when it comes again.',
+  promoted: 'The issue has become a routine: check when it fires next.',
   changed: 'Saved.',
   enqueued: 'Fired: there is a new issue.',
   coalesced: 'Fired: its open issue has a comment about it, and the agent is woken.',
   skipped: 'Fired: its last issue is still open, so nothing was done.',
   failed: 'The fire failed.',
   trigger: 'The trigger is there.',
-  url: 'The webhook has a new URL; the old one stops at once.',
-  signing: 'The webhook is signed as you said.',
+  url: 'The webhook has a new URL; the old one no longer works.',
+  signing: 'The signing mode has been changed.',
   removed: 'The trigger is gone.',
 });
 

@@ -37,7 +37,7 @@ const modeWords: Readonly<Record<SigningMode, string>> = texts({
 });
 
 const calls: Readonly<Record<SigningMode, () => Html>> = {
-  none: () => html`Not signed: whoever knows the URL fires it.`,
+  none: () => html`Not signed: anyone who knows the URL can fire it.`,
   hmac: () => html`Signed: <code>X-Service-Signature</code> is the hex HMAC-SHA256 of the body.`,
   hmac_ts: () =>
     html`Signed: <code>X-Service-Timestamp</code> is the time in Unix seconds,
@@ -84,8 +84,8 @@ function changes(trigger: RoutineTrigger, { refused, signable }: TriggerForms): 
     <summary>Change</summary>
     !${changeForm(trigger, mine)} !${when(trigger.kind === 'webhook', () => signingForm(trigger, signable))}
     <div class="buttons">
-      !${when(trigger.kind === 'webhook', () => postButton(`${path}/rotate-url`, 'New URL', { class: 'quiet small', confirm: 'The old URL stops at once. Go on?' }))}
-      !${when(trigger.signing_mode !== 'none' && signable, () => postButton(`${path}/rotate-secret`, 'New secret', { class: 'quiet small', confirm: 'The old secret stops at once. Go on?' }))}
+      !${when(trigger.kind === 'webhook', () => postButton(`${path}/rotate-url`, 'New URL', { class: 'quiet small', confirm: 'The old URL stops working immediately. Continue?' }))}
+      !${when(trigger.signing_mode !== 'none' && signable, () => postButton(`${path}/rotate-secret`, 'New secret', { class: 'quiet small', confirm: 'The old secret stops working immediately. Continue?' }))}
       !${postButton(`${path}/delete`, 'Remove', { class: 'danger small', confirm: 'Remove this trigger for good?' })}
     </div>
   </details>`;

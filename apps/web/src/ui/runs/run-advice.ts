@@ -11,8 +11,8 @@ const advice: Record<string, (place: Place) => Html> = {
     html`The provider refused the key. <a href="/companies/${company_id}/providers">Put in a new one</a>, test
       it, and run the agent again.`,
   quota: ({ company_id }) =>
-    html`The provider has no quota left for the key. It is asked again when its pause is over;
-      <a href="/companies/${company_id}/providers">another provider</a> would be asked at once.`,
+    html`The provider has no quota left for the key. It is tried again when its pause ends;
+      <a href="/companies/${company_id}/providers">another provider</a> would be tried immediately.`,
   config: ({ agent_id }) =>
     html`Something in the agent’s settings keeps it from running.
       <a href="/agents/${agent_id}/settings">Look at its adapter, model and provider</a>; the adapter can be
@@ -29,8 +29,8 @@ const advice: Record<string, (place: Place) => Html> = {
     html`A budget is spent. <a href="/companies/${company_id}/budgets">Raise or resolve it</a>, and run the
       agent again.`,
   lost: () =>
-    html`The scheduler that held the run is gone. It was tried once more unless it had changed something
-    already; look at what it did before you run it again.`,
+    html`The run’s scheduler is gone. The run was retried once unless it had already changed something; check
+    what it did before you run it again.`,
   internal: () =>
     html`The service itself failed. The scheduler’s log has more under the run’s id; please report it.`,
 };

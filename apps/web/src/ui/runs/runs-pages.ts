@@ -131,7 +131,7 @@ export function runBody(view: RunView): Html {
         </section>
         <section class="card" aria-label="Transcript">
           <h2>Transcript</h2>
-          !${when(run.is_private && events.length === 0, () => html`<p class="soft">This run answers in a private chat: only its person reads what was said.</p>`)}
+          !${when(run.is_private && events.length === 0, () => html`<p class="soft">This run answers in a private chat, which only its owner can read.</p>`)}
           !${transcript(run, events)}
         </section>
       </div>

@@ -49,7 +49,7 @@ export function webhookForm(
     <div class="row">
       !${input({ name: 'url', label: 'URL', type: 'url', required: true, value: value('url'), error: errors.of('url') })}
       !${input({ name: 'events', label: 'Events', required: true, value: value('events'), hint: 'Patterns, with commas between them: issue.*, approval.created, *', error: errors.of('events') })}
-      !${input({ name: 'secret', label: 'Secret', value: '', hint: webhook ? 'Empty: it stays as it is' : 'Empty: one is made and shown once', error: errors.of('secret') })}
+      !${input({ name: 'secret', label: 'Secret', value: '', hint: webhook ? 'Empty: it stays as it is' : 'Empty: one is generated and shown once', error: errors.of('secret') })}
     </div>
     <button>${webhook ? t`Save` : t`Add`}</button>
   </form>`;

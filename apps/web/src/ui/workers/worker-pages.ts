@@ -31,7 +31,7 @@ const shownStatuses = ['pending_approval', 'approved', 'draining', 'disabled', '
 const done: Record<string, string> = texts({
   approved: 'The worker may work now.',
   rejected: 'The worker is turned away.',
-  disabled: 'The worker’s key opens nothing any more; what it had goes to others.',
+  disabled: 'The worker’s key no longer works; its tasks go to others.',
   enabled: 'The worker may work again.',
   draining: 'The worker ends what it has and gets nothing new.',
   undrained: 'The worker gets tasks again.',
@@ -57,7 +57,7 @@ export function fleetBody(view: FleetView, said: FleetSaid): Html {
     <div class="stack" data-live="workers" data-source="${source}">!${fleetPart(view)}</div>
     <form class="card" method="post" action="${WORKERS}">
       <h2>New worker</h2>
-      <p class="soft">Made ahead of its first start. Workers that register by themselves come up above.</p>
+      <p class="soft">Created ahead of its first start. Workers that register themselves appear above.</p>
       <input type="hidden" name="new" value="on" />
       <div class="row">
         !${input({ name: 'name', label: 'Name', required: true, value: isNew ? form?.text('name') : '', error: errors.of('name') })}
@@ -152,11 +152,11 @@ const moves: Record<WorkerStatus, readonly { act: string; label: string; ask?: (
     ],
     approved: [
       { act: 'drain', label: 'Drain' },
-      { act: 'disable', label: 'Disable', ask: (name) => t`Disable ${name}? What it has goes to others.` },
+      { act: 'disable', label: 'Disable', ask: (name) => t`Disable ${name}? Its tasks go to others.` },
     ],
     draining: [
       { act: 'undrain', label: 'Undrain' },
-      { act: 'disable', label: 'Disable', ask: (name) => t`Disable ${name}? What it has goes to others.` },
+      { act: 'disable', label: 'Disable', ask: (name) => t`Disable ${name}? Its tasks go to others.` },
     ],
     disabled: [{ act: 'enable', label: 'Enable' }],
     rejected: [],

@@ -31,7 +31,7 @@ export interface ChangesView {
 export const nothingYet = (): Html =>
   emptyState(
     'Nothing has changed yet',
-    html`Programs that work on this issue get a folder of its own. What they change in it shows here.`,
+    html`Programs that work on this issue get a folder for it. What they change in it appears here.`,
   );
 
 export function changesBody(view: ChangesView): Html {
@@ -201,7 +201,7 @@ function reviewForm({ workspace, diff, draft }: ChangesView): Html {
       ? t`Asking for changes wakes the assignee.`
       : plural(
           open,
-          'Asking for changes wakes the assignee, who is told the open comment on lines.',
+          'Asking for changes wakes the assignee, who receives the open line comment.',
           'Asking for changes wakes the assignee, who is told the # open comments on lines.',
         );
   return html`<form class="card" method="post" action="/issues/${workspace.issue_id}/changes/review">
