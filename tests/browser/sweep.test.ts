@@ -164,7 +164,7 @@ inBrowser(`every page in a real browser${without}`, () => {
       await page.fill('#f-label-webhook', 'From the shop');
       await page.click('form:has(#f-signing_mode-webhook) button');
       expect(await page.textContent('.once')).toContain(
-        index === 0 ? 'nur dieses eine Mal' : 'shown this once',
+        index === 0 ? 'nur dieses eine Mal' : 'shown only once',
       );
       expect(await page.textContent('.triggers')).toContain('X-Service-Timestamp');
       expect(await excessWidth(page)).toBe(0);

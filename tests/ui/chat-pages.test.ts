@@ -81,7 +81,7 @@ it('a chat whose agent is in the trash is read and offers nothing that would be 
   await Browser.of(pages.app, cast.admin).post(`/agents/${agent_id}/delete`, {});
   const { text } = await member.get(path);
   expect(text).toContain('words to keep');
-  expect(text).toContain('it can be read, not written');
+  expect(text).toContain('the chat is read-only');
   expect(text).not.toMatch(/\/resend"|data-composer|<textarea/);
 });
 

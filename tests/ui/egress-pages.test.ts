@@ -50,7 +50,7 @@ describe('an admin of a company', () => {
     const added = await admin.post(`${base}/add`, { host: 'hook.example:8443' });
     expect(added.headers.location).toBe(`${base}?done=added`);
     expect((await list()).hosts).toContain('hook.example:8443');
-    expect((await admin.get(base)).text).not.toContain('Set up, but not let out to');
+    expect((await admin.get(base)).text).not.toContain('In use, but not allowed');
     const { version } = await list();
     await admin.post(`${base}/delete`, { version: String(version) });
     expect((await list()).hosts).toBeNull();

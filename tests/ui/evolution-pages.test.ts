@@ -58,7 +58,7 @@ describe('the prompts of an agent', () => {
     expect((await viewer.get(evolution)).text).not.toContain('Cancel it');
     expect((await viewer.post(`${evolution}/cancel`, {})).status).toBe(403);
     expect((await Browser.of(app, cast.stranger).get(evolution)).status).toBe(404);
-    expect((await member.get(here)).text).toContain('An evolution is under way.');
+    expect((await member.get(here)).text).toContain('An evolution is in progress.');
     await member.post(`${evolution}/cancel`, {});
     const { body } = await member.api('get', `/api/prompt-evolutions/${evolution.split('/').at(-1)!}`);
     expect((body as PromptEvolution).status).toBe('cancelled');

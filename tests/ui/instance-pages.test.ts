@@ -77,13 +77,13 @@ describe('an admin of the instance', () => {
     };
     await step('approve', 'The worker may work now.');
     expect(await claim()).toBe(204);
-    await step('drain', 'gets nothing new');
+    await step('drain', 'gets no new ones');
     await step('undrain', 'gets tasks again');
     await step('disable', 'no longer works');
     expect(await claim()).toBe(403);
     await step('enable', 'may work again');
     expect((await admin.post(`${path}/approve`)).status).toBe(409);
-    await step('delete', 'The worker and its key are gone.');
+    await step('delete', 'The worker and its key have been deleted.');
     expect(await claim()).toBe(401);
   });
 

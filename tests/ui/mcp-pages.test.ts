@@ -57,7 +57,7 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
     headers: 'Authorization: Bearer plain',
   };
   const refused = await admin.post(list, form);
-  expect(errorOf(refused.text, 'headers')).toBe('Is not written as it should be.');
+  expect(errorOf(refused.text, 'headers')).toBe('Has an invalid format.');
   expect(refused.text).toContain('value="tracker"');
   expect(errorOf((await admin.post(list, { ...form, headers: 'no colon' })).text, 'headers')).toBe(
     'Must be lines of the form Name: value.',
@@ -194,7 +194,7 @@ it('an admin reads what a peer was given and how its calls went; who is none doe
   const own = `/peers/${peer!.id}`;
   const admin = Browser.of(app, cast.admin);
   expect((await admin.get(own)).text).toContain(`href="${own}/calls"`);
-  expect((await admin.get(`${own}/delegations`)).text).toContain('Nothing was given to it yet');
+  expect((await admin.get(`${own}/delegations`)).text).toContain('Nothing has been delegated yet');
   const { id: issue_id } = await createIssue(database.db, { id: cast.company_id }, {});
   const about = { peer_id: peer!.id, issue_id, remote_agent: 'Scout <b>' };
   await database.db.insert(a2a_delegations).values({

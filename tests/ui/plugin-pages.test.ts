@@ -68,7 +68,7 @@ describe('an admin of a company', () => {
     const admin = Browser.of(app, cast.admin);
     const refused = await admin.post(list, { name: 'X', slug: 'No Slug', config: '' });
     expect(refused.status).toBe(400);
-    expect(errorOf(refused.text, 'slug')).toBe('Is not written as it should be.');
+    expect(errorOf(refused.text, 'slug')).toBe('Has an invalid format.');
     expect(errorOf((await admin.post(list, { name: 'X', slug: 'x', config: '{' })).text, 'config')).toBe(
       'Is no valid JSON.',
     );
@@ -126,7 +126,7 @@ describe('an admin of a company', () => {
     expect(wrong.text).toContain('More is no valid JSON.');
     expect((await admin.post(`${path}/tools/other`, {})).status).toBe(404);
     const state = await admin.get(`${path}/part/state`);
-    expect(state.text).toContain('a bare process of the scheduler');
+    expect(state.text).toContain('a plain process of the scheduler');
     expect(state.text).toContain(`action="${path}/stop"`);
     const work = await admin.get(`${path}/work`);
     expect(work.text).toContain('issue.*');
@@ -139,7 +139,7 @@ it('whoever sees a plugin that runs without walls is told so', async () => {
   const path = await register('bare');
   await run(path);
   const read = async () => (await Browser.of(app, cast.viewer).get(path)).text;
-  expect(await read()).toContain('none: a bare process of the scheduler');
+  expect(await read()).toContain('none: a plain process of the scheduler');
   await database.db
     .update(plugins)
     .set({ sandbox: 'bubblewrap' })

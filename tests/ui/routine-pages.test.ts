@@ -49,7 +49,7 @@ async function add(routine: string, fields: Record<string, string>) {
 }
 
 const secretIn = (text: string): string | undefined =>
-  /shown this once:<\/p>\s*<code>([^<]+)<\/code>/.exec(text)?.[1];
+  /shown only once:<\/p>\s*<code>([^<]+)<\/code>/.exec(text)?.[1];
 
 const call = (public_id: string, body: string, headers: Record<string, string>) =>
   request(app)
@@ -366,11 +366,11 @@ describe('a webhook', () => {
       `id="e-replay_window_sec-${trigger.id}" role="alert">Must be 0 or more.</p>`,
     );
     await member.post(path, { label: 'Shop', replay_window_sec: '0' });
-    expect(said((await member.get(here)).text)).toContain('The same body may come again at any time.');
+    expect(said((await member.get(here)).text)).toContain('The same body may be sent again at any time.');
     await member.post(`${path}/enabled`, { enabled: '' });
     expect((await call(trigger.public_id, 'z', {})).status).toBe(404);
     await member.post(`${path}/delete`);
-    expect((await member.get(here)).text).toContain('Nothing fires it but hands and agents.');
+    expect((await member.get(here)).text).toContain('Only people and agents can fire it.');
   });
 
   it('is offered no signature where no key could keep its secret', async () => {

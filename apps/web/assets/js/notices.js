@@ -32,8 +32,8 @@ export function startNotices() {
   const button = place.querySelector('[data-ask-notices]');
   const say = () => {
     button.textContent = wanted()
-      ? t`This browser tells you when something waits: stop that`
-      : t`Let this browser tell you when something waits`;
+      ? t`This browser notifies you when something is waiting: turn off`
+      : t`Notify me in this browser when something is waiting`;
   };
   button.addEventListener('click', () => void choose().then(say));
   say();

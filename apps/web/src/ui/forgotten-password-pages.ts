@@ -19,7 +19,7 @@ const card = (title: string, body: string): string =>
 export function requestResetPage(email: string, error: string | null): string {
   return card(
     t`Forgot your password?`,
-    html`<p class="soft">You get a mail with a link, where you choose a new one.</p>
+    html`<p class="soft">You will get a mail with a link for choosing a new one.</p>
       <form method="post" action="/forgot-password">
         !${errorLine(error)}
         !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email })}
@@ -66,7 +66,7 @@ export function newPasswordPage(
 export function linkSpentPage(): string {
   return card(
     t`This link is no longer valid`,
-    html`<p>It works once, for half an hour, and ends with a change of the account.</p>
+    html`<p>It works once, within half an hour, and only while the account is unchanged.</p>
       <p><a href="/forgot-password">Ask for a new one</a></p>`,
   );
 }

@@ -56,6 +56,6 @@ function newcomerForm(view: InviteView, error: string | null): string {
     !${errorLine(error)} !${accountFields(view)}
     <button>Create an account and join</button>
     !${providerLinks(providers, { name: 'invite', value: token })}
-    <p class="soft">You have an account? <a href="/login">Sign in</a>, then open this link again.</p>
+    <p class="soft">Already have an account? <a href="/login">Sign in</a>, then open this link again.</p>
   </form>`;
 }

@@ -45,7 +45,7 @@ export function loginPage({ email, error, next, password_set }: LoginView, ways:
     html`<main class="narrow">
       <form class="card" method="post" action="/login">
         <h1>Sign in</h1>
-        !${password_set ? html`<p class="notice good" role="status">The password is set: sign in with it.</p>` : ''}
+        !${password_set ? html`<p class="notice good" role="status">The password has been set: sign in with it.</p>` : ''}
         !${errorLine(error)} !${field({ name: 'next', label: '', type: 'hidden', value: next })}
         !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email })}
         !${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}

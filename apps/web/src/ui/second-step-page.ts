@@ -5,7 +5,7 @@ import { errorLine, page } from './page.ts';
 
 /** The second step, offering the factors that the user has. */
 export function secondStepPage({ totp, passkeys }: SecondFactors, error: string | null): string {
-  const label = totp ? t`Code of your app, or a recovery code` : t`Recovery code`;
+  const label = totp ? t`Code from your app, or a recovery code` : t`Recovery code`;
   const passkey =
     passkeys.length === 0
       ? ''

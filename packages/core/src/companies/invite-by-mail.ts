@@ -40,8 +40,8 @@ export async function inviteByMail(
   const body = [
     said`You are invited to join ${name} as ${saidValue(input.role)}.`,
     `${public_url}/invites/${invite.token ?? ''}`,
-    said`The link is good for one person, until ${new Date(invite.expires_at).toUTCString()}.`,
-    said`If you did not expect this, you need do nothing.`,
+    said`The link is valid for one person, until ${new Date(invite.expires_at).toUTCString()}.`,
+    said`If you did not expect this, you can ignore it.`,
   ];
   const subject = said`Invitation to ${name}`;
   await queueMessages(tx, [{ channel: 'mail', purpose: 'invite', recipient: email, subject, body }], vault);

@@ -69,10 +69,10 @@ export async function beginEmailChange(
   await mailUser(tx, mailing, {
     purpose: 'account',
     recipient: before.email,
-    subject: said`Your account gets another address`,
+    subject: said`Your account’s address is being changed`,
     paragraphs: (name) => [
       asked(name),
-      said`It moves once the new address is confirmed. Until then this one serves.`,
+      said`The change takes effect once the new address is confirmed. Until then this one is used.`,
       said`If it was not you, take the change back under ${mailing.public_url}/profile and change your password, or tell an administrator.`,
     ],
   });
@@ -159,7 +159,7 @@ async function mailFormerAddress(tx: Tx, before: UserRow, email: string, mailing
   await mailUser(tx, mailing, {
     purpose: 'account',
     recipient: before.email,
-    subject: said`Your account has another address`,
+    subject: said`Your account’s address has been changed`,
     paragraphs: (name) => [
       said`Your account at ${name} has moved from this address to ${email}. All other sessions have ended.`,
       said`If this was not you, tell an administrator immediately.`,
@@ -193,7 +193,7 @@ async function writeLink(tx: Tx, user: UserRow, email: string, mailing: Mailing)
       said`Someone entered this address for an account at ${name}. If it was you, confirm it:`,
       `${mailing.public_url}/confirm-email?token=${token}`,
       said`The link works once, until ${expires_at.toUTCString()}, for who is signed in to that account.`,
-      said`If you did not expect this, you need do nothing.`,
+      said`If you did not expect this, you can ignore it.`,
     ],
     sealed: true,
   });
@@ -208,7 +208,7 @@ async function writeRefusal(tx: Tx, user: UserRow, email: string, mailing: Maili
     paragraphs: (name) => [
       said`Someone asked to use this address for another account at ${name}. It already has an account, so nothing was changed.`,
       said`If it was you, sign in with this address: ${mailing.public_url}/login`,
-      said`If you did not expect this, you need do nothing.`,
+      said`If you did not expect this, you can ignore it.`,
     ],
     // Takes the same time as sending a link.
     sealed: true,

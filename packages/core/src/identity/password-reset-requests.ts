@@ -63,7 +63,7 @@ export async function answerPasswordReset(tx: Tx, request_id: string, mailing: M
       paragraphs: (name) => [
         said`Someone, probably you, asked for a new password for your account at ${name}. ${obstacle}`,
         `${mailing.public_url}/login`,
-        said`If it was not you, you need do nothing.`,
+        said`If this was not you, you can ignore this message.`,
       ],
     });
     return;
@@ -77,7 +77,7 @@ export async function answerPasswordReset(tx: Tx, request_id: string, mailing: M
       said`Someone, probably you, asked for a new password for your account at ${name}:`,
       `${mailing.public_url}/reset-password?token=${token}`,
       said`The link works once, until ${expires_at.toUTCString()}. It was asked for from ${place.address}.`,
-      said`If it was not you, you need do nothing: your password stays as it is.`,
+      said`If this was not you, you can ignore this message: your password stays as it is.`,
     ],
     sealed: true,
   });

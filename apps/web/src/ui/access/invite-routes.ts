@@ -61,7 +61,7 @@ function inviteForm(base: string, mail: boolean, error: string | null, form: For
     <div class="row">
       !${select({ name: 'role', label: 'Role', value: form?.text('role') || 'member', choices: roleChoices(), error: errors.of('role') })}
       !${input({ name: 'expires_in_hours', label: 'Valid for hours', type: 'number', min: 1, value: form?.text('expires_in_hours') || 72, error: errors.of('expires_in_hours') })}
-      !${when(mail, () => input({ name: 'email', label: 'Send it to', type: 'email', value: form?.text('email') ?? '', hint: 'Empty: you hand the link over yourself', error: errors.of('email') }))}
+      !${when(mail, () => input({ name: 'email', label: 'Send it to', type: 'email', value: form?.text('email') ?? '', hint: 'Empty: pass the link on yourself', error: errors.of('email') }))}
       <button>Create a link</button>
     </div>
   </form>`;
@@ -109,7 +109,7 @@ async function requestsPage(context: CompanyContext, error: string | null = null
         </div>`
       : emptyState(
           'No one is asking to join',
-          html`Users of this instance may ask by the API. It is quicker to
+          html`Users of this instance may ask through the API. It is quicker to
             <a href="${invitesPath(company_id)}">invite them</a>.`,
         );
   const said: Record<string, string> = { approved: t`Approved: a member now.`, rejected: t`Rejected.` };

@@ -20,7 +20,7 @@ import {
 const MOST_USERS = 200;
 
 const done: Record<string, string> = texts({
-  added: 'The user is a member now.',
+  added: 'The user is now a member.',
   role: 'The role has been changed, effective from the next request.',
   removed: 'The member is removed.',
 });

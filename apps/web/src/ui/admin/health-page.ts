@@ -32,12 +32,12 @@ async function healthPage({ tx, user }: UiContext<'none'>): Promise<Html> {
     !${workersCard(await readTicks(tx))}!${when(walls.length > 0, () => pluginWalls(walls))}
     <section class="card">
       <h2>Model providers of the instance</h2>
-      <p>What the environment configures, asked by a scheduler: a list of models, or one token.</p>
+      <p>As configured by the environment, tested by a scheduler: a list of models, or one token.</p>
       !${postButton('/admin/operations/providers/test', 'Test them', { class: 'quiet' })}
     </section>
     <p class="soft small">
       For machines: <a href="/readyz">/readyz</a>, <a href="/metrics">/metrics</a>.
-      <code>ctl doctor</code> looks at the configuration too.
+      <code>ctl doctor</code> checks the configuration too.
     </p>`;
   return shell({ title: t`Health`, user, company: null, active: '/admin/health', body });
 }
@@ -48,7 +48,7 @@ function verdict(figures: InstanceFigures, alerts: readonly Alert[]): Html {
   if (schedulers > 0 && open === 0)
     return html`<section class="card verdict" data-state="good">
       <h2>All is well</h2>
-      <p>Schedulers report, and nothing waits for anybody to see to it.</p>
+      <p>Schedulers are running, and nothing needs attention.</p>
     </section>`;
   const said =
     schedulers === 0
@@ -65,8 +65,8 @@ function verdict(figures: InstanceFigures, alerts: readonly Alert[]): Html {
       schedulers === 0,
       () =>
         html`<p>
-          No scheduler reports: runs, schedules, mail and plugins wait until one starts. Start one with
-          <code>SERVICE_ROLE=scheduler</code>, on this database.
+          No scheduler is running: runs, schedules, mail and plugins wait until one starts. Start one with
+          <code>SERVICE_ROLE=scheduler</code> on this database.
         </p>`,
     )}
     !${when(
@@ -150,7 +150,7 @@ function queuesCard(queues: readonly QueueCounts[]): Html {
     !${
       filled.length === 0
         ? html`<p class="soft">
-            Nothing waits in any of the ${queues.length} queues, as they were counted within a minute.
+            None of the ${queues.length} queues has anything waiting, as of the last minute.
           </p>`
         : table('Queues', queueColumns, filled, { narrow: true })
     }
@@ -184,7 +184,7 @@ function pluginWalls(counts: Awaited<ReturnType<typeof countPluginWalls>>): Html
       counts,
       ({ sandbox, bounds, plugins }) =>
         html`<h3>${plugins} in ${sandbox ?? t`an unknown sandbox`}</h3>
-          !${when(sandbox === 'bare', () => html`<p>!${status('warn')} no walls: bare processes of the scheduler</p>`)}
+          !${when(sandbox === 'bare', () => html`<p>!${status('warn')} no sandbox: plain processes of the scheduler</p>`)}
           !${when(bounds, boundTable)}`,
     )}
   </section>`;

@@ -19,7 +19,7 @@ async function licensePage(
   const state = await licenseState(tx);
   const errors = new FieldErrors(error, ['license_key'], { license: 'license_key' });
   const until = state.expires_at === null ? t`without an end` : t`until ${writtenDay(state.expires_at)}`;
-  const body = html`!${notice(query.done === 'installed' ? 'The license is installed.' : undefined)}
+  const body = html`!${notice(query.done === 'installed' ? 'The license has been installed.' : undefined)}
     <section class="card">
       <h2>This instance</h2>
       <p>!${status(state.status)} ${state.holder ?? ''} ${state.read_only ? '' : until}</p>

@@ -17,11 +17,11 @@ const textFields = ['instance_name', 'backup_schedule', 'default_adapter_type'] 
 const numbers = [
   { name: 'company_max_concurrent_runs', label: 'Concurrent runs per company' },
   { name: 'run_retention_days', label: 'Days that runs are kept' },
-  { name: 'event_retention_days', label: 'Days that events are kept' },
+  { name: 'event_retention_days', label: 'Days to keep events' },
   { name: 'activity_retention_days', label: 'Days to keep activity (empty: forever)' },
   { name: 'cost_event_retention_days', label: 'Days to keep costs (empty: forever)' },
-  { name: 'trash_retention_days', label: 'Days that the trash is kept' },
-  { name: 'security_event_retention_days', label: 'Days that security events are kept' },
+  { name: 'trash_retention_days', label: 'Days to keep the trash' },
+  { name: 'security_event_retention_days', label: 'Days to keep security events' },
   { name: 'session_idle_minutes', label: 'Minutes after which an idle session ends' },
 ] as const;
 
@@ -51,7 +51,7 @@ function runsPart({ runs_paused: paused }: InstanceSettings): Html {
   return html`<section class="card">
     <h2>Emergency stop</h2>
     <p>
-      ${paused ? t`No runs start. Waiting work continues when you allow it.` : t`Runs start as they come. A stop lets running ones finish and starts no other.`}
+      ${paused ? t`No runs start. Waiting work continues when you allow it.` : t`Runs start normally. Stopping lets current runs finish and starts no more.`}
     </p>
     !${
       paused
@@ -59,7 +59,7 @@ function runsPart({ runs_paused: paused }: InstanceSettings): Html {
         : postButton(PATH, 'Stop all runs', {
             class: 'danger',
             fields: { runs_paused: 'on' },
-            confirm: 'Start no run of any company?',
+            confirm: 'Stop starting runs for all companies?',
           })
     }
   </section>`;
@@ -86,7 +86,7 @@ function settingsForm(settings: InstanceSettings, error: string | null, form: Fo
     <div class="row">
       !${numbers.map(({ name, label }) => input({ name, label, type: 'number', min: 1, value: text(name), error: errors.of(name) })).join('')}
     </div>
-    !${checkbox({ name: 'require_second_factor', label: 'Everybody must have a second factor', checked: form?.checked('require_second_factor') ?? settings.require_second_factor === true })}
+    !${checkbox({ name: 'require_second_factor', label: 'Everyone must have a second factor', checked: form?.checked('require_second_factor') ?? settings.require_second_factor === true })}
     <button>Save</button>
   </form>`;
 }

@@ -13,7 +13,7 @@ const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
 const PATH = '/admin/trash';
 
 const done: Record<string, string> = texts({
-  restored: 'It is back, without its keys.',
+  restored: 'It has been restored, without its keys.',
   purged: 'It is gone for good.',
 });
 

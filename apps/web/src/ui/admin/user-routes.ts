@@ -23,8 +23,8 @@ interface Refused {
 const done: Record<string, string> = texts({
   saved: 'Saved.',
   pending: 'Saved. A link is on its way to the new address, which takes effect once the user has opened it.',
-  password: 'The password is set; the user signs in with it.',
-  factor: 'The second factor is removed; the user signs in without one.',
+  password: 'The password has been set; the user can sign in with it.',
+  factor: 'The second factor has been removed; the user can sign in without one.',
 });
 
 async function userPage(context: UiContext<'none'>, refused: Refused | null = null): Promise<Html> {
@@ -51,7 +51,7 @@ async function userPage(context: UiContext<'none'>, refused: Refused | null = nu
 
 function addressState(verified_at: Date | null, pending: string | null): string {
   const state = verified_at === null ? t`Not confirmed.` : t`Confirmed.`;
-  return pending === null ? state : t`${state} ${pending} waits to take its place.`;
+  return pending === null ? state : t`${state} ${pending} is waiting to replace it.`;
 }
 
 function accountForm(
@@ -64,7 +64,7 @@ function accountForm(
   const roles = ['member', 'admin'].map((value) => ({ value, label: words(value) }));
   // Admins cannot demote or lock out themselves.
   const rights = is_self
-    ? html`<p class="soft">Your own role and state are another administrator’s to change.</p>`
+    ? html`<p class="soft">Only another administrator can change your role and state.</p>`
     : html`!${select({ name: 'instance_role', label: 'Role in this instance', value: form?.text('instance_role') ?? user.instance_role, choices: roles })}
       !${checkbox({ name: 'is_active', label: 'May sign in', checked: form?.checked('is_active') ?? user.is_active })}`;
   return html`<form class="card" method="post" action="${LIST}/${user.id}">
@@ -97,7 +97,7 @@ function passwordForm(user: User, refused: Refused | null): Html {
 function factorPart(user: User): Html {
   return html`<section class="card">
     <h2>Second factor</h2>
-    <p>For who has lost app, passkeys and recovery codes: all are removed, and the sessions end.</p>
+    <p>For users who have lost app, passkeys and recovery codes: all are removed, and their sessions end.</p>
     !${postButton(`${LIST}/${user.id}/reset-second-factor`, 'Remove the second factor', { class: 'danger small', confirm: t`Remove the second factor of ${user.display_name}?` })}
   </section>`;
 }
@@ -107,8 +107,8 @@ function deletePart(user: User, refused: Refused | null): Html {
   return html`<section class="card danger">
     <h2>Delete the account</h2>
     <p>
-      Sessions and memberships end for good. What the user wrote stays. To keep the account, take away the
-      sign-in.
+      Sessions and memberships are removed for good. What the user wrote stays. To keep the account, disable
+      its sign-in instead.
     </p>
     !${formError(errors.general)}
     !${postButton(`${LIST}/${user.id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the account of ${user.display_name}?` })}

@@ -107,8 +107,7 @@ const columns: Column<AgentLine>[] = [
   },
   {
     label: 'Newest runs',
-    cell: ({ agent, figures }) =>
-      sparkline(t`What the newest runs of ${agent.name} cost`, figures?.runs ?? []),
+    cell: ({ agent, figures }) => sparkline(t`Cost of ${agent.name}’s latest runs`, figures?.runs ?? []),
   },
   { label: 'This month', kind: 'number', cell: ({ spent }) => money(spent) },
   { label: 'Model', cell: ({ agent: { model } }) => html`${model ?? t`the default`}` },

@@ -62,7 +62,7 @@ export interface AgentView {
 export function agentBody(view: AgentView): Html {
   const { agent, raw_key, error } = view;
   return html`!${formError(error)}!${notice(view.saved ? 'Saved.' : null)}
-    !${when(raw_key, (key) => shownOnce('The new key, shown this once:', key))}
+    !${when(raw_key, (key) => shownOnce('The new key, shown only once:', key))}
     <div class="columns">
       <div>
         <section class="card">
@@ -146,7 +146,7 @@ const pauseForm = ({ id }: Agent): Html =>
   html`<details class="edit" data-fold="pause">
     <summary>Pause</summary>
     <form method="post" action="/agents/${id}/pause">
-      !${input({ name: 'reason', id: 'pause-reason', label: 'Why', hint: 'For others, and for you next week' })}
+      !${input({ name: 'reason', id: 'pause-reason', label: 'Why', hint: 'For others, and for yourself next week' })}
       <button class="quiet">Pause it</button>
     </form>
   </details>`;
@@ -179,7 +179,7 @@ function figureFacts({ agent, figures }: AgentView): Html {
       runs.length > 0,
       () =>
         html`<dt>Their cost</dt>
-          <dd>!${sparkline(t`What the newest runs of ${agent.name} cost`, runs)}</dd>`,
+          <dd>!${sparkline(t`Cost of ${agent.name}’s latest runs`, runs)}</dd>`,
     )}`;
 }
 
@@ -209,7 +209,7 @@ function keysPart({ agent, keys, can_write }: AgentView): Html {
       ? html`<ul class="list">
           !${each(keys, row)}
         </ul>`
-      : html`<p class="soft">No key. An agent that runs elsewhere needs one.</p>`;
+      : html`<p class="soft">No keys. An agent that runs elsewhere needs one.</p>`;
   const mint = html`<form method="post" action="/agents/${agent.id}/keys" class="row">
     !${input({ name: 'label', label: 'Label of a new key' })}<button class="quiet">Mint a key</button>
   </form>`;
@@ -264,11 +264,11 @@ export function agentForm(
       !${when(providers, (known) => select({ name: 'provider_id', label: 'Provider', value: value('provider_id'), choices: [{ value: '', label: t`the default` }, ...known.map(({ id, name }) => ({ value: id, label: name }))] }))}
       !${input({ name: 'model', label: 'Model', value: value('model'), hint: 'Empty: the default', error: errors.of('model') })}
     </div>
-    !${textarea({ name: 'system_prompt', label: 'System prompt', value: value('system_prompt'), rows: 8, hint: 'Empty for a new agent: the one of its role', error: errors.of('system_prompt') })}
+    !${textarea({ name: 'system_prompt', label: 'System prompt', value: value('system_prompt'), rows: 8, hint: 'Empty for a new agent: its role’s default', error: errors.of('system_prompt') })}
     !${textarea({ name: 'adapter_config', label: 'Adapter configuration (JSON)', value: config, rows: 4, mono: true, error: errors.of('adapter_config') })}
     !${checkbox({ name: 'heartbeat_enabled', label: 'Wake it by a heartbeat', checked: typed ? typed.checked('heartbeat_enabled') : (agent?.heartbeat_enabled ?? false) })}
-    !${checkbox({ name: 'externally_available', label: 'Agents of elsewhere may call it (A2A); its name, description and skills are then public', checked: typed ? typed.checked('externally_available') : (agent?.externally_available ?? false) })}
-    !${checkbox({ name: 'auto_extract_findings', label: 'After its runs a model writes down findings that others should know', checked: typed ? typed.checked('auto_extract_findings') : (agent?.auto_extract_findings ?? false) })}
+    !${checkbox({ name: 'externally_available', label: 'External agents may call it (A2A); its name, description and skills are then public', checked: typed ? typed.checked('externally_available') : (agent?.externally_available ?? false) })}
+    !${checkbox({ name: 'auto_extract_findings', label: 'After its runs, a model records findings that others should know', checked: typed ? typed.checked('auto_extract_findings') : (agent?.auto_extract_findings ?? false) })}
     !${input({ name: 'heartbeat_interval_sec', label: 'Seconds between heartbeats', type: 'number', min: 1, value: value('heartbeat_interval_sec') || 300, error: errors.of('heartbeat_interval_sec') })}
     <button>${agent ? t`Save` : t`Hire`}</button>
   </form>`;

@@ -23,7 +23,7 @@ export function agentsBody(
     const hint = can_write
       ? html`<a href="/companies/${company_id}/agents/new">Hire the first one</a>: a name and a role are
           enough.`
-      : html`A member of the company hires agents.`;
+      : html`Members of the company can hire agents.`;
     return emptyState('No agents yet', hint);
   }
   const path = `/companies/${company_id}/agents`;

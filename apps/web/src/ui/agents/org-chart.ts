@@ -24,7 +24,7 @@ export const orgControls = (): Html =>
     <button type="button" class="quiet small" data-org="fit">Fit</button>
     <button type="button" class="quiet small" data-org="unfold">Unfold all</button>
     <button type="button" class="quiet small" data-org="fold">Fold all</button>
-    <span class="soft small">Arrow keys go from agent to agent; + and − zoom.</span>
+    <span class="soft small">Arrow keys move between agents; + and − zoom.</span>
   </div>`;
 
 type Reports = ReadonlyMap<string | null, readonly Agent[]>;

@@ -47,16 +47,16 @@ export function settingsBody(view: SettingsView): Html {
     <section class="card">
       <h2>Home and sessions</h2>
       <p>
-        Programs of the agent live in
+        The agent’s programs run in
         <code>${home.home_dir}</code>${home.is_override ? t`, a separate folder.` : '.'}
       </p>
       !${when(view.sessions.length > 0 && view.sessions, (sessions) => table('Task sessions', sessionColumns, sessions))}
-      !${when(view.can_write, () => postButton(`/agents/${id}/clear-session`, 'Forget the CLI session', { confirm: 'The next run begins a new session. Forget this one?' }))}
+      !${when(view.can_write, () => postButton(`/agents/${id}/clear-session`, 'Forget the CLI session', { confirm: 'The next run starts a new session. Discard this one?' }))}
     </section>`;
 }
 
 function adapterTest(id: string): Html {
-  return html`<p class="soft">A test is one small real call of the adapter, made by a scheduler.</p>
+  return html`<p class="soft">A test is one small real call through the adapter, made by a scheduler.</p>
     !${postButton(`/agents/${id}/test-adapter`, 'Test the adapter')}`;
 }
 
@@ -70,7 +70,7 @@ function testResult({ ok, latency_ms, detail, error }: AdapterTest): Html {
 
 const hints: Readonly<Record<string, string>> = texts({
   'agents.create': 'hire colleagues; otherwise it asks for approval',
-  'secrets.use': 'name secrets in a configuration; for admins to give',
+  'secrets.use': 'reference secrets in a configuration; granted by admins',
 });
 
 export function permissionsForm(
@@ -92,7 +92,7 @@ export function permissionsForm(
 }
 
 function revisionList({ revisions, names }: SettingsView): Html {
-  if (revisions.length === 0) return html`<p class="soft">No revision has been kept yet.</p>`;
+  if (revisions.length === 0) return html`<p class="soft">No revisions yet.</p>`;
   return each(
     revisions,
     (revision, at) =>
@@ -180,7 +180,7 @@ export function filesBody({ id, files, skills, as_knowledge, can_write, error, t
     </section>
     <section class="card">
       <h2>Its own skills</h2>
-      <p class="soft">In the place of a company’s skill of the same slug, for this agent only.</p>
+      <p class="soft">Replaces a company skill with the same slug, for this agent only.</p>
       !${skills.length > 0 ? table('Skills', skillColumns, skills) : html`<p>None yet.</p>`}
       !${when(can_write, () => skillForm(id, typed))}
     </section>`;
@@ -188,7 +188,7 @@ export function filesBody({ id, files, skills, as_knowledge, can_write, error, t
 
 const knowledgeForm = (here: string, as_knowledge: boolean): Html =>
   html`<form method="post" action="${here}/knowledge">
-    !${checkbox({ name: 'files_as_knowledge', label: 'Everybody in the company, agents too, finds what these files say', checked: as_knowledge })}
+    !${checkbox({ name: 'files_as_knowledge', label: 'Everyone in the company, including agents, can search these files', checked: as_knowledge })}
     <button class="quiet">Save</button>
   </form>`;
 

@@ -25,9 +25,9 @@ type AgentContext = UiContext<'agent'>;
 const SHOWN = { limit: 50 };
 
 const done: Record<string, string> = texts({
-  session: 'The next run begins a new session.',
+  session: 'The next run starts a new session.',
   file: 'The file is stored.',
-  knowledge: 'Saved. What the files say is found, or found no more, in some seconds.',
+  knowledge: 'Saved. Search reflects this within a few seconds.',
   'file-deleted': 'The file is deleted.',
   skill: 'The skill is there.',
   'skill-deleted': 'The skill is deleted.',

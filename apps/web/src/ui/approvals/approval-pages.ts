@@ -48,8 +48,8 @@ export function approvalList({ company_id, status: of, approvals, next_cursor, n
   if (approvals.length === 0)
     return of === 'pending'
       ? emptyState(
-          'Nothing waits for a decision',
-          html`Agents ask here before they hire, install or spend beyond their means.`,
+          'Nothing is waiting for a decision',
+          html`Agents ask here before they hire, install or exceed their budget.`,
         )
       : emptyState('None', html`<a href="${listPath(company_id, 'all')}">Look at all approvals</a>.`);
   const columns = [
@@ -216,7 +216,7 @@ function requestFields(form: FormValues | null, error: string | null, approval: 
   return html`!${formError(errors.general)}
   !${input({ name: 'title', label: 'Title', required: true, value: form?.text('title') ?? approval?.title, error: errors.of('title') })}
   !${textarea({ name: 'description', label: 'Description (Markdown)', value: form?.text('description') ?? approval?.description, error: errors.of('description') })}
-  !${textarea({ name: 'payload', label: 'Payload (JSON)', rows: 4, mono: true, value: payload, error: errors.of('payload'), hint: 'Of a hire the body of an agent, of an install {kind, body}' })}`;
+  !${textarea({ name: 'payload', label: 'Payload (JSON)', rows: 4, mono: true, value: payload, error: errors.of('payload'), hint: 'For a hire the agent’s fields, for an install {kind, body}' })}`;
 }
 
 export function newApprovalBody(company_id: string, error: string | null, form: FormValues | null): Html {

@@ -7,7 +7,7 @@ const DEPTH = 3;
 
 export function payloadPart(payload: Record<string, unknown>): Html {
   if (Object.keys(payload).length === 0)
-    return html`<p class="soft">Nothing is carried out: the decision itself is what was asked for.</p>`;
+    return html`<p class="soft">Nothing is carried out: only the decision was requested.</p>`;
   return html`!${fields(payload, DEPTH)}
     <details class="edit">
       <summary>As JSON</summary>

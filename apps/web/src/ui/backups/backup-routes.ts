@@ -19,7 +19,7 @@ async function backupsPage({ tx, user }: UiContext<'none'>): Promise<Html> {
   ]);
   const body = html`<div class="card">
       <p>
-        !${last ? html`The last backup that can be restored began !${timeAgo(last.started_at)}` : t`No backups yet`}.
+        !${last ? html`The last restorable backup began !${timeAgo(last.started_at)}` : t`No backups yet`}.
       </p>
       <p class="soft">
         They are made on a cron schedule, in UTC:

@@ -22,14 +22,14 @@ const knowledgeNames: Record<ChannelKnowledge, string> = texts({
   finding: 'Findings',
   document: 'Documents of issues',
   attachment: 'Texts of attachments',
-  issue: 'What came of closed issues',
-  agent_file: 'Files of agents that are shared',
+  issue: 'Outcomes of closed issues',
+  agent_file: 'Shared files of agents',
   index: 'The compiled index',
 });
 
 const newsNames: Record<ChannelNews, string> = texts({
   approvals: 'Approvals to decide',
-  attention: 'Issues that wait for a person',
+  attention: 'Issues waiting for a person',
   alerts: 'Alerts of the company (admins)',
 });
 
@@ -59,7 +59,7 @@ export function channelState(channel: Channel): Html {
       : state === 'refused'
         ? t`${kindNames[kind]} rejects it: fix the problem shown below. It is retried every two minutes.`
         : state === 'failing'
-          ? t`It can’t be kept connected: it is tried again, after a minute at most.`
+          ? t`The connection fails: it is retried within a minute.`
           : t`A scheduler connects it within seconds.`;
   return html`<section class="card">
     <h2>State</h2>
@@ -108,7 +108,7 @@ export function channelForm(
       !${select({ name: 'bot_token', label: 'Secret with the bot token', required: true, value: form?.text('bot_token') ?? nameOf(channel?.bot_token), choices: secretChoices(t`choose a secret`), error: errors.of('bot_token') })}
       !${when(channel?.kind !== 'telegram', () => select({ name: 'app_token', label: 'Secret with the app-level token', value: form?.text('app_token') ?? nameOf(channel?.app_token), choices: secretChoices(t`none`), hint: 'Slack alone: xapp-…', error: errors.of('app_token') }))}
     </div>
-    !${input({ name: 'groups', label: 'Groups', value: form?.text('groups') ?? channel?.groups.join(', ') ?? '', hint: 'Ids of the groups and channels in which it answers, with commas between them. In private it always does.', error: errors.of('groups') })}
+    !${input({ name: 'groups', label: 'Groups', value: form?.text('groups') ?? channel?.groups.join(', ') ?? '', hint: 'Comma-separated ids of the groups and channels in which it answers. It always answers in private.', error: errors.of('groups') })}
     <button>${channel === null ? t`Add` : t`Save`}</button>
   </form>`;
 }
@@ -137,7 +137,7 @@ export function refusedGroups({ id, groups, refused_groups }: Channel): Html {
     () =>
       html`<section class="card">
         <h2>Spoken to elsewhere</h2>
-        <p class="soft">It did not answer there. What agents say in a group everybody in it reads.</p>
+        <p class="soft">It did not answer there. Everyone in a group can read what agents say in it.</p>
         !${table('Groups', refusedColumns(id, groups), refused_groups)}
       </section>`,
   );
@@ -177,7 +177,7 @@ export const personColumns: Column<ChannelPerson>[] = [
 export function deletion({ id, name }: Channel): Html {
   return html`<section class="card danger">
     <h2>Delete</h2>
-    <p>For good, with its pairings and what waits to be sent. Chats stay with their people.</p>
+    <p>Permanent, including its pairings and unsent messages. Chats are kept.</p>
     !${postButton(`/channels/${id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the channel ${name}?` })}
   </section>`;
 }

@@ -23,8 +23,8 @@ export function chatsBody(
   const { company_id, agents, can_write, q, chats, next_cursor, error, agent_id } = list;
   const path = `/companies/${company_id}/chats`;
   const empty = q
-    ? emptyState('Nothing found', html`Titles and words of messages are looked through.`)
-    : emptyState('No chat yet', html`Choose an agent and say what you want. Only you see your chats.`);
+    ? emptyState('Nothing found', html`Searches titles and messages.`)
+    : emptyState('No chat yet', html`Choose an agent and say what you want. Only you can see your chats.`);
   const search = q ? `${path}?q=${encodeURIComponent(q)}` : path;
   return html`!${formError(error)} !${when(can_write, () => newChat(path, agents, agent_id))}
     <form class="filters row" method="get" action="${path}" role="search">
@@ -118,7 +118,7 @@ function composer({ chat, agent_name, closed, error }: ChatView): Html {
       <ul data-files aria-label="Files to send"></ul>
     </div>
     <p class="hint" id="h-say">
-      Enter sends, Shift+Enter begins a line, Esc stops the reply, ↑ in an empty field edits your last
+      Enter sends, Shift+Enter starts a new line, Esc stops the reply, ↑ in an empty field edits your last
       message. Files can be pasted and dropped.
     </p>
   </form>`;

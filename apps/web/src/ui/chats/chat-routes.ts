@@ -77,7 +77,7 @@ async function chatPage(context: UiContext<'chat'>, error: string | null = null)
   const { agents } = await listAgents(tx, user, { company_id });
   const { items: chats } = await listChats(tx, user, company_id, { limit: 30 });
   const { agent } = view;
-  const closed = agent === undefined ? t`The agent of this chat is gone: it can be read, not written.` : null;
+  const closed = agent === undefined ? t`This chat’s agent is gone: the chat is read-only.` : null;
   const chat = presentChat(subject);
   const list = listPath(company_id);
   return companyPage(context, {

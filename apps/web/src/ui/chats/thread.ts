@@ -117,7 +117,7 @@ function acts({ chat_id, user_id, can_ask }: ThreadView, row: ChatMessageRow, mi
           !${attributes({ required: row.attachments.length === 0 })}
         >
 ${row.body_markdown}</textarea>
-        <p class="hint">What came after it is removed.</p>
+        <p class="hint">Everything after it is removed.</p>
         <button class="small">Send again</button>
       </form>
     </details>`;

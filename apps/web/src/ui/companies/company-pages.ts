@@ -62,7 +62,7 @@ function joinForm({ error, form }: { error: string | null; form: FormValues | nu
   });
   return html`<form class="card" method="post" action="/join-requests">
     <h2>Ask to join a company</h2>
-    <p class="soft">Its administrators see the request among their members. They can tell you its id.</p>
+    <p class="soft">Its administrators see the request on their members page. They can tell you its id.</p>
     !${formError(errors.general)}!${input({ name: 'company_id', label: 'Company id', required: true, value: form?.text('company_id') ?? '', error: errors.of('company_id') })}
     !${input({ name: 'message', label: 'Message (optional)', value: form?.text('message') ?? '', error: errors.of('message') })}
     <button>Ask</button>

@@ -28,7 +28,7 @@ const cards = (): { role: AgentRole; name: string; hire: string; does: string }[
     role: 'engineer',
     name: t`Engineer`,
     hire: t`Hire the engineer`,
-    does: t`designs, writes and mends software`,
+    does: t`designs, writes and fixes software`,
   },
   {
     role: 'researcher',
@@ -40,7 +40,7 @@ const cards = (): { role: AgentRole; name: string; hire: string; does: string }[
     role: 'pm',
     name: t`Project manager`,
     hire: t`Hire the project manager`,
-    does: t`cuts work into issues and follows them`,
+    does: t`breaks work into issues and tracks them`,
   },
 ];
 
@@ -88,7 +88,7 @@ const bodies: Record<StepName, (view: FirstSteps) => Html> = {
   model: ({ company_id, may_connect, stores_keys }) =>
     may_connect
       ? connectForm({ path: `/companies/${company_id}/connect-model`, stores_keys, error: null, form: null })
-      : html`<p class="soft">An administrator of the company connects it.</p>`,
+      : html`<p class="soft">An administrator of the company can connect it.</p>`,
   agent: ({ company_id, refused, templates }) =>
     html`!${formError(refused?.error ?? null)}
       <div class="tiles">

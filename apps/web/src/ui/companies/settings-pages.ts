@@ -63,8 +63,8 @@ function generalForm(view: SettingsView): Html {
       !${input({ name: 'slug', label: 'Slug', value: value('slug'), required: true, hint: 'a-z, 0-9 and hyphens', error: errors.of('slug') })}
     </div>
     <div class="row">
-      !${input({ name: 'home_dir', label: 'Home folder', value: value('home_dir'), hint: 'Empty: the company’s own below the service’s home', error: errors.of('home_dir') })}
-      !${input({ name: 'default_worker_tags', label: 'Tags of remote workers', value: tags, hint: 'Comma list; tasks go to workers that have all of them', error: errors.of('default_worker_tags') })}
+      !${input({ name: 'home_dir', label: 'Home folder', value: value('home_dir'), hint: 'Empty: the company’s folder in the service’s home', error: errors.of('home_dir') })}
+      !${input({ name: 'default_worker_tags', label: 'Tags of remote workers', value: tags, hint: 'Comma-separated; tasks go to workers that have all of them', error: errors.of('default_worker_tags') })}
     </div>
     !${checkbox({ name: 'require_second_factor', label: 'Members must have a second factor to sign in', checked: form?.checked('require_second_factor') ?? company.require_second_factor })}
     <p class="soft">
@@ -140,8 +140,8 @@ function deletePart(view: SettingsView): Html {
   return html`<form class="card danger" method="post" action="/companies/${company.id}/delete">
     <h2>Delete the company</h2>
     <p>
-      Its runs are cancelled, its schedules stop, its keys end for good. An instance admin can take it out of
-      the trash for a while.
+      Its runs are cancelled, its schedules stop, its keys are revoked for good. An instance admin can restore
+      it from the trash for a while.
     </p>
     <div class="row">
       !${input({ name: 'slug', id: 'confirm-slug', label: t`Type ${company.slug} to confirm`, required: true, error })}

@@ -14,7 +14,7 @@ const settingsPath = (company_id: string): string => `/companies/${company_id}/s
 
 const done: Record<string, string> = texts({
   general: 'Saved.',
-  agents: 'Saved. Agents from now on start with this.',
+  agents: 'Saved. New agents start with this.',
   logo: 'The logo is set.',
   'no-logo': 'The logo is removed.',
 });

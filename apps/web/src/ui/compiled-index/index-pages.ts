@@ -32,7 +32,7 @@ export function indexPart(view: IndexView): Html {
     promoted === null
       ? emptyState(
           'Agents read no index yet',
-          html`The first one is there when an admin has promoted a draft.`,
+          html`The first one appears once an admin has promoted a draft.`,
         )
       : html`<section class="card" aria-label="Promoted">
           <h2>What agents read</h2>
@@ -69,7 +69,7 @@ function underWay({ company_id, index, is_admin }: IndexView): Html {
   if (compiling === null)
     return html`<section class="card" aria-label="State">
       <p>
-        ${unread === 0 ? t`All that is known has been read.` : plural(unread, 'New, or changed since it was read: # source.', 'New, or changed since they were read: # sources.')}
+        ${unread === 0 ? t`All knowledge has been read.` : plural(unread, 'New, or changed since it was read: # source.', 'New, or changed since they were read: # sources.')}
       </p>
       !${when(is_admin, () => postButton(`${here}/compile`, 'Compile now'))}
     </section>`;
@@ -99,14 +99,14 @@ function draftCard({ company_id, index, is_admin }: IndexView, draft: CompiledIn
       () =>
         html`<div class="row">
           !${act('promote', t`Promote it`)}
-          !${act('discard', t`Discard it`, { class: 'quiet', confirm: 'Throw the draft away? Its sources are read again by the next compilation.' })}
+          !${act('discard', t`Discard it`, { class: 'quiet', confirm: 'Discard the draft? Its sources are read again by the next compilation.' })}
         </div>`,
     )}
     !${
       index.promoted === null
         ? ''
         : html`<details open>
-            <summary>What is different from what agents read</summary>
+            <summary>Differences from what agents read</summary>
             !${textDiff(plain(index.promoted.statements), plain(draft.statements))}
           </details>`
     }

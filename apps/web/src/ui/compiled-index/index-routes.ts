@@ -18,9 +18,9 @@ const chooseRow = { ...rows.cancel, auth: ['user'], body: ChooseDraft } as const
 const done: Record<string, string> = texts({
   settings: 'Saved.',
   compile: 'It is being compiled.',
-  cancel: 'The compilation was ended.',
+  cancel: 'The compilation has been stopped.',
   promote: 'Agents read it from now on.',
-  discard: 'The draft was thrown away.',
+  discard: 'The draft has been discarded.',
 });
 
 async function loadView({ tx, user, company_id }: CompanyContext): Promise<IndexView> {

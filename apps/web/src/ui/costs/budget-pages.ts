@@ -42,8 +42,8 @@ export function budgetsParts(view: BudgetsView): Html {
         </section>`
       : emptyState(
           'No budget yet',
-          html`Without one, agents spend what their work costs. A budget warns in time, and stops what it
-          bounds if you want.`,
+          html`Without one, agents spend whatever their work costs. A budget warns in time, and can stop what
+          it covers.`,
         );
   return html`!${openIncidentsPart(view.open, is_admin)}!${list}`;
 }
@@ -130,7 +130,7 @@ export function budgetBody(usage: BudgetUsage, error: string | null, form: FormV
     <section class="card danger">
       <h2>Delete</h2>
       <p>
-        For good, with its incidents.
+        Permanent, including its incidents.
         !${when(policy.action === 'pause', () => html`Work that only it blocked continues.`)}
       </p>
       !${postButton(`${here}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the budget ${budgetName(usage)}?` })}

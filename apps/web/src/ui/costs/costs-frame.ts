@@ -16,13 +16,13 @@ export const incidentsPath = (company_id: string): string => `${budgetsPath(comp
 
 /** Notices shown after a redirect. */
 const done: Record<string, string> = texts({
-  reported: 'The spending is noted, and counts towards the budgets.',
-  created: 'The budget is there. What its window has spent already counts.',
+  reported: 'The spending has been recorded and counts towards the budgets.',
+  created: 'The budget has been created. Spending in the current window already counts.',
   changed: 'Saved.',
   deleted: 'The budget has been deleted; what it had paused continues.',
   priced: 'The price has been set. It applies to runs that start from now on.',
   unpriced:
-    'The price is gone. What is spent from now on is estimated, unless the pricing file names the model.',
+    'The price has been deleted. Costs are estimated from now on, unless the pricing file names the model.',
   raised: 'The limit is raised.',
   waived: 'Done. There will be no more warnings until the window ends.',
 });

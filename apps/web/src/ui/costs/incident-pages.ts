@@ -58,7 +58,7 @@ export function pastIncidentsBody(path: string, past: readonly Incident[], next_
   if (past.length === 0)
     return emptyState(
       'No incidents have been resolved yet',
-      html`What a budget warned of, and how that ended, is kept here.`,
+      html`Budget warnings and breaches, and how they were resolved, are kept here.`,
     );
   return html`<div class="card">
     !${table('Past incidents', pastColumns, past)}!${moreLink(path, next_cursor, 'Older incidents')}
@@ -105,8 +105,7 @@ export function incidentBody(
 function consequence({ incident, usage: { policy } }: Incident): string {
   if (incident.kind === 'warning') return t`Everything continues: this is a warning before the limit.`;
   if (policy.action === 'notify') return t`Everything continues: the budget only notifies.`;
-  if (policy.scope_type === 'project')
-    return t`No run begins on issues of the project until this is decided.`;
+  if (policy.scope_type === 'project') return t`No runs start on the project’s issues until this is decided.`;
   return policy.scope_type === 'company'
     ? t`All agents of the company are paused until this is decided.`
     : t`The agent is paused until this is decided.`;

@@ -109,7 +109,7 @@ function priceForm({ company_id, prices, model, error, form }: PricesView): Html
       !${input({ name: 'model', label: 'Model', required: true, value: form?.text('model') ?? model, hint: 'As runs name it', error: errors.of('model') })}
       !${input({ name: 'input_usd', label: 'A million read (USD)', required: true, value: typed('input_usd'), error: errors.of('input_usd') })}
       !${input({ name: 'output_usd', label: 'A million written (USD)', required: true, value: typed('output_usd'), error: errors.of('output_usd') })}
-      !${input({ name: 'cached_usd', label: 'A million cached (USD)', value: typed('cached_usd'), hint: 'Empty: as much as others that are read', error: errors.of('cached_usd') })}
+      !${input({ name: 'cached_usd', label: 'A million cached (USD)', value: typed('cached_usd'), hint: 'Empty: same as other input', error: errors.of('cached_usd') })}
     </div>
     <button>Set it</button>
   </form>`;

@@ -30,7 +30,7 @@ export function spendingBody(view: SpendingView): Html {
   if (by_day.groups.length === 0)
     return emptyState(
       t`Nothing was spent in ${month.name}`,
-      html`What runs cost, and what is reported from elsewhere, is summed up here.`,
+      html`The cost of runs and reported spending are summed up here.`,
     );
   const named =
     (path: string, nobody: string) =>

@@ -43,7 +43,7 @@ function listPart({ company_id, egress, needed, error, form }: EgressView): Html
   const { hosts, version } = egress;
   const typed = form?.text('hosts') ?? (hosts ?? needed.map(({ host }) => host)).join('\n');
   return html`<form class="card" method="post" action="${path}">
-      <h2>${hosts === null ? t`No list yet` : t`Hosts that are let out to`}</h2>
+      <h2>${hosts === null ? t`No list yet` : t`Allowed hosts`}</h2>
       <p class="soft">
         ${
           hosts === null
@@ -62,8 +62,8 @@ function listPart({ company_id, egress, needed, error, form }: EgressView): Html
       () =>
         html`<section class="card danger">
           <h2>Do without a list</h2>
-          <p>Then whatever the instance reaches is reached for this company again.</p>
-          !${postButton(`${path}/delete`, 'Remove the list', { class: 'danger', fields: { version: String(version) }, confirm: 'Remove the list of hosts?' })}
+          <p>Then this company can again reach whatever the instance can.</p>
+          !${postButton(`${path}/delete`, 'Remove the list', { class: 'danger', fields: { version: String(version) }, confirm: 'Remove the host list?' })}
         </section>`,
     )}`;
 }
@@ -71,8 +71,8 @@ function listPart({ company_id, egress, needed, error, form }: EgressView): Html
 function neededPart({ company_id, egress, needed }: EgressView): Html {
   if (egress.hosts === null || needed.length === 0) return html``;
   return html`<section class="card scroll-x" tabindex="0" aria-label="Not let out to">
-    <h2>Set up, but not let out to</h2>
-    <p class="soft">What is named here fails until its host is on the list.</p>
+    <h2>In use, but not allowed</h2>
+    <p class="soft">These fail until their host is on the list.</p>
     !${table(
       'Not let out to',
       [
@@ -99,7 +99,7 @@ export function refusedPart({
 }: Pick<EgressView, 'company_id' | 'egress' | 'refused'>): Html {
   if (refused.length === 0)
     return html`<h2>Refused of late</h2>
-      !${emptyState('Nothing was refused', html`Hosts that something of the company asks for in vain are counted here.`)}`;
+      !${emptyState('Nothing was refused', html`Refused requests are counted here by host.`)}`;
   const columns: Column<RefusedPlace>[] = [
     { label: 'Host', cell: (place) => html`<code>${nameOf(place)}</code>` },
     { label: 'Asked by', cell: ({ doors }) => html`${doors.map(words).join(', ')}` },

@@ -47,7 +47,7 @@ function progress(evolution: PromptEvolution, can_write: boolean): Html {
 function outcome(evolution: PromptEvolution): Html {
   const { agent_id, version_number: version, winner_number: winner } = evolution;
   return version === null
-    ? html`Nothing was better than the prompt that it began with.`
+    ? html`Nothing was better than the initial prompt.`
     : html`Candidate ${winner} became
         <a href="/agents/${agent_id}/prompts">version ${version}</a>${promotionWords(evolution)}.`;
 }
@@ -92,8 +92,7 @@ function candidateFold(
         : before === null
           ? html`<pre>${prompt}</pre>`
           : html`<p class="soft small">
-                What is different from
-                ${parent === 0 ? t`the prompt it began with` : t`candidate ${parent!}`}:
+                Differences from ${parent === 0 ? t`the prompt it began with` : t`candidate ${parent!}`}:
               </p>
               !${textDiff(before, prompt)}`
     }

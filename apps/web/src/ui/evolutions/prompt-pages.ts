@@ -41,7 +41,7 @@ export function promptsBody(view: PromptsView): Html {
 }
 
 function versionList({ agent, versions, can_write }: PromptsView): Html {
-  if (versions.length === 0) return html`<p class="soft">No version has been kept yet.</p>`;
+  if (versions.length === 0) return html`<p class="soft">No versions yet.</p>`;
   return each(versions, (version, at) => {
     const { version_number: number, source, score, reason, created_at, system_prompt: prompt } = version;
     const current = number === agent.current_prompt_version_number;
@@ -60,7 +60,7 @@ function versionList({ agent, versions, can_write }: PromptsView): Html {
       !${
         before === undefined || before.system_prompt === prompt
           ? html`<pre>${prompt === '' ? '(none)' : prompt}</pre>`
-          : html`<p class="soft small">What is different from version ${before.version_number}:</p>
+          : html`<p class="soft small">Differences from version ${before.version_number}:</p>
               !${textDiff(before.system_prompt, prompt)}`
       }
       !${when(can_write && !current, () => postButton(`/agents/${agent.id}/prompt-versions/${number}/activate`, 'Make it the agent’s prompt'))}
@@ -98,18 +98,18 @@ function evolveForms(agent: Agent, evolutions: readonly PromptEvolutionSummary[]
   const running = evolutions.some(({ status: now }) => now === 'running');
   const begin = html`<form method="post" action="${here}/evolve-prompt">
     <p class="soft">
-      The agent’s finished issues are tried again with other prompts, without effect, and judged. What is
-      better becomes a version. It takes 13 finished issues.
+      The agent’s finished issues are replayed with other prompts, without side effects, and judged.
+      Improvements become a version. Needs 13 finished issues.
     </p>
     <div class="row">
-      !${input({ name: 'max_rollouts', label: 'Rollouts, at most', type: 'number', min: 30, value: DEFAULT_ROLLOUTS, hint: '30 to 300; each is two calls of a model' })}
+      !${input({ name: 'max_rollouts', label: 'Rollouts, at most', type: 'number', min: 30, value: DEFAULT_ROLLOUTS, hint: '30 to 300; each takes two model calls' })}
       !${input({ name: 'max_cost_usd', label: 'USD, at most', type: 'number', min: 1, value: DEFAULT_EVOLUTION_USD })}
     </div>
     <button>Evolve the prompt</button>
   </form>`;
   return html`<section class="card">
     <h2>Evolve</h2>
-    !${running ? html`<p>An evolution is under way.</p>` : begin}
+    !${running ? html`<p>An evolution is in progress.</p>` : begin}
     <details>
       <summary>How it is done for this agent</summary>
       <form method="post" action="${here}/prompts/settings">

@@ -67,8 +67,8 @@ export function peerForm(
     !${when(!peer, () => html`<h2>New peer</h2>`)}!${formError(errors.general)}
     <div class="row">
       !${input({ name: 'label', label: 'Label', required: true, value: value('label'), hint: 'Agents write it before a colon: label:Agent', error: errors.of('label') })}
-      !${input({ name: 'url', label: 'URL', type: 'url', required: true, value: value('url'), hint: 'Of its card, or of the place that has one', error: errors.of('url') })}
-      !${input({ name: 'api_key', label: 'API key', value: '', hint: peer?.has_api_key ? 'Empty: what is stored stays' : 'Never shown again', error: errors.of('api_key') })}
+      !${input({ name: 'url', label: 'URL', type: 'url', required: true, value: value('url'), hint: 'URL of its card, or of the site that serves one', error: errors.of('url') })}
+      !${input({ name: 'api_key', label: 'API key', value: '', hint: peer?.has_api_key ? 'Empty: unchanged' : 'Never shown again', error: errors.of('api_key') })}
     </div>
     <div class="row">!${fields[0]}!${fields[1]}!${fields[2]}!${fields[3]}</div>
     !${when(peer, ({ enabled }) => checkbox({ name: 'enabled', label: 'Agents may call it', checked: form?.checked('enabled') ?? enabled }))}
@@ -92,7 +92,7 @@ export function healthPart(peer: Peer): Html {
 export function deletePeerPart({ id, label }: Peer): Html {
   return html`<section class="card danger">
     <h2>Delete</h2>
-    <p>What was delegated to it is followed no more.</p>
+    <p>Work delegated to it is no longer tracked.</p>
     !${postButton(`/peers/${id}/delete`, 'Delete', { class: 'danger', confirm: t`Delete the peer ${label}?` })}
   </section>`;
 }

@@ -77,12 +77,12 @@ async function delegationsPage(context: PeerContext): Promise<Html> {
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Work given to agents of the peer', delegationColumns, items)}!${moreLink(own, next_cursor, 'Older work')}
+          !${table('Work delegated to the peer’s agents', delegationColumns, items)}!${moreLink(own, next_cursor, 'Older work')}
         </div>`
       : emptyState(
-          'Nothing was given to it yet',
-          html`Agents give work on an issue to an agent of a peer by
-            <code>/assign ${subject.label}:AGENT</code>, or by the tool <code>peers__delegate</code>.`,
+          'Nothing has been delegated yet',
+          html`Agents delegate an issue to a peer’s agent with <code>/assign ${subject.label}:AGENT</code>, or
+            with the tool <code>peers__delegate</code>.`,
         );
   return peerFrame(context, '/delegations', list);
 }

@@ -17,7 +17,7 @@ const byPeer = { by: 'peer', param: 'peerId' } as const;
 const listPath = (company_id: string): string => `/companies/${company_id}/peers`;
 
 const done: Record<string, string> = texts({
-  added: 'The peer is there. Its card is fetched within seconds.',
+  added: 'The peer has been added. Its card is fetched within seconds.',
   saved: 'Saved.',
   fetched: 'The card was asked for.',
   deleted: 'The peer is deleted.',
@@ -38,7 +38,8 @@ async function peersPage(
         </div>`
       : emptyState(
           'No peer yet',
-          html`Agents of other companies and systems can be given work, by the agent-to-agent protocol.`,
+          html`Work can be delegated to agents of other companies and systems, over the agent-to-agent
+          protocol.`,
         );
   const body = html`!${peerTabs(company_id, path)}!${notice(done[query.done ?? ''])}!${list}!${peerForm(path, null, error, form)}`;
   return companyPage(context, { title: t`Peers`, active: path, body });

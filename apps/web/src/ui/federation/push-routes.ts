@@ -58,7 +58,7 @@ async function pushesPage(context: UiContext, error: string | null = null): Prom
         );
   const filter = failed
     ? html`<p><a href="${path}">All of them</a></p>`
-    : html`<p><a href="${path}?status=failed">Only those that were given up</a></p>`;
+    : html`<p><a href="${path}?status=failed">Only failed ones</a></p>`;
   return companyPage(context, {
     title: t`Push notifications`,
     active: peersPath(company_id),

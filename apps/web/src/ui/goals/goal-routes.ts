@@ -66,7 +66,7 @@ async function goalsPage(
       ? html`<div class="card">!${tree(goals)}</div>`
       : emptyState(
           'No goal yet',
-          html`Say what the company wants. Agents read the goals above an issue with every run on it.`,
+          html`Say what the company wants to achieve. Agents read an issue’s goals with every run on it.`,
         );
   const fresh = mayWrite(context) ? await goalForm(context, path, t`New goal`, goals, error, form, null) : '';
   return companyPage(context, {
@@ -134,7 +134,7 @@ async function goalPage(
   const children = goals.filter(({ parent_goal_id }) => parent_goal_id === goal.id);
   const parent = goals.find(({ id }) => id === goal.parent_goal_id);
   const edit = mayWrite(context)
-    ? html`!${await goalForm(context, here, t`Edit`, goals, error, form, goal)}!${trashCard(`${here}/delete`, goal.title, t`An admin can bring it back from the trash for a while.`)}`
+    ? html`!${await goalForm(context, here, t`Edit`, goals, error, form, goal)}!${trashCard(`${here}/delete`, goal.title, t`An admin can restore it from the trash for a while.`)}`
     : '';
   const body = html`!${notice(done[query.done ?? ''])}
     <article class="card">

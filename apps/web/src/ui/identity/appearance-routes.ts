@@ -44,7 +44,7 @@ function appearanceForm(preferences: Preferences, error: string | null, form: Fo
     label: 'Time zone',
     value: value('time_zone'),
     list: ZONES,
-    hint: 'A place such as Europe/Berlin; empty: the browser’s',
+    hint: 'For example Europe/Berlin; empty: the browser’s',
     error: errors.of('time_zone'),
   };
   return html`<form class="card" method="post" action="${PATH}">
@@ -53,7 +53,7 @@ function appearanceForm(preferences: Preferences, error: string | null, form: Fo
     !${select({ name: 'density', label: 'Density', value: value('density'), choices: listed(densities, t`comfortable`), error: errors.of('density') })}
     !${select({ name: 'language', label: 'Language', value: value('language'), choices: languageChoices(), error: errors.of('language') })}
     !${input(time_zone)}
-    <p class="soft small">Times are shown in it where you point at them, and new schedules begin with it.</p>
+    <p class="soft small">Used for times shown on hover, and as the default for new schedules.</p>
     <button>Save</button>
     !${zoneList()}
   </form>`;

@@ -14,8 +14,8 @@ const done: Record<string, string> = texts({
   saved: 'Saved.',
   pending: 'Saved. A link is on its way to the new address, which takes effect once you have opened it.',
   sent: 'A new link is on its way.',
-  cancelled: 'The change is taken back.',
-  confirmed: 'Your address is confirmed.',
+  cancelled: 'The change has been cancelled.',
+  confirmed: 'Your address has been confirmed.',
 });
 
 export async function profilePage(context: UiContext<'none'>, error: string | null = null): Promise<Html> {
@@ -64,7 +64,7 @@ function profileBody(me: Me, address: OwnEmail, error: string | null, said: stri
 function addressHint({ by_mail, verified_at }: OwnEmail): string {
   if (!by_mail) return t`A new address ends your other sessions.`;
   const state = verified_at === null ? t`Not confirmed yet.` : t`Confirmed.`;
-  return t`${state} A new one gets a link, and takes its place once you have opened that.`;
+  return t`${state} A new one gets a link, and replaces it once you have opened that.`;
 }
 
 /** The pending confirmation; empty if the instance sends no mail. */
@@ -92,7 +92,7 @@ function knownBody(known: readonly UserModel[]): Html {
     known.length > 0,
     () =>
       html`<section class="card">
-        <h2>What agents have written down of you</h2>
+        <h2>What agents have noted about you</h2>
         <p class="soft">They read it when you ask them for work. Tell them what to change by a comment.</p>
         !${each(
           known,

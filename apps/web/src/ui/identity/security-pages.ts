@@ -41,7 +41,7 @@ const again = (): Html =>
 function codesPart({ recovery_codes: codes }: SecurityView): Html {
   return html`<section class="notice once" data-recovery-codes tabindex="-1" !${codes ? '' : 'hidden'}>
     <h2>Your recovery codes</h2>
-    <p>Each signs you in once where your second factor is lost. They are shown this once: keep them safe.</p>
+    <p>Each signs you in once if you lose your second factor. They are shown only once: keep them safe.</p>
     <pre><code>${(codes ?? []).join('\n')}</code></pre>
     <p><a href="${SECURITY_PAGE}">I have kept them</a></p>
   </section>`;
@@ -57,11 +57,11 @@ function appPart({ factors: { totp }, pending }: SecurityView): Html {
     <h2>Authenticator app</h2>
     !${
       totp
-        ? html`<p>An app is set up: sign-ins ask for its code.</p>
+        ? html`<p>An app is set up: sign-in asks for its code.</p>
             !${remove}`
         : pending
           ? confirmForm(pending)
-          : html`<p>A code of an app on your phone, asked for at each sign-in.</p>
+          : html`<p>A code from an app on your phone, asked for at every sign-in.</p>
               !${begin}`
     }
     !${again()}
@@ -84,7 +84,7 @@ const passkeyColumns: Column<Passkey>[] = [
   { label: 'Name', cell: ({ name }) => html`${name}` },
   {
     label: 'Kept',
-    cell: ({ backed_up }) => html`${backed_up ? t`by its maker, on your devices` : t`on one device`}`,
+    cell: ({ backed_up }) => html`${backed_up ? t`synced across your devices` : t`on one device`}`,
   },
   { label: 'Added', cell: ({ created_at }) => timeAgo(created_at) },
   { label: 'Last used', cell: ({ last_used_at }) => timeAgo(last_used_at) },
@@ -121,8 +121,8 @@ function recoveryPart({ factors: { recovery_codes_left: left, totp, passkeys } }
     () =>
       html`<section class="card">
         <h2>Recovery codes</h2>
-        <p>${left === 0 ? t`None is left.` : t`${left} are left.`} New ones end the former.</p>
-        !${postButton(`${SECURITY_PAGE}/recovery-codes`, 'Make new codes', { class: 'quiet', confirm: 'Make new recovery codes? The former ones end.' })}
+        <p>${left === 0 ? t`None is left.` : t`${left} are left.`} New ones replace them.</p>
+        !${postButton(`${SECURITY_PAGE}/recovery-codes`, 'Make new codes', { class: 'quiet', confirm: 'Create new recovery codes? The current ones stop working.' })}
       </section>`,
   );
 }

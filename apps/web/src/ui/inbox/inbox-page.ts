@@ -125,7 +125,7 @@ function whyOf(issue: IssueSummary, reason: Reason | undefined): string {
   if (reason === undefined) return '';
   const { assignee_name: worker, author, said, blocked_reason } = reason;
   if (issue.needs_human_attention)
-    return t`${worker ?? t`Its agent`} went round in circles: several runs in a row changed nothing.`;
+    return t`${worker ?? t`Its agent`} went in circles: several runs in a row changed nothing.`;
   if (issue.status === 'blocked' && blocked_reason) return t`Blocked: ${firstWords(blocked_reason, 200)}`;
   if (said !== null) return `${author ?? t`Somebody`}: ${firstWords(said, 200)}`;
   return worker === null ? t`No one is working on it.` : t`${worker} works on it.`;

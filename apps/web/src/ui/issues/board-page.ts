@@ -30,8 +30,7 @@ export function boardBody(view: BoardView): Html {
       () => nothing(company_id, filter),
     )}
     <p class="sr-only" id="board-help">
-      Arrow keys go from card to card. Shift with left or right moves a card to the next column. Enter opens
-      it.
+      Arrow keys move between cards. Shift with left or right moves a card to the next column. Enter opens it.
     </p>
     <p class="sr-only" role="status" aria-live="polite" id="board-said"></p>
     <div
@@ -48,7 +47,7 @@ function nothing(company_id: string, filter: ViewFilter): Html {
   if (narrows(filter))
     return emptyState(
       'Nothing matches',
-      html`No issue is like that. <a href="/companies/${company_id}/board?all=yes">Show all</a>`,
+      html`No issues match. <a href="/companies/${company_id}/board?all=yes">Show all</a>`,
     );
   return emptyState(
     'No issues yet',

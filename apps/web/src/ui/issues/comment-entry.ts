@@ -64,7 +64,7 @@ function commentActs(comment: OutlinedComment, path: string, { user, company_id 
       own,
       () =>
         html`<a class="small" href="${path}/edit" data-edit-comment>Edit</a>
-          !${postButton(`${path}/delete`, 'Delete', { class: 'link small', confirm: 'Delete this comment for good?' })}`,
+          !${postButton(`${path}/delete`, 'Delete', { class: 'link small', confirm: 'Delete this comment permanently?' })}`,
     )}`;
 }
 

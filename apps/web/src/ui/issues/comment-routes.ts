@@ -29,7 +29,7 @@ async function editPage(context: IssueContext, error: string | null = null): Pro
     return inFrame(
       context,
       title,
-      emptyState('This is not yours to change', html`Its author may, and an admin of the company.`),
+      emptyState('This is not yours to change', html`Only its author and company admins can change it.`),
     );
   const form = html`<form method="post" action="${pathOf(context)}/edit">
     !${formError(error)}
@@ -64,7 +64,7 @@ async function versionsPage(context: IssueContext): Promise<Html> {
               !${markdown(version.body_markdown)}
             </article>`,
         )}!${moreLink(`${pathOf(context)}/versions`, next_cursor, 'Older ones')}`;
-  return inFrame(context, t`What the comment said before`, body);
+  return inFrame(context, t`Previous versions of the comment`, body);
 }
 
 export const commentRoutes: UiRoute[] = [

@@ -74,7 +74,7 @@ function nothing({ company_id, filter }: ListView): Html {
   if (narrows(filter))
     return emptyState(
       'Nothing matches',
-      html`No issue is like that. <a href="${listPath(company_id)}?all=yes">Show all</a>`,
+      html`No issues match. <a href="${listPath(company_id)}?all=yes">Show all</a>`,
     );
   return emptyState(
     'No issues yet',

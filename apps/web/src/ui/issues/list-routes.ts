@@ -183,7 +183,7 @@ export const issueListRoutes: UiRoute[] = [
       const { company_id, query } = context;
       const filter = filterOf(query);
       const done = query.delete === undefined ? 'changed' : t`moved to the trash`;
-      const text = changed === 0 ? t`They were like that already.` : `${counted(changed)} ${done}.`;
+      const text = changed === 0 ? t`Nothing to change.` : `${counted(changed)} ${done}.`;
       const address = pathWith(listPath(company_id), filter);
       return listPage(context, filter, {
         said: toast(text, { undo: undoButton(company_id, filter, undo), address }),

@@ -45,7 +45,7 @@ export function propertiesPart(view: PropertiesView): Html {
       <dt>Changed</dt>
       <dd>!${timeAgo(issue.updated_at)}</dd>
     </dl>
-    !${when(issue.needs_human_attention, () => html`<p class="notice">Its runs changed nothing several times in a row. It waits for a person.</p>`)}
+    !${when(issue.needs_human_attention, () => html`<p class="notice">Several runs in a row changed nothing. It is waiting for a person.</p>`)}
     !${when(issue.awaiting_input, () => html`<p class="notice">An agent asked for input. A comment wakes it again.</p>`)}
     !${when(can_write && issue.assignee_agent_id, () => postButton(`/issues/${issue.id}/trigger`, 'Run the assignee', { class: 'quiet small' }))}`;
 }

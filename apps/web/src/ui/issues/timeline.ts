@@ -119,7 +119,7 @@ export const phrases: Record<string, string> = texts({
   'issue.needs_routing': 'asked who is to do it',
   'issue.parked': 'put the issue aside',
   'issue.relation_added': 'linked the issue with another',
-  'issue.relation_removed': 'took a link to another issue away',
+  'issue.relation_removed': 'removed a link to another issue',
   'run.queued': 'queued a run',
   'run.started': 'began a run',
   'run.succeeded': 'finished a run',

@@ -29,7 +29,7 @@ const ways: Record<number, string> = texts({
   403: 'Someone with a higher role can do it: the company’s admins assign roles.',
   404: 'It may have been deleted, or belong to a company that you are not in.',
   409: 'Something has changed in the meantime: go back, check, and try again.',
-  503: 'Something that the service needs is away. Trying again in a moment is mostly all that it takes.',
+  503: 'Something the service depends on is unavailable. Trying again in a moment usually helps.',
 });
 
 /** Missing and inaccessible subjects look the same. @param place the company in whose frame the page is shown */

@@ -5,7 +5,7 @@ import { catalogueOf } from './languages.ts';
 
 describe('an error of a form', () => {
   it.each([
-    ['body.slug must match pattern "^[a-z]+$"', 'slug', 'Is not written as it should be.'],
+    ['body.slug must match pattern "^[a-z]+$"', 'slug', 'Has an invalid format.'],
     ['body.name must NOT have fewer than 1 characters', 'name', 'May not be empty.'],
     ["body must have required property 'name'", 'name', 'May not be empty.'],
     ['body.hours must be <= 87600', 'hours', 'Must be 87600 or less.'],

@@ -6,8 +6,8 @@ import { say, t } from './language.ts';
 const plain: readonly [RegExp, (found: string) => string][] = [
   [/must NOT have fewer than 1 characters/, () => t`May not be empty.`],
   [/must NOT have fewer than (\d+) characters/, (length) => t`Needs ${length} characters or more.`],
-  [/must NOT have more than (\d+) characters/, (length) => t`Takes ${length} characters at most.`],
-  [/must match pattern/, () => t`Is not written as it should be.`],
+  [/must NOT have more than (\d+) characters/, (length) => t`Can have at most ${length} characters.`],
+  [/must match pattern/, () => t`Has an invalid format.`],
   [/must be integer/, () => t`Must be a whole number.`],
   [/must be >= (\S+)/, (bound) => t`Must be ${bound} or more.`],
   [/must be <= (\S+)/, (bound) => t`Must be ${bound} or less.`],

@@ -9,6 +9,6 @@ import { html, type Html } from './html.ts';
 export function foldedText(source: string, length: number): Html {
   return html`<details class="folded" data-text="${source}" data-fold="${source}">
     <summary>Long text (${count(length)} characters)</summary>
-    <p><a href="${source}">Show it on a page of its own</a></p>
+    <p><a href="${source}">Show it on a separate page</a></p>
   </details>`;
 }

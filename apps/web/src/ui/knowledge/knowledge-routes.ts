@@ -31,8 +31,8 @@ async function knowledgePage(context: UiContext<'company'>): Promise<Html> {
       !${input({ name: 'q', label: 'Search all that is known', type: 'search', value: q, hint: 'A question or words' })}
       <button>Search</button>
     </form>
-    !${q === '' || found.length > 0 ? each(found, result) : emptyState('Nothing found', html`No passage fits that. Other words may help.`)}
-    !${extent(state)}!${when(roleIn(context.user, company_id) === 'admin' && state.error, (error) => html`<p class="soft small">Passages are found by their words alone until embeddings are computed again: ${error}.</p>`)}`;
+    !${q === '' || found.length > 0 ? each(found, result) : emptyState('Nothing found', html`Nothing found. Try other words.`)}
+    !${extent(state)}!${when(roleIn(context.user, company_id) === 'admin' && state.error, (error) => html`<p class="soft small">Only full-text search works until embeddings are computed again: ${error}.</p>`)}`;
   return companyPage(context, { title: t`Search`, active: path, body });
 }
 
@@ -47,13 +47,13 @@ function result({ source_type, title, text, url }: KnowledgePassage): Html {
 function extent({ sources, passages, waiting, cut }: KnowledgeState): Html {
   if (sources === 0)
     return html`<p class="soft">
-      Found here are notes, findings, documents of issues, texts of attached files, and what came of closed
-      issues. There are none yet.
+      Notes, findings, documents, texts of attached files and outcomes of closed issues can be found here.
+      There are none yet.
     </p>`;
   return html`<p class="soft small">
     ${passages} passages of ${sources} sources: notes, findings, documents, texts of files, closed issues.
     !${when(waiting > 0, () => html`${waiting} have changed and are being read.`)}
-    !${when(cut > 0, () => html`${cut} are too long to be read whole.`)}
+    !${when(cut > 0, () => html`${cut} are too long to be read in full.`)}
   </p>`;
 }
 

@@ -39,7 +39,7 @@ async function clientsPage(
       </dl>
       <p class="soft">Streamable HTTP; every version of the protocol from 2024-11-05 to 2026-07-28.</p>
     </section>
-    !${isAdmin(context) ? keyForm(tab, error, form) : html`<p class="soft">An admin of the company mints a key for you; agents have keys of their own.</p>`}
+    !${isAdmin(context) ? keyForm(tab, error, form) : html`<p class="soft">A company admin can create a key for you; agents have their own keys.</p>`}
     !${tryForm(company_id, key)}
     !${each(
       configurations,
@@ -58,7 +58,7 @@ async function clientsPage(
 const tryForm = (company_id: string, key: string | null): Html =>
   html`<form class="card" hidden data-try-tool="/mcp/${company_id}" autocomplete="off">
     <h2>Try a tool</h2>
-    <p class="soft">It is called as your client would call it, with all that it does.</p>
+    <p class="soft">It is really called, as by your client, with all its effects.</p>
     <div class="row">
       !${input({ name: 'key', id: 'try-key', label: 'Key', type: 'password', required: true, value: key ?? '', hint: 'Stays in this page' })}
       !${input({ name: 'tool', id: 'try-tool', label: 'Tool', required: true, value: 'list_issues', list: 'try-tools' })}
@@ -79,7 +79,7 @@ function keyForm(path: string, error: string | null, form: FormValues | null): H
     <div class="row">
       !${input({ name: 'label', label: 'What it is for', value: form?.text('label') ?? 'MCP client', error: errors.of('label') })}
       !${select({ name: 'role', label: 'Role', value: form?.text('role') || 'member', choices: roleChoices(), error: errors.of('role') })}
-      !${input({ name: 'expires_in_days', label: 'Days until it ends', type: 'number', min: 1, value: form?.text('expires_in_days') ?? '', hint: 'Empty: good until it is revoked', error: errors.of('expires_in_days') })}
+      !${input({ name: 'expires_in_days', label: 'Days until it ends', type: 'number', min: 1, value: form?.text('expires_in_days') ?? '', hint: 'Empty: valid until revoked', error: errors.of('expires_in_days') })}
       <button>Mint a key</button>
     </div>
   </form>`;

@@ -39,7 +39,7 @@ export const serverForm = (about: ServerForm): Html =>
       mono: true,
       rows: 3,
       value: value('headers', lines(server?.headers ?? {}, ': ')),
-      hint: 'A line each, every value with a secret of the company: Authorization: Bearer ${secret:TRACKER_TOKEN}',
+      hint: 'One per line, each value with a company secret: Authorization: Bearer ${secret:TRACKER_TOKEN}',
       error: errors.of('headers'),
     }),
   ]);
@@ -120,7 +120,7 @@ export function tryForm({ id }: McpServer, tools: readonly McpServerTool[], trie
   if (choices.length === 0 && tried === null) return html``;
   return html`<form class="card" method="post" action="/mcp-servers/${id}/try">
     <h2>Try a tool</h2>
-    <p class="soft">It is called as an agent would call it, with all that it does.</p>
+    <p class="soft">It is really called, as by an agent, with all its effects.</p>
     !${formError(tried?.error ?? null)}
     <div class="row">
       !${select({ name: 'tool', id: 'try-tool', label: 'Tool', choices, value: tried?.tool ?? '' })}

@@ -94,7 +94,7 @@ export function toolsForm({ id, tools: allowed }: McpServer, tools: readonly Mcp
   return html`<form class="card" method="post" action="/mcp-servers/${id}/tools">
     <h2>Tools</h2>
     <p class="soft">Agents read each tool’s own description. Select the ones they need.</p>
-    !${checkbox({ name: 'all', label: 'All of them, also those to come', checked: allowed === null })}
+    !${checkbox({ name: 'all', label: 'All, including future ones', checked: allowed === null })}
     <fieldset>
       <legend>Or only these</legend>
       !${folded(tools.length, html`${count(tools.length)} tools`, list)}
@@ -123,7 +123,7 @@ export function agentsForm({ id, agents: access }: McpServer, agents: readonly A
 export function deletePart({ id, name }: McpServer): Html {
   return html`<section class="card danger">
     <h2>Delete</h2>
-    <p>For good, with the record of its calls.</p>
+    <p>Permanent, including the record of its calls.</p>
     !${postButton(`/mcp-servers/${id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the server ${name}?` })}
   </section>`;
 }

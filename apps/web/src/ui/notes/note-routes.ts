@@ -30,7 +30,7 @@ const kinds = (): Choice[] => noteKinds.map((value) => ({ value, label: words(va
 const done: Record<string, string> = texts({
   created: 'The note is written.',
   changed: 'Saved.',
-  archived: 'The note is archived: lists and agents leave it out.',
+  archived: 'The note has been archived: it is hidden from lists and agents.',
   unarchived: 'The note is back.',
   deleted: 'The note is in the trash.',
 });
@@ -63,7 +63,7 @@ async function notesPage(
         </div>`
       : emptyState(
           q || archived ? 'Nothing found' : 'No note yet',
-          html`Write down below what agents and people should know of, or let agents do it:
+          html`Write down below what agents and people should know, or let agents do it:
             <code>/create-note</code>, <code>/record-finding</code>.`,
         );
   const search = html`<form class="filters row" method="get" action="${path}" role="search">
@@ -138,7 +138,7 @@ async function notePage(
     !${when(
       mayWrite(context),
       () =>
-        html`!${noteForm(here, t`Edit`, error, form, note)}!${trashCard(`${here}/delete`, note.title, t`An admin can bring it back from the trash for a while.`)}`,
+        html`!${noteForm(here, t`Edit`, error, form, note)}!${trashCard(`${here}/delete`, note.title, t`An admin can restore it from the trash for a while.`)}`,
     )}`;
   return companyPage(context, {
     title: note.title,

@@ -74,7 +74,7 @@ function createForm(path: string, error: string | null, form: FormValues | null)
     !${field('description', t`Description`)}
     <div class="row">
       !${field('binary_path', t`Binary`, { hint: 'Path of the file on the schedulers’ machine: /opt/plugins/github' })}
-      !${field('binary_hash', 'SHA-256', { hint: 'As its author published it: another file is then not allowed' })}
+      !${field('binary_hash', 'SHA-256', { hint: 'As published by its author: any other file is rejected' })}
     </div>
     !${textarea({ name: 'config', label: 'Configuration', mono: true, rows: 4, value: form?.text('config') ?? '', hint: 'JSON. "${secret:NAME}" is filled in at the start', error: errors.of('config') })}
     <button>Register</button>

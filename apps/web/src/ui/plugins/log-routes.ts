@@ -29,7 +29,7 @@ const logColumns: Column<PluginEvent>[] = [
 async function logPart({ tx, subject }: PluginContext): Promise<Html> {
   const events = await listPluginEvents(tx, subject, { limit: LINES });
   if (events.length === 0)
-    return emptyState('Nothing yet', html`What it does and what becomes of it is listed here.`);
+    return emptyState('Nothing yet', html`Its actions and their outcomes are listed here.`);
   return html`<section class="card">!${table('Events log', logColumns, events)}</section>`;
 }
 
@@ -80,7 +80,7 @@ async function workPart({ tx, subject }: PluginContext): Promise<Html> {
   if (jobs.length + events.length + webhooks.length === 0)
     return emptyState(
       'Nothing is sent to it',
-      html`Events, jobs and webhooks are known while the plugin runs.`,
+      html`Events, jobs and webhooks are known only while the plugin is running.`,
     );
   return html`!${when(
     events.length > 0,

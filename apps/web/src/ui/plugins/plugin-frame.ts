@@ -22,16 +22,16 @@ export function requirePlugins({ services }: Pick<UiContext, 'services'>): void 
 }
 
 const done: Record<string, string> = texts({
-  created: 'The plugin is registered. Nothing of it runs before its binary is allowed.',
-  allowed: 'Allowed: that copy of the binary is what runs from now on.',
+  created: 'The plugin has been registered. It can’t run until its binary is allowed.',
+  allowed: 'Allowed: from now on exactly that copy of the binary runs.',
   banned: 'Banned. It can’t be started.',
-  rescinded: 'The ban is lifted. It needs to be allowed afresh.',
+  rescinded: 'The ban has been lifted. It must be allowed again.',
   started: 'Started.',
   stopped: 'Stopped.',
   restarted: 'Started again.',
   enabled: 'Switched on. It can be started.',
   disabled: 'Switched off.',
-  saved: 'Saved. A running plugin takes it in at its next start.',
+  saved: 'Saved. A running plugin picks it up at its next start.',
   deleted: 'The plugin is deleted.',
 });
 

@@ -40,17 +40,17 @@ export async function settingsPage(
       !${field('description', t`Description`)}
       <div class="row">
         !${field('binary_path', t`Binary`, t`Another file needs a separate approval`)}
-        !${field('binary_hash', 'SHA-256', t`An allow of another file is then refused`)}
+        !${field('binary_hash', 'SHA-256', t`Any other file is then rejected`)}
       </div>
       !${textarea({ name: 'config', label: 'Configuration', mono: true, rows: 8, value: form?.text('config') ?? config, hint: 'JSON. "${secret:NAME}" is filled in at the start', error: errors.of('config') })}
       <h3>What it may do</h3>
       !${each(grantable, (capability) => checkbox({ name: boxOf(capability), label: capabilityMeaning(capability), checked: held(capability) }))}
-      !${input({ name: 'secrets', label: 'Secrets that it may read', value: form?.text('secrets') ?? secrets.join(', '), hint: 'Names, with commas between them', error: errors.of('secrets') })}
+      !${input({ name: 'secrets', label: 'Secrets that it may read', value: form?.text('secrets') ?? secrets.join(', '), hint: 'Comma-separated names', error: errors.of('secrets') })}
       <button>Save</button>
     </form>
     <section class="card danger">
       <h2>Delete</h2>
-      <p>For good, with its values, its log and its history. Its process ends.</p>
+      <p>Permanent, including its values, log and history. Its process is stopped.</p>
       !${postButton(`/plugins/${id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete ${name}?` })}
     </section>`;
   return pluginPage(context, '/settings', body);

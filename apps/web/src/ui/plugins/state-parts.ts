@@ -14,7 +14,7 @@ const meanings: Readonly<Record<string, string>> = texts({
   kv: 'store its own values',
   'issues.read': 'read the issues and comments of the company',
   'issues.comment': 'comment on issues of the company',
-  metrics: 'put figures on the metrics page',
+  metrics: 'publish figures on the metrics endpoint',
 });
 
 export const capabilityMeaning = (capability: string): string =>
@@ -65,7 +65,7 @@ function healthOf({ status: running, healthy, last_checked_at }: PluginHealth): 
 function sandboxOf({ sandbox }: Plugin): Html {
   if (sandbox === null) return html`<span class="soft">has not run yet</span>`;
   if (sandbox === 'bare')
-    return html`!${status('warn')} <span class="small">none: a bare process of the scheduler</span>`;
+    return html`!${status('warn')} <span class="small">none: a plain process of the scheduler</span>`;
   return html`${sandbox}`;
 }
 
@@ -136,7 +136,7 @@ export function approvalCard(plugin: Plugin, admin: boolean): Html {
 const explained: Record<Plugin['approval_state'], string> = texts({
   pending: 'It does not run. Allowing it takes a copy of the file, and only that copy is ever run.',
   allowed:
-    'The copy with this SHA-256 is what runs. Another file at the same place is refused at the next start.',
+    'Only the copy with this SHA-256 runs. Another file at the same path is rejected at the next start.',
   banned: 'It can’t be started.',
 });
 

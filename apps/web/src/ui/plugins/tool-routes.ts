@@ -26,7 +26,7 @@ async function toolsPage(context: PluginContext, tried: Tried | null = null): Pr
   const body =
     tools.length > 0
       ? each(tools, (tool, index) => toolCard(tool, index, context, tried?.tool === tool.name ? tried : null))
-      : emptyState('No tools', html`They are known while the plugin runs.`);
+      : emptyState('No tools', html`They are known only while the plugin is running.`);
   return pluginPage(context, '/tools', body);
 }
 

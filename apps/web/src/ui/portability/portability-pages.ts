@@ -37,7 +37,7 @@ export function portabilityBody(view: PortabilityView): Html {
     >
       <h2>Import into this company</h2>
       <p class="soft">
-        Makes what the company does not have by that name, all of it or nothing. Heartbeats, schedules and
+        Creates everything the company does not have by that name, all or nothing. Heartbeats, schedules and
         webhooks start switched off.
       </p>
       !${formError(error)}!${bundleField(`${base}/portability`)}!${keysField()}
@@ -62,7 +62,7 @@ function bundleField(id: string): Html {
 function keysField(): Html {
   return html`<details>
     <summary>Keys of its providers</summary>
-    !${textarea({ name: 'provider_keys', label: 'One a line: label of the provider = key', rows: 3, mono: true, hint: 'A provider without a key is created switched off' })}
+    !${textarea({ name: 'provider_keys', label: 'One per line: provider label = key', rows: 3, mono: true, hint: 'A provider without a key is created switched off' })}
   </details>`;
 }
 

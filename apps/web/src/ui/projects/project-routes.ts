@@ -21,7 +21,7 @@ const boardOf = ({ company_id, id }: Pick<Project, 'company_id' | 'id'>): string
   `/companies/${company_id}/board?project=${id}`;
 
 const done: Record<string, string> = texts({
-  created: 'The project is there: give it issues.',
+  created: 'The project has been created: give it issues.',
   changed: 'Saved.',
   deleted: 'The project is in the trash.',
   unhooked: 'The webhook is gone.',
@@ -80,7 +80,7 @@ async function projectPage(
   const project = presentProject(subject);
   const webhook = await webhookPart(context, secret);
   const edit = mayWrite(context)
-    ? html`!${projectForm(here, t`Edit`, await choicesOf(context, project.lead_agent_id ?? ''), error, form, project, isAdmin(context))}!${webhook}!${trashCard(`${here}/delete`, project.name, t`Its issues stay. An admin can bring the project back from the trash for a while.`)}`
+    ? html`!${projectForm(here, t`Edit`, await choicesOf(context, project.lead_agent_id ?? ''), error, form, project, isAdmin(context))}!${webhook}!${trashCard(`${here}/delete`, project.name, t`Its issues stay. An admin can restore the project from the trash for a while.`)}`
     : '';
   const body = html`!${notice(done[query.done ?? ''])}
     <article class="card">

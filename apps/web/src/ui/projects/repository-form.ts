@@ -45,12 +45,12 @@ export function repositoryForm(
   return html`<details class="edit" !${open ? 'open' : ''}>
     <summary>Repository</summary>
     <div class="row">
-      !${input(field('repo_url', t`Repository`, t`https://…, ssh://… or git@host:path: each issue gets a branch of it`))}
-      !${input(field('base_branch', t`Base branch`, t`Empty: the one that the repository names`))}
+      !${input(field('repo_url', t`Repository`, t`https://…, ssh://… or git@host:path: each issue gets its own branch`))}
+      !${input(field('base_branch', t`Base branch`, t`Empty: the repository’s default`))}
       !${input(field('branch_template', t`Branches`, t`Empty: {identifier}-{slug}`))}
     </div>
     <div class="row">
-      !${when(admin, () => input(field('repo_secret', t`Secret for it`, t`Name of a secret: an HTTPS token, user:token, or a private SSH key. Git alone is given it.`)))}
+      !${when(admin, () => input(field('repo_secret', t`Secret for it`, t`Name of a secret: an HTTPS token, user:token, or a private SSH key. Only git receives it.`)))}
       !${input({ ...field('workspace_days', t`Days that folders stay`, t`After the end of their issue`), type: 'number', min: 1 })}
     </div>
     !${when(
@@ -60,7 +60,7 @@ export function repositoryForm(
             !${input(field('setup_command', t`Set-up command`, t`Run in a new folder, and when lock files change`))}
             !${input(field('check_command', t`Check command`, t`Run after each run that changed something`))}
           </div>
-          !${textarea({ name: 'env', label: 'Environment', rows: 3, mono: true, value: variables, hint: 'NAME=value, one a line; a value may be ${secret:NAME}', error: errors.of('env') })}
+          !${textarea({ name: 'env', label: 'Environment', rows: 3, mono: true, value: variables, hint: 'NAME=value, one per line; a value may be ${secret:NAME}', error: errors.of('env') })}
           !${checkbox({ name: 'push_after_run', label: 'Push the branch after each run', checked: ticked('push_after_run') })}`,
     )}
     !${checkbox({ name: 'close_on_merge', label: 'Close the issue when its pull request is merged', checked: ticked('close_on_merge') })}

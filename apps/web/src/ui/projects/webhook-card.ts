@@ -21,7 +21,7 @@ export function webhookCard(project_id: string, { webhook, public_url, secret }:
   };
   return html`<section class="card" aria-label="Webhook" id="webhook">
     <h2>Webhook of the repository</h2>
-    !${when(secret, (value) => shownOnce('The secret, shown this once:', value))}
+    !${when(secret, (value) => shownOnce('The secret, shown only once:', value))}
     !${
       webhook === null
         ? html`<p class="soft">
@@ -49,7 +49,7 @@ export function webhookCard(project_id: string, { webhook, public_url, secret }:
             </p>
             <div class="buttons">
               !${postButton(here, 'New address and secret', again)}
-              !${postButton(`${here}/delete`, 'Delete', { class: 'danger small', confirm: 'The host’s requests are refused from then on. Go on?' })}
+              !${postButton(`${here}/delete`, 'Delete', { class: 'danger small', confirm: 'The host’s requests will be refused. Continue?' })}
             </div>`
     }
   </section>`;

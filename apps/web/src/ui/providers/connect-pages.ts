@@ -46,13 +46,13 @@ export function connectForm({ path, stores_keys, error, form }: ConnectForm): Ht
   const errors = new FieldErrors(error, ['vendor', 'base_url', 'api_key'], { adapter_type: 'vendor' });
   const choices = Object.entries(vendors).map(([value, { label }]) => ({ value, label: say(label) }));
   const key_hint = stores_keys
-    ? t`Stored encrypted. Of Bedrock the credentials as JSON`
+    ? t`Stored encrypted. For Bedrock, the credentials as JSON`
     : t`Can’t be stored until the operator sets SERVICE_ENCRYPTION_KEY, or runs ctl secrets make-key and starts the service again; endpoints without a key work`;
   return html`<form method="post" action="${path}">
     !${formError(errors.general)}
     <div class="row">
       !${select({ name: 'vendor', label: 'Vendor', value: form?.text('vendor') || 'own', choices, error: errors.of('vendor') })}
-      !${input({ name: 'base_url', label: 'Base URL', type: 'url', value: form?.text('base_url') ?? '', hint: 'Of an endpoint of your own (Ollama, vLLM, LM Studio, a gateway), with its /v1', error: errors.of('base_url') })}
+      !${input({ name: 'base_url', label: 'Base URL', type: 'url', value: form?.text('base_url') ?? '', hint: 'Of your own endpoint (Ollama, vLLM, LM Studio, a gateway), including /v1', error: errors.of('base_url') })}
       !${input({ name: 'api_key', label: 'API key', type: 'password', hint: key_hint, error: errors.of('api_key') })}
     </div>
     <button>Connect</button>
@@ -64,7 +64,7 @@ export function askingPart({ id, name }: Provider): Html {
   return html`<div data-load data-source="/providers/${id}/connect/part/model" aria-live="polite">
     <section class="card" aria-busy="true">
       <h2>Which model?</h2>
-      <p class="soft">${name} is asked for its models …</p>
+      <p class="soft">Asking ${name} for its models …</p>
       <p data-noscript><a href="/providers/${id}/connect?answer=1">Wait for the answer</a></p>
     </section>
   </div>`;
@@ -95,7 +95,7 @@ export function modelPart(
     : html`<div class="error form-error" role="alert">
         <p>${tested.error ?? t`It did not answer.`}</p>
         <p>
-          <a href="/providers/${provider.id}/connect">Try again</a>, or mend its address and key
+          <a href="/providers/${provider.id}/connect">Try again</a>, or fix its address and key
           <a href="/providers/${provider.id}">on its page</a>.
         </p>
       </div>`;
@@ -104,7 +104,7 @@ export function modelPart(
     !${said}
     <form method="post" action="/providers/${provider.id}/connect">
       !${formError(errors.general)}
-      <p class="soft">Every agent that names no other uses it. It can be changed at any time.</p>
+      <p class="soft">Used by every agent that names no other. It can be changed at any time.</p>
       !${choice}
       <button>Use this model</button>
     </form>

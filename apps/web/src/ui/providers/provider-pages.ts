@@ -54,8 +54,7 @@ export function providerForm(
   const errors = new FieldErrors(error, fields, { 'this name': 'name' });
   const value = (name: 'name' | 'base_url' | 'default_model' | 'embedding_model'): string =>
     form?.text(name) ?? provider?.[name] ?? '';
-  const kept = (has: boolean | undefined): string =>
-    has ? t`Empty: what is stored stays` : t`Never shown again`;
+  const kept = (has: boolean | undefined): string => (has ? t`Empty: unchanged` : t`Never shown again`);
   const families = providerFamilies.map((family) => ({
     value: family,
     label: `${family}: ${familyNames[family]}`,
@@ -65,12 +64,12 @@ export function providerForm(
     <div class="row">
       !${input({ name: 'name', label: 'Name', required: true, value: value('name'), error: errors.of('name') })}
       !${select({ name: 'adapter_type', label: 'Family', value: form?.text('adapter_type') || provider?.adapter_type, choices: families, error: errors.of('adapter_type') })}
-      !${input({ name: 'base_url', label: 'Base URL', type: 'url', value: value('base_url'), hint: 'Empty: the family’s own; an endpoint of your own needs one', error: errors.of('base_url') })}
+      !${input({ name: 'base_url', label: 'Base URL', type: 'url', value: value('base_url'), hint: 'Empty: the family’s default; your own endpoint needs one', error: errors.of('base_url') })}
     </div>
-    !${textarea({ name: 'api_key', label: 'API key', rows: 2, mono: true, hint: t`${kept(provider?.has_api_key)}. Of a cloud the credentials as JSON`, error: errors.of('api_key') })}
+    !${textarea({ name: 'api_key', label: 'API key', rows: 2, mono: true, hint: t`${kept(provider?.has_api_key)}. For a cloud, the credentials as JSON`, error: errors.of('api_key') })}
     !${textarea({ name: 'custom_headers', label: 'Further headers (JSON)', rows: 2, mono: true, hint: kept(provider?.has_custom_headers), error: errors.of('custom_headers') })}
     !${input({ name: 'default_model', label: 'Model', value: value('default_model'), hint: 'Of agents that name none', error: errors.of('default_model') })}
-    !${checkbox({ name: 'is_default', label: 'Agents use it that name no provider', checked: form?.checked('is_default') ?? provider?.is_default ?? false })}
+    !${checkbox({ name: 'is_default', label: 'Used by agents that name no provider', checked: form?.checked('is_default') ?? provider?.is_default ?? false })}
     !${input({ name: 'embedding_model', label: 'Model for embeddings', value: value('embedding_model'), hint: 'Empty: the engine’s default', error: errors.of('embedding_model') })}
     !${checkbox({ name: 'embeddings', label: 'Compute embeddings here', checked: form?.checked('embeddings') ?? provider?.embeddings ?? false })}
     !${checkbox({ name: 'enabled', label: 'Agents may use it', checked: form?.checked('enabled') ?? provider?.enabled ?? true })}
@@ -96,7 +95,7 @@ export function testPart({ id, pause_reason }: Provider, tested: ProviderTest | 
 export function deletePart({ id, name }: Provider): Html {
   return html`<section class="card danger">
     <h2>Delete</h2>
-    <p>For good, and only while no agent uses it.</p>
+    <p>Permanent, and only possible while no agent uses it.</p>
     !${postButton(`/providers/${id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete ${name}?` })}
   </section>`;
 }

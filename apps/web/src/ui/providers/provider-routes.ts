@@ -16,7 +16,7 @@ type ProviderContext = UiContext<'provider'>;
 const listPath = (company_id: string): string => `/companies/${company_id}/providers`;
 
 const done: Record<string, string> = texts({
-  added: 'The provider is there. Test it, then give it to an agent.',
+  added: 'The provider has been added. Test it, then give it to an agent.',
   saved: 'Saved.',
   deleted: 'The provider is deleted.',
 });

@@ -37,12 +37,12 @@ export function listBody(view: RoutineListView): Html {
 
 function nothing({ company_id, archived, can_write }: RoutineListView): Html {
   if (archived)
-    return emptyState('No archived routine', html`An archived routine keeps its runs and fires no more.`);
-  const what = html`A routine makes an issue for an agent again and again: by a schedule, by a webhook, or by
+    return emptyState('No archived routine', html`An archived routine keeps its runs but no longer fires.`);
+  const what = html`A routine repeatedly creates an issue for an agent: on a schedule, by a webhook, or by
   hand.`;
   const todo = can_write
     ? html`<a href="${listPath(company_id)}/new">Write the first one</a>, then give it a schedule; or open an
-        issue that should come back and make a routine of it.`
+        issue that should recur and turn it into a routine.`
     : html`A member of the company writes them.`;
   return emptyState('No routine yet', html`!${what} !${todo}`);
 }

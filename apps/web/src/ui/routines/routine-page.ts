@@ -36,7 +36,7 @@ export function routineBody(view: RoutineView): Html {
   const { routine, can_write } = view;
   const here = `/routines/${routine.id}`;
   return html`!${formError(new FieldErrors(view.error).general)}!${notice(view.said)}
-    !${when(view.secret, (secret) => shownOnce('The secret, shown this once:', secret))}
+    !${when(view.secret, (secret) => shownOnce('The secret, shown only once:', secret))}
     <div class="columns">
       <div>
         !${template(routine)}!${triggerSection(view)}
@@ -69,7 +69,7 @@ function triggerSection(view: RoutineView): Html {
     routine.status === 'active'
       ? ''
       : html`<p class="notice">The routine is ${routine.status}: no trigger fires it.</p>`;
-  const none = html`<p class="soft">Nothing fires it but hands and agents.</p>`;
+  const none = html`<p class="soft">Only people and agents can fire it.</p>`;
   return html`<section aria-label="Triggers" class="triggers">
     <h2>Triggers</h2>
     !${idle}!${first ? none : each(triggers, (trigger) => triggerCard(trigger, view))}

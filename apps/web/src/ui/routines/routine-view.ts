@@ -33,7 +33,7 @@ const TRIGGERS = 200;
 export type Outcome = Partial<Pick<RoutineView, 'error' | 'secret' | 'refused'>>;
 
 const done: Readonly<Record<string, string>> = texts({
-  created: 'The routine is there. Give it a schedule or a webhook, or fire it by hand.',
+  created: 'The routine has been created. Give it a schedule or a webhook, or fire it by hand.',
   promoted: 'The issue has become a routine: check when it fires next.',
   changed: 'Saved.',
   enqueued: 'Fired: there is a new issue.',

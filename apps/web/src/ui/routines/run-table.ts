@@ -28,7 +28,7 @@ const sourceWords: Readonly<Record<RoutineRun['source'], string>> = texts({
 
 export function routineRunTable({ runs, issues, triggers }: RoutineRunsView): Html {
   if (runs.length === 0)
-    return emptyState('Not fired yet', html`Each fire is noted here, with the issue that came of it.`);
+    return emptyState('Not fired yet', html`Every fire is listed here, with the resulting issue.`);
   const columns: Column<RoutineRun>[] = [
     { label: 'Issue', cell: (run) => issueLink(run, issues) },
     {

@@ -47,7 +47,7 @@ export function scheduleFields({
     value: timezone,
     required: true,
     ...(listed ? { list: ZONES } : {}),
-    hint: 'UTC, or a place such as Europe/Berlin',
+    hint: 'UTC, or for example Europe/Berlin',
     error: errors.of('timezone'),
   });
   return html`<div class="schedule" data-schedule="${SAID_PATH}">

@@ -72,7 +72,7 @@ function webhookFacts({ trigger, url }: TriggerView): Html {
   return html`!${when(url, (address) => html`<p><span class="soft">POST</span> <code class="address">${address}</code></p>`)}
     <p class="soft small">
       !${calls[signing_mode]()}
-      ${window === 0 ? t`The same body may come again at any time.` : t`The same body again within ${window} s is refused.`}
+      ${window === 0 ? t`The same body may be sent again at any time.` : t`The same body again within ${window} s is refused.`}
     </p>`;
 }
 
@@ -126,7 +126,7 @@ function changeForm(trigger: RoutineTrigger, refused: Refused | null): Html {
 
 const signingForm = ({ id, signing_mode }: RoutineTrigger, signable: boolean): Html =>
   html`<form method="post" action="/routine-triggers/${id}/signing-mode" class="row">
-    !${select({ name: 'signing_mode', id: `signing_mode-${id}`, label: 'Signature', value: signing_mode, choices: modes(signable), hint: signable ? 'The first signed mode makes a secret, shown once' : unsignable })}
+    !${select({ name: 'signing_mode', id: `signing_mode-${id}`, label: 'Signature', value: signing_mode, choices: modes(signable), hint: signable ? 'Switching to a signed mode creates a secret, shown once' : unsignable })}
     <button class="quiet">Set it</button>
   </form>`;
 

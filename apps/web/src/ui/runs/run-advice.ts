@@ -17,16 +17,15 @@ const advice: Record<string, (place: Place) => Html> = {
     html`Something in the agent’s settings keeps it from running.
       <a href="/agents/${agent_id}/settings">Look at its adapter, model and provider</a>; the adapter can be
       tested there.`,
-  transient: () =>
-    html`The provider or the network failed for a while. Running it again is mostly all that it takes.`,
+  transient: () => html`The provider or the network failed temporarily. Running it again usually helps.`,
   timeout: ({ agent_id }) =>
-    html`It took longer than it may. <a href="/agents/${agent_id}/settings">Give it more time</a>, or a
+    html`It exceeded its time limit. <a href="/agents/${agent_id}/settings">Give it more time</a>, or a
       smaller task.`,
   permanent: ({ agent_id }) =>
-    html`The provider takes what it was sent for wrong: often an unknown model.
-      <a href="/agents/${agent_id}/settings">Look at the model</a>.`,
+    html`The provider rejected the request, often because of an unknown model.
+      <a href="/agents/${agent_id}/settings">Check the model</a>.`,
   budget: ({ company_id }) =>
-    html`A budget is spent. <a href="/companies/${company_id}/budgets">Raise or resolve it</a>, and run the
+    html`A budget is used up. <a href="/companies/${company_id}/budgets">Raise or resolve it</a>, and run the
       agent again.`,
   lost: () =>
     html`The run’s scheduler is gone. The run was retried once unless it had already changed something; check

@@ -56,7 +56,7 @@ export function runTable(runs: readonly Run[], agents?: readonly Agent[]): Html 
   if (runs.length === 0) {
     return emptyState(
       'No runs here',
-      html`A run begins when an agent is given an issue, is mentioned, or its heartbeat is due.`,
+      html`A run starts when an agent is assigned an issue or mentioned, or its heartbeat is due.`,
     );
   }
   return table(
@@ -189,7 +189,7 @@ function againForms(issue_id: string, { adapter_type, model }: Run): Html {
       html`<details class="edit" data-fold="other-model">
         <summary>Run again with another model</summary>
         <form method="post" action="${path}">
-          !${input({ name: 'model', label: 'Model', required: true, value: model, hint: 'For that run alone, by the agent’s provider' })}
+          !${input({ name: 'model', label: 'Model', required: true, value: model, hint: 'For that run only, with the agent’s provider' })}
           <button class="quiet">Run</button>
         </form>
       </details>`,
@@ -209,6 +209,6 @@ function refusedHosts({ company_id }: Run, refused: readonly EgressRefusal[]): H
       )}
     </ul>
     <p class="soft small">
-      Admins say what is let out, on the page <a href="/companies/${company_id}/egress">Egress</a>.
+      Admins set the allowed hosts on the page <a href="/companies/${company_id}/egress">Egress</a>.
     </p>`;
 }

@@ -32,7 +32,7 @@ async function findPage(context: UiContext<'company'>): Promise<Html> {
       <button>Search</button>
     </form>
     !${when(q.trim() !== '' && found.length === 0, () =>
-      emptyState('Nothing found', html`Neither a title nor a text nor a name has “${q.trim()}”.`),
+      emptyState('Nothing found', html`No title, text or name contains “${q.trim()}”.`),
     )}
     !${each([...Map.groupBy(found, ({ kind }) => kind)], ([kind, of]) => section(headings[kind], of))}`;
   return companyPage(context, { title: t`Find`, active: path, body });
@@ -102,7 +102,7 @@ const keysPage = (context: UiContext<'company'>): Promise<Html> =>
       <p data-script-only>
         <label class="check"
           ><input type="checkbox" data-single-keys />
-          <span>Letters alone do something, in this browser</span></label
+          <span>Single-key shortcuts, in this browser</span></label
         >
       </p>
     </div>`,

@@ -22,7 +22,7 @@ const placeholder = (name: string): string => `\${secret:${name}}`;
 const done: Record<string, string> = texts({
   created: 'The secret is stored.',
   changed: 'Saved.',
-  deleted: 'The secret is deleted; what names it fails from now on.',
+  deleted: 'The secret has been deleted; anything that references it now fails.',
 });
 
 const columns: Column<Secret>[] = [
@@ -108,7 +108,7 @@ async function secretPage(context: SecretContext, error: string | null = null): 
     <section class="card danger">
       <h2>Delete</h2>
       <p>
-        Whatever names <code>${placeholder(subject.name)}</code> fails from then on. A secret has no trash.
+        Anything that references <code>${placeholder(subject.name)}</code> will fail. Secrets have no trash.
       </p>
       !${postButton(`/secrets/${subject.id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete ${subject.name}?` })}
     </section>`;

@@ -86,13 +86,13 @@ async function skillPage(
       <h2>Edit</h2>
       !${formError(errors.general)}
       !${input({ name: 'name', label: 'Name', required: true, value: typed('name'), error: errors.of('name') })}
-      !${input({ name: 'description', label: 'What for', required: true, value: typed('description'), hint: 'Agents decide by it whether to read the skill', error: errors.of('description') })}
+      !${input({ name: 'description', label: 'What for', required: true, value: typed('description'), hint: 'Agents use it to decide whether to read the skill', error: errors.of('description') })}
       !${textarea({ name: 'body_markdown', label: 'Text', rows: 14, mono: true, value: typed('body_markdown'), hint: 'Markdown', error: errors.of('body_markdown') })}
       !${checkbox({ name: 'company_wide', label: 'For all agents of the company', checked: skill.company_wide })}
       !${checkbox({ name: 'enabled', label: 'Enabled', checked: skill.enabled })}
       <button>Save</button>
     </form>
-    !${trashCard(`${here}/delete`, skill.name, t`Agents do without it from then on. An admin can bring it back from the trash for a while.`)}`;
+    !${trashCard(`${here}/delete`, skill.name, t`Agents can no longer use it. An admin can restore it from the trash for a while.`)}`;
   const body = html`!${notice(done[query.done ?? ''])}
     <article class="card">
       <p class="soft small">

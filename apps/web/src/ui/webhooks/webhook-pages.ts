@@ -48,7 +48,7 @@ export function webhookForm(
     !${when(!webhook, () => html`<h2>New webhook</h2>`)}!${formError(errors.general)}
     <div class="row">
       !${input({ name: 'url', label: 'URL', type: 'url', required: true, value: value('url'), error: errors.of('url') })}
-      !${input({ name: 'events', label: 'Events', required: true, value: value('events'), hint: 'Patterns, with commas between them: issue.*, approval.created, *', error: errors.of('events') })}
+      !${input({ name: 'events', label: 'Events', required: true, value: value('events'), hint: 'Comma-separated patterns: issue.*, approval.created, *', error: errors.of('events') })}
       !${input({ name: 'secret', label: 'Secret', value: '', hint: webhook ? 'Empty: it stays as it is' : 'Empty: one is generated and shown once', error: errors.of('secret') })}
     </div>
     <button>${webhook ? t`Save` : t`Add`}</button>
@@ -61,13 +61,13 @@ export function webhookActs({ id, url, enabled, disabled_reason }: Webhook): Htm
       <h2>${enabled ? t`Switch off` : t`Switched off`}</h2>
       !${when(disabled_reason, (reason) => html`<p class="error">By the service: ${reason}.</p>`)}
       <p class="soft">
-        ${enabled ? t`What waits is given up.` : t`Once it is on again it gets what happens from then on.`}
+        ${enabled ? t`What waits is given up.` : t`Once enabled again, it receives events from that point on.`}
       </p>
       !${postButton(`/webhooks/${id}/enabled`, enabled ? 'Switch off' : 'Switch on', { class: 'quiet', fields: { enabled: enabled ? '' : 'on' } })}
     </section>
     <section class="card danger">
       <h2>Delete</h2>
-      <p>For good, with its deliveries.</p>
+      <p>Permanent, including its deliveries.</p>
       !${postButton(`/webhooks/${id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the webhook to ${url}?` })}
     </section>`;
 }

@@ -35,8 +35,8 @@ async function webhooksPage(
       ? html`<div class="card">
           !${table('Webhooks', webhookColumns, items)}!${moreLink(path, next_cursor, 'Older webhooks')}
         </div>`
-      : emptyState('No webhook yet', html`Events of the company can be sent to a URL of yours, signed.`);
-  const body = html`!${when(secret, (value) => shownOnce('The secret that deliveries are signed with, shown this once:', value))}
+      : emptyState('No webhook yet', html`The company’s events can be sent, signed, to a URL of yours.`);
+  const body = html`!${when(secret, (value) => shownOnce('The secret used for signing deliveries, shown only once:', value))}
   !${notice(done[query.done ?? ''])}!${list}!${webhookForm(path, null, error, form)}`;
   return companyPage(context, { title: t`Webhooks`, active: path, body });
 }

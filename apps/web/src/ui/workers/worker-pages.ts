@@ -33,10 +33,10 @@ const done: Record<string, string> = texts({
   rejected: 'The worker is turned away.',
   disabled: 'The worker’s key no longer works; its tasks go to others.',
   enabled: 'The worker may work again.',
-  draining: 'The worker ends what it has and gets nothing new.',
+  draining: 'The worker finishes its tasks and gets no new ones.',
   undrained: 'The worker gets tasks again.',
   saved: 'Saved.',
-  deleted: 'The worker and its key are gone.',
+  deleted: 'The worker and its key have been deleted.',
 });
 
 export const fleetPath = (only: string | null): string =>
@@ -52,7 +52,7 @@ export function fleetBody(view: FleetView, said: FleetSaid): Html {
   }));
   const source = `${WORKERS}/part/fleet${view.status === null ? '' : `?status=${view.status}`}`;
   return html`!${formError(errors.general)}!${notice(done[said.done ?? ''])}
-    !${when(said.api_key, (key) => shownOnce('The new worker’s key (SERVICE_WORKER_KEY), shown this once:', key))}
+    !${when(said.api_key, (key) => shownOnce('The new worker’s key (SERVICE_WORKER_KEY), shown only once:', key))}
     !${tabs('By state', filters, fleetPath(view.status))}
     <div class="stack" data-live="workers" data-source="${source}">!${fleetPart(view)}</div>
     <form class="card" method="post" action="${WORKERS}">
@@ -73,7 +73,7 @@ export function fleetPart({ workers, next_cursor, stats, status: only }: FleetVi
     workers.length === 0
       ? emptyState(
           only === null ? 'No worker has registered' : 'No worker is in this state',
-          html`A worker runs agents on a machine of yours: <code>npm run worker</code> there, with
+          html`A worker runs agents on your own machine: start <code>npm run worker</code> there, with
             <code>SERVICE_SERVER_URL</code> and a key.`,
         )
       : html`<div class="card">

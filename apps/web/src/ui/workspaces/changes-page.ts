@@ -85,7 +85,7 @@ export function workspaceState(
       !${kind === 'repository' ? fact(t`Branch`, html`<code>${branch ?? '–'}</code> from <code>${base_branch ?? '–'}</code>`) : fact(t`Folder`, t`of plain files: the project names no repository`)}
       !${fact(t`Review`, status(workspace.review_state))} !${fact(t`Check`, checkPart(workspace))}
       !${kind === 'repository' ? fact(t`Pushed`, html`${pushed} !${when(pushed_at, timeAgo)}`) : ''}
-      !${when(workspace.has_uncommitted, () => fact(t`Not committed`, t`some of it: no push takes it along, and the next run that ends well commits it`))}
+      !${when(workspace.has_uncommitted, () => fact(t`Not committed`, t`partly: a push does not include it, and the next successful run commits it`))}
       !${when(workspace.state === 'removed', () => fact(t`Folder`, html`removed !${timeAgo(workspace.removed_at)}`))}
     </dl>
     !${actsPart(workspace, acts)}`;

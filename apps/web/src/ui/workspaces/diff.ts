@@ -63,11 +63,7 @@ function fileCard(
   const comments = view.comments.filter((comment) => comment.path === path);
   const { placed, outdated } = placeComments(lines, comments);
   const alone = fileAddress(view.issue_id, path, view.query);
-  const empty = binary
-    ? t`A binary file.`
-    : patch === null
-      ? t`Nothing in it has changed that could be shown.`
-      : null;
+  const empty = binary ? t`A binary file.` : patch === null ? t`There are no changes to show.` : null;
   return html`<section class="card diff-file" id="${anchorOf(file)}" aria-label="${path}">
     <h3>
       <span class="path"
@@ -82,7 +78,7 @@ function fileCard(
     !${when(empty, (why) => html`<p class="soft">${why}</p>`)}
     !${when(lines.length > 0, () => diffTable(path, lines, { ...view, placed, text }))}
     !${when(left_out > 0, () => html`<p><a href="${alone}">${left_out} more lines</a></p>`)}
-    !${when(patch_truncated, () => html`<p class="soft">The diff is longer than what is kept of it: the branch has all of it.</p>`)}
+    !${when(patch_truncated, () => html`<p class="soft">The diff is cut off here: the branch has all of it.</p>`)}
     !${when(view.can_write && !view.frozen && !binary, () => remarkForm(file, view))}
   </section>`;
 }
@@ -233,7 +229,7 @@ function remarkForm(file: WorkspaceDiff, { issue_id, query }: DiffView): Html {
           ],
         })}
       </div>
-      !${textarea({ ...field('body_markdown'), label: 'Your comment', rows: 3, required: true, hint: 'The next run on the issue is told it.' })}
+      !${textarea({ ...field('body_markdown'), label: 'Your comment', rows: 3, required: true, hint: 'The next run on the issue receives it.' })}
       <button>Comment</button>
     </form>
   </details>`;
