@@ -2,7 +2,7 @@
 
 export interface Operations {
   /**
-   * What was done in the company, newest first.
+   * Activity in the company, newest first.
    */
   'activity.list': {
     path: {
@@ -18,7 +18,7 @@ export interface Operations {
     answer: ActivityEntry[];
   };
   /**
-   * What was done to the issue, newest first.
+   * Activity on the issue, newest first.
    */
   'activity.of-issue': {
     path: {
@@ -32,7 +32,7 @@ export interface Operations {
     answer: ActivityEntry[];
   };
   /**
-   * The instance’s settings; null where the environment’s default holds.
+   * The instance’s settings; null means the environment’s default.
    */
   'settings.get': {
     path: undefined;
@@ -41,7 +41,7 @@ export interface Operations {
     answer: InstanceSettings;
   };
   /**
-   * Sets settings; null goes back to the environment’s default, an unknown key is 400.
+   * Sets settings; null restores the environment’s default, an unknown key is 400.
    */
   'settings.update': {
     path: undefined;
@@ -81,7 +81,7 @@ export interface Operations {
     answer: Flag;
   };
   /**
-   * Back to the flag’s default.
+   * Restores the flag’s default.
    */
   'settings.delete-flag': {
     path: {
@@ -92,7 +92,7 @@ export interface Operations {
     answer: Flag;
   };
   /**
-   * Trial or license, and until when.
+   * Trial or license, and its expiry.
    */
   'license.get': {
     path: undefined;
@@ -101,7 +101,7 @@ export interface Operations {
     answer: LicenseState;
   };
   /**
-   * Installs a license; one that was not issued for this service, or ends before the present one, is 400.
+   * Installs a license; 400 if it was not issued for this service or expires before the current one.
    */
   'license.install': {
     path: undefined;
@@ -147,7 +147,7 @@ export interface Operations {
     answer: SecurityEvent[];
   };
   /**
-   * The security log as a file, newest first: JSON lines, or CSV by `format=csv`.
+   * The security log as a file, newest first: JSON lines, or CSV with `format=csv`.
    */
   'security.export-events': {
     path: undefined;
@@ -181,7 +181,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * What the security log says of the company’s keys, newest first, 50 a page.
+   * Security log entries about the company’s keys, newest first, 50 a page.
    */
   'security.list-company-events': {
     path: {
@@ -218,7 +218,7 @@ export interface Operations {
     answer: SecurityEvent[];
   };
   /**
-   * The same as a file: JSON lines, or CSV by `format=csv`.
+   * The same as a file: JSON lines, or CSV with `format=csv`.
    */
   'security.export-company-events': {
     path: {
@@ -263,7 +263,7 @@ export interface Operations {
     answer: Me;
   };
   /**
-   * Changes name or e-mail of the signed-in user; a new e-mail ends all other sessions of the user. It needs `current_password` or a sign-in of the last 15 minutes, else 403.
+   * Changes name or e-mail of the signed-in user; a new e-mail ends all other sessions of the user. This requires `current_password` or a sign-in within the last 15 minutes, otherwise 403.
    */
   'identity.update-me': {
     path: undefined;
@@ -272,7 +272,7 @@ export interface Operations {
     answer: MyProfile;
   };
   /**
-   * How pages look to the signed-in user: `theme`, `density`, `time_zone`, `language`. What is absent is as the browser has it.
+   * The signed-in user’s display preferences: `theme`, `density`, `time_zone`, `language`. Absent ones follow the browser.
    */
   'identity.preferences': {
     path: undefined;
@@ -281,7 +281,7 @@ export interface Operations {
     answer: Preferences;
   };
   /**
-   * Changes how pages look to the signed-in user; null takes a preference back. 400 for an unknown time zone.
+   * Changes the signed-in user’s display preferences; null resets one. 400 for an unknown time zone.
    */
   'identity.update-preferences': {
     path: undefined;
@@ -290,7 +290,7 @@ export interface Operations {
     answer: Preferences;
   };
   /**
-   * Sets a new password and ends all other sessions; 403 when the current password is wrong, 429 after five wrong ones.
+   * Sets a new password and ends all other sessions; 403 if the current password is wrong, 429 after five wrong ones.
    */
   'identity.change-password': {
     path: undefined;
@@ -313,7 +313,7 @@ export interface Operations {
     answer: User[];
   };
   /**
-   * Creates a user, who can sign in at once; 409 when the e-mail is in use.
+   * Creates a user, who can sign in immediately; 409 if the e-mail is in use.
    */
   'identity.create-user': {
     path: undefined;
@@ -391,7 +391,7 @@ export interface Operations {
     answer: UserRole;
   };
   /**
-   * Whether one’s own address is confirmed, and the one that waits to take its place.
+   * Whether the caller’s address is confirmed, and the pending new one, if any.
    */
   'identity.read-email': {
     path: undefined;
@@ -400,7 +400,7 @@ export interface Operations {
     answer: OwnEmail;
   };
   /**
-   * Sends a new link to the address that is not confirmed; the former link ends. Five in an hour. 409 where all is confirmed. 409 where no mail is set up.
+   * Sends a new link to the unconfirmed address and invalidates the previous one. Five per hour. 409 if everything is confirmed. 409 where no mail is set up.
    */
   'identity.resend-confirmation': {
     path: undefined;
@@ -409,7 +409,7 @@ export interface Operations {
     answer: OwnEmail;
   };
   /**
-   * Confirms an address by the token of the link that went to it; a new address takes the place of the former one and ends the other sessions. 404 for a token that is spent, expired or of another account.
+   * Confirms an address with the token from its link; a new address replaces the former one and ends the other sessions. 404 for a token that is spent, expired or another account’s.
    */
   'identity.confirm-email': {
     path: undefined;
@@ -418,7 +418,7 @@ export interface Operations {
     answer: OwnEmail;
   };
   /**
-   * Takes back the change to an address that is not confirmed yet: its link ends. 404 where none waits.
+   * Cancels the change to an unconfirmed address and invalidates its link. 404 if none is pending.
    */
   'identity.cancel-email-change': {
     path: undefined;
@@ -436,7 +436,7 @@ export interface Operations {
     answer: SecondFactors;
   };
   /**
-   * Makes a secret for an authenticator app; it counts once a code has confirmed it. 409 where an app counts already. It needs a sign-in of the last 15 minutes, else 403.
+   * Creates a secret for an authenticator app, active once confirmed by a code. 409 if an app is already active. It needs a sign-in of the last 15 minutes, else 403.
    */
   'second-factors.begin-totp': {
     path: undefined;
@@ -448,7 +448,7 @@ export interface Operations {
     };
   };
   /**
-   * Removes the authenticator app; 409 where it is the last factor and one is required. It needs a sign-in of the last 15 minutes, else 403.
+   * Removes the authenticator app; 409 if it is the last factor and one is required. It needs a sign-in of the last 15 minutes, else 403.
    */
   'second-factors.remove-totp': {
     path: undefined;
@@ -457,7 +457,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Confirms the app by its first code (403 for a wrong one) and ends the other sessions; the recovery codes are shown this once.
+   * Confirms the app with its first code (403 for a wrong one) and ends the other sessions; the recovery codes are shown only once.
    */
   'second-factors.confirm-totp': {
     path: undefined;
@@ -468,7 +468,7 @@ export interface Operations {
     };
   };
   /**
-   * Ten new recovery codes; the former ones end. It needs a sign-in of the last 15 minutes, else 403.
+   * Ten new recovery codes that replace the current ones. It needs a sign-in of the last 15 minutes, else 403.
    */
   'second-factors.renew-recovery-codes': {
     path: undefined;
@@ -479,7 +479,7 @@ export interface Operations {
     };
   };
   /**
-   * What the browser needs to make a passkey (WebAuthn creation options). It needs a sign-in of the last 15 minutes, else 403.
+   * WebAuthn creation options for a passkey. It needs a sign-in of the last 15 minutes, else 403.
    */
   'second-factors.passkey-options': {
     path: undefined;
@@ -488,7 +488,7 @@ export interface Operations {
     answer: Record<string, unknown>;
   };
   /**
-   * Adds the passkey that the browser has made, and ends the other sessions.
+   * Adds the passkey created by the browser, and ends the other sessions.
    */
   'second-factors.add-passkey': {
     path: undefined;
@@ -500,7 +500,7 @@ export interface Operations {
     };
   };
   /**
-   * Removes a passkey; 409 where it is the last factor and one is required. It needs a sign-in of the last 15 minutes, else 403.
+   * Removes a passkey; 409 if it is the last factor and one is required. It needs a sign-in of the last 15 minutes, else 403.
    */
   'second-factors.remove-passkey': {
     path: {
@@ -511,7 +511,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Where the user is signed in, the latest used first.
+   * The user’s sessions, most recently used first.
    */
   'sessions.list': {
     path: undefined;
@@ -520,7 +520,7 @@ export interface Operations {
     answer: Session[];
   };
   /**
-   * Signs the user out everywhere but here.
+   * Ends all of the user’s other sessions.
    */
   'sessions.end-others': {
     path: undefined;
@@ -529,7 +529,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Signs the user out there, at once.
+   * Ends that session immediately.
    */
   'sessions.end': {
     path: {
@@ -540,7 +540,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Removes a user’s app, passkeys and recovery codes and ends the sessions: for who has lost them all. Not one’s own: 409.
+   * Removes a user’s app, passkeys and recovery codes and ends the sessions, for a user who has lost them. 409 for one’s own account.
    */
   'second-factors.reset': {
     path: {
@@ -573,7 +573,7 @@ export interface Operations {
     answer: Company;
   };
   /**
-   * Moves the company to the trash: its keys end, its runs are cancelled, its schedules stop.
+   * Moves the company to the trash: its keys are revoked, its runs cancelled, its schedules stopped.
    */
   'companies.delete': {
     path: {
@@ -600,7 +600,7 @@ export interface Operations {
     answer: Membership[];
   };
   /**
-   * Makes a user a member; 409 when the user already is one, 404 when there is no such user.
+   * Makes a user a member; 409 if the user already is one, 404 if there is no such user.
    */
   'companies.add-member': {
     path: {
@@ -623,7 +623,7 @@ export interface Operations {
     answer: Membership;
   };
   /**
-   * Removes a member; open live streams of the user end.
+   * Removes a member and closes the user’s live streams.
    */
   'companies.remove-member': {
     path: {
@@ -684,7 +684,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * About the logo; 404 where there is none.
+   * Metadata of the logo; 404 if there is none.
    */
   'logo.get': {
     path: {
@@ -695,7 +695,7 @@ export interface Operations {
     answer: Logo;
   };
   /**
-   * Sets the logo: PNG, JPEG, GIF or WebP (else 415), at most 1,000,000 bytes (else 413) and 2000 × 2000 pixels (else 415); theme `light` unless said.
+   * Sets the logo: PNG, JPEG, GIF or WebP (else 415), at most 1,000,000 bytes (else 413) and 2000 × 2000 pixels (else 415); the default theme is `light`.
    */
   'logo.put': {
     path: {
@@ -706,7 +706,7 @@ export interface Operations {
     answer: Logo;
   };
   /**
-   * Removes the logo; 404 where there is none.
+   * Removes the logo; 404 if there is none.
    */
   'logo.delete': {
     path: {
@@ -717,7 +717,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * The image; may be cached for an hour.
+   * The image; cacheable for an hour.
    */
   'logo.image': {
     path: {
@@ -728,7 +728,7 @@ export interface Operations {
     answer: Response;
   };
   /**
-   * The invites, newest first; `token` is null for everybody but admins, and without SERVICE_ENCRYPTION_KEY for them too.
+   * The invites, newest first; `token` is null for everyone but admins and, without SERVICE_ENCRYPTION_KEY, for them too.
    */
   'invites.list': {
     path: {
@@ -742,7 +742,7 @@ export interface Operations {
     answer: Invite[];
   };
   /**
-   * Invites whoever holds the token, once, for 72 hours unless said. The holder opens `/invites/{token}`.
+   * Creates an invite that anyone with its token can use, once, within 72 hours by default. The holder opens `/invites/{token}`.
    */
   'invites.create': {
     path: {
@@ -753,7 +753,7 @@ export interface Operations {
     answer: Invite;
   };
   /**
-   * Takes an invite back that nobody has accepted; 404 for any other.
+   * Revokes an invite that has not been accepted; 404 for any other.
    */
   'invites.revoke': {
     path: {
@@ -765,7 +765,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Makes the signed-in user a member; 404 for an expired, used or unknown token, 409 for who is a member already.
+   * Makes the signed-in user a member; 404 for an expired, used or unknown token, 409 for a member.
    */
   'invites.accept': {
     path: {
@@ -790,7 +790,7 @@ export interface Operations {
     answer: JoinRequest[];
   };
   /**
-   * Asks to join: 404 for an unknown company, 409 for a member, 200 with the pending request where there is one.
+   * Requests membership: 404 for an unknown company, 409 for a member, 200 with the pending request if there is one.
    */
   'join-requests.create': {
     path: undefined;
@@ -799,7 +799,7 @@ export interface Operations {
     answer: JoinRequest;
   };
   /**
-   * Approves (the user becomes a member) or rejects; 409 when that was done already.
+   * Approves (the user becomes a member) or rejects; 409 if already resolved.
    */
   'join-requests.resolve': {
     path: {
@@ -810,7 +810,7 @@ export interface Operations {
     answer: JoinRequest;
   };
   /**
-   * The keys of the company’s integrations, newest first; never the key itself.
+   * The keys of the company’s integrations, newest first; without the keys themselves.
    */
   'board-user-keys.list': {
     path: {
@@ -824,7 +824,7 @@ export interface Operations {
     answer: BoardUserKey[];
   };
   /**
-   * Mints a key for an integration, with a role in this company; `raw_key` is shown this once.
+   * Creates a key for an integration, with a role in this company; `raw_key` is shown only once.
    */
   'board-user-keys.mint': {
     path: {
@@ -835,7 +835,7 @@ export interface Operations {
     answer: NewBoardUserKey;
   };
   /**
-   * Revokes the key at once.
+   * Revokes the key immediately.
    */
   'board-user-keys.delete': {
     path: {
@@ -846,7 +846,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Secrets of the company, newest first; never a value.
+   * Secrets of the company, newest first; without values.
    */
   'secrets.list': {
     path: {
@@ -860,7 +860,7 @@ export interface Operations {
     answer: Secret[];
   };
   /**
-   * Stores a secret; 409 where the name is taken, 503 without an encryption key.
+   * Stores a secret; 409 if the name is taken, 503 without an encryption key.
    */
   'secrets.create': {
     path: {
@@ -882,7 +882,7 @@ export interface Operations {
     answer: Secret;
   };
   /**
-   * Deletes the secret for good; what names it fails from now on.
+   * Deletes the secret permanently; anything that references it will fail.
    */
   'secrets.delete': {
     path: {
@@ -893,7 +893,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Providers of the company, newest first; never a key or a header.
+   * Providers of the company, newest first; without keys and headers.
    */
   'providers.list': {
     path: {
@@ -907,7 +907,7 @@ export interface Operations {
     answer: Provider[];
   };
   /**
-   * Adds a provider; 409 where the name is taken, 503 for a key without an encryption key, 400 for a base URL that may not be reached.
+   * Adds a provider; 409 if the name is taken, 503 for a key without an encryption key, 400 for a forbidden base URL.
    */
   'providers.create': {
     path: {
@@ -929,7 +929,7 @@ export interface Operations {
     answer: Provider;
   };
   /**
-   * Changes a provider. Another family or base URL needs what is secret again, lest it go elsewhere; `enabled: true` ends a pause.
+   * Changes a provider. Another family or base URL requires its secrets again, so that they don’t leak elsewhere; `enabled: true` ends a pause.
    */
   'providers.update': {
     path: {
@@ -940,7 +940,7 @@ export interface Operations {
     answer: Provider;
   };
   /**
-   * Deletes the provider for good; 409 while an agent uses it.
+   * Deletes the provider permanently; 409 while an agent uses it.
    */
   'providers.delete': {
     path: {
@@ -951,7 +951,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Lists the provider’s models with the stored key, by a scheduler; 503 when none answers within 30 s. A failure leaves the provider enabled.
+   * Has a scheduler list the provider’s models with the stored key; 503 if none responds within 30 s. A failure leaves the provider enabled.
    */
   'providers.test': {
     path: {
@@ -962,7 +962,7 @@ export interface Operations {
     answer: ProviderTest;
   };
   /**
-   * The agents of the key’s company; with a session those of all the user’s companies, or of `company_id`. `name` matches exactly, whatever the case.
+   * The agents of the key’s company; with a session, those of all the user’s companies, or of `company_id`. `name` must match completely, ignoring case.
    */
   'agents.list': {
     path: undefined;
@@ -978,7 +978,7 @@ export interface Operations {
     };
   };
   /**
-   * Hires an agent. Called by an agent it answers `{agent, api_key}`, the key once (null in a run, which mints no keys); one without `agents.create` gets 202 and the pending `hire_agent` approval.
+   * Hires an agent. An agent as caller gets `{agent, api_key}`, with the key shown only once (null during a run, which can’t create keys); without `agents.create` it gets 202 and the pending `hire_agent` approval.
    */
   'agents.create': {
     path: {
@@ -1015,7 +1015,7 @@ export interface Operations {
     answer: Agent;
   };
   /**
-   * Changes an agent; `status: running` by hand is 409.
+   * Changes an agent; setting `status: running` is 409.
    */
   'agents.update': {
     path: {
@@ -1026,7 +1026,7 @@ export interface Operations {
     answer: Agent;
   };
   /**
-   * Moves the agent to the trash; `reports_to` pointers at it are cleared first, its checkouts freed, its runs cancelled.
+   * Moves the agent to the trash; its reports lose their manager, its checkouts are released, its runs cancelled.
    */
   'agents.delete': {
     path: {
@@ -1052,7 +1052,7 @@ export interface Operations {
     answer: Agent;
   };
   /**
-   * Resumes a paused agent; wakeups that waited are dispatched.
+   * Resumes a paused agent and dispatches its pending wakeups.
    */
   'agents.resume': {
     path: {
@@ -1063,7 +1063,7 @@ export interface Operations {
     answer: Agent;
   };
   /**
-   * What the engine knows of the agent between runs.
+   * The agent’s runtime state between runs.
    */
   'agents.runtime-state': {
     path: {
@@ -1074,7 +1074,7 @@ export interface Operations {
     answer: RuntimeState;
   };
   /**
-   * One small real call of the agent’s adapter, made by a scheduler; 503 when none answers within 30 s.
+   * One small real call through the agent’s adapter, made by a scheduler; 503 if none responds within 30 s.
    */
   'agents.test-adapter': {
     path: {
@@ -1086,7 +1086,7 @@ export interface Operations {
     answer: AdapterTest;
   };
   /**
-   * The same with the second CLI adapter, whatever the agent’s own is.
+   * The same with the second CLI adapter, whatever the agent uses.
    */
   'agents.test-codex-adapter': {
     path: {
@@ -1098,7 +1098,7 @@ export interface Operations {
     answer: AdapterTest;
   };
   /**
-   * Drops the stored CLI session: the agent’s next run begins a new one.
+   * Discards the stored CLI session: the agent’s next run starts a new one.
    */
   'agents.clear-session': {
     path: {
@@ -1110,7 +1110,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Mints an agent key and shows it once. An agent can’t mint one for an agent that may do more than itself.
+   * Creates an agent key, shown only once. An agent can’t create one for an agent with more rights than itself.
    */
   'agents.create-key': {
     path: {
@@ -1135,7 +1135,7 @@ export interface Operations {
     answer: AgentKey[];
   };
   /**
-   * Revokes the key at once.
+   * Revokes the key immediately.
    */
   'agents.delete-key': {
     path: {
@@ -1146,7 +1146,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * What a new agent gets where its own body says nothing.
+   * Defaults for new agents.
    */
   'agents.defaults': {
     path: {
@@ -1157,7 +1157,7 @@ export interface Operations {
     answer: AgentDefaults;
   };
   /**
-   * Changes the defaults; agents that exist keep what they have.
+   * Changes the defaults; existing agents keep their values.
    */
   'agents.update-defaults': {
     path: {
@@ -1168,7 +1168,7 @@ export interface Operations {
     answer: AgentDefaults;
   };
   /**
-   * The reporting tree: those who report to nobody, each with `reports` to any depth, by name.
+   * The reporting tree: agents without a manager, each with nested `reports`, by name.
    */
   'agents.org-tree': {
     path: {
@@ -1217,7 +1217,7 @@ export interface Operations {
     answer: Agent[];
   };
   /**
-   * The folder in which the agent’s programs live.
+   * The home folder of the agent’s programs.
    */
   'agents.home': {
     path: {
@@ -1251,7 +1251,7 @@ export interface Operations {
     answer: AgentPermissions;
   };
   /**
-   * The adapter_config as it is stored: secrets stay references.
+   * The stored adapter_config: secrets stay references.
    */
   'agents.configuration': {
     path: {
@@ -1262,7 +1262,7 @@ export interface Operations {
     answer: Record<string, unknown>;
   };
   /**
-   * What the configuration was after each change, newest first; at most 1,000 or 4 MB unless a limit is given.
+   * The configuration after each change, newest first; at most 1,000 or 4 MB unless a limit is given.
    */
   'agents.configuration-revisions': {
     path: {
@@ -1290,7 +1290,7 @@ export interface Operations {
     answer: PromptVersion[];
   };
   /**
-   * Makes the version the agent’s prompt again; 404 where there is no such version.
+   * Makes this version the agent’s prompt again; 404 if there is no such version.
    */
   'agents.activate-prompt': {
     path: {
@@ -1316,7 +1316,7 @@ export interface Operations {
     answer: TaskSession[];
   };
   /**
-   * Opens a session of the agent on an issue, or gives the one that is active. An agent opens its own only.
+   * Opens a session of the agent on an issue, or returns the active one. An agent can only open its own.
    */
   'task-sessions.create': {
     path: {
@@ -1327,7 +1327,7 @@ export interface Operations {
     answer: TaskSession;
   };
   /**
-   * Sets status, summary and run. An agent changes its own only.
+   * Sets status, summary and run. An agent can only change its own.
    */
   'task-sessions.update': {
     path: {
@@ -1352,7 +1352,7 @@ export interface Operations {
     answer: FsSkill[];
   };
   /**
-   * Adds a skill by its SKILL.md; 409 where the slug is taken, 400 for what is no SKILL.md.
+   * Adds a skill from its SKILL.md; 409 if the slug is taken, 400 for an invalid SKILL.md.
    */
   'agent-files.create-skill': {
     path: {
@@ -1375,7 +1375,7 @@ export interface Operations {
     answer: FsSkill;
   };
   /**
-   * Writes a skill, be it there or not.
+   * Creates or replaces a skill.
    */
   'agent-files.put-skill': {
     path: {
@@ -1413,7 +1413,7 @@ export interface Operations {
     answer: AgentFile[];
   };
   /**
-   * Stores the `file` at `path`, else under its own name; a file that is there is replaced. A path that is absolute, hidden, or leads elsewhere in any spelling is 400.
+   * Stores the `file` at `path`, or under its own name, replacing an existing file. A path that is absolute, hidden, or leads elsewhere in any spelling is 400.
    */
   'agent-files.upload': {
     path: {
@@ -1424,7 +1424,7 @@ export interface Operations {
     answer: AgentFile;
   };
   /**
-   * The bytes, always as a download; takes `Range`. The rest of the URL is the path.
+   * The bytes, always as a download; supports `Range`. The rest of the URL is the path.
    */
   'agent-files.download': {
     path: {
@@ -1544,7 +1544,7 @@ export interface Operations {
     answer: Goal;
   };
   /**
-   * Changes a goal; 400 where its new parent lies below it.
+   * Changes a goal; 400 if its new parent is below it.
    */
   'goals.update': {
     path: {
@@ -1566,7 +1566,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Issues, newest first; with `q` the best matches first; or as `sort` says. 50 a page, 200 at most.
+   * Issues, newest first; with `q`, best matches first; or ordered by `sort`. 50 a page, at most 200.
    */
   'issues.list': {
     path: {
@@ -1589,7 +1589,7 @@ export interface Operations {
     answer: Issue[];
   };
   /**
-   * Creates an issue, `todo` and of medium priority unless said, and wakes its assignee. A JSON body is answered by the issue; a multipart one, whose parts with a file name become attachments, by `{issue, attachments[], attachment_errors[]}`, the errors null where there are none. Files too large or too many: 413, and there is no issue.
+   * Creates an issue, by default `todo` with medium priority, and wakes its assignee. The response to a JSON body is the issue; to a multipart body, whose parts with a file name become attachments, it is `{issue, attachments[], attachment_errors[]}`, with null for no errors. Files too large or too many: 413, and no issue is created.
    */
   'issues.create': {
     path: {
@@ -1611,7 +1611,7 @@ export interface Operations {
     answer: IssueDetail;
   };
   /**
-   * Changes an issue. A terminal status frees the checkout and unblocks what waited for it.
+   * Changes an issue. A terminal status releases the checkout and unblocks issues that waited for it.
    */
   'issues.update': {
     path: {
@@ -1633,7 +1633,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Changes up to 100 issues, all of them or none: properties, labels, to the trash and back. The answer has what undoes it.
+   * Changes up to 100 issues, all of them or none: properties, labels, moving to and from the trash. The response contains the changes that undo it.
    */
   'issues.change': {
     path: {
@@ -1644,7 +1644,7 @@ export interface Operations {
     answer: ChangedIssues;
   };
   /**
-   * Issues in the trash, newest first. `issues.change` with `deleted: false` brings them back.
+   * Issues in the trash, newest first. `issues.change` with `deleted: false` restores them.
    */
   'issues.deleted': {
     path: {
@@ -1669,7 +1669,7 @@ export interface Operations {
     answer: Issue;
   };
   /**
-   * Gives the checkout back; 403 unless the caller holds it, also where the issue is not visible.
+   * Releases the checkout; 403 unless the caller holds it, even if the issue is not visible.
    */
   'issues.release': {
     path: {
@@ -1680,7 +1680,7 @@ export interface Operations {
     answer: Issue;
   };
   /**
-   * Frees the checkout, whoever holds it; a free issue stays as it is.
+   * Releases the checkout, whoever holds it; does nothing if there is none.
    */
   'issues.force-release': {
     path: {
@@ -1691,7 +1691,7 @@ export interface Operations {
     answer: Issue;
   };
   /**
-   * Adds the label; answers the labels of the issue. Adding it again changes nothing.
+   * Adds the label and returns the issue’s labels. Idempotent.
    */
   'issues.add-label': {
     path: {
@@ -1703,7 +1703,7 @@ export interface Operations {
     answer: Label[];
   };
   /**
-   * Removes the label; 404 when it was not there.
+   * Removes the label; 404 if the issue does not have it.
    */
   'issues.remove-label': {
     path: {
@@ -1729,7 +1729,7 @@ export interface Operations {
     answer: Label[];
   };
   /**
-   * Creates a label; a name that is taken is 409.
+   * Creates a label; 409 if the name is taken.
    */
   'labels.create': {
     path: {
@@ -1740,7 +1740,7 @@ export interface Operations {
     answer: Label;
   };
   /**
-   * Deletes a label and takes it off every issue.
+   * Deletes a label and removes it from every issue.
    */
   'labels.delete': {
     path: {
@@ -1766,7 +1766,7 @@ export interface Operations {
     answer: Relation[];
   };
   /**
-   * Relates two issues of one company (`relates_to` unless said); to itself is 400, a cycle of `blocks` is 400, a relation that exists is 409.
+   * Relates two issues of one company (by default `relates_to`); 400 for an issue with itself and for a cycle of `blocks`, 409 if the relation exists.
    */
   'relations.create': {
     path: {
@@ -1788,7 +1788,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Replaces the text of a comment of the caller’s own; company admins may that of anybody’s. Nobody is woken; the old text stays as a version.
+   * Replaces the text of the caller’s own comment, or of any comment as a company admin. No one is woken; the old text is kept as a version.
    */
   'comments.update': {
     path: {
@@ -1802,7 +1802,7 @@ export interface Operations {
     answer: Comment;
   };
   /**
-   * Deletes a comment of the caller’s own for good; company admins may anybody’s.
+   * Permanently deletes the caller’s own comment, or any comment as a company admin.
    */
   'comments.delete': {
     path: {
@@ -1814,7 +1814,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * What the comment said before, newest first; the last 50.
+   * Previous versions of the comment, newest first; the last 50.
    */
   'comments.versions': {
     path: {
@@ -1842,7 +1842,7 @@ export interface Operations {
     answer: Comment;
   };
   /**
-   * Takes the caller’s reaction away.
+   * Removes the caller’s reaction.
    */
   'comments.unreact': {
     path: {
@@ -1869,7 +1869,7 @@ export interface Operations {
     answer: Comment[];
   };
   /**
-   * Comments. Mentioned agents and the assignee are woken, never the author; `resume_after` by a human moves a blocked issue to in_progress.
+   * Adds a comment. Mentioned agents and the assignee are woken, never the author; `resume_after` by a human moves a blocked issue to in_progress.
    */
   'comments.create': {
     path: {
@@ -1913,7 +1913,7 @@ export interface Operations {
     answer: Document[];
   };
   /**
-   * Writes a new revision; the first one makes the document.
+   * Writes a new revision; the first one creates the document.
    */
   'documents.put': {
     path: {
@@ -1952,7 +1952,7 @@ export interface Operations {
     answer: DocumentRevision[];
   };
   /**
-   * Writes a new revision with the text of an old one; nothing of the history changes.
+   * Writes a new revision with an old one’s text; the history is unchanged.
    */
   'documents.restore': {
     path: {
@@ -1979,7 +1979,7 @@ export interface Operations {
     answer: Attachment[];
   };
   /**
-   * Attaches the `file`, or several parts of that name, which are answered by an array. Too large or too many: 413, and nothing is kept.
+   * Attaches the `file`, or several parts of that name, in which case the response is an array. Too large or too many: 413, and nothing is stored.
    */
   'attachments.create': {
     path: {
@@ -1990,7 +1990,7 @@ export interface Operations {
     answer: Attachment | Attachment[];
   };
   /**
-   * The bytes, always as a download; takes `Range`.
+   * The bytes, always as a download; supports `Range`.
    */
   'attachments.download': {
     path: {
@@ -2001,7 +2001,7 @@ export interface Operations {
     answer: Response;
   };
   /**
-   * The text in the file as agents see it, by pieces of 100,000 characters from `offset` on.
+   * The file’s text as seen by agents, in pieces of 100,000 characters starting at `offset`.
    */
   'attachments.text': {
     path: {
@@ -2014,7 +2014,7 @@ export interface Operations {
     answer: AttachmentText;
   };
   /**
-   * Deletes row and file.
+   * Deletes the attachment and its file.
    */
   'attachments.delete': {
     path: {
@@ -2025,7 +2025,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * What work on the issue produced, newest first; at most 1,000 or 4 MB unless `limit` is given.
+   * Work products of the issue, newest first; at most 1,000 or 4 MB unless `limit` is given.
    */
   'work-products.list': {
     path: {
@@ -2039,7 +2039,7 @@ export interface Operations {
     answer: WorkProduct[];
   };
   /**
-   * Adds a work product: an active `artifact` without review unless said. Project and run must be the company’s.
+   * Adds a work product: by default an active `artifact` without review. Project and run must belong to the company.
    */
   'work-products.create': {
     path: {
@@ -2108,7 +2108,7 @@ export interface Operations {
     answer: Workspace;
   };
   /**
-   * Changed files by path: against the base, or, with `run_id`, what that run alone has changed.
+   * Changed files by path: against the base or, with `run_id`, changed by that run alone.
    */
   'workspaces.files': {
     path: {
@@ -2139,7 +2139,7 @@ export interface Operations {
     answer: WorkspaceDiff[];
   };
   /**
-   * Commits of the branch that its base has not, newest first.
+   * Commits of the branch that are not in its base, newest first.
    */
   'workspaces.commits': {
     path: {
@@ -2153,7 +2153,7 @@ export interface Operations {
     answer: WorkspaceCommit[];
   };
   /**
-   * Approves what is there, or asks for changes: a comment that wakes the assignee, who is told the open comments on lines.
+   * Approves the changes, or requests others: a comment that wakes the assignee, who receives the open line comments.
    */
   'workspaces.review': {
     path: {
@@ -2179,7 +2179,7 @@ export interface Operations {
     answer: ReviewComment[];
   };
   /**
-   * A comment on a line of the diff. The next run on the issue is told it, if it is open then; it wakes nobody.
+   * Comments on a line of the diff. The next run on the issue receives it if it is still open; it wakes no one.
    */
   'review-comments.create': {
     path: {
@@ -2190,7 +2190,7 @@ export interface Operations {
     answer: ReviewComment;
   };
   /**
-   * Resolves a comment, opens it again, or changes its text.
+   * Resolves, reopens or edits a comment.
    */
   'review-comments.update': {
     path: {
@@ -2201,7 +2201,7 @@ export interface Operations {
     answer: ReviewComment;
   };
   /**
-   * Deletes a comment on a line: its author’s act, or an admin’s.
+   * Deletes a line comment, as its author or an admin.
    */
   'review-comments.delete': {
     path: {
@@ -2212,7 +2212,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * What people have had done with the workspace, newest first.
+   * Actions on the workspace, newest first.
    */
   'workspace-actions.list': {
     path: {
@@ -2226,7 +2226,7 @@ export interface Operations {
     answer: WorkspaceAction[];
   };
   /**
-   * Pushes the branch. What others have pushed to it meanwhile is not overwritten: the act then fails. 409 while another act is under way.
+   * Pushes the branch. If others have pushed to it in the meantime, nothing is overwritten and the action fails. 409 while another action is in progress.
    */
   'workspace-actions.push': {
     path: {
@@ -2237,7 +2237,7 @@ export interface Operations {
     answer: WorkspaceAction;
   };
   /**
-   * Pushes the branch and opens a pull request for it (GitHub, GitLab), or finds the open one; it becomes a work product, whose state is followed.
+   * Pushes the branch and opens a pull request for it (GitHub, GitLab), or finds the open one; it becomes a work product whose state is tracked.
    */
   'workspace-actions.open-pull-request': {
     path: {
@@ -2248,7 +2248,7 @@ export interface Operations {
     answer: WorkspaceAction;
   };
   /**
-   * Merges the open pull request as it was pushed last. The issue is then done, if its project says so.
+   * Merges the open pull request as last pushed. If the project is set to do so, this closes the issue.
    */
   'workspace-actions.merge': {
     path: {
@@ -2259,7 +2259,7 @@ export interface Operations {
     answer: WorkspaceAction;
   };
   /**
-   * The webhook of the project’s repository, without its secret; 404 where there is none.
+   * The webhook of the project’s repository, without its secret; 404 if there is none.
    */
   'repository-webhooks.get': {
     path: {
@@ -2270,7 +2270,7 @@ export interface Operations {
     answer: RepositoryWebhook;
   };
   /**
-   * Makes it, or makes it anew: address and secret of the one before stop at once. The secret is shown this once; 503 where SERVICE_ENCRYPTION_KEY is not set.
+   * Creates or replaces it: the previous address and secret stop working immediately. The secret is shown only once; 503 if SERVICE_ENCRYPTION_KEY is not set.
    */
   'repository-webhooks.create': {
     path: {
@@ -2281,7 +2281,7 @@ export interface Operations {
     answer: NewRepositoryWebhook;
   };
   /**
-   * Deletes it: the host’s state is then asked for every now and then alone.
+   * Deletes it: pull requests are then only polled.
    */
   'repository-webhooks.delete': {
     path: {
@@ -2292,7 +2292,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Notes that are not archived, newest first; with `q` the best matches first.
+   * Notes that are not archived, newest first; with `q`, best matches first.
    */
   'notes.list': {
     path: {
@@ -2353,7 +2353,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Archives the note; again changes nothing.
+   * Archives the note; idempotent.
    */
   'notes.archive': {
     path: {
@@ -2364,7 +2364,7 @@ export interface Operations {
     answer: Note;
   };
   /**
-   * Takes the note out of the archive.
+   * Unarchives the note.
    */
   'notes.unarchive': {
     path: {
@@ -2389,7 +2389,7 @@ export interface Operations {
     answer: Skill[];
   };
   /**
-   * Creates a skill of its fields, or of a SKILL.md in `content`; 409 where the slug is taken.
+   * Creates a skill from its fields, or from a SKILL.md in `content`; 409 if the slug is taken.
    */
   'skills.create': {
     path: {
@@ -2411,7 +2411,7 @@ export interface Operations {
     answer: Skill;
   };
   /**
-   * Changes a skill; another text is a new version.
+   * Changes a skill; a different text creates a new version.
    */
   'skills.update': {
     path: {
@@ -2433,7 +2433,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Gives the agent the skill; again changes nothing.
+   * Attaches the skill to the agent; idempotent.
    */
   'skills.attach': {
     path: {
@@ -2445,7 +2445,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Takes the skill from the agent; 404 where it has none.
+   * Detaches the skill from the agent; 404 if it is not attached.
    */
   'skills.detach': {
     path: {
@@ -2457,7 +2457,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Passages of notes, findings, documents, files and closed issues that fit the question `q`, best first; none without one.
+   * Passages of notes, findings, documents, files and closed issues that match the question `q`, best first; none without one.
    */
   'knowledge.search': {
     path: {
@@ -2471,7 +2471,7 @@ export interface Operations {
     answer: KnowledgePassage[];
   };
   /**
-   * Approvals, newest first, 50 a page; `status` takes a comma list.
+   * Approvals, newest first, 50 a page; `status` takes a comma-separated list.
    */
   'approvals.list': {
     path: {
@@ -2486,7 +2486,7 @@ export interface Operations {
     answer: Approval[];
   };
   /**
-   * Asks for an approval. The payload of `hire_agent` is the body of an agent’s POST, that of `install` `{kind, body}`.
+   * Requests an approval. The payload of `hire_agent` is the body of an agent’s POST, that of `install` is `{kind, body}`.
    */
   'approvals.create': {
     path: {
@@ -2508,7 +2508,7 @@ export interface Operations {
     answer: Approval;
   };
   /**
-   * Approves; a hire or an install is carried out right after. Repeats one that could not be carried out (`apply_error`); resolved otherwise: 409. Agents: 403.
+   * Approves; a hire or an install is carried out right after. Retries one that could not be carried out (`apply_error`); otherwise resolved: 409. Agents: 403.
    */
   'approvals.approve': {
     path: {
@@ -2519,7 +2519,7 @@ export interface Operations {
     answer: Approval;
   };
   /**
-   * Rejects. Resolved already, or not as it was at `updated_at`: 409. Agents: 403.
+   * Rejects. Already resolved, or changed since `updated_at`: 409. Agents: 403.
    */
   'approvals.reject': {
     path: {
@@ -2530,7 +2530,7 @@ export interface Operations {
     answer: Approval;
   };
   /**
-   * Asks the requester for changes. Resolved already: 409. Agents: 403.
+   * Asks the requester for changes. Already resolved: 409. Agents: 403.
    */
   'approvals.request-revision': {
     path: {
@@ -2541,7 +2541,7 @@ export interface Operations {
     answer: Approval;
   };
   /**
-   * The requester alone asks again, after a request for revision or where the approved could not be carried out.
+   * Requests it again: for the requester only, after a request for revision or if the approved act could not be carried out.
    */
   'approvals.resubmit': {
     path: {
@@ -2593,7 +2593,7 @@ export interface Operations {
     answer: BudgetPolicy[];
   };
   /**
-   * Bounds the spending of the company, a project or an agent. What the window has spent already counts.
+   * Limits the spending of the company, a project or an agent. Spending in the current window already counts.
    */
   'budgets.create-policy': {
     path: {
@@ -2604,7 +2604,7 @@ export interface Operations {
     answer: BudgetPolicy;
   };
   /**
-   * Changes a policy. A limit above what is spent resolves its breach.
+   * Changes a policy. Raising the limit above the spending resolves its breach.
    */
   'budgets.update-policy': {
     path: {
@@ -2615,7 +2615,7 @@ export interface Operations {
     answer: BudgetPolicy;
   };
   /**
-   * Removes a policy with its incidents; what it paused is resumed.
+   * Deletes a policy with its incidents; whatever it paused is resumed.
    */
   'budgets.delete-policy': {
     path: {
@@ -2626,7 +2626,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Warnings and breaches, newest first, 50 a page; `status` takes a comma list.
+   * Warnings and breaches, newest first, 50 a page; `status` takes a comma-separated list.
    */
   'budgets.list-incidents': {
     path: {
@@ -2641,7 +2641,7 @@ export interface Operations {
     answer: BudgetIncident[];
   };
   /**
-   * With `limit_usd` the policy’s limit is raised; without, the breach is waived until the window rolls over.
+   * With `limit_usd`, raises the policy’s limit; otherwise waives the breach until the window rolls over.
    */
   'budgets.resolve-incident': {
     path: {
@@ -2652,7 +2652,7 @@ export interface Operations {
     answer: BudgetIncident;
   };
   /**
-   * What was spent, newest first, 50 a page.
+   * Cost events, newest first, 50 a page.
    */
   'budgets.list-cost-events': {
     path: {
@@ -2666,7 +2666,7 @@ export interface Operations {
     answer: CostEvent[];
   };
   /**
-   * Reports spending outside of the service’s own runs; it counts towards the budgets. An agent reports its own.
+   * Reports spending outside of the service’s own runs; it counts towards the budgets. An agent can only report its own.
    */
   'budgets.create-cost-event': {
     path: {
@@ -2677,7 +2677,7 @@ export interface Operations {
     answer: CostEvent;
   };
   /**
-   * What the company says that models cost, in USD per million tokens; newest first, 50 a page.
+   * The company’s model prices, in USD per million tokens; newest first, 50 a page.
    */
   'budgets.list-prices': {
     path: {
@@ -2691,7 +2691,7 @@ export interface Operations {
     answer: ModelPrice[];
   };
   /**
-   * Sets what a model costs from the next run on. Models of `SERVICE_PRICING_FILE` cost what the file says; what neither names, the built-in estimate.
+   * Sets a model’s price, effective from the next run. Models in `SERVICE_PRICING_FILE` cost what the file says; models in neither use the built-in estimate.
    */
   'budgets.set-price': {
     path: {
@@ -2702,7 +2702,7 @@ export interface Operations {
     answer: ModelPrice;
   };
   /**
-   * Removes a price; what was spent by it stays as it is.
+   * Deletes a price; past costs stay as they are.
    */
   'budgets.delete-price': {
     path: {
@@ -2714,7 +2714,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Sums from `from` (inclusive) to `to` (exclusive), by agent unless `group_by` says otherwise; days in UTC, all others the costliest first.
+   * Sums from `from` (inclusive) to `to` (exclusive), by agent unless `group_by` says otherwise; days in UTC, all others by descending cost.
    */
   'budgets.summary': {
     path: {
@@ -2729,7 +2729,7 @@ export interface Operations {
     answer: CostSummary;
   };
   /**
-   * Creates a run now; 409 for an agent that may not be woken. At its concurrency limit the run stays queued.
+   * Creates a run now; 409 if the agent may not be woken. At its concurrency limit the run stays queued.
    */
   'runs.invoke': {
     path: {
@@ -2749,7 +2749,7 @@ export interface Operations {
     answer: Run;
   };
   /**
-   * Runs the assignee on the issue, with another `model` where people name one; 400 without an assignee. A live run of the issue is returned instead of a second one, and is 409 where a model is named.
+   * Runs the assignee on the issue, with another `model` if a person names one; 400 without an assignee. If the issue has a live run, that one is returned, or 409 if a model is named.
    */
   'runs.trigger-issue': {
     path: {
@@ -2792,7 +2792,7 @@ export interface Operations {
     answer: Run;
   };
   /**
-   * Cancels a queued run at once, a running one by telling its scheduler; a finished one is 409.
+   * Cancels a queued run immediately, a running one through its scheduler; 409 for a finished one.
    */
   'runs.cancel': {
     path: {
@@ -2803,7 +2803,7 @@ export interface Operations {
     answer: Run;
   };
   /**
-   * The transcript after `after`, ascending by `seq`: 200 entries unless said, 1000 at most; fewer where they come to 4 MB: read on after the last one.
+   * The transcript after `after`, ascending by `seq`: 200 entries by default, at most 1000; fewer if they exceed 4 MB: continue after the last one.
    */
   'runs.events': {
     path: {
@@ -2817,7 +2817,7 @@ export interface Operations {
     answer: RunEvent[];
   };
   /**
-   * The transcript after `after`, ascending by `seq`: 200 entries unless said, 1000 at most; fewer where they come to 4 MB: read on after the last one.
+   * The transcript after `after`, ascending by `seq`: 200 entries by default, at most 1000; fewer if they exceed 4 MB: continue after the last one.
    */
   'runs.events-alias': {
     path: {
@@ -2831,7 +2831,7 @@ export interface Operations {
     answer: RunEvent[];
   };
   /**
-   * The whole transcript as a file to download: a line of JSON for each entry, ascending by `seq`. Of a run that is private to another it is empty.
+   * The whole transcript as a file download: one line of JSON per entry, ascending by `seq`. Empty for a run that is private to someone else.
    */
   'runs.transcript': {
     path: {
@@ -2854,7 +2854,7 @@ export interface Operations {
     answer: Worker[];
   };
   /**
-   * What waits for the fleet, what it is at, and how many workers there are.
+   * Queued and running tasks of the fleet, and the number of workers.
    */
   'admin-workers.queue-stats': {
     path: undefined;
@@ -2863,7 +2863,7 @@ export interface Operations {
     answer: QueueStats;
   };
   /**
-   * Workers with versions and load, newest first; `status` takes a comma list.
+   * Workers with versions and load, newest first; `status` takes a comma-separated list.
    */
   'admin-workers.list': {
     path: undefined;
@@ -2876,7 +2876,7 @@ export interface Operations {
     answer: AdminWorker[];
   };
   /**
-   * Makes an approved worker ahead of its first start; its key is shown this once.
+   * Creates an approved worker ahead of its first start; its key is shown only once.
    */
   'admin-workers.create': {
     path: undefined;
@@ -2888,7 +2888,7 @@ export interface Operations {
     };
   };
   /**
-   * Sets name and tags; the tags count from the next claim on.
+   * Sets name and tags; tags take effect with the next claim.
    */
   'admin-workers.update': {
     path: {
@@ -2899,7 +2899,7 @@ export interface Operations {
     answer: AdminWorker;
   };
   /**
-   * Removes the worker and its key; what it had claimed goes back to the queue.
+   * Removes the worker and its key; its claimed tasks return to the queue.
    */
   'admin-workers.delete': {
     path: {
@@ -2976,7 +2976,7 @@ export interface Operations {
     answer: AdminWorker;
   };
   /**
-   * Routines, newest first; `status` takes a comma list.
+   * Routines, newest first; `status` takes a comma-separated list.
    */
   'routines.list': {
     path: {
@@ -2991,7 +2991,7 @@ export interface Operations {
     answer: Routine[];
   };
   /**
-   * Creates a routine. Its templates know `{{payload}}`, `{{payload.some.path}}`, `{{now}}` and `{{routine.name}}`.
+   * Creates a routine. Its templates support `{{payload}}`, `{{payload.some.path}}`, `{{now}}` and `{{routine.name}}`.
    */
   'routines.create': {
     path: {
@@ -3013,7 +3013,7 @@ export interface Operations {
     answer: Routine;
   };
   /**
-   * Changes a routine. Triggers of one that is paused or archived do not fire.
+   * Changes a routine. Triggers of a paused or archived routine do not fire.
    */
   'routines.update': {
     path: {
@@ -3024,7 +3024,7 @@ export interface Operations {
     answer: Routine;
   };
   /**
-   * Moves the routine to the trash; its triggers fire no more.
+   * Moves the routine to the trash; its triggers no longer fire.
    */
   'routines.delete': {
     path: {
@@ -3046,7 +3046,7 @@ export interface Operations {
     answer: FiredRoutine;
   };
   /**
-   * What became of its fires, newest first. Of a payload over 32 KB only the beginning of its text is shown.
+   * Its fires and their outcomes, newest first. Payloads over 32 KB are cut.
    */
   'routines.list-runs': {
     path: {
@@ -3060,7 +3060,7 @@ export interface Operations {
     answer: RoutineRun[];
   };
   /**
-   * Its triggers, newest first; never their secrets.
+   * Its triggers, newest first; without their secrets.
    */
   'routines.list-triggers': {
     path: {
@@ -3074,7 +3074,7 @@ export interface Operations {
     answer: RoutineTrigger[];
   };
   /**
-   * Adds a webhook or a schedule. The secret of a signed webhook is shown this once; 503 where SERVICE_ENCRYPTION_KEY is not set.
+   * Adds a webhook or a schedule. The secret of a signed webhook is shown only once; 503 if SERVICE_ENCRYPTION_KEY is not set.
    */
   'routine-triggers.create': {
     path: {
@@ -3085,7 +3085,7 @@ export interface Operations {
     answer: NewRoutineTrigger;
   };
   /**
-   * Makes a recurring routine of the issue: `0 9 * * 1` in UTC, called as the issue is, unless said.
+   * Creates a recurring routine from the issue: by default `0 9 * * 1` in UTC, with the issue’s title as its name.
    */
   'routines.promote': {
     path: {
@@ -3107,7 +3107,7 @@ export interface Operations {
     answer: RoutineTrigger;
   };
   /**
-   * Deletes a trigger for good.
+   * Deletes a trigger permanently.
    */
   'routine-triggers.delete': {
     path: {
@@ -3118,7 +3118,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * A new secret, shown this once; the old one stops at once. 409 where nothing is signed.
+   * A new secret, shown only once; the old one stops working immediately. 409 if the trigger is not signed.
    */
   'routine-triggers.rotate-secret': {
     path: {
@@ -3129,7 +3129,7 @@ export interface Operations {
     answer: NewRoutineTrigger;
   };
   /**
-   * A new public id; the old URL stops at once, the secret stays.
+   * A new public id; the old URL stops working immediately, the secret stays.
    */
   'routine-triggers.rotate-url': {
     path: {
@@ -3140,7 +3140,7 @@ export interface Operations {
     answer: RoutineTrigger;
   };
   /**
-   * The caller’s chats and those open to the company, the last used first.
+   * The caller’s chats and those open to the company, most recently used first.
    */
   'chats.list': {
     path: {
@@ -3156,7 +3156,7 @@ export interface Operations {
     answer: Chat[];
   };
   /**
-   * Opens a chat with an agent. A person’s chat is private to that person; one that a key opens is open to the company.
+   * Opens a chat with an agent. A person’s chat is private; one opened with a key is open to the company.
    */
   'chats.create': {
     path: {
@@ -3189,7 +3189,7 @@ export interface Operations {
     answer: Chat;
   };
   /**
-   * Deletes the chat for good, with its messages and the transcripts of its replies; a reply under way is stopped.
+   * Deletes the chat permanently, with its messages and the transcripts of its replies; a reply in progress is stopped.
    */
   'chats.delete': {
     path: {
@@ -3200,7 +3200,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * The messages, oldest first; a reply stands behind the message that it answers.
+   * The messages, oldest first; a reply follows the message it answers.
    */
   'chats.messages': {
     path: {
@@ -3214,7 +3214,7 @@ export interface Operations {
     answer: ChatMessage[];
   };
   /**
-   * Sends a message; the reply arrives as `chat_message` event and in the list. While a reply runs the message waits its turn. 409 where the agent may not answer (paused, in the trash, over budget). As `multipart/form-data` it takes files, in parts named `file`.
+   * Sends a message; the reply arrives as a `chat_message` event and in the list. While a reply is in progress the message waits its turn. 409 if the agent may not answer (paused, in the trash, over budget). As `multipart/form-data` it takes files, in parts named `file`.
    */
   'chats.post': {
     path: {
@@ -3225,7 +3225,7 @@ export interface Operations {
     answer: ChatMessage;
   };
   /**
-   * Sends a message and answers `text/event-stream`: `message`, `delta` {text} …, `done` (the stored reply) or `error` {error}; between them `action` (a verb of the reply) and `reset` (the reply begins anew: drop its text). With the `Last-Event-ID` of a cut stream nothing is sent again: that stream goes on.
+   * Sends a message and responds with `text/event-stream`: `message`, `delta` {text} …, `done` (the stored reply) or `error` {error}; between them `action` (a verb of the reply) and `reset` (the reply starts over: discard its text). With the `Last-Event-ID` of an interrupted stream, no message is sent: that stream is resumed.
    */
   'chats.stream': {
     path: {
@@ -3236,7 +3236,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * The stream of a message that was sent before, from its beginning or behind `Last-Event-ID`; 204 behind its last frame.
+   * The stream of an earlier message, from its beginning or after `Last-Event-ID`; 204 after its last frame.
    */
   'chats.follow': {
     path: {
@@ -3248,7 +3248,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Asks again, with another text if one is given. What came after the message is removed from the chat. Only its author may; 409 while a reply runs.
+   * Asks again, optionally with another text. Everything after the message is removed from the chat. Author only; 409 while a reply is in progress.
    */
   'chats.resend': {
     path: {
@@ -3260,7 +3260,7 @@ export interface Operations {
     answer: ChatMessage;
   };
   /**
-   * The bytes of a file of a message, always as a download; takes `Range`.
+   * The bytes of a message’s file, always as a download; supports `Range`.
    */
   'chats.file': {
     path: {
@@ -3272,7 +3272,7 @@ export interface Operations {
     answer: Response;
   };
   /**
-   * Stops the reply that runs or waits: its model call ends, what was said stays. Without one it changes nothing.
+   * Stops the running or waiting reply: its model call ends, the text so far is kept. Does nothing if there is none.
    */
   'chats.stop': {
     path: {
@@ -3283,7 +3283,7 @@ export interface Operations {
     answer: Chat;
   };
   /**
-   * Convenes a council on the issue: answers in parallel rounds, a ranking, a conclusion by the chair, which becomes a comment and an execution decision and wakes the assignee. What it may cost is reserved before it begins. 409 with `session_id` while one is running there, 404 for agents that are not the company’s, 409 `budget exceeded`.
+   * Convenes a council on the issue: answers in parallel rounds, a ranking, a conclusion by the chair, which becomes a comment and an execution decision and wakes the assignee. Its possible cost is reserved in advance. 409 with `session_id` while one is running there, 404 for another company’s agents, 409 `budget exceeded`.
    */
   'councils.convene': {
     path: {
@@ -3294,7 +3294,7 @@ export interface Operations {
     answer: CouncilSession;
   };
   /**
-   * The councils on the issue, newest first; of each text the first 1,000 characters.
+   * The councils on the issue, newest first; texts are cut at 1,000 characters.
    */
   'councils.list': {
     path: {
@@ -3308,7 +3308,7 @@ export interface Operations {
     answer: CouncilSession[];
   };
   /**
-   * A council, with all that has been said so far. It changes with `council_updated` events.
+   * A council with everything said so far. `council_updated` events announce changes.
    */
   'councils.get': {
     path: {
@@ -3319,7 +3319,7 @@ export interface Operations {
     answer: CouncilSession;
   };
   /**
-   * Ends a running council without a conclusion: its turns are called off and what was reserved is given back. 409 for one that is over.
+   * Ends a running council without a conclusion: its turns are cancelled and its reservation released. 409 if it has ended.
    */
   'councils.cancel': {
     path: {
@@ -3330,7 +3330,7 @@ export interface Operations {
     answer: CouncilSession;
   };
   /**
-   * The sub-agents below an agent, down to the last level, each behind its parent; those that ended stay for as long as the trash keeps things. The newest 200.
+   * All descendants of an agent, each after its parent; finished ones are listed as long as the trash is kept. The newest 200.
    */
   'subagents.of-agent': {
     path: {
@@ -3341,7 +3341,7 @@ export interface Operations {
     answer: Subagent[];
   };
   /**
-   * The sub-agents that were spawned for an issue, and those below them, each behind its parent. The newest 200.
+   * The sub-agents spawned for an issue and their descendants, each after its parent. The newest 200.
    */
   'subagents.of-issue': {
     path: {
@@ -3352,7 +3352,7 @@ export interface Operations {
     answer: Subagent[];
   };
   /**
-   * Begins to evolve the agent’s prompt on its finished issues: rollouts without effect, a judge, a reflection. For whoever may change the prompt. 409 with `evolution_id` while one is running, with too little history, for agents that no model computes, `budget exceeded`.
+   * Starts evolving the agent’s prompt on its finished issues: rollouts without side effects, a judge, a reflection. For anyone who may change the prompt. 409 with `evolution_id` while one is running, with too little history, for agents without a model, or `budget exceeded`.
    */
   'evolutions.evolve': {
     path: {
@@ -3377,7 +3377,7 @@ export interface Operations {
     answer: PromptEvolutionSummary[];
   };
   /**
-   * An evolution with its candidates and their scores on each issue. It changes with `evolution_updated` events.
+   * An evolution with its candidates and their scores on each issue. `evolution_updated` events announce changes.
    */
   'evolutions.get': {
     path: {
@@ -3388,7 +3388,7 @@ export interface Operations {
     answer: PromptEvolution;
   };
   /**
-   * Ends a running evolution without a new version; its steps are called off. 409 for one that is over.
+   * Ends a running evolution without a new version; its steps are cancelled. 409 if it has ended.
    */
   'evolutions.cancel': {
     path: {
@@ -3399,7 +3399,7 @@ export interface Operations {
     answer: PromptEvolution;
   };
   /**
-   * The company’s compiled index: the promoted page, which agents read, the draft that waits for an admin (not for agents), what is being compiled. Drafts are promoted and discarded on the page of the knowledge.
+   * The company’s compiled index: the promoted page that agents read, the draft waiting for an admin (hidden from agents), and the compilation in progress. Drafts are promoted and discarded on the knowledge page.
    */
   'compiled-index.get': {
     path: {
@@ -3410,7 +3410,7 @@ export interface Operations {
     answer: CompiledIndex;
   };
   /**
-   * Which agent’s model compiles the index, and how often. 404 for an agent that is not the company’s, 400 for one that no model computes.
+   * Sets whose model compiles the index, and how often. 404 for another company’s agent, 400 for one without a model.
    */
   'compiled-index.configure': {
     path: {
@@ -3421,7 +3421,7 @@ export interface Operations {
     answer: CompiledIndex;
   };
   /**
-   * Compiles now what has changed since; it becomes a draft. 409 while one is under way, where nothing has changed, without an agent, `budget exceeded`.
+   * Compiles what has changed into a draft. 409 while a compilation is in progress, if nothing has changed, without an agent, or `budget exceeded`.
    */
   'compiled-index.compile': {
     path: {
@@ -3432,7 +3432,7 @@ export interface Operations {
     answer: CompiledIndex;
   };
   /**
-   * Ends the compilation under way; what was promoted stays. 409 where there is none.
+   * Stops the compilation in progress; the promoted version stays. 409 if there is none.
    */
   'compiled-index.cancel': {
     path: {
@@ -3443,7 +3443,7 @@ export interface Operations {
     answer: CompiledIndex;
   };
   /**
-   * Outbound webhooks of the company, newest first; never a secret.
+   * Outbound webhooks of the company, newest first; without secrets.
    */
   'webhooks.list': {
     path: {
@@ -3457,7 +3457,7 @@ export interface Operations {
     answer: Webhook[];
   };
   /**
-   * Sends the events that match one of the patterns to the URL, from now on. The secret is shown this once; 503 where SERVICE_ENCRYPTION_KEY is not set.
+   * Sends events that match one of the patterns to the URL, from now on. The secret is shown only once; 503 if SERVICE_ENCRYPTION_KEY is not set.
    */
   'webhooks.create': {
     path: {
@@ -3468,7 +3468,7 @@ export interface Operations {
     answer: NewWebhook;
   };
   /**
-   * Changes a webhook. One that is switched on again gets what happens from then on.
+   * Changes a webhook. One that is enabled again receives events from that point on.
    */
   'webhooks.update': {
     path: {
@@ -3479,7 +3479,7 @@ export interface Operations {
     answer: Webhook;
   };
   /**
-   * Deletes a webhook for good, with its deliveries.
+   * Deletes a webhook permanently, with its deliveries.
    */
   'webhooks.delete': {
     path: {
@@ -3490,7 +3490,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * What was sent or waits to be, newest first; kept as long as events.
+   * Sent and waiting deliveries, newest first; kept as long as events.
    */
   'webhooks.list-deliveries': {
     path: {
@@ -3504,7 +3504,7 @@ export interface Operations {
     answer: WebhookDelivery[];
   };
   /**
-   * Sends it again, at once. 409 while the webhook is switched off.
+   * Sends it again immediately. 409 while the webhook is disabled.
    */
   'webhooks.redeliver': {
     path: {
@@ -3551,7 +3551,7 @@ export interface Operations {
     answer: PluginTool[];
   };
   /**
-   * Calls the tool `namespace:name` and waits for its result. 409 with the message where the tool fails.
+   * Calls the tool `namespace:name` and waits for its result. 409 with the message if the tool fails.
    */
   'plugins.invoke-tool': {
     path: {
@@ -3562,7 +3562,7 @@ export interface Operations {
     answer: PluginToolResult;
   };
   /**
-   * Hands the body, 10 MB at most, to the running plugin that has this path. Authorization and Cookie stay here.
+   * Passes the body, at most 10 MB, to the running plugin with this path. Authorization and Cookie are not forwarded.
    */
   'plugins.deliver-webhook': {
     path: {
@@ -3574,7 +3574,7 @@ export interface Operations {
     answer: PluginWebhookDelivered;
   };
   /**
-   * Approvals, denied attempts and transitions of all plugins, also of deleted ones, newest first.
+   * Approvals, denied attempts and transitions of all plugins, including deleted ones, newest first.
    */
   'plugins.list-audit': {
     path: {
@@ -3611,7 +3611,7 @@ export interface Operations {
     answer: Plugin;
   };
   /**
-   * Changes fields; what is absent stays. `enabled: false` stops and disables it, `true` makes it stopped. Configuration and capabilities take effect at the next start.
+   * Changes fields; absent ones stay. `enabled: false` stops and disables it, `true` makes it stopped. Configuration and capabilities take effect at the next start.
    */
   'plugins.update': {
     path: {
@@ -3622,7 +3622,7 @@ export interface Operations {
     answer: Plugin;
   };
   /**
-   * Ends its process and deletes it for good, with all that is its own.
+   * Stops its process and deletes it permanently, with all of its data.
    */
   'plugins.delete': {
     path: {
@@ -3633,7 +3633,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Starts it and waits until it is ready. 409 where it is banned, pending, not on the allow-list, or its binary has changed.
+   * Starts it and waits until it is ready. 409 if it is banned, pending, not on the allow-list, or its binary has changed.
    */
   'plugins.start': {
     path: {
@@ -3644,7 +3644,7 @@ export interface Operations {
     answer: Plugin;
   };
   /**
-   * Stops it: it has 5 s to end by itself.
+   * Stops it, after giving it 5 s to exit.
    */
   'plugins.stop': {
     path: {
@@ -3655,7 +3655,7 @@ export interface Operations {
     answer: Plugin;
   };
   /**
-   * Stops and starts a running plugin, or starts one that is errored.
+   * Restarts a running plugin, or starts an errored one.
    */
   'plugins.restart': {
     path: {
@@ -3666,7 +3666,7 @@ export interface Operations {
     answer: Plugin;
   };
   /**
-   * Takes a copy of the binary, the only one that is ever run, and allows it by its SHA-256. Admins.
+   * Takes a copy of the binary, the only one that is ever run, and allows it by its SHA-256. Admins only.
    */
   'plugins.allow': {
     path: {
@@ -3677,7 +3677,7 @@ export interface Operations {
     answer: Plugin;
   };
   /**
-   * Stops it and refuses any start. Admins.
+   * Stops it and refuses any start. Admins only.
    */
   'plugins.ban': {
     path: {
@@ -3688,7 +3688,7 @@ export interface Operations {
     answer: Plugin;
   };
   /**
-   * Lifts the ban: it is pending again. Admins.
+   * Lifts the ban: it becomes pending again. Admins only.
    */
   'plugins.rescind-ban': {
     path: {
@@ -3699,7 +3699,7 @@ export interface Operations {
     answer: Plugin;
   };
   /**
-   * Whether it runs, and answers.
+   * Whether it is running and responding.
    */
   'plugins.health': {
     path: {
@@ -3710,7 +3710,7 @@ export interface Operations {
     answer: PluginHealth;
   };
   /**
-   * Its tools; none while it does not run.
+   * Its tools; none while it is not running.
    */
   'plugins.list-own-tools': {
     path: {
@@ -3732,7 +3732,7 @@ export interface Operations {
     answer: PluginToolResult;
   };
   /**
-   * Its events log, newest first: `limit` 50, at most 500.
+   * Its event log, newest first: `limit` 50, at most 500.
    */
   'plugins.list-events': {
     path: {
@@ -3745,7 +3745,7 @@ export interface Operations {
     answer: PluginEvent[];
   };
   /**
-   * Its jobs, with what came of their last runs.
+   * Its jobs, with the outcomes of their last runs.
    */
   'plugins.list-jobs': {
     path: {
@@ -3756,7 +3756,7 @@ export interface Operations {
     answer: PluginJob[];
   };
   /**
-   * Where it takes webhooks.
+   * The paths at which it accepts webhooks.
    */
   'plugins.list-webhooks': {
     path: {
@@ -3767,7 +3767,7 @@ export interface Operations {
     answer: PluginWebhook[];
   };
   /**
-   * Outside MCP servers of the company, newest first, with their health; never the value of a secret.
+   * External MCP servers of the company, newest first, with their health; without secret values.
    */
   'mcp-servers.list': {
     path: {
@@ -3781,7 +3781,7 @@ export interface Operations {
     answer: McpServer[];
   };
   /**
-   * Registers a server: by `url` one that speaks streamable HTTP, by `command` a program that the operator offers. Its tools are listed within seconds. Each header names a secret: `Bearer ${secret:NAME}`. 409 where the name is taken, 400 for a URL that may not be reached, and for a command that is not offered.
+   * Registers a server: with `url` one that speaks streamable HTTP, with `command` a program offered by the operator. Its tools are listed within seconds. Each header references a secret: `Bearer ${secret:NAME}`. 409 if the name is taken, 400 for a forbidden URL or a command that is not offered.
    */
   'mcp-servers.create': {
     path: {
@@ -3814,7 +3814,7 @@ export interface Operations {
     answer: McpServer;
   };
   /**
-   * Changes a server; `tools`, `agents`, `headers` and `env` are replaced as a whole. With another URL, command, other headers or variables its tools are listed anew. What is reached by HTTP becomes no program, nor the other way round.
+   * Changes a server; `tools`, `agents`, `headers` and `env` are replaced as a whole. With another URL, command, headers or variables its tools are listed again. An HTTP server can’t become a program, or vice versa.
    */
   'mcp-servers.update': {
     path: {
@@ -3825,7 +3825,7 @@ export interface Operations {
     answer: McpServer;
   };
   /**
-   * Deletes a server for good, with the record of its calls.
+   * Deletes a server permanently, with the record of its calls.
    */
   'mcp-servers.delete': {
     path: {
@@ -3836,7 +3836,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Tests the server: connects, lists its tools anew, and answers how it is. 409 while it is switched off.
+   * Tests the server: connects, lists its tools again, and returns its state. 409 while it is disabled.
    */
   'mcp-servers.refresh': {
     path: {
@@ -3847,7 +3847,7 @@ export interface Operations {
     answer: McpServer;
   };
   /**
-   * Its tools as they were listed last.
+   * Its tools as of the last listing.
    */
   'mcp-servers.list-tools': {
     path: {
@@ -3858,7 +3858,7 @@ export interface Operations {
     answer: McpServerTool[];
   };
   /**
-   * Tries one of its tools, as a run would call it. The answer is what an agent would read; 409 with the words of a tool that refuses.
+   * Calls one of its tools as a run would. The response is what an agent would see; 409 with the tool’s message if it refuses.
    */
   'mcp-servers.call-tool': {
     path: {
@@ -3919,7 +3919,7 @@ export interface Operations {
     answer: Channel;
   };
   /**
-   * Changes a channel; with other tokens it is connected anew. What its prompts may know is set on its page alone.
+   * Changes a channel; with other tokens it reconnects. What its prompts may contain is set only on its page.
    */
   'channels.update': {
     path: {
@@ -3930,7 +3930,7 @@ export interface Operations {
     answer: Channel;
   };
   /**
-   * Deletes a channel for good, with its pairings and what waits to be sent. Chats that were held there stay with their people.
+   * Deletes a channel permanently, with its pairings and unsent messages. Its chats are kept.
    */
   'channels.delete': {
     path: {
@@ -3941,7 +3941,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Sends the caller a message through the channel. 409 where the caller is not paired with it, or it is switched off.
+   * Sends the caller a message through the channel. 409 if the caller is not paired with it, or it is disabled.
    */
   'channels.test': {
     path: {
@@ -3952,7 +3952,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Who is paired with the channel, the newest first.
+   * People paired with the channel, newest first.
    */
   'channels.list-people': {
     path: {
@@ -3966,7 +3966,7 @@ export interface Operations {
     answer: ChannelPerson[];
   };
   /**
-   * Ends the person’s pairing with the channel at once.
+   * Ends the person’s pairing with the channel immediately.
    */
   'channels.remove-person': {
     path: {
@@ -3978,7 +3978,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Channels of the caller’s companies that are switched on, and how the caller is paired with them.
+   * Enabled channels of the caller’s companies, with the caller’s pairings.
    */
   'channels.list-mine': {
     path: undefined;
@@ -3987,7 +3987,7 @@ export interface Operations {
     answer: MyChannel[];
   };
   /**
-   * A code that pairs the caller: sent to the bot within 10 minutes, it counts once; a new one replaces the one before. It needs a sign-in of the last 15 minutes, else 403.
+   * A code that pairs the caller when sent to the bot within 10 minutes, once; a new code replaces the previous one. Requires a sign-in within the last 15 minutes, otherwise 403.
    */
   'channels.pair': {
     path: {
@@ -3998,7 +3998,7 @@ export interface Operations {
     answer: PairingCode;
   };
   /**
-   * What the caller is told of through the channel. 404 where the caller is not paired with it.
+   * Sets the caller’s notifications through the channel. 404 if the caller is not paired with it.
    */
   'channels.notify': {
     path: {
@@ -4014,7 +4014,7 @@ export interface Operations {
     answer: MyChannel;
   };
   /**
-   * Ends the caller’s pairing with the channel at once.
+   * Ends the caller’s pairing with the channel immediately.
    */
   'channels.unpair': {
     path: {
@@ -4025,7 +4025,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Peers of the company, newest first, each with the agents of its card; never a key.
+   * Peers of the company, newest first, each with the agents on its card; without keys.
    */
   'peers.list': {
     path: {
@@ -4039,7 +4039,7 @@ export interface Operations {
     answer: Peer[];
   };
   /**
-   * Adds a peer, whose card is fetched at once and by its interval. A key without SERVICE_ENCRYPTION_KEY: 503; a label that is taken: 409.
+   * Adds a peer, whose card is fetched immediately and then at its interval. A key without SERVICE_ENCRYPTION_KEY: 503; a taken label: 409.
    */
   'peers.create': {
     path: {
@@ -4061,7 +4061,7 @@ export interface Operations {
     answer: Peer;
   };
   /**
-   * Changes a peer. URL and key are an admin’s to change (403), and another URL needs the key again, or null.
+   * Changes a peer. Only admins can change URL and key (403), and another URL requires the key again, or null.
    */
   'peers.update': {
     path: {
@@ -4072,7 +4072,7 @@ export interface Operations {
     answer: Peer;
   };
   /**
-   * Removes the peer. What was delegated to it is followed no more; its issues stay.
+   * Removes the peer. Work delegated to it is no longer tracked; its issues stay.
    */
   'peers.delete': {
     path: {
@@ -4083,7 +4083,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Has a scheduler fetch the card now. What stands in the way is in `last_fetch_error`; 503 where no scheduler answers.
+   * Has a scheduler fetch the card now. Errors are in `last_fetch_error`; 503 if no scheduler responds.
    */
   'peers.refresh': {
     path: {
@@ -4094,7 +4094,7 @@ export interface Operations {
     answer: Peer;
   };
   /**
-   * Work given to agents of the peer, newest first, each with its issue, the state of the task there, its cost and what went wrong last.
+   * Work delegated to the peer’s agents, newest first, each with its issue, the state of the remote task, its cost and the last error.
    */
   'peers.list-delegations': {
     path: {
@@ -4108,7 +4108,7 @@ export interface Operations {
     answer: PeerDelegation[];
   };
   /**
-   * Calls of agents of the peer, newest first; kept as long as events. Of those that only ask how a task stands, the failed ones.
+   * Calls to the peer’s agents, newest first; kept as long as events. Calls that only ask for a task’s state are included if they failed.
    */
   'peers.list-calls': {
     path: {
@@ -4122,7 +4122,7 @@ export interface Operations {
     answer: PeerCall[];
   };
   /**
-   * Push notifications of tasks, newest first; with `status=failed` those that were given up, which `POST /api/webhook-deliveries/{deliveryId}/redeliver` sends again.
+   * Push notifications of tasks, newest first; with `status=failed` those that failed for good, which `POST /api/webhook-deliveries/{deliveryId}/redeliver` sends again.
    */
   'peers.list-pushes': {
     path: {
@@ -4137,7 +4137,7 @@ export interface Operations {
     answer: PushDelivery[];
   };
   /**
-   * Server-sent events of the caller’s company; a user’s stream carries all companies of the user, or `company_id`. With `topic` only what is about one of them: `issues` (a board), `comments`, `agents`, `runs`, `projects`, `approvals`, `budgets`, `workers`, `admin`, or `issue:<id>`, `agent:`, `run:`, `approval:`, `chat:`, `council:`; transcripts go to run and issue.
+   * Server-sent events of the caller’s company; a user’s stream carries all companies of the user, or `company_id`. With `topic`, only events about one of them: `issues` (a board), `comments`, `agents`, `runs`, `projects`, `approvals`, `budgets`, `workers`, `admin`, or `issue:<id>`, `agent:`, `run:`, `approval:`, `chat:`, `council:`; transcripts go to run and issue.
    */
   'live.stream': {
     path: undefined;
@@ -4163,7 +4163,7 @@ export interface Operations {
     };
   };
   /**
-   * What waits for the caller in the company, 100 of each at most, changed last comes first.
+   * What is waiting for the caller in the company, at most 100 of each kind, most recently changed first.
    */
   'inbox.get': {
     path: {
@@ -4174,7 +4174,7 @@ export interface Operations {
     answer: Inbox;
   };
   /**
-   * The caller has read the issue: only what comes later makes it unread again.
+   * Marks the issue as read: only later changes make it unread again.
    */
   'inbox.read': {
     path: {
@@ -4185,7 +4185,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * The issue is unread by the caller, and no longer put off.
+   * Marks the issue as unread, and ends its snooze.
    */
   'inbox.unread': {
     path: {
@@ -4196,7 +4196,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * The issue leaves the caller’s inbox for so long, 90 days at most, and is unread again afterwards; whatever happens to it brings it back before.
+   * Snoozes the issue: it leaves the caller’s inbox for that long, at most 90 days, and is unread afterwards; any change to it ends the snooze early.
    */
   'inbox.snooze': {
     path: {
@@ -4209,7 +4209,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * The caller has read every issue of the company.
+   * Marks every issue of the company as read.
    */
   'inbox.readAll': {
     path: {
@@ -4220,7 +4220,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * The caller’s own views and those that are shared, newest first.
+   * The caller’s own views and shared ones, newest first.
    */
   'views.list': {
     path: {
@@ -4234,7 +4234,7 @@ export interface Operations {
     answer: SavedView[];
   };
   /**
-   * Keeps a view, of the list and for the caller alone unless said. 409 for a name that the caller has used, and beyond 100 views.
+   * Saves a view, by default of the list and visible to the caller only. 409 for a name the caller already uses, and above 100 views.
    */
   'views.create': {
     path: {
@@ -4245,7 +4245,7 @@ export interface Operations {
     answer: SavedView;
   };
   /**
-   * Changes a view: one’s own, or one that is shared.
+   * Changes the caller’s own view, or a shared one.
    */
   'views.update': {
     path: {
@@ -4256,7 +4256,7 @@ export interface Operations {
     answer: SavedView;
   };
   /**
-   * Deletes a view for good.
+   * Deletes a view permanently.
    */
   'views.delete': {
     path: {
@@ -4267,7 +4267,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Ready-made companies, which an import takes by the name in `slug`.
+   * Company templates, which an import accepts by the name in `slug`.
    */
   'portability.list-templates': {
     path: undefined;
@@ -4276,7 +4276,7 @@ export interface Operations {
     answer: CompanyTemplate[];
   };
   /**
-   * The company as a bundle, without any secret; `manifest` lists what is left out. 413 where it would be larger than an upload may be.
+   * The company as a bundle, without secrets; `manifest` lists what is left out. 413 if it would exceed the upload limit.
    */
   'portability.export': {
     path: {
@@ -4287,7 +4287,7 @@ export interface Operations {
     answer: CompanyBundle;
   };
   /**
-   * The same bundle as a file to keep.
+   * The same bundle as a file download.
    */
   'portability.download': {
     path: {
@@ -4300,7 +4300,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Makes a company of a bundle (instance admins), or merges it into one (its admins); all of it or nothing. Heartbeats, schedules and webhooks start switched off.
+   * Creates a company from a bundle (instance admins), or merges it into one (its admins); all or nothing. Heartbeats, schedules and webhooks start disabled.
    */
   'portability.import': {
     path: undefined;
@@ -4309,7 +4309,7 @@ export interface Operations {
     answer: ImportedCompany;
   };
   /**
-   * Issues by identifier, title and text, agents and projects by name, and the newest runs of the issues; some of each, none without `q`.
+   * Issues by identifier, title and text, agents and projects by name, and the latest runs of the issues; a few of each, none without `q`.
    */
   'search.find': {
     path: {
@@ -4337,7 +4337,7 @@ export interface Operations {
     };
   };
   /**
-   * Runs, failures, finished issues and spending of the last 14 days, each of them, the oldest first.
+   * Runs, failures, finished issues and spending per day over the last 14 days, oldest first.
    */
   'figures.days': {
     path: {
@@ -4348,7 +4348,7 @@ export interface Operations {
     answer: DayFigures[];
   };
   /**
-   * How each agent does: its last run, how many of its newest twenty succeeded and what they cost, and what it works on; 1,000 agents at most.
+   * Statistics per agent: its last run, how many of its latest twenty succeeded and what they cost, and its current issue; at most 1,000 agents.
    */
   'figures.agents': {
     path: {
@@ -4359,7 +4359,7 @@ export interface Operations {
     answer: AgentFigures[];
   };
   /**
-   * What the live stream published, sent and dropped, by company, since the start of the answering process.
+   * Live stream events published, sent and dropped, by company, since the responding process started.
    */
   'admin.sse-metrics': {
     path: undefined;
@@ -4396,7 +4396,7 @@ export interface Operations {
     answer: Alert[];
   };
   /**
-   * Says that somebody sees to it: nobody is reminded of it any more.
+   * Acknowledges the alert: no more reminders are sent.
    */
   'alerts.acknowledge-any': {
     path: {
@@ -4407,7 +4407,7 @@ export interface Operations {
     answer: Alert;
   };
   /**
-   * Sends nothing about it, nor of the same thing again, for so many hours; 0 ends that.
+   * Mutes the alert and repetitions of it for that many hours; 0 unmutes it.
    */
   'alerts.mute-any': {
     path: {
@@ -4418,7 +4418,7 @@ export interface Operations {
     answer: Alert;
   };
   /**
-   * The same, for admins of the company that the alert is of.
+   * The same, for admins of the alert’s company.
    */
   'alerts.acknowledge': {
     path: {
@@ -4429,7 +4429,7 @@ export interface Operations {
     answer: Alert;
   };
   /**
-   * The same, for admins of the company that the alert is of.
+   * The same, for admins of the alert’s company.
    */
   'alerts.mute': {
     path: {
@@ -4440,7 +4440,7 @@ export interface Operations {
     answer: Alert;
   };
   /**
-   * The last 200 messages to admins that reached this process, newest first; a restart begins anew.
+   * The last 200 messages to admins that reached this process, newest first; cleared by a restart.
    */
   'alerts.recent': {
     path: undefined;
@@ -4449,7 +4449,7 @@ export interface Operations {
     answer: RecentNotification[];
   };
   /**
-   * Sends a message to everybody who is told of the instance’s alerts, by every channel that is configured; 409 where there is none.
+   * Sends a test message to everyone who receives the instance’s alerts, through every configured channel; 409 if there is none.
    */
   'alerts.test': {
     path: undefined;
@@ -4458,7 +4458,7 @@ export interface Operations {
     answer: OutgoingMessage[];
   };
   /**
-   * What was sent by mail and to the operator’s channels, or waits to be, newest first; kept for a week.
+   * Messages sent or waiting to be sent by mail and to the operator’s channels, newest first; kept for a week.
    */
   'alerts.list-messages': {
     path: undefined;
@@ -4470,7 +4470,7 @@ export interface Operations {
     answer: OutgoingMessage[];
   };
   /**
-   * What lies in the trash, newest first; at most 1,000 or 4 MB unless `limit` is given.
+   * Trashed entities, newest first; at most 1,000 or 4 MB unless `limit` is given.
    */
   'trash.list': {
     path: undefined;
@@ -4484,7 +4484,7 @@ export interface Operations {
     answer: TrashEntry[];
   };
   /**
-   * Puts the thing back, without its keys; 409 where its unique name is taken, or what it belongs to is in the trash.
+   * Restores the entity, without its keys; 409 if its unique name is taken, or what it belongs to is in the trash.
    */
   'trash.restore': {
     path: {
@@ -4499,7 +4499,7 @@ export interface Operations {
     };
   };
   /**
-   * Deletes the thing, and all that lies under it, for good.
+   * Permanently deletes the entity and everything below it.
    */
   'trash.purge': {
     path: {

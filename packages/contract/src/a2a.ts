@@ -151,13 +151,13 @@ export const a2aEndpoints = {
     ...open,
     id: 'a2a.directory',
     path: '/companies/{companyId}/.well-known/agent-card.json',
-    doc: 'The agents of the company that are externally available, as an agent card with `agents`. In the shape of 1.0 where the header `A2A-Version` says so, else of both versions.',
+    doc: 'The agents of the company that are externally available, as an agent card with `agents`. In the 1.0 format if the header `A2A-Version` asks for it, otherwise in both.',
   }),
   card: endpoint({
     ...open,
     id: 'a2a.card',
     path: '/companies/{companyId}/agents/{agentId}/agent-card.json',
-    doc: 'The card of one agent that is externally available: what it can do, where it is reached, which key it asks for.',
+    doc: 'The card of one externally available agent: its capabilities, its URL and the key it requires.',
   }),
   call: endpoint({
     id: 'a2a.call',
@@ -183,6 +183,6 @@ export const a2aEndpoints = {
       method: 'tasks/get',
       params: { id: 'd9428888-122b-41e1-b85c-61ad0b1bd4a8' },
     },
-    doc: 'The agent-to-agent protocol, JSON-RPC in the dialects 0.3 and 1.0, chosen by the name of the method. The caller holds a key of the agent, which must be externally available; anybody else is answered 404.',
+    doc: 'The agent-to-agent protocol, JSON-RPC in the dialects 0.3 and 1.0, chosen by the name of the method. The caller holds a key of the agent, which must be externally available; anyone else gets 404.',
   }),
 };

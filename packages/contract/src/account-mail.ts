@@ -36,7 +36,7 @@ export const accountMailEndpoints = {
     path: '/api/me/email',
     response: OwnEmail,
     tx: 'none',
-    doc: 'Whether one’s own address is confirmed, and the one that waits to take its place.',
+    doc: 'Whether the caller’s address is confirmed, and the pending new one, if any.',
   }),
   resendConfirmation: endpoint({
     ...own,
@@ -45,7 +45,7 @@ export const accountMailEndpoints = {
     path: '/api/me/email/resend',
     response: OwnEmail,
     tx: 'write',
-    doc: `Sends a new link to the address that is not confirmed; the former link ends. Five in an hour. 409 where all is confirmed. ${NO_MAIL}`,
+    doc: `Sends a new link to the unconfirmed address and invalidates the previous one. Five per hour. 409 if everything is confirmed. ${NO_MAIL}`,
   }),
   confirmEmail: endpoint({
     ...own,
@@ -56,7 +56,7 @@ export const accountMailEndpoints = {
     response: OwnEmail,
     tx: 'write',
     example: { token: 'what stands in the link' },
-    doc: 'Confirms an address by the token of the link that went to it; a new address takes the place of the former one and ends the other sessions. 404 for a token that is spent, expired or of another account.',
+    doc: 'Confirms an address with the token from its link; a new address replaces the former one and ends the other sessions. 404 for a token that is spent, expired or another account’s.',
   }),
   cancelEmailChange: endpoint({
     ...own,
@@ -66,7 +66,7 @@ export const accountMailEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Takes back the change to an address that is not confirmed yet: its link ends. 404 where none waits.',
+    doc: 'Cancels the change to an unconfirmed address and invalidates its link. 404 if none is pending.',
   }),
   requestPasswordReset: endpoint({
     ...anybody,
@@ -76,7 +76,7 @@ export const accountMailEndpoints = {
     body: RequestPasswordReset,
     response: Message,
     example: { email: 'ada@example.com' },
-    doc: `Sends a link for a new password to the address, if an account has it: the answer is the same where none has. Ten in an hour from one client address. ${NO_MAIL}`,
+    doc: `Sends a link for a new password to the address if an account has it; the response is the same either way. Ten per hour from one client address. ${NO_MAIL}`,
   }),
   completePasswordReset: endpoint({
     ...anybody,
@@ -86,6 +86,6 @@ export const accountMailEndpoints = {
     body: CompletePasswordReset,
     response: Message,
     example: { token: 'what stands in the link', new_password: 'seven sails at dawn' },
-    doc: 'Sets the password of the account that the link was sent to, once, and ends all its sessions; the next sign-in asks for the second factor as always. 404 for a token that is spent or expired.',
+    doc: 'Sets the password of the account that the link was sent to, once, and ends all its sessions; the next sign-in asks for the second factor as usual. 404 for a spent or expired token.',
   }),
 };

@@ -42,7 +42,7 @@ export const activityEndpoints = {
     path: '/api/companies/{companyId}/activity',
     scope: { by: 'company', param: 'companyId' },
     query: ListActivity,
-    doc: 'What was done in the company, newest first.',
+    doc: 'Activity in the company, newest first.',
   }),
   ofIssue: endpoint({
     ...read,
@@ -50,6 +50,6 @@ export const activityEndpoints = {
     path: '/api/issues/{issueId}/activity',
     scope: { by: 'issue', param: 'issueId' },
     query: Type.Object(PageQuery),
-    doc: 'What was done to the issue, newest first.',
+    doc: 'Activity on the issue, newest first.',
   }),
 };

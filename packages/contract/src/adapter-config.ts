@@ -152,7 +152,7 @@ const sandbox = (which: string) => `Runs the ${which} command line in a containe
 export const adapterConfigs = {
   llm: {
     schema: LlmConfig,
-    doc: 'Asks the model of the agent’s provider, else the instance’s. The default; an empty or unknown type means this one.',
+    doc: 'Calls the model of the agent’s provider, or the instance’s. The default; an empty or unknown type means this one.',
     example: { full_context: true },
   },
   cli_a_local: {
@@ -173,7 +173,7 @@ export const adapterConfigs = {
   },
   docker: {
     schema: DockerConfig,
-    doc: 'Runs a container: the task payload comes by standard input, the worker result body goes out by standard output.',
+    doc: 'Runs a container: it receives the task payload on stdin and writes the worker result body to stdout.',
     example: {
       image: 'registry.example/agent:1',
       command: ['work'],
@@ -182,7 +182,7 @@ export const adapterConfigs = {
   },
   lambda: {
     schema: LambdaConfig,
-    doc: 'Invokes a cloud function: the task payload is the event, the worker result body is what it returns.',
+    doc: 'Invokes a cloud function with the task payload as its event; it returns the worker result body.',
     example: { function_name: 'agent', region: 'eu-central-1' },
   },
   remote: {

@@ -34,7 +34,7 @@ export const adminEndpoints = {
     response: StreamMetrics,
     status: 200,
     tx: 'none',
-    doc: 'What the live stream published, sent and dropped, by company, since the start of the answering process.',
+    doc: 'Live stream events published, sent and dropped, by company, since the responding process started.',
   }),
 };
 
@@ -55,6 +55,6 @@ export const referenceEndpoints = {
     ...text,
     id: 'references.agent-icons',
     path: '/llms/agent-icons.txt',
-    doc: 'The signs by which agents are shown, as plain text.',
+    doc: 'The symbols that represent agents, as plain text.',
   }),
 };

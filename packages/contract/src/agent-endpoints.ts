@@ -36,7 +36,7 @@ export const agentEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'The agents of the key’s company; with a session those of all the user’s companies, or of `company_id`. `name` matches exactly, whatever the case.',
+    doc: 'The agents of the key’s company; with a session, those of all the user’s companies, or of `company_id`. `name` must match completely, ignoring case.',
   }),
   create: endpoint({
     id: 'agents.create',
@@ -52,7 +52,7 @@ export const agentEndpoints = {
     tx: 'write',
     issues_secret: 'raw_key',
     example: { name: 'Grace', role: 'engineer', title: 'Backend' },
-    doc: 'Hires an agent. Called by an agent it answers `{agent, api_key}`, the key once (null in a run, which mints no keys); one without `agents.create` gets 202 and the pending `hire_agent` approval.',
+    doc: 'Hires an agent. An agent as caller gets `{agent, api_key}`, with the key shown only once (null during a run, which can’t create keys); without `agents.create` it gets 202 and the pending `hire_agent` approval.',
   }),
   getMe: endpoint({
     id: 'agents.get-me',
@@ -91,7 +91,7 @@ export const agentEndpoints = {
     status: 200,
     tx: 'write',
     example: { title: 'Backend', heartbeat_interval_sec: 600 },
-    doc: 'Changes an agent; `status: running` by hand is 409.',
+    doc: 'Changes an agent; setting `status: running` is 409.',
   }),
   delete: endpoint({
     id: 'agents.delete',
@@ -104,7 +104,7 @@ export const agentEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Moves the agent to the trash; `reports_to` pointers at it are cleared first, its checkouts freed, its runs cancelled.',
+    doc: 'Moves the agent to the trash; its reports lose their manager, its checkouts are released, its runs cancelled.',
   }),
   pause: endpoint({
     id: 'agents.pause',
@@ -133,7 +133,7 @@ export const agentEndpoints = {
     response: Agent,
     status: 200,
     tx: 'write',
-    doc: 'Resumes a paused agent; wakeups that waited are dispatched.',
+    doc: 'Resumes a paused agent and dispatches its pending wakeups.',
   }),
   runtimeState: endpoint({
     id: 'agents.runtime-state',
@@ -145,7 +145,7 @@ export const agentEndpoints = {
     response: RuntimeState,
     status: 200,
     tx: 'none',
-    doc: 'What the engine knows of the agent between runs.',
+    doc: 'The agent’s runtime state between runs.',
   }),
   testAdapter: endpoint({
     id: 'agents.test-adapter',
@@ -158,7 +158,7 @@ export const agentEndpoints = {
     response: AdapterTest,
     status: 200,
     tx: 'none',
-    doc: 'One small real call of the agent’s adapter, made by a scheduler; 503 when none answers within 30 s.',
+    doc: 'One small real call through the agent’s adapter, made by a scheduler; 503 if none responds within 30 s.',
   }),
   testCodexAdapter: endpoint({
     id: 'agents.test-codex-adapter',
@@ -171,7 +171,7 @@ export const agentEndpoints = {
     response: AdapterTest,
     status: 200,
     tx: 'none',
-    doc: 'The same with the second CLI adapter, whatever the agent’s own is.',
+    doc: 'The same with the second CLI adapter, whatever the agent uses.',
   }),
   clearSession: endpoint({
     id: 'agents.clear-session',
@@ -184,7 +184,7 @@ export const agentEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Drops the stored CLI session: the agent’s next run begins a new one.',
+    doc: 'Discards the stored CLI session: the agent’s next run starts a new one.',
   }),
   createKey: endpoint({
     id: 'agents.create-key',
@@ -199,7 +199,7 @@ export const agentEndpoints = {
     tx: 'write',
     issues_secret: 'raw_key',
     example: { agent_id: EXAMPLE_ID, label: 'laptop' },
-    doc: 'Mints an agent key and shows it once. An agent can’t mint one for an agent that may do more than itself.',
+    doc: 'Creates an agent key, shown only once. An agent can’t create one for an agent with more rights than itself.',
   }),
   listKeys: endpoint({
     id: 'agents.list-keys',
@@ -225,7 +225,7 @@ export const agentEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Revokes the key at once.',
+    doc: 'Revokes the key immediately.',
   }),
   defaultPrompt: endpoint({
     id: 'agents.default-prompt',

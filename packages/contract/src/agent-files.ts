@@ -59,7 +59,7 @@ export const agentFileEndpoints = {
       slug: 'knots',
       content: '---\nname: knots\ndescription: Ties.\n---\nTie a bowline.',
     },
-    doc: 'Adds a skill by its SKILL.md; 409 where the slug is taken, 400 for what is no SKILL.md.',
+    doc: 'Adds a skill from its SKILL.md; 409 if the slug is taken, 400 for an invalid SKILL.md.',
   }),
   getSkill: endpoint({
     ...read,
@@ -78,7 +78,7 @@ export const agentFileEndpoints = {
     status: 200,
     tx: 'none',
     example: { content: '---\nname: knots\ndescription: Ties.\n---\nTie a bowline.' },
-    doc: 'Writes a skill, be it there or not.',
+    doc: 'Creates or replaces a skill.',
   }),
   deleteSkill: endpoint({
     ...change,
@@ -110,7 +110,7 @@ export const agentFileEndpoints = {
     response: AgentFile,
     status: 201,
     tx: 'write',
-    doc: 'Stores the `file` at `path`, else under its own name; a file that is there is replaced. A path that is absolute, hidden, or leads elsewhere in any spelling is 400.',
+    doc: 'Stores the `file` at `path`, or under its own name, replacing an existing file. A path that is absolute, hidden, or leads elsewhere in any spelling is 400.',
   }),
   download: endpoint({
     ...read,
@@ -119,7 +119,7 @@ export const agentFileEndpoints = {
     response: null,
     also: [206],
     streams: 'bytes',
-    doc: 'The bytes, always as a download; takes `Range`. The rest of the URL is the path.',
+    doc: 'The bytes, always as a download; supports `Range`. The rest of the URL is the path.',
   }),
   delete: endpoint({
     ...change,

@@ -51,7 +51,7 @@ export const agentOrgEndpoints = {
     id: 'agents.defaults',
     path: '/api/companies/{companyId}/agent-defaults',
     response: AgentDefaults,
-    doc: 'What a new agent gets where its own body says nothing.',
+    doc: 'Defaults for new agents.',
   }),
   updateDefaults: endpoint({
     ...ofCompany,
@@ -63,7 +63,7 @@ export const agentOrgEndpoints = {
     response: AgentDefaults,
     tx: 'write',
     example: { heartbeat_enabled: true, heartbeat_interval_sec: 600 },
-    doc: 'Changes the defaults; agents that exist keep what they have.',
+    doc: 'Changes the defaults; existing agents keep their values.',
   }),
   orgTree: endpoint({
     ...ofCompany,
@@ -71,7 +71,7 @@ export const agentOrgEndpoints = {
     id: 'agents.org-tree',
     path: '/api/companies/{companyId}/org-tree',
     response: Type.Array(OrgRoot),
-    doc: 'The reporting tree: those who report to nobody, each with `reports` to any depth, by name.',
+    doc: 'The reporting tree: agents without a manager, each with nested `reports`, by name.',
   }),
   directReports: endpoint({
     ...read,

@@ -52,7 +52,7 @@ export const agentSettingsEndpoints = {
     id: 'agents.home',
     path: '/api/companies/{companyId}/agents/{agentId}/home',
     response: AgentHome,
-    doc: 'The folder in which the agent’s programs live.',
+    doc: 'The home folder of the agent’s programs.',
   }),
   permissions: endpoint({
     ...read,
@@ -80,7 +80,7 @@ export const agentSettingsEndpoints = {
     id: 'agents.configuration',
     path: '/api/agents/{agentId}/configuration',
     response: JsonObject,
-    doc: 'The adapter_config as it is stored: secrets stay references.',
+    doc: 'The stored adapter_config: secrets stay references.',
   }),
   revisions: endpoint({
     ...read,
@@ -89,7 +89,7 @@ export const agentSettingsEndpoints = {
     query: Type.Object(PageQuery),
     response: Type.Array(ConfigurationRevision),
     paged: true,
-    doc: 'What the configuration was after each change, newest first; at most 1,000 or 4 MB unless a limit is given.',
+    doc: 'The configuration after each change, newest first; at most 1,000 or 4 MB unless a limit is given.',
   }),
   promptVersions: endpoint({
     ...read,
@@ -110,6 +110,6 @@ export const agentSettingsEndpoints = {
     response: Agent,
     status: 200,
     tx: 'write',
-    doc: 'Makes the version the agent’s prompt again; 404 where there is no such version.',
+    doc: 'Makes this version the agent’s prompt again; 404 if there is no such version.',
   }),
 };

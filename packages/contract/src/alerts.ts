@@ -112,7 +112,7 @@ export const alertEndpoints = {
     ...act,
     id: 'alerts.acknowledge-any',
     path: '/api/admin/alerts/{alertId}/acknowledge',
-    doc: 'Says that somebody sees to it: nobody is reminded of it any more.',
+    doc: 'Acknowledges the alert: no more reminders are sent.',
   }),
   muteAny: endpoint({
     ...instance,
@@ -121,7 +121,7 @@ export const alertEndpoints = {
     path: '/api/admin/alerts/{alertId}/mute',
     body: MuteAlert,
     example: { hours: 8 },
-    doc: 'Sends nothing about it, nor of the same thing again, for so many hours; 0 ends that.',
+    doc: 'Mutes the alert and repetitions of it for that many hours; 0 unmutes it.',
   }),
   acknowledge: endpoint({
     ...company,
@@ -129,7 +129,7 @@ export const alertEndpoints = {
     id: 'alerts.acknowledge',
     path: '/api/alerts/{alertId}/acknowledge',
     scope: { by: 'alert', param: 'alertId' },
-    doc: 'The same, for admins of the company that the alert is of.',
+    doc: 'The same, for admins of the alert’s company.',
   }),
   mute: endpoint({
     ...company,
@@ -139,7 +139,7 @@ export const alertEndpoints = {
     scope: { by: 'alert', param: 'alertId' },
     body: MuteAlert,
     example: { hours: 8 },
-    doc: 'The same, for admins of the company that the alert is of.',
+    doc: 'The same, for admins of the alert’s company.',
   }),
   recent: endpoint({
     ...instance,
@@ -148,7 +148,7 @@ export const alertEndpoints = {
     path: '/api/admin/alerts/recent',
     response: Type.Array(RecentNotification),
     tx: 'none',
-    doc: 'The last 200 messages to admins that reached this process, newest first; a restart begins anew.',
+    doc: 'The last 200 messages to admins that reached this process, newest first; cleared by a restart.',
   }),
   test: endpoint({
     ...instance,
@@ -157,7 +157,7 @@ export const alertEndpoints = {
     path: '/api/admin/alerts/test',
     response: Type.Array(OutgoingMessage),
     tx: 'write',
-    doc: 'Sends a message to everybody who is told of the instance’s alerts, by every channel that is configured; 409 where there is none.',
+    doc: 'Sends a test message to everyone who receives the instance’s alerts, through every configured channel; 409 if there is none.',
   }),
   listMessages: endpoint({
     ...instance,
@@ -168,6 +168,6 @@ export const alertEndpoints = {
     response: Type.Array(OutgoingMessage),
     tx: 'none',
     paged: true,
-    doc: 'What was sent by mail and to the operator’s channels, or waits to be, newest first; kept for a week.',
+    doc: 'Messages sent or waiting to be sent by mail and to the operator’s channels, newest first; kept for a week.',
   }),
 };

@@ -117,7 +117,7 @@ export const approvalEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Approvals, newest first, 50 a page; `status` takes a comma list.',
+    doc: 'Approvals, newest first, 50 a page; `status` takes a comma-separated list.',
   }),
   create: endpoint({
     id: 'approvals.create',
@@ -132,7 +132,7 @@ export const approvalEndpoints = {
     status: 201,
     tx: 'write',
     example: { type: 'plan', title: 'Move to the new host', description: 'On Sunday night.' },
-    doc: 'Asks for an approval. The payload of `hire_agent` is the body of an agent’s POST, that of `install` `{kind, body}`.',
+    doc: 'Requests an approval. The payload of `hire_agent` is the body of an agent’s POST, that of `install` is `{kind, body}`.',
   }),
   get: endpoint({
     id: 'approvals.get',
@@ -151,21 +151,21 @@ export const approvalEndpoints = {
     id: 'approvals.approve',
     path: '/api/approvals/{approvalId}/approve',
     example: { note: 'Go ahead.' },
-    doc: 'Approves; a hire or an install is carried out right after. Repeats one that could not be carried out (`apply_error`); resolved otherwise: 409. Agents: 403.',
+    doc: 'Approves; a hire or an install is carried out right after. Retries one that could not be carried out (`apply_error`); otherwise resolved: 409. Agents: 403.',
   }),
   reject: endpoint({
     ...resolution,
     id: 'approvals.reject',
     path: '/api/approvals/{approvalId}/reject',
     example: { note: 'Not this year.' },
-    doc: 'Rejects. Resolved already, or not as it was at `updated_at`: 409. Agents: 403.',
+    doc: 'Rejects. Already resolved, or changed since `updated_at`: 409. Agents: 403.',
   }),
   requestRevision: endpoint({
     ...resolution,
     id: 'approvals.request-revision',
     path: '/api/approvals/{approvalId}/request-revision',
     example: { note: 'What does it cost?' },
-    doc: 'Asks the requester for changes. Resolved already: 409. Agents: 403.',
+    doc: 'Asks the requester for changes. Already resolved: 409. Agents: 403.',
   }),
   resubmit: endpoint({
     id: 'approvals.resubmit',
@@ -180,7 +180,7 @@ export const approvalEndpoints = {
     status: 200,
     tx: 'write',
     example: { description: 'On Sunday night, for 20 USD.' },
-    doc: 'The requester alone asks again, after a request for revision or where the approved could not be carried out.',
+    doc: 'Requests it again: for the requester only, after a request for revision or if the approved act could not be carried out.',
   }),
   listComments: endpoint({
     id: 'approvals.list-comments',

@@ -87,7 +87,7 @@ export const attachmentEndpoints = {
     response: Type.Union([Attachment, Type.Array(Attachment)]),
     status: 201,
     tx: 'write',
-    doc: 'Attaches the `file`, or several parts of that name, which are answered by an array. Too large or too many: 413, and nothing is kept.',
+    doc: 'Attaches the `file`, or several parts of that name, in which case the response is an array. Too large or too many: 413, and nothing is stored.',
   }),
   download: endpoint({
     id: 'attachments.download',
@@ -101,7 +101,7 @@ export const attachmentEndpoints = {
     also: [206],
     tx: 'none',
     streams: 'bytes',
-    doc: 'The bytes, always as a download; takes `Range`.',
+    doc: 'The bytes, always as a download; supports `Range`.',
   }),
   text: endpoint({
     id: 'attachments.text',
@@ -114,7 +114,7 @@ export const attachmentEndpoints = {
     response: AttachmentText,
     status: 200,
     tx: 'none',
-    doc: 'The text in the file as agents see it, by pieces of 100,000 characters from `offset` on.',
+    doc: 'The file’s text as seen by agents, in pieces of 100,000 characters starting at `offset`.',
   }),
   delete: endpoint({
     id: 'attachments.delete',
@@ -127,6 +127,6 @@ export const attachmentEndpoints = {
     response: null,
     status: 204,
     tx: 'none',
-    doc: 'Deletes row and file.',
+    doc: 'Deletes the attachment and its file.',
   }),
 };

@@ -46,7 +46,7 @@ export const budgetEndpoints = {
     status: 201,
     tx: 'write',
     example: { scope_type: 'company', window: 'month', limit_usd: 100, warn_percent: 80 },
-    doc: 'Bounds the spending of the company, a project or an agent. What the window has spent already counts.',
+    doc: 'Limits the spending of the company, a project or an agent. Spending in the current window already counts.',
   }),
   updatePolicy: endpoint({
     id: 'budgets.update-policy',
@@ -60,7 +60,7 @@ export const budgetEndpoints = {
     status: 200,
     tx: 'write',
     example: { limit_usd: 2000 },
-    doc: 'Changes a policy. A limit above what is spent resolves its breach.',
+    doc: 'Changes a policy. Raising the limit above the spending resolves its breach.',
   }),
   deletePolicy: endpoint({
     id: 'budgets.delete-policy',
@@ -72,7 +72,7 @@ export const budgetEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Removes a policy with its incidents; what it paused is resumed.',
+    doc: 'Deletes a policy with its incidents; whatever it paused is resumed.',
   }),
   listIncidents: endpoint({
     id: 'budgets.list-incidents',
@@ -86,7 +86,7 @@ export const budgetEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Warnings and breaches, newest first, 50 a page; `status` takes a comma list.',
+    doc: 'Warnings and breaches, newest first, 50 a page; `status` takes a comma-separated list.',
   }),
   resolveIncident: endpoint({
     id: 'budgets.resolve-incident',
@@ -101,7 +101,7 @@ export const budgetEndpoints = {
     status: 200,
     tx: 'write',
     example: { note: 'Expected.' },
-    doc: 'With `limit_usd` the policy’s limit is raised; without, the breach is waived until the window rolls over.',
+    doc: 'With `limit_usd`, raises the policy’s limit; otherwise waives the breach until the window rolls over.',
   }),
   listCostEvents: endpoint({
     id: 'budgets.list-cost-events',
@@ -115,7 +115,7 @@ export const budgetEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'What was spent, newest first, 50 a page.',
+    doc: 'Cost events, newest first, 50 a page.',
   }),
   createCostEvent: endpoint({
     id: 'budgets.create-cost-event',
@@ -135,7 +135,7 @@ export const budgetEndpoints = {
       output_tokens: 300,
       cost_usd: 0.02,
     },
-    doc: 'Reports spending outside of the service’s own runs; it counts towards the budgets. An agent reports its own.',
+    doc: 'Reports spending outside of the service’s own runs; it counts towards the budgets. An agent can only report its own.',
   }),
   listPrices: endpoint({
     id: 'budgets.list-prices',
@@ -149,7 +149,7 @@ export const budgetEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'What the company says that models cost, in USD per million tokens; newest first, 50 a page.',
+    doc: 'The company’s model prices, in USD per million tokens; newest first, 50 a page.',
   }),
   setPrice: endpoint({
     id: 'budgets.set-price',
@@ -163,7 +163,7 @@ export const budgetEndpoints = {
     status: 200,
     tx: 'write',
     example: { model: 'large-1', input_usd: 3, output_usd: 15, cached_usd: 0.3 },
-    doc: 'Sets what a model costs from the next run on. Models of `SERVICE_PRICING_FILE` cost what the file says; what neither names, the built-in estimate.',
+    doc: 'Sets a model’s price, effective from the next run. Models in `SERVICE_PRICING_FILE` cost what the file says; models in neither use the built-in estimate.',
   }),
   deletePrice: endpoint({
     id: 'budgets.delete-price',
@@ -175,7 +175,7 @@ export const budgetEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Removes a price; what was spent by it stays as it is.',
+    doc: 'Deletes a price; past costs stay as they are.',
   }),
   summary: endpoint({
     id: 'budgets.summary',
@@ -188,6 +188,6 @@ export const budgetEndpoints = {
     response: CostSummary,
     status: 200,
     tx: 'none',
-    doc: 'Sums from `from` (inclusive) to `to` (exclusive), by agent unless `group_by` says otherwise; days in UTC, all others the costliest first.',
+    doc: 'Sums from `from` (inclusive) to `to` (exclusive), by agent unless `group_by` says otherwise; days in UTC, all others by descending cost.',
   }),
 };

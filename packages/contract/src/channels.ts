@@ -168,7 +168,7 @@ export const channelEndpoints = {
     status: 200,
     tx: 'write',
     example: { groups: ['-1001234567890'], enabled: true },
-    doc: 'Changes a channel; with other tokens it is connected anew. What its prompts may know is set on its page alone.',
+    doc: 'Changes a channel; with other tokens it reconnects. What its prompts may contain is set only on its page.',
   }),
   delete: endpoint({
     ...one,
@@ -177,7 +177,7 @@ export const channelEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Deletes a channel for good, with its pairings and what waits to be sent. Chats that were held there stay with their people.',
+    doc: 'Deletes a channel permanently, with its pairings and unsent messages. Its chats are kept.',
   }),
   test: endpoint({
     ...one,
@@ -188,7 +188,7 @@ export const channelEndpoints = {
     status: 204,
     tx: 'write',
     people_only: true,
-    doc: 'Sends the caller a message through the channel. 409 where the caller is not paired with it, or it is switched off.',
+    doc: 'Sends the caller a message through the channel. 409 if the caller is not paired with it, or it is disabled.',
   }),
   listPeople: endpoint({
     ...one,
@@ -200,7 +200,7 @@ export const channelEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Who is paired with the channel, the newest first.',
+    doc: 'People paired with the channel, newest first.',
   }),
   removePerson: endpoint({
     ...one,
@@ -210,7 +210,7 @@ export const channelEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Ends the person’s pairing with the channel at once.',
+    doc: 'Ends the person’s pairing with the channel immediately.',
   }),
   listMine: endpoint({
     ...own,
@@ -220,7 +220,7 @@ export const channelEndpoints = {
     response: Type.Array(MyChannel),
     status: 200,
     tx: 'none',
-    doc: 'Channels of the caller’s companies that are switched on, and how the caller is paired with them.',
+    doc: 'Enabled channels of the caller’s companies, with the caller’s pairings.',
   }),
   pair: endpoint({
     ...own,
@@ -231,7 +231,7 @@ export const channelEndpoints = {
     status: 201,
     tx: 'write',
     issues_secret: 'code',
-    doc: 'A code that pairs the caller: sent to the bot within 10 minutes, it counts once; a new one replaces the one before. It needs a sign-in of the last 15 minutes, else 403.',
+    doc: 'A code that pairs the caller when sent to the bot within 10 minutes, once; a new code replaces the previous one. Requires a sign-in within the last 15 minutes, otherwise 403.',
   }),
   notify: endpoint({
     ...own,
@@ -243,7 +243,7 @@ export const channelEndpoints = {
     status: 200,
     tx: 'write',
     example: { notify: ['approvals'] },
-    doc: 'What the caller is told of through the channel. 404 where the caller is not paired with it.',
+    doc: 'Sets the caller’s notifications through the channel. 404 if the caller is not paired with it.',
   }),
   unpair: endpoint({
     ...own,
@@ -253,6 +253,6 @@ export const channelEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Ends the caller’s pairing with the channel at once.',
+    doc: 'Ends the caller’s pairing with the channel immediately.',
   }),
 };

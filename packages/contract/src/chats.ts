@@ -108,7 +108,7 @@ export const chatEndpoints = {
     query: ListChats,
     response: Type.Array(Chat),
     paged: true,
-    doc: 'The caller’s chats and those open to the company, the last used first.',
+    doc: 'The caller’s chats and those open to the company, most recently used first.',
   }),
   create: endpoint({
     ...ofCompany,
@@ -119,7 +119,7 @@ export const chatEndpoints = {
     response: Chat,
     status: 201,
     example: { agent_id: EXAMPLE_ID, title: 'Plans for spring' },
-    doc: 'Opens a chat with an agent. A person’s chat is private to that person; one that a key opens is open to the company.',
+    doc: 'Opens a chat with an agent. A person’s chat is private; one opened with a key is open to the company.',
   }),
   get: endpoint({ ...one, ...read, id: 'chats.get', response: Chat, doc: 'The chat.' }),
   update: endpoint({
@@ -140,7 +140,7 @@ export const chatEndpoints = {
     method: 'DELETE',
     response: null,
     status: 204,
-    doc: 'Deletes the chat for good, with its messages and the transcripts of its replies; a reply under way is stopped.',
+    doc: 'Deletes the chat permanently, with its messages and the transcripts of its replies; a reply in progress is stopped.',
   }),
   messages: endpoint({
     ...messages,
@@ -149,7 +149,7 @@ export const chatEndpoints = {
     query: Type.Object({ ...PageQuery }),
     response: Type.Array(ChatMessage),
     paged: true,
-    doc: 'The messages, oldest first; a reply stands behind the message that it answers.',
+    doc: 'The messages, oldest first; a reply follows the message it answers.',
   }),
   post: endpoint({
     ...messages,
@@ -161,7 +161,7 @@ export const chatEndpoints = {
     response: ChatMessage,
     status: 201,
     example: { body_markdown: 'What is left to do before the release?' },
-    doc: 'Sends a message; the reply arrives as `chat_message` event and in the list. While a reply runs the message waits its turn. 409 where the agent may not answer (paused, in the trash, over budget). As `multipart/form-data` it takes files, in parts named `file`.',
+    doc: 'Sends a message; the reply arrives as a `chat_message` event and in the list. While a reply is in progress the message waits its turn. 409 if the agent may not answer (paused, in the trash, over budget). As `multipart/form-data` it takes files, in parts named `file`.',
   }),
   stream: endpoint({
     ...messages,
@@ -178,7 +178,7 @@ export const chatEndpoints = {
     streams: true,
     errors: 'sse',
     example: { body_markdown: 'What is left to do before the release?' },
-    doc: 'Sends a message and answers `text/event-stream`: `message`, `delta` {text} …, `done` (the stored reply) or `error` {error}; between them `action` (a verb of the reply) and `reset` (the reply begins anew: drop its text). With the `Last-Event-ID` of a cut stream nothing is sent again: that stream goes on.',
+    doc: 'Sends a message and responds with `text/event-stream`: `message`, `delta` {text} …, `done` (the stored reply) or `error` {error}; between them `action` (a verb of the reply) and `reset` (the reply starts over: discard its text). With the `Last-Event-ID` of an interrupted stream, no message is sent: that stream is resumed.',
   }),
   follow: endpoint({
     ...messages,
@@ -192,7 +192,7 @@ export const chatEndpoints = {
     tx: 'none',
     streams: true,
     errors: 'sse',
-    doc: 'The stream of a message that was sent before, from its beginning or behind `Last-Event-ID`; 204 behind its last frame.',
+    doc: 'The stream of an earlier message, from its beginning or after `Last-Event-ID`; 204 after its last frame.',
   }),
   resend: endpoint({
     ...messages,
@@ -204,7 +204,7 @@ export const chatEndpoints = {
     response: ChatMessage,
     status: 201,
     example: { body_markdown: 'And what is left to do before the launch?' },
-    doc: 'Asks again, with another text if one is given. What came after the message is removed from the chat. Only its author may; 409 while a reply runs.',
+    doc: 'Asks again, optionally with another text. Everything after the message is removed from the chat. Author only; 409 while a reply is in progress.',
   }),
   file: endpoint({
     ...one,
@@ -217,7 +217,7 @@ export const chatEndpoints = {
     also: [206],
     tx: 'none',
     streams: 'bytes',
-    doc: 'The bytes of a file of a message, always as a download; takes `Range`.',
+    doc: 'The bytes of a message’s file, always as a download; supports `Range`.',
   }),
   stop: endpoint({
     ...one,
@@ -227,6 +227,6 @@ export const chatEndpoints = {
     path: '/api/chats/{chatId}/stop',
     response: Chat,
     status: 200,
-    doc: 'Stops the reply that runs or waits: its model call ends, what was said stays. Without one it changes nothing.',
+    doc: 'Stops the running or waiting reply: its model call ends, the text so far is kept. Does nothing if there is none.',
   }),
 };

@@ -29,7 +29,7 @@ export const commandCatalogue = {
     result: AdapterTest,
     deadline_sec: 30,
     taken_by: 'any',
-    doc: 'One small real call with the configuration of an agent.',
+    doc: 'One small real call with an agent’s configuration.',
   },
   'test-provider': {
     payload: TestProviderCommand,
@@ -50,7 +50,7 @@ export const commandCatalogue = {
     result: Type.Object({ answer: Type.Unknown() }),
     deadline_sec: 30,
     taken_by: 'any',
-    doc: 'Calls a tool that is not the service’s own, for a client of MCP.',
+    doc: 'Calls an external tool for an MCP client.',
   },
   'embed-question': {
     payload: Type.Object({ question: Type.String({ maxLength: 4000 }) }),
@@ -60,7 +60,7 @@ export const commandCatalogue = {
     }),
     deadline_sec: 5,
     taken_by: 'any',
-    doc: 'Computes the embedding of a question for the search of knowledge.',
+    doc: 'Computes the embedding of a question for knowledge search.',
   },
   ...pluginCommands,
   ...mcpServerCommands,

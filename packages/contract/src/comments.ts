@@ -72,7 +72,7 @@ export const commentEndpoints = {
     status: 200,
     tx: 'write',
     example: { body_markdown: 'The first backup is done, and verified.' },
-    doc: 'Replaces the text of a comment of the caller’s own; company admins may that of anybody’s. Nobody is woken; the old text stays as a version.',
+    doc: 'Replaces the text of the caller’s own comment, or of any comment as a company admin. No one is woken; the old text is kept as a version.',
   }),
   delete: endpoint({
     ...one,
@@ -81,7 +81,7 @@ export const commentEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Deletes a comment of the caller’s own for good; company admins may anybody’s.',
+    doc: 'Permanently deletes the caller’s own comment, or any comment as a company admin.',
   }),
   versions: endpoint({
     ...one,
@@ -94,7 +94,7 @@ export const commentEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'What the comment said before, newest first; the last 50.',
+    doc: 'Previous versions of the comment, newest first; the last 50.',
   }),
   react: endpoint({
     ...reacting,
@@ -106,7 +106,7 @@ export const commentEndpoints = {
     ...reacting,
     id: 'comments.unreact',
     method: 'DELETE',
-    doc: 'Takes the caller’s reaction away.',
+    doc: 'Removes the caller’s reaction.',
   }),
   list: endpoint({
     id: 'comments.list',
@@ -137,7 +137,7 @@ export const commentEndpoints = {
     status: 201,
     tx: 'write',
     example: { body_markdown: 'The first backup is done.' },
-    doc: 'Comments. Mentioned agents and the assignee are woken, never the author; `resume_after` by a human moves a blocked issue to in_progress.',
+    doc: 'Adds a comment. Mentioned agents and the assignee are woken, never the author; `resume_after` by a human moves a blocked issue to in_progress.',
   }),
   pin: endpoint({
     id: 'comments.pin',

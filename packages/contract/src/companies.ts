@@ -71,7 +71,7 @@ export const companyEndpoints = {
     query: Type.Object(PageQuery),
     response: Type.Array(Company),
     paged: true,
-    doc: 'The user’s companies, all of them for an instance admin, newest first; at most 1,000 or 4 MB unless a limit is given. With `Accept: application/json`; else it is a page.',
+    doc: 'The user’s companies, all of them for an instance admin, newest first; at most 1,000 or 4 MB unless a limit is given. With `Accept: application/json`; otherwise it is a page.',
   }),
   get: endpoint({
     ...asJson,
@@ -80,7 +80,7 @@ export const companyEndpoints = {
     role: 'viewer',
     scope: byCompany,
     response: Company,
-    doc: 'One company. With `Accept: application/json`; else it is a page.',
+    doc: 'One company. With `Accept: application/json`; otherwise it is a page.',
   }),
   create: endpoint({
     id: 'companies.create',
@@ -120,7 +120,7 @@ export const companyEndpoints = {
     response: Type.Object({ deleted: Uuid }),
     status: 200,
     tx: 'write',
-    doc: 'Moves the company to the trash: its keys end, its runs are cancelled, its schedules stop.',
+    doc: 'Moves the company to the trash: its keys are revoked, its runs cancelled, its schedules stopped.',
   }),
   listMembers: endpoint({
     id: 'companies.list-members',
@@ -148,7 +148,7 @@ export const companyEndpoints = {
     status: 201,
     tx: 'write',
     example: { user_id: EXAMPLE_ID, role: 'member' },
-    doc: 'Makes a user a member; 409 when the user already is one, 404 when there is no such user.',
+    doc: 'Makes a user a member; 409 if the user already is one, 404 if there is no such user.',
   }),
   changeMember: endpoint({
     id: 'companies.change-member',
@@ -174,7 +174,7 @@ export const companyEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Removes a member; open live streams of the user end.',
+    doc: 'Removes a member and closes the user’s live streams.',
   }),
   listUsers: endpoint({
     id: 'companies.list-users',

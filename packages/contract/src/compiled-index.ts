@@ -123,7 +123,7 @@ export const compiledIndexEndpoints = {
     response: CompiledIndex,
     status: 200,
     tx: 'none',
-    doc: 'The company’s compiled index: the promoted page, which agents read, the draft that waits for an admin (not for agents), what is being compiled. Drafts are promoted and discarded on the page of the knowledge.',
+    doc: 'The company’s compiled index: the promoted page that agents read, the draft waiting for an admin (hidden from agents), and the compilation in progress. Drafts are promoted and discarded on the knowledge page.',
   }),
   configure: endpoint({
     ...ofCompany,
@@ -135,7 +135,7 @@ export const compiledIndexEndpoints = {
     response: CompiledIndex,
     status: 200,
     tx: 'write',
-    doc: 'Which agent’s model compiles the index, and how often. 404 for an agent that is not the company’s, 400 for one that no model computes.',
+    doc: 'Sets whose model compiles the index, and how often. 404 for another company’s agent, 400 for one without a model.',
   }),
   compile: endpoint({
     ...ofCompany,
@@ -146,7 +146,7 @@ export const compiledIndexEndpoints = {
     response: CompiledIndex,
     status: 201,
     tx: 'write',
-    doc: 'Compiles now what has changed since; it becomes a draft. 409 while one is under way, where nothing has changed, without an agent, `budget exceeded`.',
+    doc: 'Compiles what has changed into a draft. 409 while a compilation is in progress, if nothing has changed, without an agent, or `budget exceeded`.',
   }),
   cancel: endpoint({
     ...ofCompany,
@@ -157,6 +157,6 @@ export const compiledIndexEndpoints = {
     response: CompiledIndex,
     status: 200,
     tx: 'write',
-    doc: 'Ends the compilation under way; what was promoted stays. 409 where there is none.',
+    doc: 'Stops the compilation in progress; the promoted version stays. 409 if there is none.',
   }),
 };

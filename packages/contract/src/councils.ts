@@ -115,7 +115,7 @@ export const councilEndpoints = {
       question: 'Do we rewrite the checkout, or mend it?',
       rounds: 2,
     },
-    doc: 'Convenes a council on the issue: answers in parallel rounds, a ranking, a conclusion by the chair, which becomes a comment and an execution decision and wakes the assignee. What it may cost is reserved before it begins. 409 with `session_id` while one is running there, 404 for agents that are not the company’s, 409 `budget exceeded`.',
+    doc: 'Convenes a council on the issue: answers in parallel rounds, a ranking, a conclusion by the chair, which becomes a comment and an execution decision and wakes the assignee. Its possible cost is reserved in advance. 409 with `session_id` while one is running there, 404 for another company’s agents, 409 `budget exceeded`.',
   }),
   list: endpoint({
     ...ofIssue,
@@ -128,7 +128,7 @@ export const councilEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'The councils on the issue, newest first; of each text the first 1,000 characters.',
+    doc: 'The councils on the issue, newest first; texts are cut at 1,000 characters.',
   }),
   get: endpoint({
     ...one,
@@ -138,7 +138,7 @@ export const councilEndpoints = {
     response: CouncilSession,
     status: 200,
     tx: 'none',
-    doc: 'A council, with all that has been said so far. It changes with `council_updated` events.',
+    doc: 'A council with everything said so far. `council_updated` events announce changes.',
   }),
   cancel: endpoint({
     ...one,
@@ -150,6 +150,6 @@ export const councilEndpoints = {
     response: CouncilSession,
     status: 200,
     tx: 'write',
-    doc: 'Ends a running council without a conclusion: its turns are called off and what was reserved is given back. 409 for one that is over.',
+    doc: 'Ends a running council without a conclusion: its turns are cancelled and its reservation released. 409 if it has ended.',
   }),
 };

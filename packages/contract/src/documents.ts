@@ -64,7 +64,7 @@ export const documentEndpoints = {
     status: 200,
     tx: 'write',
     example: { title: 'Plan', body: '1. Choose a place.\n2. Copy.' },
-    doc: 'Writes a new revision; the first one makes the document.',
+    doc: 'Writes a new revision; the first one creates the document.',
   }),
   get: endpoint({
     id: 'documents.get',
@@ -103,6 +103,6 @@ export const documentEndpoints = {
     response: Document,
     status: 200,
     tx: 'write',
-    doc: 'Writes a new revision with the text of an old one; nothing of the history changes.',
+    doc: 'Writes a new revision with an old one’s text; the history is unchanged.',
   }),
 };

@@ -64,7 +64,7 @@ const ofApproval = ({ id, issue_id }: ApprovalSummary): Topic[] => [
 const ofBudget = (): Topic[] => ['budgets'];
 
 export const eventTable = {
-  heartbeat_started: { data: Run, topics: ofRun, plugin_type: 'agent.started', doc: 'A run began.' },
+  heartbeat_started: { data: Run, topics: ofRun, plugin_type: 'agent.started', doc: 'A run started.' },
   heartbeat_completed: {
     data: Run,
     topics: ofRun,
@@ -87,7 +87,7 @@ export const eventTable = {
     data: Type.Object({ id: Uuid }),
     topics: ofIssue,
     plugin_type: 'issue.deleted',
-    doc: 'An issue went to the trash.',
+    doc: 'An issue was moved to the trash.',
   },
   comment_created: {
     data: Comment,
@@ -119,13 +119,13 @@ export const eventTable = {
     data: ApprovalSummary,
     topics: ofApproval,
     plugin_type: 'approval.created',
-    doc: 'An approval was asked for, or asked for again.',
+    doc: 'An approval was requested, or requested again.',
   },
   approval_resolved: {
     data: ApprovalSummary,
     topics: ofApproval,
     plugin_type: 'approval.resolved',
-    doc: 'An approval was decided, or what it asked for was carried out.',
+    doc: 'An approval was decided, or carried out.',
   },
   budget_incident: {
     data: BudgetIncident,
@@ -145,32 +145,32 @@ export const eventTable = {
     topics: ({ chat_id }: ChatMessageEvent) => [`chat:${chat_id}`],
     private_to: ({ private_to_user_id }: ChatMessageEvent) => private_to_user_id,
     plugin_type: null,
-    doc: 'A message of a chat, or what became of it; for those who may see the chat. Its text is cut at 2 KB.',
+    doc: 'A chat message or a change of its state; for those who may see the chat. Its text is cut at 2 KB.',
   },
   council_updated: {
     data: CouncilSummary,
     topics: ({ id, issue_id }: CouncilSummary) => [`council:${id}`, ...issueTopic(issue_id)],
     plugin_type: null,
-    doc: 'A council began, went on, or ended; without what was said.',
+    doc: 'A council started, advanced or ended; without its texts.',
   },
   compiled_index_updated: {
     data: CompiledIndexSummary,
     topics: () => ['knowledge'],
     plugin_type: null,
-    doc: 'A version of the compiled index began, went on, or changed its status; without its statements.',
+    doc: 'A version of the compiled index was started, advanced or changed its status; without its statements.',
   },
   evolution_updated: {
     data: PromptEvolutionSummary,
     topics: ({ agent_id }: PromptEvolutionSummary) => [`agent:${agent_id}`],
     plugin_type: null,
-    doc: 'The evolution of a prompt began, went on, or ended; without the prompts.',
+    doc: 'A prompt evolution started, advanced or ended; without the prompts.',
   },
   inbox_changed: {
     data: InboxChanged,
     topics: ({ issue_id }: InboxChanged) => issueTopic(issue_id),
     private_to: ({ reader_id }: InboxChanged) => reader_id,
     plugin_type: null,
-    doc: 'Somebody put an issue off, or the time for which it was put off is over; for that person alone.',
+    doc: 'Someone snoozed an issue, or the snooze ended; for that person only.',
   },
   notification: {
     data: Notification,
@@ -190,7 +190,7 @@ export const eventTable = {
     topics: () => ['workers'],
     plugin_type: null,
     admins_only: true,
-    doc: 'A remote worker registered, changed, came or went, or took or ended a task; for instance admins.',
+    doc: 'A remote worker registered, changed, went online or offline, or took or finished a task; for instance admins.',
   },
   routine_fired: {
     data: RoutineFired,

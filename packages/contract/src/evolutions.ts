@@ -158,7 +158,7 @@ export const evolutionEndpoints = {
     status: 201,
     tx: 'write',
     example: { max_rollouts: 80, max_cost_usd: 5 },
-    doc: 'Begins to evolve the agent’s prompt on its finished issues: rollouts without effect, a judge, a reflection. For whoever may change the prompt. 409 with `evolution_id` while one is running, with too little history, for agents that no model computes, `budget exceeded`.',
+    doc: 'Starts evolving the agent’s prompt on its finished issues: rollouts without side effects, a judge, a reflection. For anyone who may change the prompt. 409 with `evolution_id` while one is running, with too little history, for agents without a model, or `budget exceeded`.',
   }),
   list: endpoint({
     ...ofAgent,
@@ -182,7 +182,7 @@ export const evolutionEndpoints = {
     response: PromptEvolution,
     status: 200,
     tx: 'none',
-    doc: 'An evolution with its candidates and their scores on each issue. It changes with `evolution_updated` events.',
+    doc: 'An evolution with its candidates and their scores on each issue. `evolution_updated` events announce changes.',
   }),
   cancel: endpoint({
     ...one,
@@ -194,6 +194,6 @@ export const evolutionEndpoints = {
     response: PromptEvolution,
     status: 200,
     tx: 'write',
-    doc: 'Ends a running evolution without a new version; its steps are called off. 409 for one that is over.',
+    doc: 'Ends a running evolution without a new version; its steps are cancelled. 409 if it has ended.',
   }),
 };

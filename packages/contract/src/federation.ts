@@ -139,7 +139,7 @@ export const federationEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Peers of the company, newest first, each with the agents of its card; never a key.',
+    doc: 'Peers of the company, newest first, each with the agents on its card; without keys.',
   }),
   create: endpoint({
     ...ofCompany,
@@ -151,7 +151,7 @@ export const federationEndpoints = {
     status: 201,
     tx: 'write',
     example: { label: 'Acme', url: 'https://acme.example/companies/d9428888-122b-41e1-b85c-61ad0b1bd4a8' },
-    doc: 'Adds a peer, whose card is fetched at once and by its interval. A key without SERVICE_ENCRYPTION_KEY: 503; a label that is taken: 409.',
+    doc: 'Adds a peer, whose card is fetched immediately and then at its interval. A key without SERVICE_ENCRYPTION_KEY: 503; a taken label: 409.',
   }),
   get: endpoint({
     ...one,
@@ -173,7 +173,7 @@ export const federationEndpoints = {
     status: 200,
     tx: 'write',
     example: { rate_limit_rpm: 30 },
-    doc: 'Changes a peer. URL and key are an admin’s to change (403), and another URL needs the key again, or null.',
+    doc: 'Changes a peer. Only admins can change URL and key (403), and another URL requires the key again, or null.',
   }),
   delete: endpoint({
     ...one,
@@ -183,7 +183,7 @@ export const federationEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Removes the peer. What was delegated to it is followed no more; its issues stay.',
+    doc: 'Removes the peer. Work delegated to it is no longer tracked; its issues stay.',
   }),
   refresh: endpoint({
     ...one,
@@ -194,7 +194,7 @@ export const federationEndpoints = {
     response: Peer,
     status: 200,
     tx: 'none',
-    doc: 'Has a scheduler fetch the card now. What stands in the way is in `last_fetch_error`; 503 where no scheduler answers.',
+    doc: 'Has a scheduler fetch the card now. Errors are in `last_fetch_error`; 503 if no scheduler responds.',
   }),
   listDelegations: endpoint({
     ...one,
@@ -207,7 +207,7 @@ export const federationEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Work given to agents of the peer, newest first, each with its issue, the state of the task there, its cost and what went wrong last.',
+    doc: 'Work delegated to the peer’s agents, newest first, each with its issue, the state of the remote task, its cost and the last error.',
   }),
   listCalls: endpoint({
     ...one,
@@ -220,7 +220,7 @@ export const federationEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Calls of agents of the peer, newest first; kept as long as events. Of those that only ask how a task stands, the failed ones.',
+    doc: 'Calls to the peer’s agents, newest first; kept as long as events. Calls that only ask for a task’s state are included if they failed.',
   }),
 };
 
@@ -256,7 +256,7 @@ export const pushEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Push notifications of tasks, newest first; with `status=failed` those that were given up, which `POST /api/webhook-deliveries/{deliveryId}/redeliver` sends again.',
+    doc: 'Push notifications of tasks, newest first; with `status=failed` those that failed for good, which `POST /api/webhook-deliveries/{deliveryId}/redeliver` sends again.',
   }),
   notify: endpoint({
     path: '/api/a2a/notifications/{issueId}',
@@ -270,7 +270,7 @@ export const pushEndpoints = {
     response: null,
     status: 204,
     tx: 'none',
-    doc: 'Where a peer says that a task given to it has changed, with the token that it was given (`X-A2A-Notification-Token`), and signed where it signs. The task is then asked for; what stands in the body is not read.',
+    doc: 'For peers to announce that a delegated task has changed, with the token they were given (`X-A2A-Notification-Token`) and, if they sign, a signature. The task is then fetched; the body is ignored.',
   }),
 };
 
@@ -281,6 +281,6 @@ export const federationCommands = {
     result: Type.Object({}),
     deadline_sec: 30,
     taken_by: 'any',
-    doc: 'Fetches the card of a peer.',
+    doc: 'Fetches a peer’s card.',
   },
 } as const;

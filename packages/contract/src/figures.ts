@@ -47,13 +47,13 @@ export const figureEndpoints = {
     id: 'figures.days',
     path: '/api/companies/{companyId}/figures/days',
     response: Type.Array(DayFigures),
-    doc: 'Runs, failures, finished issues and spending of the last 14 days, each of them, the oldest first.',
+    doc: 'Runs, failures, finished issues and spending per day over the last 14 days, oldest first.',
   }),
   agents: endpoint({
     ...ofCompany,
     id: 'figures.agents',
     path: '/api/companies/{companyId}/figures/agents',
     response: Type.Array(AgentFigures),
-    doc: 'How each agent does: its last run, how many of its newest twenty succeeded and what they cost, and what it works on; 1,000 agents at most.',
+    doc: 'Statistics per agent: its last run, how many of its latest twenty succeeded and what they cost, and its current issue; at most 1,000 agents.',
   }),
 };

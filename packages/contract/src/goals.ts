@@ -85,7 +85,7 @@ export const goalEndpoints = {
     status: 200,
     tx: 'write',
     example: { description: 'Until the end of the year.' },
-    doc: 'Changes a goal; 400 where its new parent lies below it.',
+    doc: 'Changes a goal; 400 if its new parent is below it.',
   }),
   delete: endpoint({
     ...one,

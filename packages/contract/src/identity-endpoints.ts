@@ -41,7 +41,7 @@ export const identityEndpoints = {
     response: MyProfile,
     tx: 'none',
     example: { display_name: 'Ada Lovelace' },
-    doc: 'Changes name or e-mail of the signed-in user; a new e-mail ends all other sessions of the user. It needs `current_password` or a sign-in of the last 15 minutes, else 403.',
+    doc: 'Changes name or e-mail of the signed-in user; a new e-mail ends all other sessions of the user. This requires `current_password` or a sign-in within the last 15 minutes, otherwise 403.',
   }),
   preferences: endpoint({
     ...own,
@@ -50,7 +50,7 @@ export const identityEndpoints = {
     path: '/api/me/preferences',
     response: Preferences,
     tx: 'none',
-    doc: 'How pages look to the signed-in user: `theme`, `density`, `time_zone`, `language`. What is absent is as the browser has it.',
+    doc: 'The signed-in user’s display preferences: `theme`, `density`, `time_zone`, `language`. Absent ones follow the browser.',
   }),
   updatePreferences: endpoint({
     ...own,
@@ -61,7 +61,7 @@ export const identityEndpoints = {
     response: Preferences,
     tx: 'write',
     example: { theme: 'dark', time_zone: 'Europe/Berlin', language: 'de' },
-    doc: 'Changes how pages look to the signed-in user; null takes a preference back. 400 for an unknown time zone.',
+    doc: 'Changes the signed-in user’s display preferences; null resets one. 400 for an unknown time zone.',
   }),
   changePassword: endpoint({
     ...own,
@@ -72,7 +72,7 @@ export const identityEndpoints = {
     response: Type.Object({ message: Type.String() }),
     tx: 'none',
     example: { current_password: 'what it was so far', new_password: 'seven sails at dawn' },
-    doc: 'Sets a new password and ends all other sessions; 403 when the current password is wrong, 429 after five wrong ones.',
+    doc: 'Sets a new password and ends all other sessions; 403 if the current password is wrong, 429 after five wrong ones.',
   }),
   listUsers: endpoint({
     ...administration,
@@ -96,7 +96,7 @@ export const identityEndpoints = {
     status: 201,
     tx: 'write',
     example: { email: 'ada@example.com', password: 'seven sails at dawn', display_name: 'Ada Lovelace' },
-    doc: 'Creates a user, who can sign in at once; 409 when the e-mail is in use.',
+    doc: 'Creates a user, who can sign in immediately; 409 if the e-mail is in use.',
   }),
   getUser: endpoint({
     ...administration,

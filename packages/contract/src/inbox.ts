@@ -68,19 +68,19 @@ export const inboxEndpoints = {
     response: Inbox,
     status: 200,
     tx: 'none',
-    doc: 'What waits for the caller in the company, 100 of each at most, changed last comes first.',
+    doc: 'What is waiting for the caller in the company, at most 100 of each kind, most recently changed first.',
   }),
   read: endpoint({
     ...reading,
     id: 'inbox.read',
     path: '/api/issues/{issueId}/read',
-    doc: 'The caller has read the issue: only what comes later makes it unread again.',
+    doc: 'Marks the issue as read: only later changes make it unread again.',
   }),
   unread: endpoint({
     ...reading,
     id: 'inbox.unread',
     path: '/api/issues/{issueId}/unread',
-    doc: 'The issue is unread by the caller, and no longer put off.',
+    doc: 'Marks the issue as unread, and ends its snooze.',
   }),
   snooze: endpoint({
     ...reading,
@@ -88,13 +88,13 @@ export const inboxEndpoints = {
     path: '/api/issues/{issueId}/snooze',
     body: Type.Object({ minutes: Type.Integer({ minimum: 1, maximum: LONGEST_SNOOZE_MIN }) }),
     example: { minutes: 240 },
-    doc: 'The issue leaves the caller’s inbox for so long, 90 days at most, and is unread again afterwards; whatever happens to it brings it back before.',
+    doc: 'Snoozes the issue: it leaves the caller’s inbox for that long, at most 90 days, and is unread afterwards; any change to it ends the snooze early.',
   }),
   readAll: endpoint({
     ...reading,
     id: 'inbox.readAll',
     path: '/api/companies/{companyId}/inbox/read',
     scope: { by: 'company', param: 'companyId' },
-    doc: 'The caller has read every issue of the company.',
+    doc: 'Marks every issue of the company as read.',
   }),
 };

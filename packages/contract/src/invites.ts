@@ -83,7 +83,7 @@ export const inviteEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'The invites, newest first; `token` is null for everybody but admins, and without SERVICE_ENCRYPTION_KEY for them too.',
+    doc: 'The invites, newest first; `token` is null for everyone but admins and, without SERVICE_ENCRYPTION_KEY, for them too.',
   }),
   create: endpoint({
     id: 'invites.create',
@@ -98,7 +98,7 @@ export const inviteEndpoints = {
     tx: 'write',
     issues_secret: 'token',
     example: { role: 'member', expires_in_hours: 24 },
-    doc: 'Invites whoever holds the token, once, for 72 hours unless said. The holder opens `/invites/{token}`.',
+    doc: 'Creates an invite that anyone with its token can use, once, within 72 hours by default. The holder opens `/invites/{token}`.',
   }),
   revoke: endpoint({
     id: 'invites.revoke',
@@ -110,7 +110,7 @@ export const inviteEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Takes an invite back that nobody has accepted; 404 for any other.',
+    doc: 'Revokes an invite that has not been accepted; 404 for any other.',
   }),
   accept: endpoint({
     id: 'invites.accept',
@@ -122,7 +122,7 @@ export const inviteEndpoints = {
     response: Membership,
     status: 201,
     tx: 'write',
-    doc: 'Makes the signed-in user a member; 404 for an expired, used or unknown token, 409 for who is a member already.',
+    doc: 'Makes the signed-in user a member; 404 for an expired, used or unknown token, 409 for a member.',
   }),
   listJoinRequests: endpoint({
     id: 'join-requests.list',
@@ -151,7 +151,7 @@ export const inviteEndpoints = {
     also: [200],
     tx: 'write',
     example: { company_id: EXAMPLE_ID, message: 'I keep your books.' },
-    doc: 'Asks to join: 404 for an unknown company, 409 for a member, 200 with the pending request where there is one.',
+    doc: 'Requests membership: 404 for an unknown company, 409 for a member, 200 with the pending request if there is one.',
   }),
   resolveJoinRequest: endpoint({
     id: 'join-requests.resolve',
@@ -165,7 +165,7 @@ export const inviteEndpoints = {
     status: 200,
     tx: 'write',
     example: { status: 'approved' },
-    doc: 'Approves (the user becomes a member) or rejects; 409 when that was done already.',
+    doc: 'Approves (the user becomes a member) or rejects; 409 if already resolved.',
   }),
 };
 
@@ -182,7 +182,7 @@ export const boardUserKeyEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'The keys of the company’s integrations, newest first; never the key itself.',
+    doc: 'The keys of the company’s integrations, newest first; without the keys themselves.',
   }),
   mint: endpoint({
     id: 'board-user-keys.mint',
@@ -197,7 +197,7 @@ export const boardUserKeyEndpoints = {
     tx: 'write',
     issues_secret: 'raw_key',
     example: { role: 'member', label: 'integration', expires_in_days: 90 },
-    doc: 'Mints a key for an integration, with a role in this company; `raw_key` is shown this once.',
+    doc: 'Creates a key for an integration, with a role in this company; `raw_key` is shown only once.',
   }),
   delete: endpoint({
     id: 'board-user-keys.delete',
@@ -209,6 +209,6 @@ export const boardUserKeyEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Revokes the key at once.',
+    doc: 'Revokes the key immediately.',
   }),
 };

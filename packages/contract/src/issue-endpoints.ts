@@ -35,7 +35,7 @@ export const issueEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Issues, newest first; with `q` the best matches first; or as `sort` says. 50 a page, 200 at most.',
+    doc: 'Issues, newest first; with `q`, best matches first; or ordered by `sort`. 50 a page, at most 200.',
   }),
   create: endpoint({
     id: 'issues.create',
@@ -52,7 +52,7 @@ export const issueEndpoints = {
     status: 201,
     tx: 'write',
     example: { title: 'Set up backups', body_markdown: 'Nightly at 02:00.', priority: 'high' },
-    doc: 'Creates an issue, `todo` and of medium priority unless said, and wakes its assignee. A JSON body is answered by the issue; a multipart one, whose parts with a file name become attachments, by `{issue, attachments[], attachment_errors[]}`, the errors null where there are none. Files too large or too many: 413, and there is no issue.',
+    doc: 'Creates an issue, by default `todo` with medium priority, and wakes its assignee. The response to a JSON body is the issue; to a multipart body, whose parts with a file name become attachments, it is `{issue, attachments[], attachment_errors[]}`, with null for no errors. Files too large or too many: 413, and no issue is created.',
   }),
   get: endpoint({
     id: 'issues.get',
@@ -79,7 +79,7 @@ export const issueEndpoints = {
     status: 200,
     tx: 'write',
     example: { status: 'in_progress', priority: 'high' },
-    doc: 'Changes an issue. A terminal status frees the checkout and unblocks what waited for it.',
+    doc: 'Changes an issue. A terminal status releases the checkout and unblocks issues that waited for it.',
   }),
   delete: endpoint({
     id: 'issues.delete',
@@ -107,7 +107,7 @@ export const issueEndpoints = {
     status: 200,
     tx: 'write',
     example: { changes: [{ issue_id: EXAMPLE_ID, set: { status: 'done' } }] },
-    doc: 'Changes up to 100 issues, all of them or none: properties, labels, to the trash and back. The answer has what undoes it.',
+    doc: 'Changes up to 100 issues, all of them or none: properties, labels, moving to and from the trash. The response contains the changes that undo it.',
   }),
   deleted: endpoint({
     id: 'issues.deleted',
@@ -121,7 +121,7 @@ export const issueEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Issues in the trash, newest first. `issues.change` with `deleted: false` brings them back.',
+    doc: 'Issues in the trash, newest first. `issues.change` with `deleted: false` restores them.',
   }),
   checkout: endpoint({
     id: 'issues.checkout',
@@ -145,7 +145,7 @@ export const issueEndpoints = {
     response: Issue,
     status: 200,
     tx: 'write',
-    doc: 'Gives the checkout back; 403 unless the caller holds it, also where the issue is not visible.',
+    doc: 'Releases the checkout; 403 unless the caller holds it, even if the issue is not visible.',
   }),
   forceRelease: endpoint({
     id: 'issues.force-release',
@@ -157,7 +157,7 @@ export const issueEndpoints = {
     response: Issue,
     status: 200,
     tx: 'write',
-    doc: 'Frees the checkout, whoever holds it; a free issue stays as it is.',
+    doc: 'Releases the checkout, whoever holds it; does nothing if there is none.',
   }),
   addLabel: endpoint({
     id: 'issues.add-label',
@@ -170,7 +170,7 @@ export const issueEndpoints = {
     response: Type.Array(Label),
     status: 200,
     tx: 'write',
-    doc: 'Adds the label; answers the labels of the issue. Adding it again changes nothing.',
+    doc: 'Adds the label and returns the issue’s labels. Idempotent.',
   }),
   removeLabel: endpoint({
     id: 'issues.remove-label',
@@ -183,7 +183,7 @@ export const issueEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Removes the label; 404 when it was not there.',
+    doc: 'Removes the label; 404 if the issue does not have it.',
   }),
   listLabels: endpoint({
     id: 'labels.list',
@@ -211,7 +211,7 @@ export const issueEndpoints = {
     status: 201,
     tx: 'write',
     example: { name: 'urgent', color: '#c53030' },
-    doc: 'Creates a label; a name that is taken is 409.',
+    doc: 'Creates a label; 409 if the name is taken.',
   }),
   deleteLabel: endpoint({
     id: 'labels.delete',
@@ -223,7 +223,7 @@ export const issueEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Deletes a label and takes it off every issue.',
+    doc: 'Deletes a label and removes it from every issue.',
   }),
   listRelations: endpoint({
     id: 'relations.list',
@@ -252,7 +252,7 @@ export const issueEndpoints = {
     status: 201,
     tx: 'write',
     example: { target_issue_id: EXAMPLE_ID, relation_type: 'blocks' },
-    doc: 'Relates two issues of one company (`relates_to` unless said); to itself is 400, a cycle of `blocks` is 400, a relation that exists is 409.',
+    doc: 'Relates two issues of one company (by default `relates_to`); 400 for an issue with itself and for a cycle of `blocks`, 409 if the relation exists.',
   }),
   deleteRelation: endpoint({
     id: 'relations.delete',

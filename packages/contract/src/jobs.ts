@@ -35,7 +35,7 @@ const rows = {
     expire_sec: 60,
     partition: true,
     sweep: 'wakeups: pending ones of idle agents are dispatched again',
-    doc: 'Admits the runs that an agent should have now: its pending wakeups first, then its actionable issues.',
+    doc: 'Admits the runs an agent should have now: for its pending wakeups first, then for its actionable issues.',
   },
   'execute-run': {
     payload: Type.Object({ run_id: Uuid }),
@@ -45,7 +45,7 @@ const rows = {
     expire_sec: 60,
     partition: true,
     sweep: 'runs: queued ones without a claim are offered again, lapsed leases are finished and retried',
-    doc: 'Says that there is a queued run; the handler claims the fairest one and is done at the claim.',
+    doc: 'Signals a queued run; the handler claims the fairest one and is done once it is claimed.',
   },
   'settle-agent': {
     payload: Type.Object({ agent_id: Uuid }),
@@ -83,7 +83,7 @@ const rows = {
     expire_sec: 30,
     sweep:
       'none is needed: the inbox reads the time itself, and without the job only pages that are open hear later',
-    doc: 'Tells the pages of a person that an issue, put off until now, waits again.',
+    doc: 'Notifies a person’s pages that an issue’s snooze has ended.',
   },
   'settle-subagents': {
     payload: Type.Object({ agent_id: Uuid }),
@@ -93,7 +93,7 @@ const rows = {
     expire_sec: 120,
     sweep:
       'subagents: trees in which a sub-agent has nothing left to do, or nobody is left to wait for, are settled again',
-    doc: 'Ends the sub-agents of a tree whose work is over and wakes those who waited for the last of theirs. The agent is any of the tree.',
+    doc: 'Ends a tree’s sub-agents whose work is done, and wakes agents whose last sub-agent has finished. The agent is any one in the tree.',
   },
   'advance-council': {
     payload: Type.Object({ session_id: Uuid }),
@@ -102,7 +102,7 @@ const rows = {
     retry_backoff: true,
     expire_sec: 120,
     sweep: 'councils: running ones without a turn under way, or whose issue is over, are moved on',
-    doc: 'Moves a council on after a turn: the next round, the ranking, the conclusion.',
+    doc: 'Advances a council after a turn: the next round, the ranking, the conclusion.',
   },
   'advance-compile': {
     payload: Type.Object({ index_id: Uuid }),
@@ -111,7 +111,7 @@ const rows = {
     retry_backoff: true,
     expire_sec: 120,
     sweep: 'compiles: compilations without a portion under way are moved on',
-    doc: 'Moves the compilation of an index on after a portion: the next one, or the draft.',
+    doc: 'Advances the compilation of an index after a batch: the next one, or the draft.',
   },
   'advance-evolution': {
     payload: Type.Object({ evolution_id: Uuid }),
@@ -120,7 +120,7 @@ const rows = {
     retry_backoff: true,
     expire_sec: 120,
     sweep: 'evolutions: running ones without a step under way are moved on',
-    doc: 'Moves the evolution of a prompt on after a step: the next rollouts, the judge, a reflection, the end.',
+    doc: 'Advances a prompt evolution after a step: the next rollouts, the judge, a reflection, the end.',
   },
   'answer-password-reset': {
     payload: Type.Object({ request_id: Uuid }),
@@ -129,7 +129,7 @@ const rows = {
     retry_backoff: true,
     expire_sec: 60,
     sweep: 'password-resets: requests that nobody has answered for a minute are offered again',
-    doc: 'Looks whether an account has the address that somebody typed, and sends the link to it, off the request: its time tells nobody.',
+    doc: 'Checks whether an account has the entered address and sends it the link, off the request path, so that timing reveals nothing.',
   },
   'extract-text': {
     payload: Type.Object({ attachment_id: Uuid }),
@@ -138,7 +138,7 @@ const rows = {
     retry_backoff: true,
     expire_sec: 120,
     sweep: 'attachments: texts that stay pending are asked for again, those whose reader ended wait again',
-    doc: 'Says that there is a text to extract; the handler takes one of the company whose turn it is and reads it in a process of its own, shut in.',
+    doc: 'Signals a text to extract; the handler claims one of the next company in turn and extracts it in a sandboxed process.',
   },
   'apply-approval': {
     payload: Type.Object({ approval_id: Uuid }),
@@ -147,7 +147,7 @@ const rows = {
     retry_backoff: true,
     expire_sec: 120,
     sweep: 'approvals: approved ones that are neither applied nor failed after a minute are applied again',
-    doc: 'Carries out what an approved `hire_agent` or `install` asked for, once.',
+    doc: 'Carries out an approved `hire_agent` or `install`, once.',
   },
   'settle-budgets': {
     payload: Type.Object({ company_id: Uuid }),
@@ -156,7 +156,7 @@ const rows = {
     retry_backoff: true,
     expire_sec: 120,
     sweep: 'budgets: agents whose pause and whose open breaches disagree are settled again',
-    doc: 'Pauses and resumes the agents of a company as its budgets stand, and dispatches what was refused meanwhile.',
+    doc: 'Pauses and resumes a company’s agents according to its budgets, and dispatches what was refused in the meantime.',
   },
   'apply-remote-result': {
     payload: Type.Object({ task_id: Uuid }),
@@ -166,7 +166,7 @@ const rows = {
     retry_backoff: true,
     expire_sec: 300,
     sweep: 'results: tasks that were completed a minute ago and whose run still waits are applied again',
-    doc: 'Applies what a remote worker brought, from the first verb on that is not recorded, and ends its run.',
+    doc: 'Applies a remote worker’s result, starting with the first verb not yet recorded, and ends its run.',
   },
   'act-on-workspace': {
     payload: Type.Object({ action_id: Uuid }),
@@ -175,7 +175,7 @@ const rows = {
     retry_backoff: true,
     expire_sec: 900,
     sweep: 'workspace-actions: queued ones, and those whose scheduler let go, are offered again',
-    doc: 'Pushes the branch of a workspace, opens its pull request or merges it, as a person has asked.',
+    doc: 'Pushes a workspace’s branch, opens its pull request or merges it, at a person’s request.',
   },
   'look-at-pull-request': {
     payload: Type.Object({ workspace_id: Uuid }),
@@ -185,7 +185,7 @@ const rows = {
     expire_sec: 120,
     sweep:
       'pull-requests: open ones are looked at every now and then; one that others opened is found by its next webhook',
-    doc: 'Asks the host for the pull request of a workspace’s branch, because its webhook said that something happened.',
+    doc: 'Fetches the pull request of a workspace’s branch after its host’s webhook reported a change.',
   },
   'run-command': {
     payload: Type.Object({ command_id: Uuid }),

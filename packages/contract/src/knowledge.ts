@@ -41,7 +41,7 @@ export const knowledgeEndpoints = {
     response: Type.Array(KnowledgePassage),
     status: 200,
     tx: 'none',
-    doc: 'Passages of notes, findings, documents, files and closed issues that fit the question `q`, best first; none without one.',
+    doc: 'Passages of notes, findings, documents, files and closed issues that match the question `q`, best first; none without one.',
   }),
 };
 

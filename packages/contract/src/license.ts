@@ -34,7 +34,7 @@ export const licenseEndpoints = {
     id: 'license.get',
     method: 'GET',
     tx: 'none',
-    doc: 'Trial or license, and until when.',
+    doc: 'Trial or license, and its expiry.',
   }),
   install: endpoint({
     ...administration,
@@ -44,6 +44,6 @@ export const licenseEndpoints = {
     example: { license_key: 'eyJpZCI6Ii4uLiJ9.c2lnbmF0dXJl' },
     while_read_only: true,
     tx: 'write',
-    doc: 'Installs a license; one that was not issued for this service, or ends before the present one, is 400.',
+    doc: 'Installs a license; 400 if it was not issued for this service or expires before the current one.',
   }),
 };

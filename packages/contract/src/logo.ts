@@ -30,7 +30,7 @@ export const logoEndpoints = {
     response: Logo,
     status: 200,
     tx: 'none',
-    doc: 'About the logo; 404 where there is none.',
+    doc: 'Metadata of the logo; 404 if there is none.',
   }),
   image: endpoint({
     ...base,
@@ -42,7 +42,7 @@ export const logoEndpoints = {
     status: 200,
     tx: 'none',
     streams: 'bytes',
-    doc: 'The image; may be cached for an hour.',
+    doc: 'The image; cacheable for an hour.',
   }),
   put: endpoint({
     ...base,
@@ -56,7 +56,7 @@ export const logoEndpoints = {
     response: Logo,
     status: 201,
     tx: 'none',
-    doc: 'Sets the logo: PNG, JPEG, GIF or WebP (else 415), at most 1,000,000 bytes (else 413) and 2000 × 2000 pixels (else 415); theme `light` unless said.',
+    doc: 'Sets the logo: PNG, JPEG, GIF or WebP (else 415), at most 1,000,000 bytes (else 413) and 2000 × 2000 pixels (else 415); the default theme is `light`.',
   }),
   delete: endpoint({
     ...base,
@@ -67,6 +67,6 @@ export const logoEndpoints = {
     response: null,
     status: 204,
     tx: 'none',
-    doc: 'Removes the logo; 404 where there is none.',
+    doc: 'Removes the logo; 404 if there is none.',
   }),
 };

@@ -13,14 +13,14 @@ export const mcpServerCommands = {
     result: Type.Object({}),
     deadline_sec: 30,
     taken_by: 'any',
-    doc: 'Lists the tools of an outside MCP server anew; what came of it stands in its row.',
+    doc: 'Lists an external MCP server’s tools again; the outcome is stored in its row.',
   },
   'list-mcp-program': {
     payload: ofServer,
     result: Type.Object({}),
     deadline_sec: 30,
     taken_by: mcpProgramLease,
-    doc: 'The same where the server is a program that another scheduler runs.',
+    doc: 'The same for a server that is a program run by another scheduler.',
   },
   'call-mcp-program': {
     payload: Type.Object({

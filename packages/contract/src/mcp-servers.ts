@@ -170,7 +170,7 @@ export const mcpServerEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Outside MCP servers of the company, newest first, with their health; never the value of a secret.',
+    doc: 'External MCP servers of the company, newest first, with their health; without secret values.',
   }),
   create: endpoint({
     ...ofCompany,
@@ -186,7 +186,7 @@ export const mcpServerEndpoints = {
       headers: { Authorization: 'Bearer ${secret:TRACKER_TOKEN}' },
       tools: ['search_tickets'],
     },
-    doc: 'Registers a server: by `url` one that speaks streamable HTTP, by `command` a program that the operator offers. Its tools are listed within seconds. Each header names a secret: `Bearer ${secret:NAME}`. 409 where the name is taken, 400 for a URL that may not be reached, and for a command that is not offered.',
+    doc: 'Registers a server: with `url` one that speaks streamable HTTP, with `command` a program offered by the operator. Its tools are listed within seconds. Each header references a secret: `Bearer ${secret:NAME}`. 409 if the name is taken, 400 for a forbidden URL or a command that is not offered.',
   }),
   listCommands: endpoint({
     ...ofCompany,
@@ -216,7 +216,7 @@ export const mcpServerEndpoints = {
     status: 200,
     tx: 'write',
     example: { tools: null, enabled: true },
-    doc: 'Changes a server; `tools`, `agents`, `headers` and `env` are replaced as a whole. With another URL, command, other headers or variables its tools are listed anew. What is reached by HTTP becomes no program, nor the other way round.',
+    doc: 'Changes a server; `tools`, `agents`, `headers` and `env` are replaced as a whole. With another URL, command, headers or variables its tools are listed again. An HTTP server can’t become a program, or vice versa.',
   }),
   delete: endpoint({
     ...one,
@@ -225,7 +225,7 @@ export const mcpServerEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Deletes a server for good, with the record of its calls.',
+    doc: 'Deletes a server permanently, with the record of its calls.',
   }),
   refresh: endpoint({
     ...one,
@@ -235,7 +235,7 @@ export const mcpServerEndpoints = {
     response: McpServer,
     status: 200,
     tx: 'none',
-    doc: 'Tests the server: connects, lists its tools anew, and answers how it is. 409 while it is switched off.',
+    doc: 'Tests the server: connects, lists its tools again, and returns its state. 409 while it is disabled.',
   }),
   listTools: endpoint({
     ...one,
@@ -245,7 +245,7 @@ export const mcpServerEndpoints = {
     response: Type.Array(McpServerTool),
     status: 200,
     tx: 'none',
-    doc: 'Its tools as they were listed last.',
+    doc: 'Its tools as of the last listing.',
   }),
   callTool: endpoint({
     ...one,
@@ -257,7 +257,7 @@ export const mcpServerEndpoints = {
     status: 200,
     tx: 'none',
     example: { tool: 'search_tickets', input: { q: 'crash' } },
-    doc: 'Tries one of its tools, as a run would call it. The answer is what an agent would read; 409 with the words of a tool that refuses.',
+    doc: 'Calls one of its tools as a run would. The response is what an agent would see; 409 with the tool’s message if it refuses.',
   }),
   listCalls: endpoint({
     ...one,

@@ -23,6 +23,6 @@ export const mcpEndpoints = {
     // The tools called apply their own rules: reading needs no license.
     while_read_only: true,
     example: { jsonrpc: '2.0', id: 1, method: 'ping' },
-    doc: 'The Model Context Protocol, one JSON-RPC message a request: the tools, resources and prompts of the company. Both eras, 2024-11-05 to 2025-11-25 and 2026-07-28.',
+    doc: 'The Model Context Protocol, one JSON-RPC message per request: the tools, resources and prompts of the company. Both eras, 2024-11-05 to 2025-11-25 and 2026-07-28.',
   }),
 };

@@ -64,7 +64,7 @@ export const noteEndpoints = {
     query: ListNotes,
     response: Type.Array(Note),
     paged: true,
-    doc: 'Notes that are not archived, newest first; with `q` the best matches first.',
+    doc: 'Notes that are not archived, newest first; with `q`, best matches first.',
   }),
   create: endpoint({
     ...ofCompany,
@@ -106,7 +106,7 @@ export const noteEndpoints = {
     path: '/api/notes/{noteId}/archive',
     response: Note,
     status: 200,
-    doc: 'Archives the note; again changes nothing.',
+    doc: 'Archives the note; idempotent.',
   }),
   unarchive: endpoint({
     ...one,
@@ -116,6 +116,6 @@ export const noteEndpoints = {
     path: '/api/notes/{noteId}/unarchive',
     response: Note,
     status: 200,
-    doc: 'Takes the note out of the archive.',
+    doc: 'Unarchives the note.',
   }),
 };

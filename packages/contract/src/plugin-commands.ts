@@ -14,14 +14,14 @@ export const pluginCommands = {
     result: ofPlugin,
     deadline_sec: 30,
     taken_by: 'any',
-    doc: 'Copies the binary of a plugin into the storage and allows it by its hash.',
+    doc: 'Copies a plugin’s binary into storage and allows it by its hash.',
   },
   'start-plugin': {
     payload: Type.Object({ plugin_id: Uuid, how: OneOf(['start', 'restart']) }),
     result: ofPlugin,
     deadline_sec: 30,
     taken_by: 'any',
-    doc: 'Has one of the schedulers start the process, and waits until it is ready.',
+    doc: 'Has a scheduler start the process, and waits until it is ready.',
   },
   'stop-plugin': {
     payload: ofPlugin,
@@ -52,6 +52,6 @@ export const pluginCommands = {
     result: PluginWebhookDelivered,
     deadline_sec: 30,
     taken_by: pluginLease,
-    doc: 'Hands a webhook to the process.',
+    doc: 'Passes a webhook to the process.',
   },
 } as const;

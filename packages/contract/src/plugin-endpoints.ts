@@ -77,7 +77,7 @@ export const pluginEndpoints = {
     status: 200,
     tx: 'none',
     example: { tool: 'demo:echo', input: {} },
-    doc: 'Calls the tool `namespace:name` and waits for its result. 409 with the message where the tool fails.',
+    doc: 'Calls the tool `namespace:name` and waits for its result. 409 with the message if the tool fails.',
   }),
   deliverWebhook: endpoint({
     ...ofCompany,
@@ -91,7 +91,7 @@ export const pluginEndpoints = {
     response: PluginWebhookDelivered,
     status: 200,
     tx: 'none',
-    doc: 'Hands the body, 10 MB at most, to the running plugin that has this path. Authorization and Cookie stay here.',
+    doc: 'Passes the body, at most 10 MB, to the running plugin with this path. Authorization and Cookie are not forwarded.',
   }),
   listAudit: endpoint({
     ...ofCompany,
@@ -102,7 +102,7 @@ export const pluginEndpoints = {
     query: Type.Object(PageQuery),
     response: Type.Array(PluginAuditEntry),
     paged: true,
-    doc: 'Approvals, denied attempts and transitions of all plugins, also of deleted ones, newest first.',
+    doc: 'Approvals, denied attempts and transitions of all plugins, including deleted ones, newest first.',
   }),
   listInstance: endpoint({
     id: 'plugins.list-instance',
@@ -130,7 +130,7 @@ export const pluginEndpoints = {
     status: 200,
     tx: 'none',
     example: { version: '2.0.0', host_capabilities: ['http_fetch', 'log', 'kv'] },
-    doc: 'Changes fields; what is absent stays. `enabled: false` stops and disables it, `true` makes it stopped. Configuration and capabilities take effect at the next start.',
+    doc: 'Changes fields; absent ones stay. `enabled: false` stops and disables it, `true` makes it stopped. Configuration and capabilities take effect at the next start.',
   }),
   delete: endpoint({
     ...one,
@@ -140,7 +140,7 @@ export const pluginEndpoints = {
     response: null,
     status: 204,
     tx: 'none',
-    doc: 'Ends its process and deletes it for good, with all that is its own.',
+    doc: 'Stops its process and deletes it permanently, with all of its data.',
   }),
   start: endpoint({
     ...one,
@@ -148,7 +148,7 @@ export const pluginEndpoints = {
     path: '/api/plugins/{pluginId}/start',
     role: 'admin',
     id: 'plugins.start',
-    doc: 'Starts it and waits until it is ready. 409 where it is banned, pending, not on the allow-list, or its binary has changed.',
+    doc: 'Starts it and waits until it is ready. 409 if it is banned, pending, not on the allow-list, or its binary has changed.',
   }),
   stop: endpoint({
     ...one,
@@ -156,7 +156,7 @@ export const pluginEndpoints = {
     path: '/api/plugins/{pluginId}/stop',
     role: 'admin',
     id: 'plugins.stop',
-    doc: 'Stops it: it has 5 s to end by itself.',
+    doc: 'Stops it, after giving it 5 s to exit.',
   }),
   restart: endpoint({
     ...one,
@@ -164,7 +164,7 @@ export const pluginEndpoints = {
     path: '/api/plugins/{pluginId}/restart',
     role: 'admin',
     id: 'plugins.restart',
-    doc: 'Stops and starts a running plugin, or starts one that is errored.',
+    doc: 'Restarts a running plugin, or starts an errored one.',
   }),
   // The handlers check the role and record attempts by anyone else (specification, Plugin approval_state).
   allow: endpoint({
@@ -173,7 +173,7 @@ export const pluginEndpoints = {
     path: '/api/plugins/{pluginId}/allow',
     role: 'none',
     id: 'plugins.allow',
-    doc: 'Takes a copy of the binary, the only one that is ever run, and allows it by its SHA-256. Admins.',
+    doc: 'Takes a copy of the binary, the only one that is ever run, and allows it by its SHA-256. Admins only.',
   }),
   ban: endpoint({
     ...one,
@@ -181,7 +181,7 @@ export const pluginEndpoints = {
     path: '/api/plugins/{pluginId}/ban',
     role: 'none',
     id: 'plugins.ban',
-    doc: 'Stops it and refuses any start. Admins.',
+    doc: 'Stops it and refuses any start. Admins only.',
   }),
   rescindBan: endpoint({
     ...one,
@@ -189,7 +189,7 @@ export const pluginEndpoints = {
     path: '/api/plugins/{pluginId}/rescind-ban',
     role: 'none',
     id: 'plugins.rescind-ban',
-    doc: 'Lifts the ban: it is pending again. Admins.',
+    doc: 'Lifts the ban: it becomes pending again. Admins only.',
   }),
   health: endpoint({
     ...one,
@@ -197,7 +197,7 @@ export const pluginEndpoints = {
     path: '/api/plugins/{pluginId}/health',
     id: 'plugins.health',
     response: PluginHealth,
-    doc: 'Whether it runs, and answers.',
+    doc: 'Whether it is running and responding.',
   }),
   listOwnTools: endpoint({
     ...one,
@@ -205,7 +205,7 @@ export const pluginEndpoints = {
     path: '/api/plugins/{pluginId}/tools',
     id: 'plugins.list-own-tools',
     response: Type.Array(PluginTool),
-    doc: 'Its tools; none while it does not run.',
+    doc: 'Its tools; none while it is not running.',
   }),
   invokeOwnTool: endpoint({
     ...one,
@@ -227,7 +227,7 @@ export const pluginEndpoints = {
     id: 'plugins.list-events',
     query: Type.Object({ limit: Type.Optional(Limit) }),
     response: Type.Array(PluginEvent),
-    doc: 'Its events log, newest first: `limit` 50, at most 500.',
+    doc: 'Its event log, newest first: `limit` 50, at most 500.',
   }),
   listJobs: endpoint({
     ...one,
@@ -235,7 +235,7 @@ export const pluginEndpoints = {
     path: '/api/plugins/{pluginId}/jobs',
     id: 'plugins.list-jobs',
     response: Type.Array(PluginJob),
-    doc: 'Its jobs, with what came of their last runs.',
+    doc: 'Its jobs, with the outcomes of their last runs.',
   }),
   listWebhooks: endpoint({
     ...one,
@@ -243,6 +243,6 @@ export const pluginEndpoints = {
     path: '/api/plugins/{pluginId}/webhooks',
     id: 'plugins.list-webhooks',
     response: Type.Array(PluginWebhook),
-    doc: 'Where it takes webhooks.',
+    doc: 'The paths at which it accepts webhooks.',
   }),
 };

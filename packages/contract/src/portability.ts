@@ -77,7 +77,7 @@ export const portabilityEndpoints = {
     response: Type.Array(CompanyTemplate),
     status: 200,
     tx: 'none',
-    doc: 'Ready-made companies, which an import takes by the name in `slug`.',
+    doc: 'Company templates, which an import accepts by the name in `slug`.',
   }),
   export: endpoint({
     id: 'portability.export',
@@ -93,7 +93,7 @@ export const portabilityEndpoints = {
     tx: 'none',
     while_read_only: true,
     example: { include: ['issues'] },
-    doc: 'The company as a bundle, without any secret; `manifest` lists what is left out. 413 where it would be larger than an upload may be.',
+    doc: 'The company as a bundle, without secrets; `manifest` lists what is left out. 413 if it would exceed the upload limit.',
   }),
   download: endpoint({
     id: 'portability.download',
@@ -107,7 +107,7 @@ export const portabilityEndpoints = {
     status: 200,
     tx: 'none',
     streams: true,
-    doc: 'The same bundle as a file to keep.',
+    doc: 'The same bundle as a file download.',
   }),
   import: endpoint({
     id: 'portability.import',
@@ -132,6 +132,6 @@ export const portabilityEndpoints = {
       new_company: { name: 'Harbour Books', slug: 'harbour-books' },
       dry_run: true,
     },
-    doc: 'Makes a company of a bundle (instance admins), or merges it into one (its admins); all of it or nothing. Heartbeats, schedules and webhooks start switched off.',
+    doc: 'Creates a company from a bundle (instance admins), or merges it into one (its admins); all or nothing. Heartbeats, schedules and webhooks start disabled.',
   }),
 };

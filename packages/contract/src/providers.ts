@@ -138,7 +138,7 @@ export const providerEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Providers of the company, newest first; never a key or a header.',
+    doc: 'Providers of the company, newest first; without keys and headers.',
   }),
   create: endpoint({
     ...ofCompany,
@@ -149,7 +149,7 @@ export const providerEndpoints = {
     status: 201,
     tx: 'write',
     example: { name: 'Models', adapter_type: 'family_chat_a', api_key: 'the key itself' },
-    doc: 'Adds a provider; 409 where the name is taken, 503 for a key without an encryption key, 400 for a base URL that may not be reached.',
+    doc: 'Adds a provider; 409 if the name is taken, 503 for a key without an encryption key, 400 for a forbidden base URL.',
   }),
   get: endpoint({
     ...one,
@@ -169,7 +169,7 @@ export const providerEndpoints = {
     status: 200,
     tx: 'write',
     example: { enabled: true },
-    doc: 'Changes a provider. Another family or base URL needs what is secret again, lest it go elsewhere; `enabled: true` ends a pause.',
+    doc: 'Changes a provider. Another family or base URL requires its secrets again, so that they don’t leak elsewhere; `enabled: true` ends a pause.',
   }),
   delete: endpoint({
     ...one,
@@ -178,7 +178,7 @@ export const providerEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Deletes the provider for good; 409 while an agent uses it.',
+    doc: 'Deletes the provider permanently; 409 while an agent uses it.',
   }),
   test: endpoint({
     ...one,
@@ -188,7 +188,7 @@ export const providerEndpoints = {
     response: ProviderTest,
     status: 200,
     tx: 'none',
-    doc: 'Lists the provider’s models with the stored key, by a scheduler; 503 when none answers within 30 s. A failure leaves the provider enabled.',
+    doc: 'Has a scheduler list the provider’s models with the stored key; 503 if none responds within 30 s. A failure leaves the provider enabled.',
   }),
   testInstance: endpoint({
     id: 'providers.test-instance',
@@ -202,6 +202,6 @@ export const providerEndpoints = {
     status: 200,
     tx: 'none',
     streams: true,
-    doc: 'Probes what the environment configures: JSON with `Accept: application/json` or `?format=json`, else a page.',
+    doc: 'Probes what the environment configures: JSON with `Accept: application/json` or `?format=json`, otherwise a page.',
   }),
 };

@@ -35,7 +35,7 @@ export const repositoryWebhookEndpoints = {
     response: RepositoryWebhook,
     status: 200,
     tx: 'none',
-    doc: 'The webhook of the project’s repository, without its secret; 404 where there is none.',
+    doc: 'The webhook of the project’s repository, without its secret; 404 if there is none.',
   }),
   create: endpoint({
     ...ofProject,
@@ -45,7 +45,7 @@ export const repositoryWebhookEndpoints = {
     status: 201,
     tx: 'write',
     issues_secret: 'secret',
-    doc: 'Makes it, or makes it anew: address and secret of the one before stop at once. The secret is shown this once; 503 where SERVICE_ENCRYPTION_KEY is not set.',
+    doc: 'Creates or replaces it: the previous address and secret stop working immediately. The secret is shown only once; 503 if SERVICE_ENCRYPTION_KEY is not set.',
   }),
   delete: endpoint({
     ...ofProject,
@@ -54,7 +54,7 @@ export const repositoryWebhookEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Deletes it: the host’s state is then asked for every now and then alone.',
+    doc: 'Deletes it: pull requests are then only polled.',
   }),
   receive: endpoint({
     id: 'repository-webhooks.receive',
@@ -68,6 +68,6 @@ export const repositoryWebhookEndpoints = {
     response: Type.Object({ status: OneOf(['noted', 'ignored']) }),
     status: 200,
     tx: 'none',
-    doc: 'For GitHub and GitLab: signed (`X-Hub-Signature-256`, `webhook-signature`) or with the secret (`X-Gitlab-Token`). What it says is not believed: the pull requests of the branches that it names are looked at.',
+    doc: 'For GitHub and GitLab: signed (`X-Hub-Signature-256`, `webhook-signature`) or with the secret (`X-Gitlab-Token`). Its content is not trusted: the pull requests of the branches it names are fetched.',
   }),
 };

@@ -33,7 +33,7 @@ export const routineEndpoints = {
     query: ListByStatus,
     response: Type.Array(Routine),
     paged: true,
-    doc: 'Routines, newest first; `status` takes a comma list.',
+    doc: 'Routines, newest first; `status` takes a comma-separated list.',
   }),
   create: endpoint({
     ...ofCompany,
@@ -45,7 +45,7 @@ export const routineEndpoints = {
     response: Routine,
     status: 201,
     example: { name: 'Backups', title_template: 'Check the backups of {{now}}' },
-    doc: 'Creates a routine. Its templates know `{{payload}}`, `{{payload.some.path}}`, `{{now}}` and `{{routine.name}}`.',
+    doc: 'Creates a routine. Its templates support `{{payload}}`, `{{payload.some.path}}`, `{{now}}` and `{{routine.name}}`.',
   }),
   get: endpoint({
     ...ofRoutine,
@@ -65,7 +65,7 @@ export const routineEndpoints = {
     response: Routine,
     status: 200,
     example: { description: 'Every night.', priority: 'high' },
-    doc: 'Changes a routine. Triggers of one that is paused or archived do not fire.',
+    doc: 'Changes a routine. Triggers of a paused or archived routine do not fire.',
   }),
   delete: endpoint({
     ...ofRoutine,
@@ -75,7 +75,7 @@ export const routineEndpoints = {
     path: '/api/routines/{routineId}',
     response: null,
     status: 204,
-    doc: 'Moves the routine to the trash; its triggers fire no more.',
+    doc: 'Moves the routine to the trash; its triggers no longer fire.',
   }),
   fire: endpoint({
     ...ofRoutine,
@@ -98,7 +98,7 @@ export const routineEndpoints = {
     query: Page,
     response: Type.Array(RoutineRun),
     paged: true,
-    doc: 'What became of its fires, newest first. Of a payload over 32 KB only the beginning of its text is shown.',
+    doc: 'Its fires and their outcomes, newest first. Payloads over 32 KB are cut.',
   }),
   listTriggers: endpoint({
     ...ofRoutine,
@@ -108,7 +108,7 @@ export const routineEndpoints = {
     query: Page,
     response: Type.Array(RoutineTrigger),
     paged: true,
-    doc: 'Its triggers, newest first; never their secrets.',
+    doc: 'Its triggers, newest first; without their secrets.',
   }),
   createTrigger: endpoint({
     ...ofRoutine,
@@ -121,7 +121,7 @@ export const routineEndpoints = {
     status: 201,
     issues_secret: 'secret',
     example: { kind: 'schedule', cron_expression: '0 2 * * *', timezone: 'Europe/Berlin' },
-    doc: 'Adds a webhook or a schedule. The secret of a signed webhook is shown this once; 503 where SERVICE_ENCRYPTION_KEY is not set.',
+    doc: 'Adds a webhook or a schedule. The secret of a signed webhook is shown only once; 503 if SERVICE_ENCRYPTION_KEY is not set.',
   }),
   promote: endpoint({
     ...writes,
@@ -135,7 +135,7 @@ export const routineEndpoints = {
     response: Routine,
     status: 201,
     example: { cron_expression: '0 2 * * *', timezone: 'Europe/Berlin' },
-    doc: 'Makes a recurring routine of the issue: `0 9 * * 1` in UTC, called as the issue is, unless said.',
+    doc: 'Creates a recurring routine from the issue: by default `0 9 * * 1` in UTC, with the issue’s title as its name.',
   }),
 };
 
@@ -160,7 +160,7 @@ export const routineTriggerEndpoints = {
     path: '/api/routine-triggers/{triggerId}',
     response: null,
     status: 204,
-    doc: 'Deletes a trigger for good.',
+    doc: 'Deletes a trigger permanently.',
   }),
   rotateSecret: endpoint({
     ...ofTrigger,
@@ -171,7 +171,7 @@ export const routineTriggerEndpoints = {
     response: NewRoutineTrigger,
     status: 200,
     issues_secret: 'secret',
-    doc: 'A new secret, shown this once; the old one stops at once. 409 where nothing is signed.',
+    doc: 'A new secret, shown only once; the old one stops working immediately. 409 if the trigger is not signed.',
   }),
   rotateUrl: endpoint({
     ...ofTrigger,
@@ -181,7 +181,7 @@ export const routineTriggerEndpoints = {
     path: '/api/routine-triggers/{triggerId}/rotate-url',
     response: RoutineTrigger,
     status: 200,
-    doc: 'A new public id; the old URL stops at once, the secret stays.',
+    doc: 'A new public id; the old URL stops working immediately, the secret stays.',
   }),
   firePublic: endpoint({
     id: 'routine-triggers.fire-public',
@@ -194,6 +194,6 @@ export const routineTriggerEndpoints = {
     response: Type.Object({ status: OneOf(['enqueued', 'coalesced', 'skipped']) }),
     status: 200,
     tx: 'none',
-    doc: 'The webhook: any body up to 1 MiB, signed as the trigger demands (`X-Service-Signature`, `X-Service-Timestamp`). Unknown or disabled: 404; a repetition within the replay window: 409.',
+    doc: 'The webhook: any body up to 1 MiB, signed as the trigger requires (`X-Service-Signature`, `X-Service-Timestamp`). Unknown or disabled: 404; a replay within the window: 409.',
   }),
 };

@@ -19,7 +19,7 @@ const eventsRow = {
   response: Type.Array(RunEvent),
   status: 200,
   tx: 'none',
-  doc: 'The transcript after `after`, ascending by `seq`: 200 entries unless said, 1000 at most; fewer where they come to 4 MB: read on after the last one.',
+  doc: 'The transcript after `after`, ascending by `seq`: 200 entries by default, at most 1000; fewer if they exceed 4 MB: continue after the last one.',
 } as const;
 
 export const runEndpoints = {
@@ -33,7 +33,7 @@ export const runEndpoints = {
     response: Run,
     status: 201,
     tx: 'write',
-    doc: 'Creates a run now; 409 for an agent that may not be woken. At its concurrency limit the run stays queued.',
+    doc: 'Creates a run now; 409 if the agent may not be woken. At its concurrency limit the run stays queued.',
   }),
   invokeMe: endpoint({
     id: 'runs.invoke-me',
@@ -63,7 +63,7 @@ export const runEndpoints = {
     status: 201,
     tx: 'write',
     example: {},
-    doc: 'Runs the assignee on the issue, with another `model` where people name one; 400 without an assignee. A live run of the issue is returned instead of a second one, and is 409 where a model is named.',
+    doc: 'Runs the assignee on the issue, with another `model` if a person names one; 400 without an assignee. If the issue has a live run, that one is returned, or 409 if a model is named.',
   }),
   list: endpoint({
     id: 'runs.list',
@@ -106,7 +106,7 @@ export const runEndpoints = {
     response: Run,
     status: 200,
     tx: 'write',
-    doc: 'Cancels a queued run at once, a running one by telling its scheduler; a finished one is 409.',
+    doc: 'Cancels a queued run immediately, a running one through its scheduler; 409 for a finished one.',
   }),
   events: endpoint({ ...eventsRow, id: 'runs.events', path: '/api/heartbeat-runs/{runId}/events' }),
   eventsAlias: endpoint({ ...eventsRow, id: 'runs.events-alias', path: '/api/runs/{runId}/events' }),
@@ -121,7 +121,7 @@ export const runEndpoints = {
     status: 200,
     tx: 'none',
     streams: 'bytes',
-    doc: 'The whole transcript as a file to download: a line of JSON for each entry, ascending by `seq`. Of a run that is private to another it is empty.',
+    doc: 'The whole transcript as a file download: one line of JSON per entry, ascending by `seq`. Empty for a run that is private to someone else.',
   }),
 };
 
@@ -145,6 +145,6 @@ export const liveEndpoints = {
     status: 200,
     tx: 'none',
     streams: true,
-    doc: 'Server-sent events of the caller’s company; a user’s stream carries all companies of the user, or `company_id`. With `topic` only what is about one of them: `issues` (a board), `comments`, `agents`, `runs`, `projects`, `approvals`, `budgets`, `workers`, `admin`, or `issue:<id>`, `agent:`, `run:`, `approval:`, `chat:`, `council:`; transcripts go to run and issue.',
+    doc: 'Server-sent events of the caller’s company; a user’s stream carries all companies of the user, or `company_id`. With `topic`, only events about one of them: `issues` (a board), `comments`, `agents`, `runs`, `projects`, `approvals`, `budgets`, `workers`, `admin`, or `issue:<id>`, `agent:`, `run:`, `approval:`, `chat:`, `council:`; transcripts go to run and issue.',
   }),
 };

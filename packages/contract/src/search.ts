@@ -31,6 +31,6 @@ export const searchEndpoints = {
     response: Type.Array(Found),
     status: 200,
     tx: 'none',
-    doc: 'Issues by identifier, title and text, agents and projects by name, and the newest runs of the issues; some of each, none without `q`.',
+    doc: 'Issues by identifier, title and text, agents and projects by name, and the latest runs of the issues; a few of each, none without `q`.',
   }),
 };

@@ -85,7 +85,7 @@ export const secondFactorEndpoints = {
     response: NewTotp,
     status: 201,
     issues_secret: 'secret',
-    doc: `Makes a secret for an authenticator app; it counts once a code has confirmed it. 409 where an app counts already. ${FRESH}`,
+    doc: `Creates a secret for an authenticator app, active once confirmed by a code. 409 if an app is already active. ${FRESH}`,
   }),
   confirmTotp: endpoint({
     ...write,
@@ -96,7 +96,7 @@ export const secondFactorEndpoints = {
     response: RecoveryCodes,
     issues_secret: 'recovery_codes',
     example: { code: '287082' },
-    doc: 'Confirms the app by its first code (403 for a wrong one) and ends the other sessions; the recovery codes are shown this once.',
+    doc: 'Confirms the app with its first code (403 for a wrong one) and ends the other sessions; the recovery codes are shown only once.',
   }),
   removeTotp: endpoint({
     ...write,
@@ -105,7 +105,7 @@ export const secondFactorEndpoints = {
     path: '/api/me/second-factors/totp',
     response: null,
     status: 204,
-    doc: `Removes the authenticator app; 409 where it is the last factor and one is required. ${FRESH}`,
+    doc: `Removes the authenticator app; 409 if it is the last factor and one is required. ${FRESH}`,
   }),
   renewRecoveryCodes: endpoint({
     ...write,
@@ -115,7 +115,7 @@ export const secondFactorEndpoints = {
     response: RecoveryCodes,
     status: 201,
     issues_secret: 'recovery_codes',
-    doc: `Ten new recovery codes; the former ones end. ${FRESH}`,
+    doc: `Ten new recovery codes that replace the current ones. ${FRESH}`,
   }),
   passkeyOptions: endpoint({
     ...write,
@@ -123,7 +123,7 @@ export const secondFactorEndpoints = {
     method: 'POST',
     path: '/api/me/passkeys/options',
     response: JsonObject,
-    doc: `What the browser needs to make a passkey (WebAuthn creation options). ${FRESH}`,
+    doc: `WebAuthn creation options for a passkey. ${FRESH}`,
   }),
   addPasskey: endpoint({
     ...write,
@@ -138,7 +138,7 @@ export const secondFactorEndpoints = {
       name: 'Laptop',
       response: { id: 'AQID', rawId: 'AQID', type: 'public-key', response: {}, clientExtensionResults: {} },
     },
-    doc: 'Adds the passkey that the browser has made, and ends the other sessions.',
+    doc: 'Adds the passkey created by the browser, and ends the other sessions.',
   }),
   removePasskey: endpoint({
     ...write,
@@ -147,7 +147,7 @@ export const secondFactorEndpoints = {
     path: '/api/me/passkeys/{passkeyId}',
     response: null,
     status: 204,
-    doc: `Removes a passkey; 409 where it is the last factor and one is required. ${FRESH}`,
+    doc: `Removes a passkey; 409 if it is the last factor and one is required. ${FRESH}`,
   }),
   listSessions: endpoint({
     ...own,
@@ -156,7 +156,7 @@ export const secondFactorEndpoints = {
     path: '/api/me/sessions',
     response: Type.Array(Session),
     tx: 'none',
-    doc: 'Where the user is signed in, the latest used first.',
+    doc: 'The user’s sessions, most recently used first.',
   }),
   endSession: endpoint({
     ...write,
@@ -165,7 +165,7 @@ export const secondFactorEndpoints = {
     path: '/api/me/sessions/{sessionId}',
     response: null,
     status: 204,
-    doc: 'Signs the user out there, at once.',
+    doc: 'Ends that session immediately.',
   }),
   endOtherSessions: endpoint({
     ...write,
@@ -174,7 +174,7 @@ export const secondFactorEndpoints = {
     path: '/api/me/sessions',
     response: null,
     status: 204,
-    doc: 'Signs the user out everywhere but here.',
+    doc: 'Ends all of the user’s other sessions.',
   }),
   reset: endpoint({
     auth: BEARER,
@@ -186,6 +186,6 @@ export const secondFactorEndpoints = {
     response: Type.Object({ message: Type.String() }),
     status: 200,
     tx: 'write',
-    doc: 'Removes a user’s app, passkeys and recovery codes and ends the sessions: for who has lost them all. Not one’s own: 409.',
+    doc: 'Removes a user’s app, passkeys and recovery codes and ends the sessions, for a user who has lost them. 409 for one’s own account.',
   }),
 };

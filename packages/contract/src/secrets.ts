@@ -52,7 +52,7 @@ export const secretEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Secrets of the company, newest first; never a value.',
+    doc: 'Secrets of the company, newest first; without values.',
   }),
   create: endpoint({
     ...ofCompany,
@@ -63,7 +63,7 @@ export const secretEndpoints = {
     status: 201,
     tx: 'write',
     example: { name: 'DEPLOY_TOKEN', value: 'the token itself', description: 'For deployments.' },
-    doc: 'Stores a secret; 409 where the name is taken, 503 without an encryption key.',
+    doc: 'Stores a secret; 409 if the name is taken, 503 without an encryption key.',
   }),
   update: endpoint({
     ...one,
@@ -83,6 +83,6 @@ export const secretEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Deletes the secret for good; what names it fails from now on.',
+    doc: 'Deletes the secret permanently; anything that references it will fail.',
   }),
 };

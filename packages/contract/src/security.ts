@@ -91,20 +91,20 @@ export const securityEndpoints = {
     ...download,
     id: 'security.export-events',
     path: '/api/instance/security-events/export',
-    doc: 'The security log as a file, newest first: JSON lines, or CSV by `format=csv`.',
+    doc: 'The security log as a file, newest first: JSON lines, or CSV with `format=csv`.',
   }),
   listOfCompany: endpoint({
     ...company,
     ...list,
     id: 'security.list-company-events',
     path: '/api/companies/{companyId}/security-events',
-    doc: 'What the security log says of the company’s keys, newest first, 50 a page.',
+    doc: 'Security log entries about the company’s keys, newest first, 50 a page.',
   }),
   downloadOfCompany: endpoint({
     ...company,
     ...download,
     id: 'security.export-company-events',
     path: '/api/companies/{companyId}/security-events/export',
-    doc: 'The same as a file: JSON lines, or CSV by `format=csv`.',
+    doc: 'The same as a file: JSON lines, or CSV with `format=csv`.',
   }),
 };

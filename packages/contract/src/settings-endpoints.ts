@@ -36,7 +36,7 @@ export const settingsEndpoints = {
     response: InstanceSettings,
     status: 200,
     tx: 'none',
-    doc: 'The instance’s settings; null where the environment’s default holds.',
+    doc: 'The instance’s settings; null means the environment’s default.',
   }),
   update: endpoint({
     ...administration,
@@ -47,7 +47,7 @@ export const settingsEndpoints = {
     response: InstanceSettings,
     tx: 'write',
     example: { instance_name: 'Harbour', trash_retention_days: 30 },
-    doc: 'Sets settings; null goes back to the environment’s default, an unknown key is 400.',
+    doc: 'Sets settings; null restores the environment’s default, an unknown key is 400.',
   }),
   listFlags: endpoint({
     ...administration,
@@ -79,6 +79,6 @@ export const settingsEndpoints = {
     id: 'settings.delete-flag',
     method: 'DELETE',
     tx: 'write',
-    doc: 'Back to the flag’s default.',
+    doc: 'Restores the flag’s default.',
   }),
 };

@@ -90,7 +90,7 @@ export const skillEndpoints = {
     response: Skill,
     status: 201,
     example: { slug: 'knots', name: 'Knots', description: 'Ties.', body_markdown: 'Tie a bowline.' },
-    doc: 'Creates a skill of its fields, or of a SKILL.md in `content`; 409 where the slug is taken.',
+    doc: 'Creates a skill from its fields, or from a SKILL.md in `content`; 409 if the slug is taken.',
   }),
   get: endpoint({ ...one, ...read, id: 'skills.get', response: Skill, doc: 'The skill.' }),
   update: endpoint({
@@ -102,7 +102,7 @@ export const skillEndpoints = {
     response: Skill,
     status: 200,
     example: { description: 'Ties and unties.' },
-    doc: 'Changes a skill; another text is a new version.',
+    doc: 'Changes a skill; a different text creates a new version.',
   }),
   delete: endpoint({
     ...one,
@@ -118,13 +118,13 @@ export const skillEndpoints = {
     ...write,
     id: 'skills.attach',
     method: 'POST',
-    doc: 'Gives the agent the skill; again changes nothing.',
+    doc: 'Attaches the skill to the agent; idempotent.',
   }),
   detach: endpoint({
     ...attachment,
     ...write,
     id: 'skills.detach',
     method: 'DELETE',
-    doc: 'Takes the skill from the agent; 404 where it has none.',
+    doc: 'Detaches the skill from the agent; 404 if it is not attached.',
   }),
 };

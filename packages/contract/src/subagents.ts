@@ -50,7 +50,7 @@ export const subagentEndpoints = {
     path: '/api/agents/{agentId}/subagents',
     scope: { by: 'agent', param: 'agentId' },
     response: Type.Array(Subagent),
-    doc: 'The sub-agents below an agent, down to the last level, each behind its parent; those that ended stay for as long as the trash keeps things. The newest 200.',
+    doc: 'All descendants of an agent, each after its parent; finished ones are listed as long as the trash is kept. The newest 200.',
   }),
   ofIssue: endpoint({
     ...read,
@@ -58,6 +58,6 @@ export const subagentEndpoints = {
     path: '/api/issues/{issueId}/subagents',
     scope: { by: 'issue', param: 'issueId' },
     response: Type.Array(Subagent),
-    doc: 'The sub-agents that were spawned for an issue, and those below them, each behind its parent. The newest 200.',
+    doc: 'The sub-agents spawned for an issue and their descendants, each after its parent. The newest 200.',
   }),
 };

@@ -60,7 +60,7 @@ export const taskSessionEndpoints = {
     status: 201,
     tx: 'write',
     example: { issue_id: EXAMPLE_ID },
-    doc: 'Opens a session of the agent on an issue, or gives the one that is active. An agent opens its own only.',
+    doc: 'Opens a session of the agent on an issue, or returns the active one. An agent can only open its own.',
   }),
   update: endpoint({
     id: 'task-sessions.update',
@@ -74,6 +74,6 @@ export const taskSessionEndpoints = {
     status: 200,
     tx: 'write',
     example: { status: 'completed', summary: 'All backups are green.' },
-    doc: 'Sets status, summary and run. An agent changes its own only.',
+    doc: 'Sets status, summary and run. An agent can only change its own.',
   }),
 };

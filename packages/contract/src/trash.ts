@@ -44,7 +44,7 @@ export const trashEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'What lies in the trash, newest first; at most 1,000 or 4 MB unless `limit` is given.',
+    doc: 'Trashed entities, newest first; at most 1,000 or 4 MB unless `limit` is given.',
   }),
   restore: endpoint({
     ...administration,
@@ -54,7 +54,7 @@ export const trashEndpoints = {
     response: Type.Object({ status: Type.Literal('restored') }),
     status: 200,
     tx: 'write',
-    doc: 'Puts the thing back, without its keys; 409 where its unique name is taken, or what it belongs to is in the trash.',
+    doc: 'Restores the entity, without its keys; 409 if its unique name is taken, or what it belongs to is in the trash.',
   }),
   purge: endpoint({
     ...administration,
@@ -64,6 +64,6 @@ export const trashEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Deletes the thing, and all that lies under it, for good.',
+    doc: 'Permanently deletes the entity and everything below it.',
   }),
 };

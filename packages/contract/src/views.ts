@@ -83,7 +83,7 @@ export const viewEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'The caller’s own views and those that are shared, newest first.',
+    doc: 'The caller’s own views and shared ones, newest first.',
   }),
   create: endpoint({
     ...ofCompany,
@@ -95,7 +95,7 @@ export const viewEndpoints = {
     status: 201,
     tx: 'write',
     example: { name: 'Waiting for review', filter: { status: ['in_review'], sort: 'priority' } },
-    doc: 'Keeps a view, of the list and for the caller alone unless said. 409 for a name that the caller has used, and beyond 100 views.',
+    doc: 'Saves a view, by default of the list and visible to the caller only. 409 for a name the caller already uses, and above 100 views.',
   }),
   update: endpoint({
     ...one,
@@ -107,7 +107,7 @@ export const viewEndpoints = {
     status: 200,
     tx: 'write',
     example: { shared: true },
-    doc: 'Changes a view: one’s own, or one that is shared.',
+    doc: 'Changes the caller’s own view, or a shared one.',
   }),
   delete: endpoint({
     ...one,
@@ -117,6 +117,6 @@ export const viewEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Deletes a view for good.',
+    doc: 'Deletes a view permanently.',
   }),
 };

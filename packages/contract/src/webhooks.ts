@@ -76,7 +76,7 @@ export const webhookEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Outbound webhooks of the company, newest first; never a secret.',
+    doc: 'Outbound webhooks of the company, newest first; without secrets.',
   }),
   create: endpoint({
     ...ofCompany,
@@ -88,7 +88,7 @@ export const webhookEndpoints = {
     tx: 'write',
     issues_secret: 'secret',
     example: { url: 'https://example.com/hook', events: ['issue.*'] },
-    doc: 'Sends the events that match one of the patterns to the URL, from now on. The secret is shown this once; 503 where SERVICE_ENCRYPTION_KEY is not set.',
+    doc: 'Sends events that match one of the patterns to the URL, from now on. The secret is shown only once; 503 if SERVICE_ENCRYPTION_KEY is not set.',
   }),
   update: endpoint({
     ...one,
@@ -99,7 +99,7 @@ export const webhookEndpoints = {
     status: 200,
     tx: 'write',
     example: { enabled: true },
-    doc: 'Changes a webhook. One that is switched on again gets what happens from then on.',
+    doc: 'Changes a webhook. One that is enabled again receives events from that point on.',
   }),
   delete: endpoint({
     ...one,
@@ -108,7 +108,7 @@ export const webhookEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Deletes a webhook for good, with its deliveries.',
+    doc: 'Deletes a webhook permanently, with its deliveries.',
   }),
   listDeliveries: endpoint({
     ...one,
@@ -120,7 +120,7 @@ export const webhookEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'What was sent or waits to be, newest first; kept as long as events.',
+    doc: 'Sent and waiting deliveries, newest first; kept as long as events.',
   }),
   redeliver: endpoint({
     id: 'webhooks.redeliver',
@@ -132,6 +132,6 @@ export const webhookEndpoints = {
     response: WebhookDelivery,
     status: 200,
     tx: 'write',
-    doc: 'Sends it again, at once. 409 while the webhook is switched off.',
+    doc: 'Sends it again immediately. 409 while the webhook is disabled.',
   }),
 };

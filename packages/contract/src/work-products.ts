@@ -108,7 +108,7 @@ export const workProductEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'What work on the issue produced, newest first; at most 1,000 or 4 MB unless `limit` is given.',
+    doc: 'Work products of the issue, newest first; at most 1,000 or 4 MB unless `limit` is given.',
   }),
   create: endpoint({
     id: 'work-products.create',
@@ -123,7 +123,7 @@ export const workProductEndpoints = {
     status: 201,
     tx: 'write',
     example: { title: 'Backup script', url: 'https://git.example.com/harbour/shop/pull/7' },
-    doc: 'Adds a work product: an active `artifact` without review unless said. Project and run must be the company’s.',
+    doc: 'Adds a work product: by default an active `artifact` without review. Project and run must belong to the company.',
   }),
   update: endpoint({
     id: 'work-products.update',

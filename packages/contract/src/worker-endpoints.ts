@@ -39,7 +39,7 @@ export const workerEndpoints = {
     also: [200],
     tx: 'none',
     example: { name: 'build-host-1', tags: ['linux', 'gpu'], prompt_version: '1.4.0' },
-    doc: 'Registers a worker; its key is shown this once. With a worker’s key it resumes that worker: 200, with the tags that count. One that waits for approval gets no operating prompt.',
+    doc: 'Registers a worker; its key is shown only once. With a worker’s key it resumes that worker: 200, with its effective tags. A worker awaiting approval gets no operating prompt.',
   }),
   heartbeat: endpoint({
     ...finishing,
@@ -48,7 +48,7 @@ export const workerEndpoints = {
     body: WorkerHeartbeat,
     body_optional: true,
     tx: 'none',
-    doc: 'The worker is there: every 30 s. `running` names the tasks in its hands; a claim that is missing for 60 s goes back to the queue.',
+    doc: 'Sent every 30 s by a live worker. `running` lists its current tasks; a claim missing for 60 s returns to the queue.',
   }),
   claim: endpoint({
     ...byKey,
@@ -61,7 +61,7 @@ export const workerEndpoints = {
     status: 200,
     also: [204],
     tx: 'none',
-    doc: 'Takes a task whose required tags the worker has; 204 where there is none. `tags` narrows the worker’s own for this claim.',
+    doc: 'Claims a task whose required tags the worker has; 204 if there is none. `tags` narrows the worker’s own for this claim.',
   }),
   complete: endpoint({
     ...finishing,
@@ -70,7 +70,7 @@ export const workerEndpoints = {
     body: TaskResult,
     tx: 'write',
     example: { summary: 'Looked into it.\n/status in_review', input_tokens: 1200, output_tokens: 80 },
-    doc: 'Brings the result, once: a repeat by the same worker is 204 and changes nothing. 409 once the task was called off or has failed.',
+    doc: 'Delivers the result, once: a repeat by the same worker is 204 and changes nothing. 409 if the task was cancelled or has failed.',
   }),
   fail: endpoint({
     ...finishing,
@@ -78,7 +78,7 @@ export const workerEndpoints = {
     path: '/api/workers/tasks/{taskId}/fail',
     body: FailTask,
     tx: 'write',
-    doc: 'Ends the task and its run as failed, at once. A repeat is 204; 409 once the task has ended otherwise.',
+    doc: 'Fails the task and its run immediately. A repeat is 204; 409 if the task has ended otherwise.',
   }),
   control: endpoint({
     ...byKey,
@@ -88,7 +88,7 @@ export const workerEndpoints = {
     response: TaskControl,
     status: 200,
     tx: 'none',
-    doc: 'Whether the worker is to stop: it then reports no result.',
+    doc: 'Whether the worker must stop; it then reports no result.',
   }),
   events: endpoint({
     ...finishing,
@@ -153,7 +153,7 @@ export const adminWorkerEndpoints = {
     path: '/api/admin/workers/queue-stats',
     response: QueueStats,
     tx: 'none',
-    doc: 'What waits for the fleet, what it is at, and how many workers there are.',
+    doc: 'Queued and running tasks of the fleet, and the number of workers.',
   }),
   list: endpoint({
     ...administration,
@@ -164,7 +164,7 @@ export const adminWorkerEndpoints = {
     response: Type.Array(AdminWorker),
     tx: 'none',
     paged: true,
-    doc: 'Workers with versions and load, newest first; `status` takes a comma list.',
+    doc: 'Workers with versions and load, newest first; `status` takes a comma-separated list.',
   }),
   create: endpoint({
     ...administration,
@@ -176,7 +176,7 @@ export const adminWorkerEndpoints = {
     status: 201,
     tx: 'write',
     issues_secret: 'api_key',
-    doc: 'Makes an approved worker ahead of its first start; its key is shown this once.',
+    doc: 'Creates an approved worker ahead of its first start; its key is shown only once.',
   }),
   update: endpoint({
     ...administration,
@@ -186,7 +186,7 @@ export const adminWorkerEndpoints = {
     body: UpdateWorker,
     response: AdminWorker,
     tx: 'write',
-    doc: 'Sets name and tags; the tags count from the next claim on.',
+    doc: 'Sets name and tags; tags take effect with the next claim.',
   }),
   approve: act('approve', 'A worker that waits for approval may work.'),
   reject: act('reject', 'A worker that waits for approval is turned away for good.'),
@@ -202,6 +202,6 @@ export const adminWorkerEndpoints = {
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Removes the worker and its key; what it had claimed goes back to the queue.',
+    doc: 'Removes the worker and its key; its claimed tasks return to the queue.',
   }),
 };

@@ -59,14 +59,14 @@ export const workspaceActionEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'What people have had done with the workspace, newest first.',
+    doc: 'Actions on the workspace, newest first.',
   }),
   push: endpoint({
     ...act,
     id: 'workspace-actions.push',
     path: '/api/issues/{issueId}/workspace/push',
     body: Type.Object({}),
-    doc: 'Pushes the branch. What others have pushed to it meanwhile is not overwritten: the act then fails. 409 while another act is under way.',
+    doc: 'Pushes the branch. If others have pushed to it in the meantime, nothing is overwritten and the action fails. 409 while another action is in progress.',
   }),
   openPullRequest: endpoint({
     ...act,
@@ -74,7 +74,7 @@ export const workspaceActionEndpoints = {
     path: '/api/issues/{issueId}/workspace/pull-request',
     body: OpenPullRequest,
     example: { draft: true },
-    doc: 'Pushes the branch and opens a pull request for it (GitHub, GitLab), or finds the open one; it becomes a work product, whose state is followed.',
+    doc: 'Pushes the branch and opens a pull request for it (GitHub, GitLab), or finds the open one; it becomes a work product whose state is tracked.',
   }),
   merge: endpoint({
     ...act,
@@ -82,6 +82,6 @@ export const workspaceActionEndpoints = {
     path: '/api/issues/{issueId}/workspace/merge',
     body: MergePullRequest,
     example: { method: 'squash' },
-    doc: 'Merges the open pull request as it was pushed last. The issue is then done, if its project says so.',
+    doc: 'Merges the open pull request as last pushed. If the project is set to do so, this closes the issue.',
   }),
 };

@@ -167,7 +167,7 @@ export const workspaceEndpoints = {
     query: FilesQuery,
     response: Type.Array(WorkspaceFile),
     paged: true,
-    doc: 'Changed files by path: against the base, or, with `run_id`, what that run alone has changed.',
+    doc: 'Changed files by path: against the base or, with `run_id`, changed by that run alone.',
   }),
   diff: endpoint({
     ...read,
@@ -185,7 +185,7 @@ export const workspaceEndpoints = {
     query: Type.Object(PageQuery),
     response: Type.Array(WorkspaceCommit),
     paged: true,
-    doc: 'Commits of the branch that its base has not, newest first.',
+    doc: 'Commits of the branch that are not in its base, newest first.',
   }),
   review: endpoint({
     ...write,
@@ -196,7 +196,7 @@ export const workspaceEndpoints = {
     response: Workspace,
     status: 200,
     example: { verdict: 'request_changes', body_markdown: 'See the comments on the lines.' },
-    doc: 'Approves what is there, or asks for changes: a comment that wakes the assignee, who is told the open comments on lines.',
+    doc: 'Approves the changes, or requests others: a comment that wakes the assignee, who receives the open line comments.',
   }),
   listComments: endpoint({
     ...read,
@@ -215,7 +215,7 @@ export const workspaceEndpoints = {
     response: ReviewComment,
     status: 201,
     example: { path: 'src/cart.ts', line: 12, body_markdown: 'Rounds the wrong way.' },
-    doc: 'A comment on a line of the diff. The next run on the issue is told it, if it is open then; it wakes nobody.',
+    doc: 'Comments on a line of the diff. The next run on the issue receives it if it is still open; it wakes no one.',
   }),
   updateComment: endpoint({
     ...one,
@@ -225,7 +225,7 @@ export const workspaceEndpoints = {
     response: ReviewComment,
     status: 200,
     example: { status: 'resolved' },
-    doc: 'Resolves a comment, opens it again, or changes its text.',
+    doc: 'Resolves, reopens or edits a comment.',
   }),
   deleteComment: endpoint({
     ...one,
@@ -234,6 +234,6 @@ export const workspaceEndpoints = {
     people_only: true,
     response: null,
     status: 204,
-    doc: 'Deletes a comment on a line: its author’s act, or an admin’s.',
+    doc: 'Deletes a line comment, as its author or an admin.',
   }),
 };
