@@ -7,10 +7,11 @@ import { mkdir, open, opendir, readdir, rename, rm, rmdir, stat, unlink } from '
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { conflict, newId, ServiceError, unavailable } from '@acp/kernel';
+import { conflict, newId, ServiceError } from '@acp/kernel';
 import { readMarker } from './marker.ts';
 import { Meter } from './metered.ts';
 import { checkFolder, checkKey } from './storage.ts';
+import { storeUnavailable } from './store-unavailable.ts';
 import type { ByteRange, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
 
 // A delete that prunes an empty folder may race with a put that has just created it.
@@ -108,7 +109,7 @@ export class LocalStorage implements Storage {
     try {
       await mkdir(this.#tmp, { recursive: true, mode: 0o700 });
     } catch (error) {
-      throw unavailable('storage unavailable', error);
+      throw storeUnavailable(error);
     }
   }
 
@@ -207,6 +208,6 @@ function storeError(error: unknown): unknown {
   if (error instanceof ServiceError) return error;
   const code = String(codeOf(error));
   if (IN_THE_WAY.includes(code)) return conflict('a file or folder of that name stands in the way');
-  if (OF_THE_STORE.includes(code)) return unavailable('storage unavailable', error);
+  if (OF_THE_STORE.includes(code)) return storeUnavailable(error);
   return error;
 }

@@ -1,6 +1,7 @@
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isUuid, newId, unavailable } from '@acp/kernel';
+import { storeUnavailable } from './store-unavailable.ts';
 
 /**
  * The id of a storage folder, created with it. Processes that start together agree on one: the file is created complete, by
@@ -21,7 +22,7 @@ export async function readMarker(folder: string): Promise<string> {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     });
   } catch (error) {
-    throw unavailable('storage unavailable', error);
+    throw storeUnavailable(error);
   } finally {
     await rm(temporary, { force: true }).catch(() => undefined);
   }

@@ -11,10 +11,11 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { ServiceError, unavailable } from '@acp/kernel';
+import { ServiceError } from '@acp/kernel';
 import { guardedBody, OpenBodies } from './guarded-body.ts';
 import { Meter } from './metered.ts';
 import { checkFolder, checkKey } from './storage.ts';
+import { storeUnavailable } from './store-unavailable.ts';
 import type { ByteRange, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
 
 interface S3Settings {
@@ -122,7 +123,7 @@ export class S3Storage implements Storage {
       const command = new GetObjectCommand({ Bucket: this.#bucket, Key: this.#prefix + key, Range });
       const found = await orUndefined(this.#client.send(command, signal ? { abortSignal: signal } : {}));
       if (found?.Body instanceof Readable) return guardedBody(found.Body, { fault: storeError, closed });
-      if (found !== undefined) throw unavailable('storage unavailable');
+      if (found !== undefined) throw storeUnavailable();
     } catch (error) {
       closed();
       throw error;
@@ -215,5 +216,5 @@ function storeError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   // The cause carries no code, so that a connection reset is not mistaken for the database's.
   const cause = error instanceof Error ? new Error(`${error.name}: ${error.message}`) : undefined;
-  return unavailable('storage unavailable', cause);
+  return storeUnavailable(cause);
 }
