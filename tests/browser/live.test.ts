@@ -171,8 +171,8 @@ inBrowser(`a page that stays open${without}`, () => {
         }
       };`);
     await page.goto(`/companies/${company}/inbox`);
-    await page.click('[data-ask-notices]:has-text("Let this browser tell you")');
-    await page.waitForSelector('[data-ask-notices]:has-text("stop that")');
+    await page.click('[data-ask-notices]:has-text("Notify me in this browser")');
+    await page.waitForSelector('[data-ask-notices]:has-text("turn off")');
     const plan = { type: 'plan', title: 'Paint the harbour' };
     await call('post', `/api/companies/${company}/approvals`, plan);
     const shown = await waitFor(async () =>

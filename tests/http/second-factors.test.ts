@@ -80,7 +80,7 @@ describe('an authenticator app', () => {
     const { browser: fresh, answer } = await login(user.email, '/profile?a=1');
     expect(answer.headers.location).toBe('/login/second-factor');
     expect(fresh.cookies.has('service_session')).toBe(false);
-    expect((await fresh.get('/login/second-factor')).text).toContain('Code of your app');
+    expect((await fresh.get('/login/second-factor')).text).toContain('Code from your app');
     expect((await typed(fresh, '123456')).status).toBe(403);
     const done = await typed(fresh, totpCode(body.secret, Date.now() + 30_000));
     expect(done.headers.location).toBe('/profile?a=1');

@@ -182,7 +182,7 @@ describe('a company with a provider of embeddings', () => {
         fleet.call<string>('GET', page, headers),
       ),
     );
-    expect(told!.body).toContain('found by their words alone');
+    expect(told!.body).toContain('full-text search works');
     expect(told!.body).toContain('answered 500');
     expect(untold!.body).not.toContain('answered 500');
     embed = words;

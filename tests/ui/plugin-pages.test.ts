@@ -144,7 +144,7 @@ it('whoever sees a plugin that runs without walls is told so', async () => {
     .update(plugins)
     .set({ sandbox: 'bubblewrap' })
     .where(eq(plugins.id, path.split('/').at(-1)!));
-  expect(await read()).not.toContain('a bare process');
+  expect(await read()).not.toContain('a plain process');
 });
 
 it('a viewer sees plugins and can do nothing to them', async () => {

@@ -131,7 +131,7 @@ describe('skills', () => {
 describe('the profile', () => {
   it('shows a user what agents have written down of him or her, and nobody else', async () => {
     const member = Browser.of(app, cast.member);
-    expect((await member.get('/profile')).text).not.toContain('What agents have written down');
+    expect((await member.get('/profile')).text).not.toContain('What agents have noted');
     await database.pool.query(
       'insert into user_models (company_id, user_id, body_markdown, updated_by_agent_id) values ($1, $2, $3, $4)',
       [cast.company_id, cast.member.user_id, 'Likes **short** answers.', cast.agent_id],
