@@ -1,18 +1,17 @@
 import { sql } from 'drizzle-orm';
-import { isMyStep } from './partition-steps.ts';
+import { inSteps, isMyStep } from './partition-steps.ts';
 import type { Database } from './pool.ts';
-import { transaction } from './transaction.ts';
 import type { Tx } from './tx.ts';
 
-/** Any number that no other lock has. */
+/** Advisory lock key, unique to this work. */
 const LOCK = 7_236_125_402;
 const STEP = 100_000;
-/** So many numbers are left for what comes while the rows are looked through, at least. */
+/** Minimum number of sequence numbers left free for events that arrive during validation. */
 const ROOM = 10 * STEP;
 
 interface State extends Record<string, unknown> {
   partitioned: boolean;
-  /** What the constraint says that makes the rows a partition; null: it is not there. */
+  /** Upper bound of the constraint that allows the table to become a partition; null if there is no constraint. */
   ends: string | null;
   valid: boolean;
   last: string;
@@ -20,16 +19,15 @@ interface State extends Record<string, unknown> {
 }
 
 /**
- * Makes the events of an instance that had some before they were partitioned the first partition. No row is moved: a constraint is
- * put on the table, the rows are looked through while everybody reads and writes on, and names are changed in a moment. A
- * process that ends half-way leaves what the next one goes on from; of several one does it.
+ * Turns the existing, unpartitioned events table into the first partition, without moving rows: it adds a constraint,
+ * validates it without blocking reads and writes, then renames tables, which is quick. An interrupted process leaves a state
+ * that the next one continues from. With several processes, only one works at a time.
  */
 export async function partitionEvents(database: Database, signal: AbortSignal): Promise<void> {
-  let more = true;
-  while (more && !signal.aborted) more = await transaction(database, async (tx) => partitionStep(tx));
+  await inSteps(database, signal, partitionStep);
 }
 
-/** One step, in a transaction of its own. False: there is nothing left to do, or another process is at it. */
+/** One step, in its own transaction. Returns false if nothing is left to do, or another process is doing it. */
 export async function partitionStep(tx: Tx): Promise<boolean> {
   if (!(await isMyStep(tx, LOCK))) return false;
   const { rows } = await tx.execute<State>(sql`
@@ -41,7 +39,7 @@ export async function partitionStep(tx: Tx): Promise<boolean> {
   const state = rows[0];
   if (state === undefined || state.partitioned) return false;
   const last = Number(state.last);
-  // Whoever waits for the table lets nobody else at it: rather not now.
+  // A waiting exclusive lock blocks every later query of the table, so give up soon.
   await tx.execute(sql`set local lock_timeout = '2s'`);
   if (state.ends === null || Number(state.ends) < last + STEP) {
     const room = Math.max(ROOM, 5 * Number(state.of_a_day));

@@ -9,9 +9,9 @@ const TRIES = 50;
 const RETRY_MS = 200;
 
 /**
- * Takes a table that has rows to its partitions step by step, each in a transaction of its own: a process that ends half-way leaves
- * what the next one goes on from. A step that would make others wait is tried again.
- * @param step false: there is nothing to do now, or another process is at it
+ * Partitions a table that has rows step by step, each step in its own transaction: an interrupted process leaves a state that
+ * the next one continues from. A step that could not get its lock in time is tried again.
+ * @param step returns false if there is nothing to do now, or another process is doing it
  */
 export async function inSteps(
   database: Database,
@@ -29,7 +29,7 @@ export async function inSteps(
   }
 }
 
-/** By itself, as the first statement of a step: what comes next would wait for who changes the table. */
+/** Must be the first statement of a step, on its own: any later statement would wait for whoever alters the table. */
 export async function isMyStep(tx: Tx, lock: number): Promise<boolean> {
   const { rows } = await tx.execute<{ mine: boolean }>(
     sql`select pg_try_advisory_xact_lock(${lock}) as mine`,

@@ -3,27 +3,27 @@ import { inSteps, isMyStep } from './partition-steps.ts';
 import type { Database } from './pool.ts';
 import type { Tx } from './tx.ts';
 
-/** Any number that no other lock has. */
+/** Advisory lock key, unique to this work. */
 const LOCK = 7_236_125_403;
 
 interface State extends Record<string, unknown> {
   partitioned: boolean;
-  /** The release before has had its time: it names a key, at each entry, that no longer is one of the whole. */
+  /** Whether a day has passed since the migration: the previous release uses a key that the partitioned table does not have. */
   ripe: boolean;
-  /** Whether the constraint holds that makes the rows a partition; null: it is not there. */
+  /** Whether the constraint that allows the table to become a partition is validated; null if there is no constraint. */
   valid: boolean | null;
 }
 
 /**
- * Makes the transcripts of an instance that had some before they were partitioned the first partition, a day after the migration.
- * No row is moved: a constraint is put on the table, the rows are looked through while everybody reads and writes on, and names are
- * changed in a moment. A process that ends half-way leaves what the next one goes on from; of several one does it.
+ * Turns the existing, unpartitioned transcripts into the first partition, a day after the migration, without moving rows: it
+ * adds a constraint, validates it without blocking reads and writes, then renames tables, which is quick. An interrupted
+ * process leaves a state that the next one continues from. With several processes, only one works at a time.
  */
 export async function partitionTranscripts(database: Database, signal: AbortSignal): Promise<void> {
   await inSteps(database, signal, partitionTranscriptStep);
 }
 
-/** One step, in a transaction of its own. False: there is nothing to do now, or another process is at it. */
+/** One step, in its own transaction. Returns false if there is nothing to do now, or another process is doing it. */
 export async function partitionTranscriptStep(tx: Tx): Promise<boolean> {
   if (!(await isMyStep(tx, LOCK))) return false;
   const { rows } = await tx.execute<State>(sql`
@@ -32,12 +32,12 @@ export async function partitionTranscriptStep(tx: Tx): Promise<boolean> {
     from transcript_parts`);
   const state = rows[0];
   if (state === undefined || state.partitioned || !state.ripe) return false;
-  // Whoever waits for the table lets nobody else at it: rather not now.
+  // A waiting exclusive lock blocks every later query of the table, so give up soon.
   await tx.execute(sql`set local lock_timeout = '2s'`);
   if (state.valid === null) {
     await tx.execute(sql`alter table run_events add constraint run_events_part check (part = 0) not valid`);
   } else if (state.valid) {
-    // Others may hold one of its two tables and wait for the other: it gives way before the database would end one of them.
+    // Another transaction may hold one of the two tables and wait for the other: give up before that becomes a deadlock.
     await tx.execute(sql`set local lock_timeout = '200ms'`);
     await tx.execute(sql`select partition_run_events()`);
     return false;

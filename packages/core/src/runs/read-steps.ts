@@ -43,7 +43,7 @@ export async function listRunSteps(tx: Tx, reader: Actor, run_id: string): Promi
       (count(*) filter (where kind = 'action' and failed))::int as failed_verbs,
       (count(*) filter (where kind = 'tool' and tool is distinct from 'result'))::int as tools,
       (count(*) filter (where kind = 'error'))::int as errors,
-      jsonb_agg(told) filter (where told is not null) as told
+      jsonb_agg(told order by seq) filter (where told is not null) as told
     from (
       select seq, kind, payload ->> 'name' as tool, payload @> '{"ok": false}' as failed, extract(epoch from created_at)::float8 * 1000 as at,
         case when kind = 'log' then payload -> 'usage' end as told,
