@@ -135,10 +135,10 @@ export function configSecrets(env: Environment = ownEnvironment()): string[] {
   });
 }
 
-/** Where the key lies that an operator had made (`ctl secrets make-key`), for processes whose environment names none. */
+/** The key made by `ctl secrets make-key`, for processes whose environment sets none. */
 export const encryptionKeyFile = (home: string): string => path.join(home, 'encryption-key');
 
-/** This process's environment, with the key of its home where it names none itself. */
+/** This process's environment, plus the key of its home if it sets none. */
 function ownEnvironment(): Environment {
   const name = 'SERVICE_ENCRYPTION_KEY';
   const home = schemas.get('SERVICE_HOME');

@@ -42,8 +42,8 @@ async function rewrap({ config, database }: CommandContext): Promise<Answer> {
 }
 
 /**
- * A key for who sets none: in a file of this home, which its processes read when they start. The file comes first: a
- * fingerprint in the database without its key would let no process start.
+ * Makes a key in a file of this home, which its processes read at start if the environment sets none. The file is written
+ * first: no process could start with a fingerprint in the database whose key is lost.
  */
 async function makeKey({ config, database }: CommandContext): Promise<Answer> {
   if (config.encryption_key !== null) throw new UsageError('there is a key already');
@@ -55,7 +55,7 @@ async function makeKey({ config, database }: CommandContext): Promise<Answer> {
   try {
     await transaction(database, (tx) => admitEncryptionKey(tx, vault));
   } catch (error) {
-    // Before the first start there is nothing that another key could have sealed; that start writes this one down.
+    // Before the first start nothing can be sealed under another key; that start records this key's fingerprint.
     if (!isMissingTable(error)) {
       await rm(file);
       throw error;

@@ -1,27 +1,26 @@
 // @ts-check
-// The first program within a sandbox: `node inside.cjs <json> <program> <argument>…`. It makes sure that home and workspace
-// are those that were meant, before anything else runs there; leads connections on the sandbox's own loopback to the proxy's socket;
-// and stands in for the program to whoever waits for its end. It has no rights that the program lacks. Beside a container
-// it only leads connections to the socket.
+// The first program in a sandbox: `node inside.cjs <json> <program> <argument>…`. Before anything else runs, it checks that
+// home and workspace are the intended folders; it forwards connections on the sandbox's loopback to the proxy's socket; and
+// it exits the way the program does. It has no rights that the program lacks. Next to a container it only forwards connections.
 //
-// JavaScript, and no module of ES: each run waits for it, and erasing types would double the processor time that it takes.
+// Plain CommonJS: each run waits for it, and stripping types would double its processor time.
 'use strict';
 const { spawn } = require('node:child_process');
 const { readFileSync, statSync } = require('node:fs');
 const { connect, createServer } = require('node:net');
 
 /**
- * By its first argument.
+ * The first argument, as JSON.
  * @typedef {object} InsideSettings
- * @property {{ path: string, identity: string | null, name: string }[]} folders By their `dev:ino`; null where nobody holds one.
- * @property {string} socket Of the proxy.
- * @property {string | null} env A file of variables that are the program's own; null: no program is started, others come to the loopback.
+ * @property {{ path: string, identity: string | null, name: string }[]} folders Identified by `dev:ino`; null if it isn't checked.
+ * @property {string} socket The proxy's Unix socket.
+ * @property {string | null} env File with the program's own environment; null if no program is started and others use the loopback.
  * @property {number} proxy_port
- * @property {{ host: string, port: number } | null} loopback Led to the same port of that host, by the proxy: for programs that
- * never ask a proxy for their own machine.
+ * @property {{ host: string, port: number } | null} loopback The same port on loopback is forwarded to this host through the
+ * proxy, for programs that never use a proxy for their own machine.
  */
 
-/** Told apart from a program's own by the words that go with it. */
+/** Exit code; the message on stderr tells it apart from the same code of the program. */
 const EXCHANGED = 97;
 
 const [, , json = '{}', program = '', ...args] = process.argv;
@@ -46,7 +45,7 @@ function toProxy(inner, greeting) {
   outer.once('close', () => inner.destroy());
   if (greeting === undefined) return void inner.pipe(outer).pipe(inner);
   outer.write(greeting);
-  // Its answer is a few words up to an empty line; whatever they say, what follows is the host's, or the end.
+  // The proxy's response ends with an empty line; whatever its status, what follows comes from the host, or is the end.
   let said = '';
   /** @param {Buffer} chunk */
   const onData = (chunk) => {
@@ -69,7 +68,7 @@ function toProxy(inner, greeting) {
 const listen = async (port, host, greeting) =>
   new Promise((done) => {
     const server = createServer((inner) => toProxy(inner, greeting));
-    // A port that is taken or refused (below 1024) is done without: the proxy is there all the same.
+    // If the port is taken or not allowed (below 1024), go on without: the proxy can still be reached.
     server.once('error', () => done());
     server.listen(port, host, () => done());
     if (settings.env !== null) server.unref();
@@ -103,5 +102,5 @@ function startProgram(own) {
   });
 }
 
-// Where it fails the program is not started: the end says so.
+// If this fails, the program isn't started and the exit code says so.
 void begin();
