@@ -27,7 +27,16 @@ export type { CursorField, CursorValue } from './cursors.ts';
 export { constantTimeEqual, hmacSha256Hex, isApiKey, newApiKey, newToken, sha256Hex } from './crypto.ts';
 export { Batches } from './batches.ts';
 export { collector } from './collector.ts';
-export { isTranslated, languagesFolder, messageKey, translatorInto } from './languages.ts';
+export {
+  isTranslated,
+  languagesWithFile,
+  messageKey,
+  parseLanguage,
+  readLanguageFile,
+  textsIn,
+  translatorInto,
+} from './languages.ts';
+export type { LanguageTexts } from './languages.ts';
 export { inWords, said, saidText, saidValue } from './said.ts';
 export type { Said } from './said.ts';
 export { parseBytes } from './bytes.ts';

@@ -1,11 +1,18 @@
-/** The files of languages, for whoever says something outside of a page. */
-import { readFileSync } from 'node:fs';
+/** The files of languages: the only place that finds and parses them. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import PO from 'pofile';
 import type { Translate } from './said.ts';
 
 /** A file for each language, in the PO format: `de.po`. */
-export const languagesFolder = resolve(import.meta.dirname, '../../../apps/web/languages');
+const folder = resolve(import.meta.dirname, '../../../apps/web/languages');
+
+export interface LanguageTexts {
+  /** By `messageKey`; several forms for plurals. Untranslated texts are left out. */
+  texts: ReadonlyMap<string, readonly string[]>;
+  /** Texts of the pages' scripts, by their English version. */
+  scripts: Readonly<Record<string, readonly string[]>>;
+}
 
 /** Neither waiting for a translation, nor for somebody to look at it again. */
 export const isTranslated = ({ msgstr, flags, obsolete }: PO['items'][number]): boolean =>
@@ -14,28 +21,48 @@ export const isTranslated = ({ msgstr, flags, obsolete }: PO['items'][number]): 
 export const messageKey = (text: string, context: string): string =>
   context === '' ? text : `${context}\u{4}${text}`;
 
-const read = new Map<string, ReadonlyMap<string, string>>();
+let filed: readonly string[] | undefined;
 
-/** Undefined for English, and for what there is no file of. The file is read once, when somebody first wants it. */
-export function translatorInto(language: string | null): Translate | undefined {
-  // It is a person's choice, and becomes a file's name.
-  if (language === null || language === 'en' || !/^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*$/.test(language))
-    return undefined;
-  const texts = read.get(language) ?? readTexts(language);
-  return texts.size === 0 ? undefined : (text, context) => texts.get(messageKey(text, context));
+/** Tags of the languages that have a file: all but English. Looked for once: a new file counts from the next start. */
+export function languagesWithFile(): readonly string[] {
+  filed ??= readdirSync(folder)
+    .filter((name) => name.endsWith('.po'))
+    .map((name) => name.slice(0, -'.po'.length))
+    .toSorted();
+  return filed;
 }
 
-function readTexts(language: string): ReadonlyMap<string, string> {
-  let file: string;
-  try {
-    file = readFileSync(join(languagesFolder, `${language}.po`), 'utf8');
-  } catch {
-    return new Map();
+/** @param language one of `languagesWithFile` */
+export const readLanguageFile = (language: string): string =>
+  readFileSync(join(folder, `${language}.po`), 'utf8');
+
+/** At most one entry for each file, however many languages are asked for. */
+const parsed = new Map<string, LanguageTexts>();
+
+/** Undefined for English, and for what there is no file of. A file is parsed once, when its language is first wanted. */
+export function textsIn(language: string): LanguageTexts | undefined {
+  if (!languagesWithFile().includes(language)) return undefined;
+  let texts = parsed.get(language);
+  if (texts === undefined) {
+    texts = parseLanguage(readLanguageFile(language));
+    parsed.set(language, texts);
   }
-  const items = PO.parse(file).items.filter(isTranslated);
-  const texts = new Map(
-    items.map(({ msgid, msgctxt, msgstr }) => [messageKey(msgid, msgctxt ?? ''), msgstr[0]!]),
-  );
-  read.set(language, texts);
   return texts;
+}
+
+export function parseLanguage(file: string): LanguageTexts {
+  const items = PO.parse(file).items.filter(isTranslated);
+  const ofScripts = items.filter(({ references }) =>
+    references.some((path) => path.startsWith('apps/web/assets/')),
+  );
+  return {
+    texts: new Map(items.map(({ msgid, msgctxt, msgstr }) => [messageKey(msgid, msgctxt ?? ''), msgstr])),
+    scripts: Object.fromEntries(ofScripts.map(({ msgid, msgstr }) => [msgid, msgstr])),
+  };
+}
+
+/** For what is said outside of pages. Undefined for English, and for what there is no file of. */
+export function translatorInto(language: string | null): Translate | undefined {
+  const texts = language === null ? undefined : textsIn(language)?.texts;
+  return texts && ((text, context) => texts.get(messageKey(text, context))?.[0]);
 }

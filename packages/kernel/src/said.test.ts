@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { inWords, said, saidText, saidValue, translatorInto } from './index.ts';
+import { inWords, languagesWithFile, said, saidText, saidValue, textsIn, translatorInto } from './index.ts';
 
 const german = translatorInto('de')!;
 
@@ -25,4 +25,14 @@ describe('a sentence', () => {
       expect(translatorInto(language)).toBeUndefined();
     },
   );
+});
+
+describe('the files of languages', () => {
+  it('are parsed once each, and only those that exist', () => {
+    expect(languagesWithFile()).toContain('de');
+    expect(textsIn('de')).toBe(textsIn('de'));
+    expect(textsIn('de')!.texts.size).toBeGreaterThan(1000);
+    expect(Object.keys(textsIn('de')!.scripts).length).toBeGreaterThan(10);
+    expect(textsIn('xx')).toBeUndefined();
+  });
 });

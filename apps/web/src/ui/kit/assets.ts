@@ -8,8 +8,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants } from 'node:zlib';
+import { readLanguageFile } from '@acp/kernel';
 import { type RequestHandler, type Response, Router } from 'express';
-import { fileOf, languages, scriptTexts } from './languages.ts';
+import { languages, scriptTexts } from './languages.ts';
 
 const folder = resolve(import.meta.dirname, '../../../assets');
 const markdownIt = fileURLToPath(import.meta.resolve('markdown-it/browser'));
@@ -87,7 +88,7 @@ function readAssets(): ReadonlyMap<string, Asset> {
       .map((language): [string, Asset] => {
         const name = `texts-${language}.js`;
         const text = (): string => `export default ${JSON.stringify(scriptTexts(language))};\n`;
-        return [name, assetOf(name, readFileSync(fileOf(language), 'utf8'), text)];
+        return [name, assetOf(name, readLanguageFile(language), text)];
       }),
   ]);
 }

@@ -1,10 +1,11 @@
 /** Texts of pages in languages other than English. */
 import { describe, expect, it } from '@jest/globals';
-import { type Catalogue, keyOf } from './catalogue.ts';
+import { parseLanguage } from '@acp/kernel';
+import { Catalogue, keyOf } from './catalogue.ts';
 import { count, duration, timeAgo, usd } from './format.ts';
 import { html } from './html.ts';
 import { inLanguage, plural, say, translateValue, t, texts } from './language.ts';
-import { catalogueOf, parseLanguage } from './languages.ts';
+import { catalogueOf } from './languages.ts';
 import { cutTemplate, messagesOf } from './template-texts.ts';
 
 const found = (strings: TemplateStringsArray, ..._values: unknown[]): string[] =>
@@ -71,7 +72,7 @@ msgstr "{0} öffnen"
 msgid "Not sure"
 msgstr "Unsicher"
 `;
-const german: Catalogue = parseLanguage('de', file).catalogue;
+const german = new Catalogue('de', parseLanguage(file).texts);
 
 describe('in another language', () => {
   const inGerman = <T>(work: () => T): T => inLanguage(german, work);
@@ -130,10 +131,10 @@ describe('in another language', () => {
   });
 
   it('a language with more forms takes the one of its rules', () => {
-    const polish = parseLanguage(
-      'pl',
+    const { texts: forms } = parseLanguage(
       `msgid "# run"\nmsgid_plural "# runs"\nmsgstr[0] "# bieg"\nmsgstr[1] "# biegi"\nmsgstr[2] "# biegów"\n`,
-    ).catalogue;
+    );
+    const polish = new Catalogue('pl', forms);
     const said = [1, 3, 5, 22].map((n) => inLanguage(polish, () => plural(n, '# run', '# runs')));
     expect(said).toEqual(['1 bieg', '3 biegi', '5 biegów', '22 biegi']);
   });
