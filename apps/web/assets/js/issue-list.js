@@ -52,7 +52,18 @@ function edit(list, cell) {
     if (said) toast(`${row.dataset.title}: ${said}`);
     await renew(list, row, cell.dataset.edit);
   });
-  field.showPicker?.();
+  openAfterFrame(field);
+}
+
+/** Opening the list of choices takes the browser longer than all the rest: the field itself is painted first. */
+function openAfterFrame(field) {
+  requestAnimationFrame(() =>
+    setTimeout(() => {
+      // A browser opens it only shortly after a key or click, and throws otherwise.
+      const may = document.activeElement === field && navigator.userActivation?.isActive;
+      if (may) field.showPicker?.();
+    }),
+  );
 }
 
 /** @returns null on success, else the reason */
