@@ -2,6 +2,9 @@ import { text as buffered } from 'node:stream/consumers';
 import { type Logger, newId } from '@acp/kernel';
 import type { PutOptions, Storage, StoredObject } from './storage.ts';
 
+/** Callers have failed already, often because the store does not respond: they don't wait for it once more. */
+const DISCARD_MS = 2000;
+
 /** Records keys that no row references (yet, or any more): core's table `storage_orphans`. */
 export interface KeyLedger {
   /** Called before the first byte is written. */
@@ -111,7 +114,8 @@ export class FileStore {
     if (keys.length === 0) return;
     try {
       const claimed = await this.#ledger.claim(keys);
-      for (const key of claimed) await this.#storage.delete(key);
+      const enough = AbortSignal.timeout(DISCARD_MS);
+      for (const key of claimed) await this.#storage.delete(key, enough);
       await this.#ledger.forget(claimed);
     } catch (error) {
       this.#logger?.warn('stored files are left to the sweep', { keys, error });

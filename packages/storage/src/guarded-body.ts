@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { unavailable } from '@acp/kernel';
 
 /** A store that has begun to respond but sends nothing for this long is considered gone. */
-const SILENCE_MS = 30_000;
+const SILENCE_MS = 15_000;
 /** Maximum number of concurrent bodies per owner: each occupies one of a limited number of connections. */
 const BODIES_PER_OWNER = 32;
 
@@ -47,7 +47,7 @@ interface BodyGuard {
   fault: (error: unknown) => Error;
   /** Called once, at the end, for whatever reason. */
   closed: () => void;
-  silence_ms?: number;
+  silence_ms?: number | undefined;
 }
 
 async function* chunksOf(

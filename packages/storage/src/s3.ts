@@ -6,10 +6,11 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
-  paginateListObjectsV2,
+  ListObjectsV2Command,
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
+import type { ListMultipartUploadsCommandOutput, ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { ServiceError } from '@acp/kernel';
 import { guardedBody, OpenBodies } from './guarded-body.ts';
@@ -28,7 +29,7 @@ interface S3Settings {
   access_key_id: string | null;
   secret_access_key: string | null;
   force_path_style: boolean;
-  /** Timeout of a request, which is then attempted only once. */
+  /** Replaces each of the limits below. */
   timeout_ms?: number;
 }
 
@@ -37,8 +38,15 @@ const PART_BYTES = 5 * 1024 * 1024;
 /** The protocol allows 10,000; some are kept in reserve. */
 const PARTS = 9000;
 const CONNECTION_TIMEOUT_MS = 5000;
-// From a request to the first byte of its response; includes sending a part.
-const REQUEST_TIMEOUT_MS = 30_000;
+// From a call to the response's headers, retries included: someone is waiting.
+const ANSWER_MS = 12_000;
+// A large bucket's index takes its time, and only sweeps and backups list.
+const LIST_MS = 30_000;
+// An upload may take long; a connection on which not one byte moves for this long is given up. The client starts to count
+// after three seconds.
+const SILENCE_MS = 9000;
+// A store assembles thousands of parts before it responds.
+const BULK_SILENCE_MS = 60_000;
 // More than the bodies of all owners are likely to need.
 const SOCKETS = 256;
 /** The form of our keys: folder, owner and id. */
@@ -49,34 +57,17 @@ export const partBytes = (expected: number): number => Math.max(PART_BYTES, Math
 
 export class S3Storage implements Storage {
   readonly kind = 's3';
-  readonly #client: S3Client;
+  readonly #settings: S3Settings;
+  /** By the idle limit of their connections: a body that waits for its reader is idle too, so reading has none. */
+  readonly #clients = new Map<number, S3Client>();
   readonly #bucket: string;
   readonly #prefix: string;
   readonly #bodies = new OpenBodies();
 
   constructor(settings: S3Settings) {
-    const { access_key_id: accessKeyId, secret_access_key: secretAccessKey } = settings;
+    this.#settings = settings;
     this.#bucket = settings.bucket;
     this.#prefix = settings.prefix;
-    this.#client = new S3Client({
-      region: settings.region,
-      forcePathStyle: settings.force_path_style,
-      ...(settings.endpoint !== null && { endpoint: settings.endpoint }),
-      ...(accessKeyId !== null &&
-        secretAccessKey !== null && { credentials: { accessKeyId, secretAccessKey } }),
-      // Not every compatible store supports the newer checksums; ours is the SHA-256 in the row.
-      requestChecksumCalculation: 'WHEN_REQUIRED',
-      responseChecksumValidation: 'WHEN_REQUIRED',
-      requestHandler: {
-        connectionTimeout: CONNECTION_TIMEOUT_MS,
-        requestTimeout: settings.timeout_ms ?? REQUEST_TIMEOUT_MS,
-        // Without it a timeout only logs a warning.
-        throwOnRequestTimeout: true,
-        httpAgent: { keepAlive: true, maxSockets: SOCKETS },
-        httpsAgent: { keepAlive: true, maxSockets: SOCKETS },
-      },
-      maxAttempts: settings.timeout_ms === undefined ? 3 : 1,
-    });
   }
 
   async put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<StoredObject> {
@@ -92,8 +83,10 @@ export class S3Storage implements Storage {
         throw error;
       }
     };
+    const broken = new AbortController();
+    const client = this.#client(options.expected_bytes === undefined ? SILENCE_MS : BULK_SILENCE_MS);
     const upload = new Upload({
-      client: this.#client,
+      client: reporting(client, broken),
       params: {
         Bucket: this.#bucket,
         Key: this.#prefix + key,
@@ -106,7 +99,8 @@ export class S3Storage implements Storage {
     const abort = () => void upload.abort();
     options.signal?.addEventListener('abort', abort, { once: true });
     try {
-      await upload.done();
+      // A part that failed ends the upload at once: its remains are removed in the background, and by `removeLeftovers`.
+      await Promise.race([upload.done(), rejection(broken.signal)]);
     } catch (error) {
       throw ofBody ?? (options.signal?.aborted ? options.signal.reason : storeError(error));
     } finally {
@@ -121,8 +115,11 @@ export class S3Storage implements Storage {
     const closed = this.#bodies.take(ownerOf(key));
     try {
       const command = new GetObjectCommand({ Bucket: this.#bucket, Key: this.#prefix + key, Range });
-      const found = await orUndefined(this.#client.send(command, signal ? { abortSignal: signal } : {}));
-      if (found?.Body instanceof Readable) return guardedBody(found.Body, { fault: storeError, closed });
+      const found = await this.#answer((client, answered) => client.send(command, answered), { signal });
+      if (found?.Body instanceof Readable) {
+        const silence_ms = this.#settings.timeout_ms;
+        return guardedBody(found.Body, { fault: storeError, closed, silence_ms });
+      }
       if (found !== undefined) throw storeUnavailable();
     } catch (error) {
       closed();
@@ -134,9 +131,8 @@ export class S3Storage implements Storage {
 
   async size(key: string): Promise<number | undefined> {
     checkKey(key);
-    const found = await orUndefined(
-      this.#client.send(new HeadObjectCommand({ Bucket: this.#bucket, Key: this.#prefix + key })),
-    );
+    const command = new HeadObjectCommand({ Bucket: this.#bucket, Key: this.#prefix + key });
+    const found = await this.#answer((client, answered) => client.send(command, answered));
     return found && (found.ContentLength ?? 0);
   }
 
@@ -144,43 +140,45 @@ export class S3Storage implements Storage {
     return (await this.size(key)) !== undefined;
   }
 
-  async delete(key: string): Promise<void> {
+  async delete(key: string, signal?: AbortSignal): Promise<void> {
     checkKey(key);
-    await orUndefined(
-      this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: this.#prefix + key })),
-    );
+    const command = new DeleteObjectCommand({ Bucket: this.#bucket, Key: this.#prefix + key });
+    await this.#answer((client, answered) => client.send(command, answered), { signal });
   }
 
   async *list(folder: string): AsyncIterable<ListedObject> {
     checkFolder(folder);
-    try {
-      const input = { Bucket: this.#bucket, Prefix: this.#prefix + folder };
-      for await (const page of paginateListObjectsV2({ client: this.#client }, input))
-        for (const { Key, Size, LastModified } of page.Contents ?? [])
-          if (Key !== undefined)
-            yield {
-              key: Key.slice(this.#prefix.length),
-              size_bytes: Size ?? 0,
-              updated_at: LastModified ?? new Date(0),
-            };
-    } catch (error) {
-      throw storeError(error);
+    const input = { Bucket: this.#bucket, Prefix: this.#prefix + folder };
+    for (let after: string | undefined, more = true; more;) {
+      const command = new ListObjectsV2Command({ ...input, ContinuationToken: after });
+      const send: Send<ListObjectsV2CommandOutput> = async (client, answered) =>
+        client.send(command, answered);
+      const page = await this.#answer(send, { limit_ms: LIST_MS });
+      for (const { Key, Size, LastModified } of page?.Contents ?? [])
+        if (Key !== undefined)
+          yield {
+            key: Key.slice(this.#prefix.length),
+            size_bytes: Size ?? 0,
+            updated_at: LastModified ?? new Date(0),
+          };
+      after = page?.NextContinuationToken;
+      more = after !== undefined;
     }
   }
 
   /** At most one page; the next call takes the next one. Stores without this listing apply rules of their own. */
   async removeLeftovers(begunBefore: Date): Promise<void> {
-    const listed = await this.#client
-      .send(new ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix: this.#prefix }))
-      .catch((error: unknown) => {
-        if (error instanceof S3ServiceException) return { Uploads: [] };
-        throw storeError(error);
+    const command = new ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix: this.#prefix });
+    const send: Send<ListMultipartUploadsCommandOutput> = async (client, answered) =>
+      client.send(command, answered).catch((error: unknown) => {
+        if (error instanceof S3ServiceException) return { Uploads: [], $metadata: {} };
+        throw error;
       });
-    for (const { Key, UploadId, Initiated } of listed.Uploads ?? []) {
+    const listed = await this.#answer(send, { limit_ms: LIST_MS });
+    for (const { Key, UploadId, Initiated } of listed?.Uploads ?? []) {
       if (Initiated === undefined || Initiated >= begunBefore || !this.#isOwn(Key)) continue;
-      await orUndefined(
-        this.#client.send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId })),
-      );
+      const abort = new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId });
+      await this.#answer((client, answered) => client.send(abort, answered));
     }
   }
 
@@ -194,22 +192,100 @@ export class S3Storage implements Storage {
   }
 
   close(): void {
-    this.#client.destroy();
+    for (const client of this.#clients.values()) client.destroy();
+  }
+
+  /**
+   * Sends a command, and gives it up, with all its attempts, unless the store responds in time. A body that follows is not limited.
+   * @returns undefined if there is no such object
+   */
+  async #answer<T>(
+    send: Send<T>,
+    { limit_ms = ANSWER_MS, signal }: { limit_ms?: number; signal?: AbortSignal | undefined } = {},
+  ): Promise<T | undefined> {
+    const late = new AbortController();
+    const timer = setTimeout(
+      () => late.abort(new Error('the store did not respond in time')),
+      this.#settings.timeout_ms ?? limit_ms,
+    ).unref();
+    const abortSignal = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
+    try {
+      // Not only aborted but abandoned: the client does not look at the signal while it waits to try again.
+      return await Promise.race([send(this.#client(), { abortSignal }), rejection(abortSignal)]);
+    } catch (error) {
+      if (error instanceof S3ServiceException && GONE.includes(error.name)) return undefined;
+      throw storeError(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** @param silence_ms how long a connection may be idle during a request; 0: unlimited */
+  #client(silence_ms = 0): S3Client {
+    const known = this.#clients.get(silence_ms);
+    if (known) return known;
+    const { region, endpoint, force_path_style, access_key_id, secret_access_key, timeout_ms } =
+      this.#settings;
+    const client = new S3Client({
+      region,
+      forcePathStyle: force_path_style,
+      ...(endpoint !== null && { endpoint }),
+      ...(access_key_id !== null &&
+        secret_access_key !== null && {
+          credentials: { accessKeyId: access_key_id, secretAccessKey: secret_access_key },
+        }),
+      // Not every compatible store supports the newer checksums; ours is the SHA-256 in the row.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      requestHandler: {
+        connectionTimeout: CONNECTION_TIMEOUT_MS,
+        socketTimeout: silence_ms && (timeout_ms ?? silence_ms),
+        httpAgent: { keepAlive: true, maxSockets: SOCKETS },
+        httpsAgent: { keepAlive: true, maxSockets: SOCKETS },
+      },
+    });
+    client.middlewareStack.add(silenceIsFinal, { step: 'finalizeRequest', priority: 'low' });
+    this.#clients.set(silence_ms, client);
+    return client;
   }
 }
+
+/** Errors that mean that there is no such object. */
+const GONE = ['NoSuchKey', 'NotFound', 'NoSuchUpload'];
+
+type Send<T> = (client: S3Client, answered: { abortSignal: AbortSignal }) => Promise<T>;
+
+/** The client would try again, and the caller would wait as long once more. Other failures are quick, and repeated. */
+const silenceIsFinal =
+  <In, Out>(next: (request: In) => Promise<Out>) =>
+  async (request: In): Promise<Out> =>
+    next(request).catch((error: unknown) => {
+      // Without its cause, in which the client would find the timeout.
+      throw error instanceof Error && error.name === 'TimeoutError' ? new Error(error.message) : error;
+    });
+
+/** The same client, which also aborts `broken` with the first command that fails. */
+function reporting(client: S3Client, broken: AbortController): S3Client {
+  const send = async (command: Parameters<S3Client['send']>[0]) =>
+    client.send(command).catch((error: unknown) => {
+      broken.abort(error);
+      throw error;
+    });
+  return Object.create(client, { send: { value: send } }) as S3Client;
+}
+
+/** Rejects when the signal is aborted, with its reason; never resolves. */
+const rejection = async (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    const fail = () => {
+      reject(signal.reason as Error);
+    };
+    if (signal.aborted) fail();
+    else signal.addEventListener('abort', fail, { once: true });
+  });
 
 /** The owner: the second part of a key. */
 const ownerOf = (key: string): string => key.split('/')[1] ?? key;
-
-async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof S3ServiceException && ['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes(error.name))
-      return undefined;
-    throw storeError(error);
-  }
-}
 
 /** To callers, any response other than the expected one (no bucket, no permission, no network) means unavailable. */
 function storeError(error: unknown): ServiceError {

@@ -44,7 +44,7 @@ export interface Storage {
   size(key: string): Promise<number | undefined>;
   exists(key: string): Promise<boolean>;
   /** Succeeds if there is nothing to delete. */
-  delete(key: string): Promise<void>;
+  delete(key: string, signal?: AbortSignal): Promise<void>;
   /** Lists everything below a folder (with a trailing `/`), unordered and one at a time. */
   list(folder: string): AsyncIterable<ListedObject>;
   /** Removes the remains of unfinished puts that began before then, which are not under any key. */

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Actor } from '@acp/contract';
 import { OpenBodies, type Storage } from '@acp/storage';
+import { unavailable } from '@acp/kernel';
 import { actors, waitFor } from '@acp/testkit';
 import express from 'express';
 import { sendFile } from './send-file.ts';
@@ -13,15 +14,20 @@ import { sendFile } from './send-file.ts';
 const SIZE = 256 * 1024 * 1024;
 const CHUNK = Buffer.alloc(64 * 1024);
 
-/** A file that never ends, as far as its readers can tell. */
-function endlessStorage() {
+/** A body that never ends, as far as its readers can tell. */
+function endless(this: Readable): void {
+  this.push(CHUNK);
+}
+
+/** A body that fails before its first byte. */
+function stalled(this: Readable): void {
+  this.destroy(unavailable('storage unavailable'));
+}
+
+function storageOf(read: (this: Readable) => void) {
   const bodies: { body: Readable; signal: AbortSignal | undefined }[] = [];
   const get: Storage['get'] = async (_key, _range, signal) => {
-    const body = new Readable({
-      read() {
-        this.push(CHUNK);
-      },
-    });
+    const body = new Readable({ read });
     bodies.push({ body, signal });
     return body;
   };
@@ -35,8 +41,8 @@ afterEach(() => {
   server?.close();
 });
 
-async function serve(idle_ms: number, most = 16) {
-  const { bodies, storage } = endlessStorage();
+async function serve(idle_ms: number, most = 16, read = endless) {
+  const { bodies, storage } = storageOf(read);
   const services = { storage, downloads: new OpenBodies(most) };
   const errors: unknown[] = [];
   const app = express();
@@ -66,6 +72,13 @@ async function serve(idle_ms: number, most = 16) {
 }
 
 describe('a file on its way', () => {
+  it('of which the store sends nothing is an error that its reader is told', async () => {
+    const { ask, bodies, errors } = await serve(60_000, 16, stalled);
+    expect((await ask('1')).status).toBe(503);
+    expect(errors).toMatchObject([{ kind: 'unavailable' }]);
+    expect(bodies[0]!.body.destroyed).toBe(true);
+  });
+
   it('whose reader leaves lets go of the store', async () => {
     const { ask, bodies } = await serve(60_000);
     const { socket } = await ask('1');

@@ -3,6 +3,7 @@ import type { Actor } from '@acp/contract';
 import { notFound, unavailable } from '@acp/kernel';
 import type { ByteRange } from '@acp/storage';
 import type { Request, Response } from 'express';
+import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { sendJson } from './answer.ts';
@@ -73,6 +74,13 @@ export async function sendFile(
     });
     const found = await storage.get(file.storage_key, part, gone.signal);
     if (found === undefined) throw notFound();
+    try {
+      // A store that falls silent after its headers can be reported only until ours are sent.
+      await once(found, 'readable', { signal: gone.signal });
+    } catch (error) {
+      found.destroy();
+      throw error;
+    }
     return found;
   }
 }

@@ -1,0 +1,135 @@
+/** A store that falls silent at any point: callers learn of it after one limit, however many attempts the client would make. */
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { waitFor } from '@acp/testkit';
+import { FileStore } from './index.ts';
+import { S3Storage } from './s3.ts';
+
+const LIMIT_MS = 100;
+const PART = 5 * 1024 * 1024;
+const away = { kind: 'unavailable', message: 'storage unavailable', retry_after_sec: 5 };
+
+let server: Server;
+let store: S3Storage;
+/** What the store does with a request; those that it does not respond to are never read either. */
+let respond: (request: IncomingMessage, response: ServerResponse) => void;
+/** Every request that arrived. */
+let journal: string[] = [];
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    journal.push(`${request.method} ${request.url?.replace(/^.*\?/, '') ?? ''}`);
+    respond(request, response);
+  });
+  await new Promise<void>((listening) => void server.listen(0, '127.0.0.1', listening));
+});
+
+beforeEach(() => {
+  journal = [];
+  respond = () => undefined;
+  store = new S3Storage({
+    bucket: 'files',
+    region: 'us-east-1',
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    access_key_id: 'key',
+    secret_access_key: 'secret',
+    force_path_style: true,
+    prefix: '',
+    timeout_ms: LIMIT_MS,
+  });
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+async function* parts(count: number): AsyncGenerator<Uint8Array> {
+  for (let each = 0; each < count; each++) yield Promise.resolve(Buffer.alloc(PART));
+}
+
+const put = async (bytes: AsyncIterable<Uint8Array>) => store.put('a/b', bytes, { max_bytes: 1e9 });
+const methods = () => journal.map((line) => line.split(' ')[0]);
+const xml = (root: string, content: string) => `<?xml version="1.0"?><${root}>${content}</${root}>`;
+
+it('accepts and never answers: each call fails, after a single attempt', async () => {
+  await expect(store.get('a/b')).rejects.toMatchObject(away);
+  await expect(store.size('a/b')).rejects.toMatchObject(away);
+  await expect(store.delete('a/b')).rejects.toMatchObject(away);
+  await expect(store.list('a/')[Symbol.asyncIterator]().next()).rejects.toMatchObject(away);
+  await expect(store.removeLeftovers(new Date())).rejects.toMatchObject(away);
+  await expect(put(parts(1))).rejects.toMatchObject(away);
+  expect(methods()).toEqual(['GET', 'HEAD', 'DELETE', 'GET', 'GET', 'PUT']);
+  store.close();
+});
+
+it('stops in the middle of an upload: the caller does not wait until its parts are removed', async () => {
+  respond = (request, response) => {
+    if (request.url?.includes('uploads='))
+      response.end(xml('InitiateMultipartUploadResult', '<UploadId>1</UploadId>'));
+    else if (request.url?.includes('partNumber=1&'))
+      request.resume().on('end', () => response.setHeader('ETag', '"1"').end());
+  };
+  await expect(put(parts(3))).rejects.toMatchObject(away);
+  await waitFor(() => methods().includes('DELETE'));
+  expect(methods()).toEqual(['POST', 'PUT', 'PUT', 'DELETE']);
+  store.close();
+});
+
+it('stops after the headers, or in the middle of a body: reading it fails', async () => {
+  for (const bytes of [0, 400]) {
+    respond = (_request, response) => {
+      response.writeHead(200, { 'Content-Length': 1000 });
+      if (bytes > 0) response.write(Buffer.alloc(bytes));
+      else response.flushHeaders();
+    };
+    const body = await store.get('a/b');
+    await expect(buffer(body!)).rejects.toMatchObject(away);
+  }
+  store.close();
+});
+
+it('a body that waits for its reader, and an upload that waits for its sender, are not given up', async () => {
+  respond = (request, response) => {
+    if (request.method === 'GET') response.end(Buffer.alloc(PART));
+    else request.resume().on('end', () => response.setHeader('ETag', '"1"').end());
+  };
+  const pause = async () => {
+    const begin = performance.now();
+    await waitFor(() => performance.now() - begin > 3 * LIMIT_MS);
+  };
+  async function* slow(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('one');
+    await pause();
+    yield Buffer.from('two');
+  }
+  const body = await store.get('a/b');
+  await pause();
+  expect(await buffer(body!)).toHaveLength(PART);
+  expect(await put(slow())).toMatchObject({ size_bytes: 6 });
+  store.close();
+});
+
+it('a store that fails at once, and then answers, is asked again', async () => {
+  respond = (_request, response) => {
+    response.statusCode = journal.length === 1 ? 503 : 200;
+    response.end();
+  };
+  expect(await store.exists('a/b')).toBe(true);
+  expect(methods()).toEqual(['HEAD', 'HEAD']);
+  store.close();
+});
+
+it('what an upload leaves in a hung store is left to the sweep, with its key recorded', async () => {
+  const forgotten: string[] = [];
+  const ledger = {
+    reserve: async () => Promise.resolve(),
+    claim: async (keys: readonly string[]) => Promise.resolve([...keys]),
+    forget: async (keys: readonly string[]) => Promise.resolve(void forgotten.push(...keys)),
+  };
+  await new FileStore({ storage: store, ledger }).discard(['a/b', 'a/c']);
+  expect([methods(), forgotten]).toEqual([['DELETE'], []]);
+  store.close();
+});
