@@ -18,11 +18,9 @@ export interface DueHeartbeat {
 
 /**
  * Returns agents whose heartbeat is due, most overdue first, and schedules their next beat in the same statement. A beat keeps
- * its phase; one that is more than an interval late (after downtime) starts a new phase with jitter. Agents of trashed companies
- * are rescheduled but not returned. Rows locked by another scheduler are skipped.
- *
- * The statuses are literals, exactly as in the partial index `agents_next_heartbeat`: only then can the planner use the index,
- * whatever the number of agents.
+ * its phase; one that is more than an interval late (after downtime) starts a new phase with jitter. Agents that may not be woken
+ * and those of trashed companies are rescheduled but not returned: the index `agents_beat` contains them, too. Rows locked by
+ * another scheduler are skipped.
  */
 export async function dueHeartbeats(tx: Tx, limit: number): Promise<DueHeartbeat[]> {
   const { rows } = await tx.execute<{ id: string; company_id: string }>(dueHeartbeatsStatement(limit));
@@ -33,8 +31,7 @@ export function dueHeartbeatsStatement(limit: number): SQL {
   return sql`
     with due as materialized (
       select id from agents
-      where next_heartbeat_at is not null and deleted_at is null
-        and status in ${wakeableAgentStatuses} and next_heartbeat_at <= now()
+      where next_heartbeat_at is not null and deleted_at is null and next_heartbeat_at <= now()
       order by next_heartbeat_at limit ${limit}
       for no key update skip locked
     ), beaten as (
@@ -43,10 +40,11 @@ export function dueHeartbeatsStatement(limit: number): SQL {
           then agents.next_heartbeat_at + make_interval(secs => agents.heartbeat_interval_sec)
           else ${firstHeartbeatAt(sql`agents.heartbeat_interval_sec`)} end
       from due where agents.id = due.id
-      returning agents.id, agents.company_id
+      returning agents.id, agents.company_id, agents.status
     )
     select beaten.id, beaten.company_id from beaten
-    join companies on companies.id = beaten.company_id and companies.deleted_at is null`;
+    join companies on companies.id = beaten.company_id and companies.deleted_at is null
+    where beaten.status in ${wakeableAgentStatuses}`;
 }
 
 /** The next beat after a change of heartbeat fields; undefined to keep the current one. */

@@ -23,7 +23,8 @@ it('what is gone and still has something live is settled again, and nothing else
   const trashed = await createAgent(tx, company, { deleted_at });
   await pendingWakeup(tx, trashed);
   const terminated = await createAgent(tx, company, { status: 'terminated' });
-  await createIssue(tx, company, { checked_out_by_agent_id: terminated.id });
+  const held = { checked_out_by_agent_id: terminated.id, self_checkout_agent_id: terminated.id };
+  await createIssue(tx, company, held);
   const settled = await createAgent(tx, company, { deleted_at });
   const parent = await createIssue(tx, company, { deleted_at });
   const child = await createIssue(tx, company, { parent_issue_id: parent.id });

@@ -8,7 +8,7 @@ const MOST = 500;
 /**
  * Replaces lost `settle-…` jobs: enqueues another one for agents, issues and companies that are gone and still have live runs,
  * pending wakeups, checkouts or keys of a company's agents. Starts from what is live, which is little, instead of from the
- * trash. Runs whose cancellation is already requested are left to their schedulers.
+ * trash. Runs whose cancellation is already requested are left to their schedulers, checkouts of runs to their ends.
  * @returns how many jobs were enqueued
  */
 export async function sweepUnsettled(tx: Tx): Promise<number> {
@@ -22,7 +22,7 @@ export async function sweepUnsettled(tx: Tx): Promise<number> {
     (select 'agent' as kind, a.id from agents a
       where (a.deleted_at is not null or a.status = 'terminated') and a.id in (
         select agent_id from live
-        union select checked_out_by_agent_id from issues where checked_out_by_agent_id is not null)
+        union select self_checkout_agent_id from issues where self_checkout_agent_id is not null)
       limit ${MOST})
     union all
     (select 'issue', i.id from issues i

@@ -1,7 +1,14 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
-import { actors, createAgent, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
+import {
+  actors,
+  createAgent,
+  createCompany,
+  createIssue,
+  createRunningRun,
+  databaseWithQueue,
+} from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import {
   actionableFor,
@@ -112,6 +119,12 @@ describe('releaseIssue', () => {
     expect(await within((tx) => releaseHeldBy(tx, actors.system, s.ada.id))).toBe(2);
     expect(await within((tx) => releaseHeldBy(tx, actors.system, s.ada.id))).toBe(0);
     expect(await row(one.id)).toMatchObject({ checked_out_by_agent_id: null });
+  });
+
+  it('of all that its live runs hold, too', async () => {
+    const { ada, own } = await createRunningRun(database.db);
+    expect(await within((tx) => releaseHeldBy(tx, actors.system, ada.id))).toBe(1);
+    expect(await row(own.id)).toMatchObject({ checked_out_by_agent_id: null, checkout_run_id: null });
   });
 });
 

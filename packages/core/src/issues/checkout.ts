@@ -1,6 +1,6 @@
 /** Checkout by an agent's explicit request (specification, Issue checkout; decisions 7.13, 7.41). Runs: run-effects.ts. */
 import type { Actor, Issue } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { liveRunStatuses, type Tx } from '@acp/db';
 import { conflict, forbidden } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
@@ -10,7 +10,7 @@ import { freeCheckout } from './policy.ts';
 import { issueUpdated, presentIssue } from './present.ts';
 import { type IssueRow, selectIssues, toIssueRow, shownIssue } from './rows.ts';
 
-const freed = sql`checked_out_by_agent_id = null, checked_out_at = null, checkout_run_id = null`;
+const freed = sql`checked_out_by_agent_id = null, checked_out_at = null, checkout_run_id = null, self_checkout_agent_id = null`;
 
 // Exactly the body that the specification requires: {"error":"conflict","message":"already checked out"}.
 const alreadyCheckedOut = () => conflict('conflict', { message: 'already checked out' });
@@ -24,7 +24,8 @@ export async function checkoutIssue(tx: Tx, actor: Actor, subject: IssueRow): Pr
   const [issue] = await selectIssues(
     tx,
     // The current time, not the transaction's: the end of a run uses it to recognise checkouts older than the run.
-    sql`update issues i set checked_out_by_agent_id = ${actor.agent_id}, checked_out_at = clock_timestamp(), checkout_run_id = null
+    sql`update issues i set checked_out_by_agent_id = ${actor.agent_id}, checked_out_at = clock_timestamp(), checkout_run_id = null,
+          self_checkout_agent_id = ${actor.agent_id}
         where i.id = ${subject.id} and i.checked_out_by_agent_id is null and i.deleted_at is null
         returning ${shownIssue}`,
   );
@@ -77,11 +78,17 @@ async function dispatchWaiting(tx: Tx, issue_ids: readonly string[]): Promise<vo
   );
 }
 
-/** Releases every checkout of an agent that is gone. Returns how many there were. */
+/**
+ * Releases every checkout of an agent that is gone: those that it took by itself, and those of its live runs. Returns how many
+ * there were.
+ */
 export async function releaseHeldBy(tx: Tx, actor: Actor, agentId: string): Promise<number> {
   const issues = await selectIssues(
     tx,
-    sql`update issues i set ${freed} where i.checked_out_by_agent_id = ${agentId} returning ${shownIssue}`,
+    sql`update issues i set ${freed} where i.checked_out_by_agent_id = ${agentId} and i.id in (
+          select x.id from issues x where x.self_checkout_agent_id = ${agentId}
+          union select r.issue_id from heartbeat_runs r where r.agent_id = ${agentId} and r.status in ${liveRunStatuses})
+        returning ${shownIssue}`,
   );
   await dispatchWaiting(
     tx,

@@ -18,7 +18,8 @@ export async function deleteIssue(tx: Tx, actor: Actor, subject: IssueRow): Prom
   if (!issue) throw notFound();
   await tx.execute(sql`
     update issues set deleted_at = now(), updated_at = now(),
-      checked_out_by_agent_id = null, checked_out_at = null, checkout_run_id = null
+      checked_out_by_agent_id = null, checked_out_at = null, checkout_run_id = null,
+      self_checkout_agent_id = null
     where id = ${issue.id}`);
   const waiting = await unblockDependents(tx, issue, dependents);
   await requestWakeups(tx, actor, waiting.wakeups);

@@ -15,7 +15,10 @@ beforeAll(async () => {
 async function held() {
   const company = await createCompany(database.db);
   const [ada, bob] = [await createAgent(database.db, company), await createAgent(database.db, company)];
-  const issue = await createIssue(database.db, company, { checked_out_by_agent_id: ada.id });
+  const issue = await createIssue(database.db, company, {
+    checked_out_by_agent_id: ada.id,
+    self_checkout_agent_id: ada.id,
+  });
   const wakeup = { company_id: company.id, agent_id: bob.id, issue_id: issue.id, reason: 'mention' } as const;
   await transaction(database, async (tx) => requestWakeups(tx, actors.system, [wakeup]));
   const jobs = async () => (await queuedJobs(database.db, 'dispatch-agent', { agent_id: bob.id })).length;

@@ -22,6 +22,7 @@ export const freeCheckout = {
   checked_out_by_agent_id: null,
   checked_out_at: null,
   checkout_run_id: null,
+  self_checkout_agent_id: null,
 } as const;
 
 export const unblocked = {

@@ -91,6 +91,7 @@ export async function releaseAfterRun(
           checked_out_by_agent_id = case when ${release} then null else i.checked_out_by_agent_id end,
           checked_out_at = case when ${release} then null else i.checked_out_at end,
           checkout_run_id = case when ${release} then null else i.checkout_run_id end,
+          self_checkout_agent_id = case when ${release} then null else i.self_checkout_agent_id end,
           ${countRun(outcome?.changed)}
         where i.id = ${run.issue_id}
         returning i.*`,

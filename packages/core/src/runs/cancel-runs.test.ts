@@ -122,7 +122,8 @@ describe('what a deletion leaves behind is settled', () => {
   it('for an agent that ended: live runs cancelled, checkouts freed, wakeups cancelled; a second time changes nothing', async () => {
     const { agent, company, run, wake, wakeups } = await queued(2);
     await claim();
-    const other = await createIssue(database.db, company, { checked_out_by_agent_id: agent.id });
+    const own = { checked_out_by_agent_id: agent.id, self_checkout_agent_id: agent.id };
+    const other = await createIssue(database.db, company, own);
     const waiting = await transaction(database, async (tx) => invokeAgent(tx, human, agent));
     await wake(other.id);
     const settle = async () => transaction(database, async (tx) => settleAgent(tx, agent.id));

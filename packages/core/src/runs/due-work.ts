@@ -1,4 +1,4 @@
-import { type Tx, wakeableAgentStatuses } from '@acp/db';
+import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { rolloverDue } from '../budgets/index.ts';
 
@@ -61,7 +61,7 @@ const midnight = sql`date_trunc('day', now(), 'UTC') + interval '1 day'`;
 /** The next due time of each kind; budget windows end at midnight. */
 const nextMoment = sql`least(
   (select min(next_heartbeat_at) from agents where next_heartbeat_at is not null and deleted_at is null
-    and status in ${wakeableAgentStatuses} and next_heartbeat_at > now()),
+    and next_heartbeat_at > now()),
   (select min(lease_expires_at) from heartbeat_runs where status = 'running' and lease_expires_at >= now()),
   (select case when exists (select from budget_incidents where status = 'open') then ${midnight} end),
   (select min(deadline) from remote_tasks where status in ('queued', 'claimed', 'cancel_requested')
@@ -87,7 +87,7 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
   const { rows } = await tx.execute<{ [K in keyof DueWork]: DueWork[K] }>(sql`
     select
       exists (select from agents where next_heartbeat_at is not null and deleted_at is null
-        and status in ${wakeableAgentStatuses} and next_heartbeat_at <= now()) as heartbeats,
+        and next_heartbeat_at <= now()) as heartbeats,
       exists (select from heartbeat_runs where status = 'running' and lease_expires_at < now()) as lost_runs,
       ${rolloverDue} as budget_windows,
       exists (select from remote_tasks where status in ('queued', 'claimed', 'cancel_requested') and deadline < now())

@@ -12,7 +12,6 @@ import {
 } from 'drizzle-orm/pg-core';
 import { createdAt, deletedAt, id, instant, updatedAt } from './columns.ts';
 import { companies } from './companies.ts';
-import { wakeableAgentStatuses } from '../status-lists.ts';
 
 export const agents = pgTable(
   'agents',
@@ -81,11 +80,10 @@ export const agents = pgTable(
     index('agents_budget_paused')
       .on(t.company_id)
       .where(sql`${t.budget_paused}`),
-    index('agents_next_heartbeat')
+    // Not restricted by status: each run changes it twice, and as long as no index contains it, those updates write to none (HOT).
+    index('agents_beat')
       .on(t.next_heartbeat_at)
-      .where(
-        sql`${t.next_heartbeat_at} is not null and ${t.deleted_at} is null and ${t.status} in ${wakeableAgentStatuses}`,
-      ),
+      .where(sql`${t.next_heartbeat_at} is not null and ${t.deleted_at} is null`),
   ],
 );
 

@@ -20,10 +20,13 @@ export const issues = pgTable(
     status: text().notNull().default('backlog'),
     priority: text().notNull().default('medium'),
     assignee_agent_id: uuid(),
+    /** Each run sets and clears it. No index contains it, so that those updates write to none (HOT). */
     checked_out_by_agent_id: uuid(),
     checked_out_at: instant(),
     /** The run that took the checkout; null if the agent took it by itself. */
     checkout_run_id: uuid(),
+    /** The agent, if it took the checkout by itself; kept until the issue is free again. */
+    self_checkout_agent_id: uuid(),
     origin_kind: text().notNull().default('manual'),
     origin_id: text(),
     identifier: text().notNull(),
@@ -79,9 +82,9 @@ export const issues = pgTable(
     index('issues_parent')
       .on(t.parent_issue_id)
       .where(sql`${t.parent_issue_id} is not null`),
-    index('issues_checked_out')
-      .on(t.checked_out_by_agent_id)
-      .where(sql`${t.checked_out_by_agent_id} is not null`),
+    index('issues_self_checkout')
+      .on(t.self_checkout_agent_id)
+      .where(sql`${t.self_checkout_agent_id} is not null`),
     // Open issues of routines, queried by the concurrency policy.
     index('issues_routine_open')
       .on(t.company_id)
