@@ -1,5 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ofEachProcess } from './process-files.ts';
 
 /** Inherited by every process started by a run, whatever session or group it moves to. */
 const MARK = 'SERVICE_RUN_ID=';
@@ -14,24 +14,12 @@ interface MarkedProcess {
  * invisible, and without /proc all are. Zombies no longer have an environment.
  */
 export async function markedProcesses(): Promise<MarkedProcess[]> {
-  const names = await readdir('/proc').catch(() => []);
-  const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
-  const found = await Promise.all(pids.map(async (pid) => ({ pid, run_id: await markOf(pid) })));
-  return found.flatMap(({ pid, run_id }) =>
-    run_id === undefined || pid === process.pid ? [] : [{ pid, run_id }],
-  );
-}
-
-async function markOf(pid: number): Promise<string | undefined> {
-  let environment: string;
-  try {
-    environment = await readFile(`/proc/${pid}/environ`, 'latin1');
-  } catch {
-    // Exited in the meantime, or not visible to us.
-    return undefined;
-  }
-  const at = `\0${environment}`.indexOf(`\0${MARK}`);
-  return at === -1 ? undefined : environment.slice(at + MARK.length).split('\0', 1)[0];
+  return ofEachProcess('environ', (environment, pid) => {
+    const at = `\0${environment}`.indexOf(`\0${MARK}`);
+    if (at === -1 || pid === process.pid) return undefined;
+    const [run_id = ''] = environment.slice(at + MARK.length).split('\0', 1);
+    return { pid, run_id };
+  });
 }
 
 // A process may fork between the scan and the signal; each round leaves fewer that could.

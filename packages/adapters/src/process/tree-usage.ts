@@ -1,4 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
+import { ofEachProcess } from './process-files.ts';
 
 export interface TreeUsage {
   /** All processes of the tree. */
@@ -48,19 +49,13 @@ interface Process {
 }
 
 async function processes(): Promise<Process[]> {
-  const names = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
-  const found = await Promise.all(names.map(async (name) => statOf(Number(name))));
-  return found.filter((each) => each !== undefined);
-}
-
-async function statOf(pid: number): Promise<Process | undefined> {
-  const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => undefined);
-  if (text === undefined) return undefined;
-  // The name in parentheses may contain anything; fields are counted after it: state, parent, …, four times (12th to 15th), …,
-  // resident pages (22nd).
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  const cpu_sec = sum(fields.slice(11, 15).map(Number)) / TICKS_A_SECOND;
-  return { pid, parent: Number(fields[1]), resident_bytes: Number(fields[21]) * PAGE_BYTES, cpu_sec };
+  return ofEachProcess('stat', (text, pid) => {
+    // The name in parentheses may contain anything; fields are counted after it: state, parent, …, four times (12th to 15th), …,
+    // resident pages (22nd).
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const cpu_sec = sum(fields.slice(11, 15).map(Number)) / TICKS_A_SECOND;
+    return { pid, parent: Number(fields[1]), resident_bytes: Number(fields[21]) * PAGE_BYTES, cpu_sec };
+  });
 }
 
 /** Its proportional share of shared memory, or all resident memory if the kernel doesn't say. */
