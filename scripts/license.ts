@@ -23,7 +23,7 @@ function issue(): string {
   if (file === undefined || values.holder === undefined)
     throw new Error('a private key file and a --holder are needed');
   const expires_at = values.until === undefined ? null : new Date(values.until);
-  if (Number.isNaN(expires_at?.getTime())) throw new Error('--until is no date');
+  if (Number.isNaN(expires_at?.getTime())) throw new Error('--until is not a date');
   const license = { id: randomUUID(), holder: values.holder, expires_at };
   return issueLicense(license, createPrivateKey(readFileSync(file)));
 }

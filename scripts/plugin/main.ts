@@ -67,7 +67,7 @@ async function readJson(file: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(from(file), 'utf8')) as unknown;
   } catch (error) {
-    throw new Error(`${file} is no readable JSON`, { cause: error });
+    throw new Error(`${file} is not readable JSON`, { cause: error });
   }
 }
 

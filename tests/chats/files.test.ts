@@ -128,7 +128,7 @@ it('shows an image to a model that sees, in words to one that does not or refuse
   // A file that only claims to be an image is not sent.
   const lie = { files: [['x.png', 'image/png', 'no image at all']] } as const;
   await answered(seeing, (await send(seeing, lie)).body.id);
-  expect(JSON.stringify(askedParts())).toMatch(/x\.png is no image that can be shown/);
+  expect(JSON.stringify(askedParts())).toMatch(/x\.png is not an image that can be shown/);
 
   const told = await openChat({ adapter_config: { images: true } });
   model.setScript(({ body }) =>

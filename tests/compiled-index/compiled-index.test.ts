@@ -255,7 +255,7 @@ describe('the compiled index', () => {
     const set = await scene();
     await note(set, 'Fact');
     await write(async (tx) => compileIndex(tx, set.admin, set.company.id));
-    await expect(compile(set)).rejects.toMatchObject({ message: 'a compilation is under way' });
+    await expect(compile(set)).rejects.toMatchObject({ message: 'a compilation is already running' });
     await write(async (tx) => cancelCompile(tx, set.admin, set.company.id));
     expect((await now(set)).history).toMatchObject([{ version: 1, status: 'cancelled' }]);
     await compile(set);

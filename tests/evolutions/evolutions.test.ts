@@ -334,7 +334,7 @@ describe('who may evolve a prompt', () => {
     });
     await expect(begin(await scene({ adapter_type: 'cli_a_local' }, 1))).rejects.toMatchObject({
       kind: 'conflict',
-      message: expect.stringContaining('no model computes them'),
+      message: expect.stringContaining('they do not use a model'),
     });
     await expect(begin(await scene({ gepa_provider_override: 'nobody' }, 1))).rejects.toMatchObject({
       kind: 'conflict',

@@ -475,7 +475,7 @@ describe('refusals', () => {
       headers: { 'content-type': 'application/json', ...bearer(key.raw_key) },
       body: JSON.stringify(rpc('SendMessage', { message: message('To myself') })),
     });
-    expect(await response.json()).toMatchObject({ error: { message: 'the key of a run opens no task' } });
+    expect(await response.json()).toMatchObject({ error: { message: 'a run’s key cannot open a task' } });
   });
 
   it('everything while the feature is off', async () => {

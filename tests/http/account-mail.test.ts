@@ -188,7 +188,7 @@ describe('a new address', () => {
     expect((await browser.api('delete', '/api/me/email/pending')).status).toBe(404);
     expect((await browser.api('post', '/api/me/email/confirm', { token: second })).status).toBe(404);
     expect((await browser.api('post', '/api/me/email/resend')).body).toEqual({
-      error: 'the address is confirmed already',
+      error: 'the address is already confirmed',
     });
   });
 

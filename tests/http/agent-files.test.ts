@@ -98,7 +98,9 @@ describe('an agent’s file', () => {
   it('is refused at a path that leads elsewhere, and nothing of it stays', async () => {
     const before = await stored();
     for (const at of ['../x', '/etc/x', 'a/../../x', '..%2fx', '．．/x', '.ssh/authorized_keys', 'a\\..\\x'])
-      await upload('x', 'x', at).expect(400, { error: 'the path must be a relative one of ordinary names' });
+      await upload('x', 'x', at).expect(400, {
+        error: 'the path must be relative and consist of ordinary names',
+      });
     expect(await stored()).toEqual(before);
   });
 

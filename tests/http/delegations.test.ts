@@ -348,6 +348,6 @@ it('a peer is told how many agents in a row stand behind the work; too many, and
       const actor = { ...(await agentActor(tx)), depth };
       await delegate(tx, actor, (await findIssue(tx, parent.id))!, found!);
     });
-  await expect(chain(12)).rejects.toThrow('too many agents woke each other in a row');
+  await expect(chain(12)).rejects.toThrow('too many agents have woken each other in a row');
   await chain(11);
 });

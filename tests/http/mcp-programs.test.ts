@@ -220,7 +220,7 @@ describe('a program that the operator offers', () => {
     expect(new Set(instances).size).toBe(3);
     expect(await tried(server, 'around')).toMatchObject({
       status: 503,
-      body: { error: expect.stringContaining('it is left alone for a while') },
+      body: { error: expect.stringContaining('is paused for a while') },
     });
     await api('DELETE', `/api/mcp-servers/${server.id}`);
   });

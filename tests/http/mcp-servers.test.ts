@@ -346,12 +346,12 @@ describe('a hostile server', () => {
     [
       'redirects inwards',
       (_m, r) => void r.writeHead(307, { location: 'http://169.254.169.254/' }).end(),
-      'it redirects, which is not followed',
+      'it redirects, and redirects are not followed',
     ],
     [
       'redirects to itself',
       (_m, r) => void r.writeHead(308, { location: '/mcp' }).end(),
-      'it redirects, which is not followed',
+      'it redirects, and redirects are not followed',
     ],
     ['answers no JSON', (_m, r) => json(r, '{"jsonrpc'), /does not speak the protocol/],
     ['answers something else', (_m, r) => json(r, { hello: 'world' }), /does not speak the protocol/],
@@ -390,7 +390,7 @@ describe('a hostile server', () => {
           ...Array.from({ length: 5000 }, (_x, n) => ({ jsonrpc: '2.0', id: `p${n}`, method: 'ping' })),
           { jsonrpc: '2.0', id, result: { tools: [] } },
         ),
-      'it asks too much of its client',
+      'it sends its client too many requests',
     ],
     ['refuses', answer({ error: { code: -32603, message: 'x'.repeat(10_000) } }), /^it refused: x+/],
     ['is broken', (_m, r) => void r.writeHead(500).end('secret trace'), 'it answered 500'],

@@ -119,7 +119,7 @@ describe.each([
     const sent = request(app).post(`${company}/${list}`).set(cast.admin.headers);
     await sent
       .send({ title: 'Too deep', [parent]: deepest.id })
-      .expect(400, { error: `${parent}: no more than ${DEEPEST} levels` });
+      .expect(400, { error: `${parent}: at most ${DEEPEST} levels` });
     await api('delete', `/api/${list}/${chain[0]!.id}`);
     await request(app).get(`/api/${list}/${deepest.id}`).set(cast.admin.headers).expect(404);
     await restore(chain[0]!.id);
@@ -129,7 +129,7 @@ describe.each([
     const moved = request(app).patch(`/api/goals/${chain[0]!.id}`).set(cast.admin.headers);
     await moved
       .send({ parent_goal_id: above.id })
-      .expect(400, { error: `parent_goal_id: no more than ${DEEPEST} levels` });
+      .expect(400, { error: `parent_goal_id: at most ${DEEPEST} levels` });
     await api('patch', `/api/goals/${chain[1]!.id}`, { parent_goal_id: above.id });
   });
 });

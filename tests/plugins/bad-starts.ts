@@ -20,12 +20,12 @@ export const badStarts: readonly [what: string, config: object, reason: string][
         tools: ['x', 'y'].map((namespace) => ({ namespace, name: 'a', description: '', input_schema: {} })),
       },
     },
-    'two tools of the name a',
+    'two tools named a',
   ],
   [
     'has a text that no database keeps',
     { manifest: { tools: [{ namespace: 'x', name: 'a', description: 'a%NULb', input_schema: {} }] } },
-    'a text holds NUL',
+    'a text contains NUL',
   ],
   [
     'has an input schema that is none',

@@ -100,7 +100,7 @@ describe('the check of plugins', () => {
       `on.invoke_tool = (p) => { for (let n = 0; n < 2; n++) send('tool_result', { request_id: p.request_id }); };`,
       'more than once',
     ],
-    ['has two tools of a name', 'manifest.tools = [tool, tool];', 'two tools of the name a'],
+    ['has two tools of a name', 'manifest.tools = [tool, tool];', 'two tools named a'],
     ['has a bad schedule', `manifest.jobs[0].schedule = 'often';`, 'schedule of j'],
     ['has a manifest of another shape', 'manifest = { tools: 7 };', 'ready: payload'],
     [

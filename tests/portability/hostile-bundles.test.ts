@@ -65,12 +65,12 @@ const faults: [what: string, lists: object, message: RegExp][] = [
   ['an unknown field', { agents: [agent('a', { home_dir: '/' })] }, /^body\.bundle\.agents\.0 .*home_dir$/],
   ['an unknown role', { agents: [agent('a', { role: 'king' })] }, /^body\.bundle\.agents\.0\.role /],
   [
-    'a slug that stands twice',
+    'a slug that is listed twice',
     { skills: [skill, skill] },
     /^bundle\.skills\.1\.slug .*bundle\.skills\.0\.slug$/,
   ],
   [
-    'a label that stands twice in another case',
+    'a label that is listed twice in another case',
     { labels: [{ name: 'Urgent' }, { name: 'urgent ' }] },
     /^bundle\.labels\.1\.name is the same/,
   ],
@@ -78,14 +78,14 @@ const faults: [what: string, lists: object, message: RegExp][] = [
   [
     'managers in a circle',
     { agents: [agent('a', { reports_to: 'b' }), agent('b', { reports_to: 'a' })] },
-    /^bundle\.agents\.0\.reports_to closes a circle$/,
+    /^bundle\.agents\.0\.reports_to creates a cycle$/,
   ],
   [
     'a goal below itself',
     { goals: [goal('g', { parent: 'g' })] },
-    /^bundle\.goals\.0\.parent closes a circle$/,
+    /^bundle\.goals\.0\.parent creates a cycle$/,
   ],
-  ['too deep a tree', { goals: chain }, /^bundle\.goals\.64\.parent: no more than 64 levels$/],
+  ['too deep a tree', { goals: chain }, /^bundle\.goals\.64\.parent: at most 64 levels$/],
   [
     'issues that block each other',
     {
@@ -95,7 +95,7 @@ const faults: [what: string, lists: object, message: RegExp][] = [
         issue('c', { relations: [{ type: 'blocks', target: 'a' }] }),
       ],
     },
-    /^bundle\.issues\.0\.relations: .* in a circle$/,
+    /^bundle\.issues\.0\.relations: .* in a cycle$/,
   ],
   ['an unknown permission', { agents: [agent('a', { permissions: { root: true } })] }, /permissions .*root$/],
   [
@@ -126,7 +126,7 @@ const faults: [what: string, lists: object, message: RegExp][] = [
   [
     'a variable that is not listed',
     { providers: [provider({ api_key_env: 'OTHER_API_KEY' })] },
-    /^bundle\.providers\.0\.api_key_env: OTHER_API_KEY does not stand in SERVICE_IMPORT_KEY_ENVS$/,
+    /^bundle\.providers\.0\.api_key_env: OTHER_API_KEY is not listed in SERVICE_IMPORT_KEY_ENVS$/,
   ],
   [
     'a schedule that is none',
@@ -147,7 +147,7 @@ const faults: [what: string, lists: object, message: RegExp][] = [
   [
     'a document key with a line break',
     { issues: [issue('a', { documents: [{ key: 'a\nb', title: 'T', body: '' }] })] },
-    /^bundle\.issues\.0\.documents\.0\.key is no document key$/,
+    /^bundle\.issues\.0\.documents\.0\.key is not a document key$/,
   ],
 ];
 
@@ -168,7 +168,7 @@ describe('an import of what is not in order', () => {
 
   it('takes a key for no provider, an unknown template and no bundle at all for mistakes', async () => {
     expect((await merge({}, { provider_keys: { Nobody: 'key' } })).body).toEqual({
-      error: 'provider_keys: no provider of the bundle is called nobody',
+      error: 'provider_keys: the bundle has no provider called nobody',
     });
     const into = { company_id: cast.company_id };
     expect((await send({ ...into, template: 'no-such' })).status).toBe(404);
@@ -180,10 +180,15 @@ describe('an import of what is not in order', () => {
 describe('a file that is no bundle', () => {
   const json = (lists: object) => Buffer.from(JSON.stringify(bundleOf(lists)));
   const files: [what: string, bytes: () => Buffer, status: number, error: RegExp][] = [
-    ['packed', () => gzipSync(json({})), 400, /^bundle: it is packed/],
-    ['an archive', () => Buffer.from('PK\u0003\u0004…'), 400, /^bundle: it is packed/],
-    ['a page', () => Buffer.from('<!doctype html><script>alert(1)</script>'), 400, /^bundle: it is no JSON$/],
-    ['no text', () => Buffer.from([0xff, 0xfe, 0x00]), 400, /^bundle: it is no UTF-8 text$/],
+    ['packed', () => gzipSync(json({})), 400, /^bundle: it is compressed/],
+    ['an archive', () => Buffer.from('PK\u0003\u0004…'), 400, /^bundle: it is compressed/],
+    [
+      'a page',
+      () => Buffer.from('<!doctype html><script>alert(1)</script>'),
+      400,
+      /^bundle: it is not JSON$/,
+    ],
+    ['no text', () => Buffer.from([0xff, 0xfe, 0x00]), 400, /^bundle: it is not UTF-8 text$/],
     ['nested', () => Buffer.from(`${'['.repeat(100_000)}${']'.repeat(100_000)}`), 400, /nested too deeply$/],
     [
       'half a character',

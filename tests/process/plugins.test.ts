@@ -146,8 +146,8 @@ describe('approval', () => {
 
   it.each([
     ['is not there', '/nowhere/at/all', "plugin binary can't be read: ENOENT"],
-    ['is a folder', '/usr', 'plugin binary is no file'],
-    ['is an endless device', '/dev/zero', 'plugin binary is no file'],
+    ['is a folder', '/usr', 'plugin binary is not a file'],
+    ['is an endless device', '/dev/zero', 'plugin binary is not a file'],
   ])('of a binary that %s is refused', async (_, binary, reason) => {
     const plugin = await install({}, binary);
     expect(await refusal(await act(plugin, 'allow'))).toEqual([409, reason]);
@@ -167,7 +167,7 @@ describe('a plugin', () => {
   it('starts, is called, gets its webhooks, stops and starts again', async () => {
     const plugin = await running();
     expect(plugin).toMatchObject({ state: 'running', sandbox: 'bubblewrap', error: null });
-    expect(await refusal(await act(plugin, 'start'))).toEqual([409, 'plugin is running already']);
+    expect(await refusal(await act(plugin, 'start'))).toEqual([409, 'plugin is already running']);
     expect(await result(plugin, 'echo', { text: 'hello' })).toMatchObject({ text: 'hello' });
     const wrong = await invoke(plugin, 'echo', { text: 7 });
     expect(await refusal(wrong)).toEqual([400, 'input.text must be string']);
@@ -394,7 +394,7 @@ describe('a plugin that means no good', () => {
   });
 
   it.each([
-    ['garbage', 'a line is no JSON'],
+    ['garbage', 'a line is not JSON'],
     ['oversized', 'longer than 1048576 bytes'],
   ])(
     'and answers with %s is ended, and started again',

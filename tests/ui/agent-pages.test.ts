@@ -41,7 +41,7 @@ describe('an agent’s settings', () => {
       .set(cast.member.headers);
     expect(body).toMatchObject({ 'notes.write': false, 'issues.create': true, 'agents.create': true });
     const refused = await post(`/agents/${cast.agent_id}/permissions`, { 'secrets.use': 'on' });
-    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('for admins to give')]);
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('nly admins can grant')]);
     for (const yes of ['on', '']) {
       const given = await post(`/agents/${cast.agent_id}/permissions`, { 'secrets.use': yes }, 'admin');
       expect(given.status).toBe(303);

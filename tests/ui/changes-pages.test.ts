@@ -166,7 +166,7 @@ describe('the changes of an issue', () => {
     expect(text).toContain('open pull request');
     expect(text).not.toContain(`action="${changes}/push"`);
     expect((await member.post(`${changes}/push`)).text).toContain(
-      'another act on the workspace is under way',
+      'another action on the workspace is in progress',
     );
     expect((await Browser.of(app, cast.viewer).post(`${changes}/push`)).status).toBe(403);
   });

@@ -60,7 +60,7 @@ describe('an admin of a company', () => {
     expect((await approve()).headers.location).toBe(`${base}/members/requests?done=approved`);
     const again = await approve();
     expect(again.status).toBe(409);
-    expect(again.text).toContain('The request is resolved already.');
+    expect(again.text).toContain('The request is already resolved.');
   });
 
   it('changes a role and removes the member, whose e-mail other members do not see', async () => {
@@ -147,7 +147,7 @@ describe('an admin of a company', () => {
     expect(list.text).toContain('The secret is stored.');
     const path = /href="(\/secrets\/[^"]+)"/.exec(list.text)![1]!;
     const twice = await admin.post(`${base}/secrets`, secret);
-    expect([twice.status, errorOf(twice.text, 'name')]).toEqual([409, 'A secret has this name already.']);
+    expect([twice.status, errorOf(twice.text, 'name')]).toEqual([409, 'A secret already has this name.']);
     const changed = await admin.post(path, { value: `${value}-2`, description: '' });
     const one = await admin.get(changed.headers.location!);
     expect(one.text).toMatch(/<dt>Version<\/dt>\s*<dd>2<\/dd>/);
@@ -166,7 +166,7 @@ describe('an admin of a company', () => {
     const added = await admin.post(`${base}/providers`, { ...form, base_url: 'http://127.0.0.1:9/v1' });
     const path = added.headers.location!.split('?')[0]!;
     const twice = await admin.post(`${base}/providers`, { ...form, base_url: 'http://127.0.0.1:9/v1' });
-    expect([twice.status, errorOf(twice.text, 'name')]).toEqual([409, 'A provider has this name already.']);
+    expect([twice.status, errorOf(twice.text, 'name')]).toEqual([409, 'A provider already has this name.']);
     await admin.post(path, {
       ...form,
       name: 'Mended',
@@ -249,7 +249,7 @@ describe('approvals', () => {
     const unexplained = await member.post(`${path}/reject`, { note: ' ' });
     expect([unexplained.status, unexplained.text]).toEqual([
       400,
-      expect.stringContaining('Say why it is rejected'),
+      expect.stringContaining('Give a reason for the rejection'),
     ]);
     expect((await member.get(`${path}/part/state`)).text).toContain('Approving hires the agent “Edith”');
     expect((await member.post(`${path}/reject`, { note: 'Next year.' })).status).toBe(303);
@@ -279,7 +279,7 @@ describe('approvals', () => {
     const member = Browser.of(app, cast.member);
     const form = { type: 'plan', title: 'A plan', description: '', payload: '{"budget": 12}' };
     const bad = await member.post(`${base}/approvals/new`, { ...form, payload: '{' });
-    expect([bad.status, errorOf(bad.text, 'payload')]).toEqual([400, 'Is no valid JSON.']);
+    expect([bad.status, errorOf(bad.text, 'payload')]).toEqual([400, 'Is not valid JSON.']);
     const path = (await member.post(`${base}/approvals/new`, form)).headers.location!;
     await Browser.of(app, cast.admin).post(`${path}/request-revision`, { note: 'Cheaper?' });
     expect((await member.get(path)).text).toContain(`action="${path}/resubmit"`);

@@ -191,7 +191,7 @@ describe('an incident', () => {
     expect([forgotten.status, forgotten.text.includes('Typed with care.')]).toEqual([400, true]);
     expect(forgotten.text).toMatch(/id="e-limit_usd" role="alert">May not be empty\./);
     const lower = await resolve({ choice: 'raise', limit_usd: '1' });
-    expect(lower.text).toMatch(/id="e-limit_usd" role="alert">Must be above the present limit\./);
+    expect(lower.text).toMatch(/id="e-limit_usd" role="alert">Must be above the current limit\./);
     expect(await incidents('open')).toHaveLength(1);
     const raised = await resolve({ choice: 'raise', limit_usd: '10' });
     expect(raised.headers.location).toBe(`${at('budgets')}?done=raised`);
@@ -208,7 +208,7 @@ describe('an incident', () => {
       choice: 'waive',
     });
     expect(late.status).toBe(409);
-    expect(late.text).toContain('Incident is resolved already.');
+    expect(late.text).toContain('Incident is already resolved.');
   });
 });
 

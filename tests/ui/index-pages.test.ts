@@ -72,6 +72,6 @@ describe('the compiled index', () => {
     const settings = await admin!.post(`${here}/settings`, { agent_id: cast.agent_id, every_hours: '' });
     expect(settings.headers.location).toBe(`${here}?done=settings`);
     const empty = await admin!.post(`${here}/cancel`, {});
-    expect([empty.status, empty.text.includes('no compilation is under way')]).toEqual([409, true]);
+    expect([empty.status, empty.text.includes('no compilation is running')]).toEqual([409, true]);
   });
 });

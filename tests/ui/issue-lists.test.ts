@@ -94,7 +94,7 @@ describe('the list of issues', () => {
     const member = Browser.of(app, cast.member);
     for (const [form, error] of [
       [{ status: 'done' }, 'choose an issue first'],
-      [{ issue: ids }, 'say what is to be changed'],
+      [{ issue: ids }, 'choose what to change'],
     ] as const) {
       const refused = await member.post(`${list}/changes`, form);
       expect([refused.status, refused.text.includes(error)]).toEqual([400, true]);

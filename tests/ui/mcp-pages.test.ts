@@ -142,7 +142,7 @@ it('an admin adds a program of the operator’s, with variables, from a form tha
   expect((await admin.get(list)).text).toContain('<code>program files</code>');
   // No tools are listed yet, so there is nothing to try.
   expect((await admin.get(own)).text).not.toContain('Try a tool');
-  expect((await admin.post(`${own}/try`, { tool: 'find', input: '{' })).text).toContain('no valid JSON');
+  expect((await admin.post(`${own}/try`, { tool: 'find', input: '{' })).text).toContain('not valid JSON');
 });
 
 it('an admin sees which push notifications were given up, and has one sent again', async () => {

@@ -138,7 +138,7 @@ describe('a member with a browser', () => {
       system_prompt: 'Typed with care.',
     });
     expect(refused.status).toBe(400);
-    expect(refused.text).toMatch(/id="e-adapter_config" role="alert">Is no valid JSON\./);
+    expect(refused.text).toMatch(/id="e-adapter_config" role="alert">Is not valid JSON\./);
     expect(refused.text).toContain('Typed with care.');
   });
 

@@ -70,7 +70,7 @@ describe('an admin of a company', () => {
     expect(refused.status).toBe(400);
     expect(errorOf(refused.text, 'slug')).toBe('Has an invalid format.');
     expect(errorOf((await admin.post(list, { name: 'X', slug: 'x', config: '{' })).text, 'config')).toBe(
-      'Is no valid JSON.',
+      'Is not valid JSON.',
     );
     const path = await register('greet-one');
     const { text } = await admin.get(path);
@@ -123,7 +123,7 @@ describe('an admin of a company', () => {
     expect(refused.text).toContain('Times must be a number.');
     expect(refused.text).toContain('value="Ada"');
     const wrong = await admin.post(`${path}/tools/greet`, { 'in-0': '1', 'in-1': '{' });
-    expect(wrong.text).toContain('More is no valid JSON.');
+    expect(wrong.text).toContain('More is not valid JSON.');
     expect((await admin.post(`${path}/tools/other`, {})).status).toBe(404);
     const state = await admin.get(`${path}/part/state`);
     expect(state.text).toContain('a plain process of the scheduler');

@@ -216,7 +216,7 @@ describe('a fire by hand', () => {
     const here = await make({ name: 'Refused' });
     const wrong = await member.post(`${here}/fire`, { payload: '{room' });
     expect(wrong.status).toBe(400);
-    expect(wrong.text).toMatch(/id="e-payload" role="alert">Is no valid JSON\./);
+    expect(wrong.text).toMatch(/id="e-payload" role="alert">Is not valid JSON\./);
     expect(wrong.text).toMatch(/<textarea[^>]*name="payload"[^>]*>\s*\{room<\/textarea>/);
     await member.post(`${here}/status`, { status: 'paused' });
     const paused = await member.post(`${here}/fire`);

@@ -68,7 +68,7 @@ describe('the verbs', () => {
         args: { line: 'Write it down priority=low', body: 'All of it.' },
         ok: true,
       }),
-      expect.objectContaining({ ok: false, error: 'you have spawned no sub-agents for this issue' }),
+      expect.objectContaining({ ok: false, error: 'you have not spawned any sub-agents for this issue' }),
     ]);
   });
 

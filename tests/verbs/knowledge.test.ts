@@ -131,7 +131,7 @@ describe('/update-user-model', () => {
   it('is refused where nobody is known to have asked, and for a text without end', async () => {
     const set = await scene();
     expect(await set.apply(fenced('/update-user-model', 'x'))).toEqual(
-      refused('no user is known to have asked for this'),
+      refused('no user is known to have requested this'),
     );
     expect(await set.apply(fenced('/update-user-model', 'x'.repeat(8001)))).toEqual(
       refused('the text is longer than 8000 characters'),
@@ -198,7 +198,7 @@ describe('deliverables', () => {
     };
     const before = await stored();
     expect(await set.apply(fenced('/write-file ../../etc/passwd', 'x'))).toEqual(
-      refused(expect.stringContaining('the path must be a relative one')),
+      refused(expect.stringContaining('the path must be relative')),
     );
     expect(await set.apply(fenced('/write-file', 'x'))).toEqual(refused('a path is missing'));
     await database.pool.query('update heartbeat_runs set fence = fence + 1 where id = $1', [set.run.run_id]);

@@ -46,7 +46,7 @@ describe('/request-approval', () => {
     );
     expect(await set.apply('/request-approval plan')).toEqual(refused('a title is missing'));
     expect(await set.apply('/request-approval hire_agent A painter')).toEqual(
-      refused('use /install-agent: it asks where it has to'),
+      refused('use /install-agent: it asks for approval where needed'),
     );
     const silent = await scene({ 'approvals.request': false });
     expect(await silent.apply('/request-approval plan A')).toEqual(
@@ -175,7 +175,7 @@ describe('the install verbs', () => {
       [fenced('/install-federation', 'url: x'), "body must have required property 'label'"],
       [
         fenced('/install-federation', 'label: Acme\nurl: https://acme.example\napi_key: sk_1'),
-        'api_key: a key is an admin’s to give, when the peer is there',
+        'api_key: an admin sets the key once the peer exists',
       ],
     ] as const)
       expect(await set.apply(text)).toEqual(refused(error));
@@ -250,7 +250,7 @@ describe('/mcp:', () => {
     for (const [line, error] of [
       ['/mcp:fly {}', 'there is no tool "fly"'],
       ['/mcp:constructor {}', 'there is no tool "constructor"'],
-      ['/mcp:get_issue {issue: 1}', expect.stringContaining('no JSON')],
+      ['/mcp:get_issue {issue: 1}', expect.stringContaining('not JSON')],
       ['/mcp:get_issue {}', "input must have required property 'issue'"],
       ['/mcp:get_issue {"issue": 7}', 'input.issue must be string'],
       ['/mcp:get_note {"note": "Nothing"}', 'there is no note "Nothing"'],

@@ -133,7 +133,7 @@ describe('an agent that spawns a sub-agent', () => {
   it('is refused without a role, a body, the rights, or an issue', async () => {
     const set = await scene();
     expect(await set.apply(fenced('/spawn-subagent wizard Do magic', 'x'))).toEqual(
-      refused(expect.stringContaining('wizard is no role: first one of ceo')),
+      refused(expect.stringContaining('wizard is not a role: begin with one of ceo')),
     );
     expect(await set.apply(fenced('/spawn-subagent qa', 'x'))).toEqual(refused('a title is missing'));
     expect(await set.apply('/spawn-subagent qa Test it')).toEqual(refused('a fenced body is missing'));
@@ -174,7 +174,7 @@ describe('an agent that spawns a sub-agent', () => {
     const children = [];
     for (let n = 1; n <= 10; n += 1) children.push(await spawn(set, `Part ${n}`));
     expect(await set.apply(fenced('/spawn-subagent qa One more', 'x'))).toEqual(
-      refused(expect.stringContaining('10 of your sub-agents live')),
+      refused(expect.stringContaining('10 of your sub-agents are still running')),
     );
     await ran(set, children[0]!);
     await settle(set);
@@ -183,7 +183,7 @@ describe('an agent that spawns a sub-agent', () => {
     const third = await sceneOf(second, await spawn(second, 'Second level'));
     const fourth = await sceneOf(third, await spawn(third, 'Third level'));
     expect(await fourth.apply(fenced('/spawn-subagent qa Fourth level', 'x'))).toEqual(
-      refused('sub-agents go 3 levels deep: you are on the last one'),
+      refused('sub-agents may be 3 levels deep: you are on the last one'),
     );
     const tree = (await listed(set)).map(({ depth }) => depth);
     expect(tree.slice(1, 4)).toEqual([1, 2, 3]);
@@ -196,7 +196,7 @@ describe('an agent that waits for its sub-agents', () => {
   it('is woken once, when the last has ended, with what all of them came to', async () => {
     const set = await scene();
     expect(await set.apply('/await-subagents')).toEqual(
-      refused('you have spawned no sub-agents for this issue'),
+      refused('you have not spawned any sub-agents for this issue'),
     );
     const [good, bad, dead, off] = [
       await spawn(set, 'Good'),
@@ -244,7 +244,7 @@ describe('an agent that waits for its sub-agents', () => {
     expect(prompt).toContain('the model is gone');
     await rowsOf(database, 'update heartbeat_runs set started_at = now() where id = $1', set.run.run_id);
     expect(await set.apply('/await-subagents')).toEqual(
-      refused('all of them had ended before: their results stand in your prompt'),
+      refused('all of them have already ended: their results are in your prompt'),
     );
   });
 

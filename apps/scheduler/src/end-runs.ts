@@ -32,6 +32,6 @@ async function releaseLeases({ database, leases, logger }: Running): Promise<voi
       // One run per transaction; other schedulers may sweep at the same time.
     }
   } catch (err) {
-    logger.warn('runs could not be handed back: their leases lapse', { error: err });
+    logger.warn('runs could not be handed back: their leases will expire', { error: err });
   }
 }

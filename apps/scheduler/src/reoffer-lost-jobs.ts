@@ -17,6 +17,6 @@ export async function reofferLostJobs({
     await transaction(database, async (tx) => sweepQueuedRuns(tx, 0));
     await transaction(database, async (tx) => sweepWakeups(tx, DISPATCHES, 0));
   } catch (err) {
-    logger.warn('lost jobs could not be offered again', { error: err });
+    logger.warn('lost jobs could not be requeued', { error: err });
   }
 }

@@ -150,7 +150,7 @@ describe('a home', () => {
     await symlink(target, s.home);
     const run = await s.complete();
     expect(run).toMatchObject({ status: 'failed', error_category: 'config' });
-    expect(run.error).toContain('home of an agent');
+    expect(run.error).toContain('inside an agent’s home');
   });
 });
 

@@ -33,7 +33,7 @@ export async function prepareFirstSignIn(
       bootstrapAdmin(tx, { email, display_name: email, password_hash }),
     );
     if (user && (await isCommonPassword(password)))
-      logger.warn('the first instance admin has a password that is guessed first; change it', { email });
+      logger.warn('the first instance admin has a very common password; change it', { email });
     if (user) logger.info('created the first instance admin', { email });
     return null;
   }

@@ -88,7 +88,7 @@ export class Shift {
     const enlisted = await enlist(asking, this.#draining.signal);
     if (enlisted === undefined) return;
     if (left.length > 0)
-      logger.warn('results of an earlier start are on their way', { task_ids: left.map(({ id }) => id) });
+      logger.warn('sending results from before the restart', { task_ids: left.map(({ id }) => id) });
     for (const held of left) this.#track(this.#deliver(held));
     const ending = this.#ending.signal;
     await Promise.all([
@@ -125,7 +125,7 @@ export class Shift {
     const report = await runTask(settings, task, signal);
     if (report === undefined) {
       const reason = signal.reason instanceof BrokenOff ? signal.reason.message : 'unknown';
-      logger.warn('a task was broken off', { task_id: id, reason });
+      logger.warn('a task was aborted', { task_id: id, reason });
       this.#hands.letGo(id);
       return;
     }

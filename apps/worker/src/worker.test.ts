@@ -374,7 +374,7 @@ describe('a worker', () => {
 
   it('is refused where another process is the same one', async () => {
     await start();
-    await expect(start()).rejects.toThrow('another process is this worker already');
+    await expect(start()).rejects.toThrow('already running in another process');
     await start({ SERVICE_WORKER_NAME: 'another' });
   });
 

@@ -10,7 +10,7 @@ import type { AdapterEvent } from './task.ts';
 export function resultEvents(output: string, model: string): AdapterEvent[] {
   const body = parseResult(output);
   if (typeof body?.summary !== 'string')
-    throw new AdapterError('permanent', 'the output is no result body: a JSON object with a summary');
+    throw new AdapterError('permanent', 'the output is not a result body: a JSON object with a summary');
   const usage = ['model', 'input_tokens', 'output_tokens', 'cost_usd'].some(
     (field) => body[field] !== undefined,
   );

@@ -190,10 +190,10 @@ describe('a backup', () => {
     flipped[Math.floor(file.length / 2)]! ^= 1;
     for (const [bytes, message] of [
       [file.subarray(0, file.length - 1), /cut off|damaged/],
-      [file.subarray(0, 200), /cut off|damaged|no backup/],
+      [file.subarray(0, 200), /cut off|damaged|not a backup/],
       [flipped, /damaged/],
       [Buffer.concat([file, Buffer.from('x')]), /cut off|damaged/],
-      [Buffer.from('PGDMP and more\n'), /no backup/],
+      [Buffer.from('PGDMP and more\n'), /not a backup/],
     ] as const) {
       const target = await emptyDatabase(`refused_${newId().slice(0, 8)}`);
       const options = { database_url: target.url, storage, homes: place('none'), vault: new Vault(key) };

@@ -146,7 +146,7 @@ export class FrameReader extends Transform {
   #readFirstLine(): void {
     const end = this.#buffered.indexOf(0x0a);
     if (end === -1) {
-      if (this.#buffered.length > MAX_LINE_BYTES) throw invalid('this is no backup');
+      if (this.#buffered.length > MAX_LINE_BYTES) throw invalid('this is not a backup');
       return;
     }
     const line = parseFirstLine(this.#buffered.subarray(0, end).toString('utf8'));
@@ -180,11 +180,11 @@ function parseFirstLine(text: string): FirstLine & { id: string } {
   try {
     line = JSON.parse(text);
   } catch {
-    throw invalid('this is no backup');
+    throw invalid('this is not a backup');
   }
   const { magic, id, sealed_key } = line as Partial<FirstLine & { id: string }>;
-  if (magic !== MAGIC || typeof id !== 'string') throw invalid('this is no backup');
-  if (sealed_key !== null && typeof sealed_key !== 'string') throw invalid('this is no backup');
+  if (magic !== MAGIC || typeof id !== 'string') throw invalid('this is not a backup');
+  if (sealed_key !== null && typeof sealed_key !== 'string') throw invalid('this is not a backup');
   return { magic, id, sealed_key };
 }
 

@@ -98,7 +98,7 @@ class ProgressReporter {
     const report = async (): Promise<void> => {
       // The database may be away for a moment: if it stays away, the backup's own connection fails.
       const alive = await noteBackupProgress(database.db, id, this.#at).catch(() => true);
-      if (!alive) given_up.abort(new Error('the backup was given up for dead'));
+      if (!alive) given_up.abort(new Error('the backup was abandoned because its process is gone'));
     };
     this.#timer = setInterval(() => void report(), PROGRESS_MS).unref();
   }

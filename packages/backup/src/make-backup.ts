@@ -96,7 +96,7 @@ async function mostExpected({ database_url, storage }: BackupSources): Promise<n
 
 async function bodyOf({ store, key }: BackupTarget, signal: AbortSignal): Promise<Readable> {
   const body = await store.get(key, undefined, signal);
-  if (body === undefined) throw new Error('the backup is gone after it was written');
+  if (body === undefined) throw new Error('the backup disappeared after it was written');
   return body;
 }
 

@@ -48,9 +48,9 @@ export async function readArchive(
   };
   for await (const entry of entriesOf(file, vault)) {
     const { name } = entry.header;
-    if (trailer !== undefined) throw invalid('the backup goes on after its end');
+    if (trailer !== undefined) throw invalid('the backup has data after its end');
     if (header === undefined) {
-      if (name !== 'backup.json') throw invalid('this is no backup');
+      if (name !== 'backup.json') throw invalid('this is not a backup');
       header = readBackupHeader(await jsonOf(entry));
       await visitor.header?.(header);
     } else if (name.startsWith('database/')) {
@@ -74,7 +74,7 @@ export async function readArchive(
 
 async function visitFile(entry: Entry, sums: Sums, visitor: ArchiveVisitor): Promise<void> {
   const { name: path, size = 0, mode = 0o600, type, linkname } = entry.header;
-  if (!/^(storage|homes)\//.test(path)) throw invalid('the backup has an entry that is not known');
+  if (!/^(storage|homes)\//.test(path)) throw invalid('the backup has an unknown entry');
   const target = type === 'symlink' ? (linkname ?? '') : null;
   const hash = createHash('sha256');
   const body = (async function* hashed(): AsyncGenerator<Buffer> {

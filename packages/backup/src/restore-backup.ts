@@ -59,9 +59,7 @@ export async function restoreBackup(
 function assertFits({ migrations, encryption_keys }: BackupHeader, vault: Vault): void {
   const known = migrationHashes();
   if (migrations.length > known.length || migrations.some((hash, place) => known[place] !== hash))
-    throw invalid(
-      'the backup is of a newer release, or of another line of releases: restore with that release',
-    );
+    throw invalid('the backup was made by a newer or different release: restore it with that release');
   const missing = encryption_keys.filter((fingerprint) => !vault.opens(fingerprint));
   if (missing.length > 0)
     throw invalid(
@@ -100,7 +98,7 @@ async function putFile(
     return;
   }
   if (rest.some((segment) => segment === '' || segment === '.' || segment === '..'))
-    throw invalid('the backup has a path that leads elsewhere');
+    throw invalid('the backup has a path that leads outside its folder');
   await mkdir(homes, { recursive: true, mode: 0o700 });
   if (target === null) await writeInside(homes, below, body, mode, `.${backup_id}`);
   else {

@@ -32,7 +32,7 @@ export class TableLoader {
     const names = this.#trailer.tables.map(({ name }) => name);
     const there = new Set((await listTables(this.#client)).map(({ name }) => name));
     const unknown = names.filter((name) => !there.has(name));
-    if (unknown.length > 0) throw invalid(`the backup has tables that are not known: ${unknown.join(', ')}`);
+    if (unknown.length > 0) throw invalid(`the backup has unknown tables: ${unknown.join(', ')}`);
     await this.#client.query(`truncate ${names.map(quoted).join(', ')}`);
     for (const name of names) await this.#client.query(`alter table ${quoted(name)} disable trigger user`);
   }

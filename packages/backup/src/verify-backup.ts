@@ -15,6 +15,6 @@ export async function verifyBackup(
 ): Promise<{ header: BackupHeader; trailer: BackupTrailer }> {
   const found = await readArchive(file, vault);
   if (expected !== undefined && JSON.stringify(found.trailer) !== JSON.stringify(expected))
-    throw invalid('the backup is not what was written');
+    throw invalid('the backup differs from what was written');
   return found;
 }

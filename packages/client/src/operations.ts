@@ -4484,7 +4484,7 @@ export interface Operations {
     answer: TrashEntry[];
   };
   /**
-   * Restores the entity, without its keys; 409 if its unique name is taken, or what it belongs to is in the trash.
+   * Restores the entity, without its keys; 409 if its unique name is taken, or its parent is in the trash.
    */
   'trash.restore': {
     path: {

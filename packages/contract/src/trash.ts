@@ -54,7 +54,7 @@ export const trashEndpoints = {
     response: Type.Object({ status: Type.Literal('restored') }),
     status: 200,
     tx: 'write',
-    doc: 'Restores the entity, without its keys; 409 if its unique name is taken, or what it belongs to is in the trash.',
+    doc: 'Restores the entity, without its keys; 409 if its unique name is taken, or its parent is in the trash.',
   }),
   purge: endpoint({
     ...administration,

@@ -44,7 +44,7 @@ export class TransactionClient {
     const parts = [...last, COMMIT];
     const { command } = await sent(this.#client!, new Batch(parts, parts.length - 1));
     // When a caller swallowed a statement's error, the failed transaction answers COMMIT with ROLLBACK.
-    if (command === 'ROLLBACK') throw new Error('the transaction had failed before its commit');
+    if (command === 'ROLLBACK') throw new Error('the transaction failed before its commit');
   }
 
   /** Rolls back and releases the connection, or discards it if it is broken. */

@@ -79,7 +79,7 @@ describe('transaction', () => {
       await write(tx, 'swallowed');
       await write(tx, 'swallowed').catch(() => undefined);
     });
-    await expect(swallowing).rejects.toThrow('had failed before its commit');
+    await expect(swallowing).rejects.toThrow('failed before its commit');
     await flushed('mark-5');
     expect(told).not.toContain('swallowed');
   });

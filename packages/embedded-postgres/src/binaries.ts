@@ -99,7 +99,9 @@ async function tryBinaries(native: string, account: Account): Promise<Binaries |
     await run(initdb, ['--version'], options);
     const { stdout } = await run(postgres, ['--version'], options);
     const version = /\d+(\.\d+)*/.exec(stdout)?.[0];
-    return version === undefined ? new Error(`${postgres} tells no version`) : { initdb, postgres, version };
+    return version === undefined
+      ? new Error(`${postgres} did not report its version`)
+      : { initdb, postgres, version };
   } catch (err) {
     return asError(err);
   }
@@ -115,7 +117,7 @@ async function copyBinaries(native: string, target: string): Promise<void> {
   if (present !== undefined) {
     // In a world-writable folder someone else may have planted it: only a file that is exclusively ours is executed.
     const ours = present.isDirectory() && present.uid === process.geteuid?.() && (present.mode & 0o022) === 0;
-    if (!ours) throw new Error(`${target} is not ours`);
+    if (!ours) throw new Error(`${target} was not created by this service`);
     return;
   }
   const created = await mkdir(path.dirname(target), { recursive: true });

@@ -26,7 +26,7 @@ export async function ensureCluster(
   if (found === undefined) {
     const leftover = await stat(folder.data).catch(() => undefined);
     if (leftover !== undefined)
-      throw new Error(`${folder.data} is no PostgreSQL data folder: move it away, or set DATABASE_URL`);
+      throw new Error(`${folder.data} is not a PostgreSQL data folder: move it away, or set DATABASE_URL`);
     return createCluster(folder, binaries, account, superuser);
   }
   const major = binaries.version.split('.')[0];

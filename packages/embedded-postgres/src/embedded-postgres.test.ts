@@ -172,7 +172,7 @@ describe('a started server', () => {
     const squatter = createServer().listen(port, '127.0.0.1');
     undo.push(() => squatter.close());
     await waitFor(() => squatter.listening);
-    await expect(start({ data_dir: shared, port })).rejects.toThrow(`port ${port} on 127.0.0.1 is not free`);
+    await expect(start({ data_dir: shared, port })).rejects.toThrow(`port ${port} on 127.0.0.1 is in use`);
     const second = await start({ data_dir: shared });
     expect(new URL(second.url).port).not.toBe(String(port));
     expect(await query(second.url, 'select 1 as one')).toEqual([{ one: 1 }]);

@@ -46,7 +46,7 @@ async function readPidFile(
 export async function clearRemains(folder: Folder, logger: Logger): Promise<void> {
   const noneLeft = async (): Promise<boolean> => (await postgresProcessesIn(folder.data)).length === 0;
   if (!(await pollUntil(noneLeft, HARD_STOP_MS))) {
-    logger.warn('killing the backends that a dead PostgreSQL left behind', { data_dir: folder.data });
+    logger.warn('killing the backends left behind by a PostgreSQL that died', { data_dir: folder.data });
     for (const { pid } of await postgresProcessesIn(folder.data)) sendSignal(pid, 'SIGKILL');
     await pollUntil(noneLeft, HARD_STOP_MS);
   }
@@ -96,7 +96,7 @@ export async function waitUntilReady(folder: Folder, server: Server): Promise<vo
   const settled = async (): Promise<boolean> =>
     (await isReady(folder, server.pid)) || !(await isStillRunning(server));
   if (!(await pollUntil(settled, START_TIMEOUT_MS)) || !(await isStillRunning(server))) {
-    throw await startError(folder, 'the running one did not become ready');
+    throw await startError(folder, 'the running PostgreSQL did not become ready');
   }
 }
 

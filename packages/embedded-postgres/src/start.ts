@@ -206,7 +206,7 @@ async function choosePort(wanted: number, lastTime: number): Promise<number> {
   if (port !== undefined) return port;
   const other = wanted === 0 ? await freePort(0) : undefined;
   if (other === undefined)
-    throw new Error(`port ${wanted} on ${LOOPBACK} is not free: choose another for the embedded PostgreSQL`);
+    throw new Error(`port ${wanted} on ${LOOPBACK} is in use: choose another for the embedded PostgreSQL`);
   return other;
 }
 

@@ -56,7 +56,7 @@ describe('Batches', () => {
     const all = await Promise.allSettled([batches.add(1), batches.add(2), batches.add(3)]);
     expect(all.map((each) => (each.status === 'fulfilled' ? each.value : String(each.reason)))).toEqual([
       'Error: no',
-      'Error: a batch was not answered in full',
+      'Error: a batch was only partly answered',
       7,
     ]);
   });

@@ -57,7 +57,7 @@ export class Batches<T, R> {
   async #perform(batch: readonly Waiting<T, R>[]): Promise<void> {
     try {
       const answers = await this.#options.perform(batch.map(({ item }) => item));
-      if (answers.length !== batch.length) throw new Error('a batch was not answered in full');
+      if (answers.length !== batch.length) throw new Error('a batch was only partly answered');
       for (const [place, { done }] of batch.entries()) done.resolve(answers[place]!);
     } catch (error) {
       if (batch.length > 1 && this.#options.tries_alone?.(error) === true)

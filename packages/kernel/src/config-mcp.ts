@@ -56,7 +56,7 @@ function parsed(json: string): unknown {
 
 function readEntry(name: string, entry: unknown): McpCommand {
   if (name.length > LONGEST_NAME || !NAME.test(name))
-    throw new Error(`"${name}" is no name: small letters, digits, - and _`);
+    throw new Error(`"${name}" is not a valid name: lowercase letters, digits, - and _`);
   if (!Value.Check(Entry, entry)) {
     const [first] = Value.Errors(Entry, entry);
     throw new Error(`${name}${first?.instancePath ?? ''} ${first?.message ?? 'is malformed'}`);
@@ -65,7 +65,7 @@ function readEntry(name: string, entry: unknown): McpCommand {
   const reserved = env.find((variable) => RESERVED.test(variable));
   if (reserved !== undefined) throw new Error(`${name}: ${reserved} can't be set by companies`);
   const relative = readable.find((path) => !isAbsolute(path));
-  if (relative !== undefined) throw new Error(`${name}: ${relative} is no absolute path`);
+  if (relative !== undefined) throw new Error(`${name}: ${relative} is not an absolute path`);
   return { command, description, env, readable, image };
 }
 

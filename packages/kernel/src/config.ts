@@ -63,7 +63,7 @@ export function loadConfig(env: Environment = ownEnvironment()): Config {
   values.attachment_max_upload_bytes ??= values.max_upload_size;
   values.log_format ??= process.stdout.isTTY ? 'pretty' : 'json';
   values.unknown_variables = unknownVariables(env);
-  if (!isConfig(values)) throw new Error('the configuration is incomplete');
+  if (!isConfig(values)) throw new Error('the configuration is invalid');
   return values;
 }
 

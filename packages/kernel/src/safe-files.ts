@@ -184,7 +184,7 @@ export async function withFolder<T>(
   const wanted = posix.join(real, path);
   // The root may be a descriptor's name, itself a link, so a path inside it (or `.`) is opened.
   const handle = await open(`${root}/${path}`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((err: Error) => {
-    throw new UnsafePlace(`${path} is no folder: ${err.message}`);
+    throw new UnsafePlace(`${path} is not a folder: ${err.message}`);
   });
   try {
     // Without /proc, the name is all there is.

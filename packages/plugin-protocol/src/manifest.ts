@@ -30,7 +30,7 @@ export function checkManifest({ name, tools, events, jobs, webhooks }: PluginMan
   // The database can't store such texts.
   const json = JSON.stringify(manifest);
   if (/\\u0000|\\ud[89a-f]/.test(json.replaceAll('\\\\', '')))
-    throw new ProtocolError('manifest: a text holds NUL or half a character');
+    throw new ProtocolError('manifest: a text contains NUL or an unpaired surrogate');
   for (const { name: tool, input_schema } of manifest.tools)
     if (JSON.stringify(input_schema).length > LONGEST_SCHEMA)
       throw new ProtocolError(`manifest: the input schema of tool ${tool} is longer than ${LONGEST_SCHEMA}`);
@@ -40,7 +40,7 @@ export function checkManifest({ name, tools, events, jobs, webhooks }: PluginMan
 function once(what: string, names: readonly string[]): void {
   const seen = new Set<string>();
   for (const name of names) {
-    if (seen.has(name)) throw new ProtocolError(`manifest: there are two ${what}s of the name ${name}`);
+    if (seen.has(name)) throw new ProtocolError(`manifest: there are two ${what}s named ${name}`);
     seen.add(name);
   }
 }

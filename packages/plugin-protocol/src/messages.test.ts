@@ -35,7 +35,7 @@ describe('a message', () => {
   });
 
   it.each([
-    ['garbage', 'hello', 'no JSON'],
+    ['garbage', 'hello', 'not JSON'],
     ['no object', '7', 'no type'],
     ['null', 'null', 'no type'],
     ['an unknown type', '{"type":"explode"}', 'unknown message type "explode"'],
@@ -65,10 +65,14 @@ describe('a manifest', () => {
   });
 
   it.each([
-    ['two tools of one name', { tools: [tool, { ...tool, namespace: 'm' }] }, 'two tools of the name a'],
+    ['two tools of one name', { tools: [tool, { ...tool, namespace: 'm' }] }, 'two tools named a'],
     ['two webhooks of one path', { webhooks: [{ path: 'p' }, { path: 'p' }] }, 'two webhooks'],
-    ['a text that can’t be kept', { tools: [{ ...tool, description: 'a\0b' }] }, 'holds NUL'],
-    ['half a character', { jobs: [{ name: 'j', schedule: '* * * * *', config: { '\ud800': 1 } }] }, 'half a'],
+    ['a text that can’t be kept', { tools: [{ ...tool, description: 'a\0b' }] }, 'contains NUL'],
+    [
+      'half a character',
+      { jobs: [{ name: 'j', schedule: '* * * * *', config: { '\ud800': 1 } }] },
+      'unpaired surrogate',
+    ],
     [
       'an endless schema',
       { tools: [{ ...tool, input_schema: { enum: ['x'.repeat(40_000)] } }] },

@@ -19,7 +19,7 @@ export function encodeMessage(message: HostMessage | PluginMessage): Buffer {
   try {
     text = `${JSON.stringify(message)}\n`;
   } catch (cause) {
-    throw new ProtocolError(`the ${message.type} message is no JSON`, { cause });
+    throw new ProtocolError(`the ${message.type} message is not JSON`, { cause });
   }
   const bytes = Buffer.from(text);
   if (bytes.length > MAX_PLUGIN_MESSAGE_BYTES)
@@ -45,7 +45,7 @@ function read(line: string, known: ReadonlyMap<string, Validator<unknown>>): unk
   try {
     value = JSON.parse(line);
   } catch (cause) {
-    throw new ProtocolError(`a line is no JSON: ${JSON.stringify(line.slice(0, 100))}`, { cause });
+    throw new ProtocolError(`a line is not JSON: ${JSON.stringify(line.slice(0, 100))}`, { cause });
   }
   const { type, payload } = Object(value) as { type?: unknown; payload?: unknown };
   if (typeof type !== 'string') throw new ProtocolError('a message has no type');

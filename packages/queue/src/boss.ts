@@ -33,7 +33,7 @@ export function createBoss(database: Database, role: BossRole, logger?: Logger):
     bamIntervalSeconds: 600,
   });
   boss.on('error', (err) => logger?.warn('the job queue reports an error', { error: err.message }));
-  boss.on('warning', ({ message }) => logger?.warn('the job queue warns', { warning: message }));
+  boss.on('warning', ({ message }) => logger?.warn('the job queue reports a warning', { warning: message }));
   return boss;
 }
 

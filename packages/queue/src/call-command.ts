@@ -94,6 +94,6 @@ function checked(name: string, row: CommandRow, result: unknown): unknown {
   try {
     return checkCommandBody(row.result, result, `result of ${name}`);
   } catch (cause) {
-    throw new Error('the command answered with a result of another shape', { cause });
+    throw new Error('the command returned a result that does not match its schema', { cause });
   }
 }

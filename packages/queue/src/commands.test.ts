@@ -124,7 +124,7 @@ describe('a command', () => {
     const other = { ...table.typed, result: Type.Object({ total: Type.Integer() }) };
     await expect(
       callRow(test.database, test.listener, { name: 'typed', row: other }, { n: 1 }, options),
-    ).rejects.toThrow('a result of another shape');
+    ).rejects.toThrow('a result that does not match its schema');
   });
 
   it('passes bodies over 64 KB by the storage, and is refused them where there is none', async () => {

@@ -193,7 +193,7 @@ export class Consumer<N extends JobName> {
       // An aborted job has already been released; its error is the abort itself.
       if (abort.signal.aborted) return;
       const fields = { queue: this.#set.job, job_id: job.id, attempt: job.retryCount + 1, error: err };
-      if (job.retryCount < row.retry_limit) logger?.warn('a job failed and is repeated', fields);
+      if (job.retryCount < row.retry_limit) logger?.warn('a job failed and will be retried', fields);
       else logger?.error('a job failed for good', fields);
       await this.#fail(attempt, messageOf(err));
     } finally {
@@ -207,7 +207,7 @@ export class Consumer<N extends JobName> {
       await boss.fail(job, [attempt], { message });
     } catch (err) {
       // It will expire.
-      logger?.warn('a failed job could not be given back', {
+      logger?.warn('a failed job could not be returned to its queue', {
         queue: job,
         job_id: attempt.id,
         error: messageOf(err),

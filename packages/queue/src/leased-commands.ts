@@ -70,7 +70,7 @@ export class LeasedCommands {
       }
     } catch (err) {
       // Callers get a timeout at the deadline; the next notification looks again.
-      this.#runner.logger?.warn('commands of a lease could not be looked for', { error: messageOf(err) });
+      this.#runner.logger?.warn('commands of a lease could not be fetched', { error: messageOf(err) });
     } finally {
       this.#looking = false;
     }

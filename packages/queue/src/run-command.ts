@@ -119,7 +119,7 @@ async function handle(
     return checkCommandBody(row.result, result, `result of ${name}`);
   } catch (cause) {
     // Not the caller's fault: reported without its message.
-    throw new Error(`the handler of ${name} gave back what its row does not say`, { cause });
+    throw new Error(`the handler of ${name} returned what its row does not allow`, { cause });
   }
 }
 

@@ -118,7 +118,7 @@ export class FileStore {
       for (const key of claimed) await this.#storage.delete(key, enough);
       await this.#ledger.forget(claimed);
     } catch (error) {
-      this.#logger?.warn('stored files are left to the sweep', { keys, error });
+      this.#logger?.warn('stored files will be removed by the sweep', { keys, error });
     }
   }
 }

@@ -58,7 +58,7 @@ async function* chunksOf(
   let timer: NodeJS.Timeout | undefined;
   // Timed while the reader waits for the store, not while the store waits for the reader.
   const watch = () => {
-    timer = setTimeout(() => body.destroy(new Error('the store fell silent')), silence_ms).unref();
+    timer = setTimeout(() => body.destroy(new Error('the store stopped answering')), silence_ms).unref();
   };
   try {
     watch();

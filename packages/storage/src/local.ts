@@ -207,7 +207,7 @@ const OF_THE_STORE = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM', 'EM
 function storeError(error: unknown): unknown {
   if (error instanceof ServiceError) return error;
   const code = String(codeOf(error));
-  if (IN_THE_WAY.includes(code)) return conflict('a file or folder of that name stands in the way');
+  if (IN_THE_WAY.includes(code)) return conflict('a file or folder with that name is in the way');
   if (OF_THE_STORE.includes(code)) return storeUnavailable(error);
   return error;
 }

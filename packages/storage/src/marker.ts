@@ -27,7 +27,7 @@ export async function readMarker(folder: string): Promise<string> {
     await rm(temporary, { force: true }).catch(() => undefined);
   }
   const made = await readId(path);
-  if (made === undefined) throw unavailable('the marker of the storage folder is no UUID');
+  if (made === undefined) throw unavailable('the marker of the storage folder is not a UUID');
   return made;
 }
 

@@ -235,7 +235,7 @@ describe('a body', () => {
       silence_ms,
     });
     const silent = guardedBody(new Readable({ read: () => undefined }), guard('silent', 20));
-    await expect(buffer(silent)).rejects.toThrow('unavailable: Error: the store fell silent');
+    await expect(buffer(silent)).rejects.toThrow('unavailable: Error: the store stopped answering');
     const reset = new Readable({
       read() {
         this.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));

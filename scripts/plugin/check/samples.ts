@@ -18,7 +18,9 @@ export function validatorOf({ name, input_schema }: PluginManifestTool): (input:
     validate({});
   } catch (error) {
     if (error instanceof Error && error.message.includes('can’t be used'))
-      throw new Error(`the input schema of ${name} is no JSON Schema that can be compiled`, { cause: error });
+      throw new Error(`the input schema of ${name} is not a JSON Schema that can be compiled`, {
+        cause: error,
+      });
   }
   return validate;
 }

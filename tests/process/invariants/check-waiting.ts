@@ -53,7 +53,7 @@ function whyIssueWaits(
   if (live.some(({ issue_id }) => issue_id === issue.id)) return 'the issue has a run';
   const holder = issue.checked_out_by_agent_id;
   if (holder !== null && holder !== agent.id) return 'another agent holds the issue';
-  if (depth > DEEPEST) return 'too many agents woke each other in a row';
+  if (depth > DEEPEST) return 'too many agents have woken each other in a row';
   if (depth > 0 && issue.stalled_runs >= STALLED) return 'the issue needs human attention';
   return undefined;
 }

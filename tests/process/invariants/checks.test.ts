@@ -228,7 +228,7 @@ describe('the check of what waits', () => {
       { issues: [{ ...issue('one', 'ACM-1'), checked_out_by_agent_id: 'bob' }] },
       {},
     ],
-    ['too many agents woke each other in a row', {}, { depth: 13 }],
+    ['too many agents have woken each other in a row', {}, { depth: 13 }],
     [
       'the issue needs human attention',
       { issues: [{ ...issue('one', 'ACM-1'), stalled_runs: 5 }] },

@@ -103,7 +103,7 @@ describe('doctor', () => {
       const required = { SERVICE_LOCAL_CLI: 'off', SERVICE_PLUGIN_SANDBOX: 'required' };
       const refused = await examine(required);
       expect(refused.names).toEqual(['plugin sandbox']);
-      expect(refused.text).toContain('plugins can’t be shut in: docker is not installed');
+      expect(refused.text).toContain('plugins can’t be sandboxed: docker is not installed');
     } finally {
       process.env.PATH = PATH;
     }

@@ -35,7 +35,7 @@ async function create(context: CommandContext): Promise<Answer> {
   const role = (context.options.role ?? 'member') as InstanceRole;
   if (!instanceRoles.includes(role)) throw new UsageError('--role is admin or member');
   const email = option(context, 'email');
-  if (!/^[^@\s]+@[^@\s]+$/.test(email)) throw new UsageError('--email is no e-mail address');
+  if (!/^[^@\s]+@[^@\s]+$/.test(email)) throw new UsageError('--email is not an e-mail address');
   const { password, generated } = passwordOf(context);
   const password_hash = await hashNewPassword(password, [email, context.options.name ?? '']);
   const user = await transaction(context.database, (tx) =>

@@ -103,7 +103,7 @@ export class ChannelHost {
         await this.#spread();
       } catch (error) {
         // The timer will try again.
-        logger.warn('channels could not be looked after', { error });
+        logger.warn('channel maintenance failed', { error });
       }
     }
   }
@@ -153,7 +153,7 @@ export class ChannelHost {
       await Promise.all(over.map(async (runner) => this.#end(runner)));
       if (over.length > 0) this.kick();
     } catch (error) {
-      logger.warn('leases of channels could not be renewed', { error });
+      logger.warn('channel leases could not be renewed', { error });
       if ((performance.now() - this.#renewedAt) / 1000 < GIVE_UP * this.#leaseSec) return;
       await Promise.all(runners.map(async (runner) => this.#end(runner)));
     }

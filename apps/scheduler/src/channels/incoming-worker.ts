@@ -50,7 +50,7 @@ export class IncomingWorker {
         while (!signal.aborted && (next = await nextIncoming(database.db, hold)) !== undefined)
           if (!(await this.#deal(next))) return;
       } catch (error) {
-        if (!signal.aborted) logger.warn('what came through a channel could not be looked at', { error });
+        if (!signal.aborted) logger.warn('an incoming channel message could not be handled', { error });
         this.#later();
       }
     }
@@ -92,7 +92,7 @@ export class IncomingWorker {
     for (const file of await mayBringFiles(database.db, channel, incoming)) {
       const { name: filename, content_type } = file;
       const refuse = (why: string): void => void unfetched.push(`A file was left out: ${why}.`);
-      if (files.length >= MOST_FILES) refuse(`a message brings ${MOST_FILES} at most`);
+      if (files.length >= MOST_FILES) refuse(`a message may have at most ${MOST_FILES} files`);
       else if (file.size_bytes !== null && file.size_bytes > max_bytes) refuse('it is too large');
       else
         try {

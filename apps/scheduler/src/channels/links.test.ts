@@ -24,9 +24,9 @@ afterAll(async () => telegram.close());
 
 describe('a token', () => {
   it('that is none is refused before it becomes part of an address', () => {
-    expect(() => new Telegram(config(telegram.url), '1:a/../../x', null)).toThrow('no token of a bot');
+    expect(() => new Telegram(config(telegram.url), '1:a/../../x', null)).toThrow('not a bot token');
     expect(() => new Slack(config(telegram.url), { ...tokens, bot_token: 'a\r\nb' }, null)).toThrow(
-      'no token',
+      'not a Slack token',
     );
   });
 

@@ -69,7 +69,7 @@ export class OutgoingWorker {
       if (in_ms !== null) this.#kickIn(in_ms);
     } catch (error) {
       if (signal.aborted) return;
-      logger.warn('what a channel has to say could not be sent', { error });
+      logger.warn('an outgoing channel message could not be sent', { error });
       this.#kickIn(BETWEEN_MS * 5);
     }
   }

@@ -58,7 +58,7 @@ export class Slack implements ChannelLink {
   ) {
     for (const [name, token] of Object.entries({ bot_token, app_token }))
       if (!/^[\w.-]{1,300}$/.test(token))
-        throw new ChannelFailure(`the secret of ${name} is no token of Slack`, { refused: true });
+        throw new ChannelFailure(`the secret of ${name} is not a Slack token`, { refused: true });
     this.#bot_token = bot_token;
     this.#app_token = app_token;
     this.#api = new VendorApi(config.slack_api_url, SLACK_URL, list);
@@ -106,7 +106,7 @@ export class Slack implements ChannelLink {
     const heard = (): void => {
       events.seen();
       clearTimeout(silence);
-      silence = setTimeout(() => fail('nothing came for a minute'), SILENCE_MS);
+      silence = setTimeout(() => fail('nothing was received for a minute'), SILENCE_MS);
     };
     const take = (text: string) => async (): Promise<void> => {
       try {
@@ -114,7 +114,7 @@ export class Slack implements ChannelLink {
         if (answer === 'over') over.resolve();
         else if (answer !== null) socket.send(answer);
       } catch {
-        fail('what came could not be stored');
+        fail('the messages could not be stored');
       } finally {
         waiting -= 1;
       }
@@ -126,7 +126,8 @@ export class Slack implements ChannelLink {
       message: (text) => {
         heard();
         waiting += 1;
-        if (waiting > MOST_UNSTORED || text.length > LONGEST_ENVELOPE) return fail('it sends too much');
+        if (waiting > MOST_UNSTORED || text.length > LONGEST_ENVELOPE)
+          return fail('it sends too many messages');
         stored = stored.then(take(text), () => undefined);
       },
     });

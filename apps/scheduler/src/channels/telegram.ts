@@ -35,7 +35,7 @@ export class Telegram implements ChannelLink {
   /** @throws ChannelFailure for a malformed token: it becomes part of an address */
   constructor(config: ChannelConfig, token: string, list: HostList | null) {
     if (!/^\d{1,20}:[\w-]{1,100}$/.test(token))
-      throw new ChannelFailure('the secret of bot_token is no token of a bot', { refused: true });
+      throw new ChannelFailure('the secret of bot_token is not a bot token', { refused: true });
     this.#token = token;
     this.#api = new VendorApi(config.telegram_api_url, TELEGRAM_URL, list);
   }

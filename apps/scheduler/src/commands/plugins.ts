@@ -126,6 +126,6 @@ async function untilEnded(context: SchedulerContext, id: string, signal: AbortSi
 
 async function pause(signal: AbortSignal): Promise<void> {
   await delay(LOOK_MS, undefined, { signal }).catch(() => {
-    throw unavailable('no scheduler got to it in time');
+    throw unavailable('no scheduler answered in time');
   });
 }

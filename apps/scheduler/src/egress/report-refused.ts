@@ -29,6 +29,6 @@ export async function reportRefused(
       refused.map((each) => ({ ...each, door })),
     );
   } catch (error) {
-    logger.warn('what a run was refused could not be recorded', { run_id, error });
+    logger.warn('the refusals of a run could not be recorded', { run_id, error });
   }
 }

@@ -74,7 +74,7 @@ async function applyOutput(
   done: AppliedTexts,
 ): Promise<void> {
   for (const { word, line } of unknown) {
-    transcript.add('log', { message: `/${word} in line ${line} is no verb: it was taken as text` });
+    transcript.add('log', { message: `/${word} in line ${line} is not a verb: it was taken as text` });
   }
   for (const action of actions.filter(({ ordinal }) => ordinal >= from)) {
     if (action.ordinal > MAX_ACTIONS) {

@@ -19,7 +19,8 @@ export async function persist<T>(held: HeldRun, logger: Logger, work: () => Prom
       return await work();
     } catch (err) {
       if (!isTransient(err) || (attempt >= BUSY_ATTEMPTS && !isConnectionError(err))) throw err;
-      if (attempt === 1) logger.warn('a write of a run is repeated', { run_id: held.run_id, error: err });
+      if (attempt === 1)
+        logger.warn('a write of a run is being retried', { run_id: held.run_id, error: err });
       const pause = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
       await delay(pause * (0.5 + Math.random()));
     }

@@ -40,6 +40,6 @@ async function openImage(
   const bytes = body === undefined ? Buffer.alloc(0) : await buffer(body);
   const header = readImageHeader(bytes);
   if (header === undefined || Math.max(header.width, header.height) > WIDEST)
-    return `[${filename} is no image that can be shown.]`;
+    return `[${filename} is not an image that can be shown.]`;
   return { filename, media_type: header.type, bytes };
 }

@@ -57,7 +57,7 @@ export async function placeFiles(
 /** Aborts when the time for the files is up, or immediately if another process owns the run. */
 function keepTimeLimit(held: HeldRun): { signal: AbortSignal; close: () => void } {
   const abort = new AbortController();
-  const end = () => abort.abort(new Error('the time for the files of the run is over'));
+  const end = () => abort.abort(new Error('the run’s time for reading and writing files is over'));
   let timer = setTimeout(end, KEEP_MS);
   const onStop = () => {
     clearTimeout(timer);

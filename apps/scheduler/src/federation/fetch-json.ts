@@ -58,6 +58,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw invalid(`its answer is no JSON: ${JSON.stringify(text.slice(0, LONGEST_REASON))}`);
+    throw invalid(`its answer is not JSON: ${JSON.stringify(text.slice(0, LONGEST_REASON))}`);
   }
 }

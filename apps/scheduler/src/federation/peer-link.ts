@@ -60,7 +60,7 @@ export class PeerLink {
       while (!signal.aborted && (await this.#takeSome(signal)));
     } catch (error) {
       // The timer will try again.
-      this.#logger.warn('peers could not be looked after', { error });
+      this.#logger.warn('peer maintenance failed', { error });
     }
   }
 
@@ -88,7 +88,7 @@ export class PeerLink {
       await work();
     } catch (error) {
       if (!this.#stopping.signal.aborted)
-        this.#logger.warn('a peer could not be looked after', { peer_id, error });
+        this.#logger.warn('maintenance of a peer failed', { peer_id, error });
     }
   }
 }

@@ -119,7 +119,7 @@ function readAgent(body: Body): Make {
 function readPeer(body: Body): Make {
   const given = fields(body);
   // The key would be readable by everyone in the approval.
-  if ('api_key' in given) throw invalid('api_key: a key is an admin’s to give, when the peer is there');
+  if ('api_key' in given) throw invalid('api_key: an admin sets the key once the peer exists');
   const input = peer(given);
   const known = Object.fromEntries(
     Object.entries(input).filter(([name]) => Object.hasOwn(InstallPeer.properties, name)),

@@ -20,7 +20,7 @@ export function applyRemoteResultJob({
     if (task === undefined || !task.waiting) return;
     if (await pool.takeBack(task.run_id, broughtBy(task.result))) return;
     const after = await completedTask(database.db, task_id);
-    if (after?.waiting) throw unavailable('the run is in the hands of another scheduler');
+    if (after?.waiting) throw unavailable('another scheduler has taken over the run');
   };
 }
 

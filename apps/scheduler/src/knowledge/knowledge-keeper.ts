@@ -40,9 +40,7 @@ export class KnowledgeKeeper {
     if (this.#working !== undefined || this.#stopping.signal.aborted) return;
     this.#working = this.#bringUpToDate()
       // The next kick tries again: unfinished work stays in the tables.
-      .catch((error: unknown) =>
-        this.#options.logger.warn('knowledge could not be brought up to date', { error }),
-      )
+      .catch((error: unknown) => this.#options.logger.warn('knowledge could not be updated', { error }))
       .finally(() => (this.#working = undefined));
   }
 

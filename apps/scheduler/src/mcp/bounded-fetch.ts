@@ -35,7 +35,7 @@ export function boundedFetch(
   return async (input, init = {}) => {
     // The server's notifications arrive in the answers to calls.
     if (init.method === 'GET') return new Response(null, { status: 405 });
-    if (open >= max_requests) refuse('it asks too much of its client');
+    if (open >= max_requests) refuse('it sends its client too many requests');
     open += 1;
     try {
       const signal = AbortSignal.any([AbortSignal.timeout(max_ms), ...(init.signal ? [init.signal] : [])]);
@@ -43,7 +43,7 @@ export function boundedFetch(
       const { status, headers, body } = response;
       if (status >= 300 && status < 400 && status !== 304) {
         await body?.cancel();
-        refuse('it redirects, which is not followed');
+        refuse('it redirects, and redirects are not followed');
       }
       const text =
         body === null || NO_BODY.has(status)

@@ -34,7 +34,7 @@ export async function programLink(
       try {
         return parseJSONRPCMessage(JSON.parse(line));
       } catch (cause) {
-        throw new ProtocolError('it wrote a line that is no message', { cause });
+        throw new ProtocolError('it wrote a line that is not a message', { cause });
       }
     },
   };

@@ -149,9 +149,7 @@ export class McpPrograms {
         const asked = performance.now();
         const claim = await claimMcpProgram(database.db, id, name, this.#leaseSec);
         if (claim.how === 'unstable')
-          throw unavailable(
-            'its program has failed three times in five minutes: it is left alone for a while',
-          );
+          throw unavailable('its program failed three times in five minutes and is paused for a while');
         if (claim.how === 'elsewhere') {
           // Commands for it are no longer this scheduler's: one that arrived here is passed on to the other.
           this.#given.delete(id);
@@ -240,7 +238,7 @@ export class McpPrograms {
     const [rests] = [...this.#running.values()]
       .filter(({ users, company_id: owner }) => users === 0 && (isFull || owner === company_id))
       .toSorted((a, b) => a.used_at - b.used_at);
-    if (rests === undefined) throw unavailable('too many programs are at work: try again');
+    if (rests === undefined) throw unavailable('too many programs are running: try again');
     await this.#end(rests);
     return true;
   }
@@ -269,7 +267,7 @@ export class McpPrograms {
     void pause(AFTERMATH_MS, undefined, { ref: false }).then(() => this.#given.delete(hold.server_id));
     await releaseMcpProgram(database.db, hold, running.crashed).catch((error: unknown) =>
       // The lease expires.
-      logger.warn('the lease of an MCP server could not be given back', { server_id: hold.server_id, error }),
+      logger.warn('the lease of an MCP server could not be released', { server_id: hold.server_id, error }),
     );
   }
 

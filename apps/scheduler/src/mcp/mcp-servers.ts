@@ -165,7 +165,7 @@ export class McpServers {
   ): Promise<unknown> {
     const { database, elsewhere } = this.#options;
     const address = await mcpServerAddress(database.db, tool.server_id);
-    if (address?.company_id !== company_id) throw notFound('the server of this tool is gone');
+    if (address?.company_id !== company_id) throw notFound('the server of this tool no longer exists');
     const began = performance.now();
     const asked_ms = address.timeout_seconds * 1000;
     const timeout_ms = address.url === null ? Math.min(asked_ms, PROGRAM_CALL_MS) : asked_ms;
@@ -206,7 +206,7 @@ export class McpServers {
     try {
       await recordMcpCall(database.db, server_id, actor, { ...outcome, tool: remote_name });
     } catch (error) {
-      logger.warn('a call of an MCP server could not be recorded', { server_id, error });
+      logger.warn('a call to an MCP server could not be recorded', { server_id, error });
     }
   }
 

@@ -24,7 +24,7 @@ export async function prepareProgram(
   const offer = config.mcp_commands.get(name);
   if (offer === undefined) throw conflict(`the operator does not offer the program ${name}`);
   const foreign = Object.keys(env).find((variable) => !offer.env.includes(variable));
-  if (foreign !== undefined) throw conflict(`the operator does not let ${foreign} be set for ${name}`);
+  if (foreign !== undefined) throw conflict(`the operator does not allow ${foreign} to be set for ${name}`);
   const walls = await wallsOf(config, offer);
   // The error omits its path, which is for the operator only.
   if (walls.kind !== 'container' && findProgram(offer.command[0] ?? '') === undefined)

@@ -28,7 +28,7 @@ async function openBinary(path: string): Promise<FileHandle> {
   if (isFile && size > 0 && size <= MAX_BYTES) return file;
   await file.close();
   throw conflict(
-    isFile ? `plugin binary has ${size} bytes, not 1 to ${MAX_BYTES}` : 'plugin binary is no file',
+    isFile ? `plugin binary has ${size} bytes, not 1 to ${MAX_BYTES}` : 'plugin binary is not a file',
   );
 }
 
@@ -77,7 +77,7 @@ const PROGRAMS = ['7f454c46', 'cffaedfe', 'feedfacf', 'cafebabe', '2321'];
  */
 function assertProgram(start: Buffer): void {
   if (!PROGRAMS.some((magic) => start.subarray(0, magic.length / 2).toString('hex') === magic))
-    throw conflict('plugin binary is no program: it begins neither with #! nor as an executable');
+    throw conflict('plugin binary is not a program: it begins neither with #! nor as an executable');
 }
 
 /**
@@ -110,7 +110,7 @@ export async function placeBinary(
       await handle.close();
     }
     if (hash.digest('hex') !== sha256)
-      throw conflict('the stored copy of the binary has another hash than was allowed');
+      throw conflict('the stored copy of the binary does not have the allowed hash');
     return { file, remove };
   } catch (err) {
     await remove();

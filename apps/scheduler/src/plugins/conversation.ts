@@ -95,7 +95,7 @@ export class Conversation {
   async #ask(key: string, message: HostMessage, timeout_ms: number, signal?: AbortSignal): Promise<Answer> {
     if (this.#waiting.has(key)) throw unavailable(`the plugin has not answered the last ${key}`);
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const giveUp = () => reject(unavailable('the call was called off'));
+    const giveUp = () => reject(unavailable('the call was cancelled'));
     const timer = setTimeout(
       () => reject(unavailable(`the plugin did not answer within ${timeout_ms / 1000} s`)),
       timeout_ms,

@@ -53,7 +53,7 @@ export class EventPump {
       }
     } catch (error) {
       if (!signal.aborted) {
-        logger.warn('events could not be brought to a plugin', { plugin_id, error });
+        logger.warn('events could not be delivered to a plugin', { plugin_id, error });
         this.#retry = setTimeout(() => this.kick(), RETRY_MS).unref();
       }
     } finally {

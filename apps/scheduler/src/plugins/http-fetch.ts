@@ -68,7 +68,7 @@ async function follow(
 }
 
 function httpUrl(text: string, base?: URL): URL {
-  if (!URL.canParse(text, base?.href)) throw invalid('args.url is no URL');
+  if (!URL.canParse(text, base?.href)) throw invalid('args.url is not a URL');
   const url = new URL(text, base);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalid('args.url must be http or https');
   return url;

@@ -16,7 +16,7 @@ export async function inputValidators(
   const made = new Map<string, (input: unknown) => unknown>();
   for (const { namespace, name, input_schema } of tools) {
     if (performance.now() - begun > LONGEST_COMPILING_MS)
-      throw new ProtocolError('manifest: the input schemas take too long to be compiled');
+      throw new ProtocolError('manifest: the input schemas take too long to compile');
     // A schema may be slow to compile: let other work run in between.
     await nextTurn();
     made.set(`${namespace}:${name}`, compiled(plugin_id, name, input_schema));

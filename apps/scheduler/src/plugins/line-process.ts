@@ -85,7 +85,7 @@ export class LineProcess<Sent, Received> {
   /** @throws unavailable if it has ended or does not read, ProtocolError if the message is too long */
   send(message: Sent): void {
     const { who } = this.#lines;
-    if (this.#ended || this.#failure !== null) throw unavailable(`the ${who} does not run`);
+    if (this.#ended || this.#failure !== null) throw unavailable(`the ${who} is not running`);
     const line = this.#lines.encode(message);
     if (this.#child.stdin.writableLength > MAX_UNREAD_BYTES)
       throw unavailable(`the ${who} does not read its messages`);

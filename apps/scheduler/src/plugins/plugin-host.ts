@@ -98,7 +98,7 @@ export class PluginHost {
   /** @throws LeaseLost if it does not run here (any more): a command for it goes to its next owner */
   runner(plugin_id: string): PluginRunner {
     const runner = this.#runners.get(plugin_id);
-    if (runner?.isReady !== true) throw new LeaseLost('the plugin does not run here');
+    if (runner?.isReady !== true) throw new LeaseLost('the plugin is not running here');
     return runner;
   }
 
@@ -120,7 +120,7 @@ export class PluginHost {
     const { database, name, logger } = this.#set;
     await this.#working;
     await leaveHosts(database.db, name).catch((error: unknown) =>
-      logger.warn('plugins: the host could not sign off', { error }),
+      logger.warn('plugins: the host could not unregister', { error }),
     );
     await Promise.all(
       [...this.#runners.values()].map(async (runner) => this.#end(runner, { how: 'handed_over' })),
@@ -145,7 +145,7 @@ export class PluginHost {
           );
         else await this.#round();
       } catch (error) {
-        this.#set.logger.warn('plugins could not be looked after', { error });
+        this.#set.logger.warn('plugin maintenance failed', { error });
       }
     }
   }
@@ -214,7 +214,7 @@ export class PluginHost {
       });
     } catch (error) {
       // The lease expires, and its next owner sees that the plugin was running.
-      logger.warn('the end of a plugin could not be written down', { plugin_id: hold.plugin_id, error });
+      logger.warn('the end of a plugin could not be recorded', { plugin_id: hold.plugin_id, error });
     }
     this.kick();
   }

@@ -31,7 +31,7 @@ export class PluginMetrics {
     const series = { plugin_id: plugin.plugin_id, company_id: plugin.company_id, name };
     if (kind === 'gauge') this.#gauges.set(series, value);
     else if (value >= 0) this.#counters.inc(series, value);
-    else throw conflict('a counter only rises');
+    else throw conflict('a counter can only increase');
   }
 
   /** Drops the metrics of a plugin that no longer runs here. */

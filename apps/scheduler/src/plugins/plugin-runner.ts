@@ -235,7 +235,7 @@ export class PluginRunner {
   }
 
   #running(): PluginProcess {
-    if (this.#process === undefined) throw conflict('the plugin does not run');
+    if (this.#process === undefined) throw conflict('the plugin is not running');
     return this.#process;
   }
 

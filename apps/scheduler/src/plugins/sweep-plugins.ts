@@ -18,5 +18,5 @@ export async function sweepPlugins({ config, database, logger }: TimerContext): 
   await sweepBinaries(current);
   await sweepControlGroups(config, current);
   const removed = await sweepPluginContainers(config, current);
-  if (removed > 0) logger.warn('containers of plugins that no scheduler holds were removed', { removed });
+  if (removed > 0) logger.warn('removed containers of plugins that no scheduler is running', { removed });
 }

@@ -31,7 +31,7 @@ export async function makeWorkspace(config: Roots, plugin_id: string): Promise<s
     if (err.code !== 'EEXIST') throw err;
   });
   const found = await lstat(folder);
-  if (!found.isDirectory()) throw conflict('the workspace of the plugin is no folder');
+  if (!found.isDirectory()) throw conflict('the workspace of the plugin is not a folder');
   await writeFile(join(root, ownerOf(plugin_id)), config.home, { mode: 0o600 });
   return folder;
 }

@@ -26,7 +26,7 @@ export class HeldFolder {
   /** @param path absolute and without links. Throws UnsafePlace if it has links or is not a folder. */
   static async open(path: string): Promise<HeldFolder> {
     const handle = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((err: Error) => {
-      throw new UnsafePlace(`it is no folder: ${err.message}`);
+      throw new UnsafePlace(`it is not a folder: ${err.message}`);
     });
     try {
       const descriptor = `/proc/self/fd/${handle.fd}`;

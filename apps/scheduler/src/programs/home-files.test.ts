@@ -134,7 +134,7 @@ describe('the agent’s files in its home', () => {
     writeFileSync(s.inHome('files/fine.txt'), 'x');
     const complaints = await s.keep(laid);
     expect(complaints.toSorted()).toEqual([
-      'files/.hidden was not kept: the path must be a relative one of ordinary names',
+      'files/.hidden was not kept: the path must be relative and consist of ordinary names',
       expect.stringMatching(/^files\/large\.bin was not kept: /),
     ]);
     expect(await s.listed()).toEqual([['fine.txt', 1]]);
@@ -318,6 +318,6 @@ describe('a home that is held', () => {
     expect(readdirSync(stranger)).toEqual([]);
     expect(readFileSync(`${s.home}-moved/files/x`, 'utf8')).toBe('x');
     await held.close();
-    await expect(HeldFolder.open(s.home)).rejects.toThrow('no folder');
+    await expect(HeldFolder.open(s.home)).rejects.toThrow('not a folder');
   });
 });

@@ -65,6 +65,6 @@ export async function sweepMachine(sweeper: Sweeper): Promise<void> {
   try {
     await Promise.all([sweepProcesses(sweeper), sweepContainers(sweeper), sweepFiles(sweeper)]);
   } catch (err) {
-    sweeper.logger.warn('what earlier runs left on this machine could not be looked for', { error: err });
+    sweeper.logger.warn('could not check this machine for leftovers of earlier runs', { error: err });
   }
 }

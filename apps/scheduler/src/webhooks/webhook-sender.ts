@@ -110,7 +110,7 @@ export class WebhookSender {
       while (!this.#stopping.signal.aborted && (await this.#serveSome()));
     } catch (error) {
       // The timer will try again.
-      logger.warn('webhooks could not be looked after', { error });
+      logger.warn('webhook maintenance failed', { error });
     }
   }
 
@@ -135,7 +135,7 @@ export class WebhookSender {
       this.kick();
     } catch (error) {
       // The lease expires, and after a pause a process tries again.
-      this.#options.logger.warn('a webhook could not be served', { webhook_id: webhook.id, error });
+      this.#options.logger.warn('a webhook delivery failed', { webhook_id: webhook.id, error });
     }
   }
 
@@ -163,7 +163,7 @@ export class WebhookSender {
     try {
       secret = webhookSecret(vault, webhook);
     } catch (error) {
-      logger.warn('the secret of a webhook could not be opened', { webhook_id: webhook.id, error });
+      logger.warn('the secret of a webhook could not be decrypted', { webhook_id: webhook.id, error });
       return { response_status: null, error: 'its secret could not be opened' };
     }
     const isPush = webhook.issue_id !== null;

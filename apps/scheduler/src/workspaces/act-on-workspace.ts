@@ -66,7 +66,7 @@ export async function pushBranch(
   if (branch === null || head_commit === null) throw new GitError('nothing is committed yet', null);
   const { folder } = await cache.fetched(remote, { max_age_ms: 60_000, tolerant: true, signal });
   const base = await cache.baseOf(folder, workspace.base_branch, signal);
-  if (branch === base.branch) throw new GitError('the branch of an issue is never that of the project', null);
+  if (branch === base.branch) throw new GitError('an issue’s branch must differ from the project’s', null);
   await restoreObjects(sources, { workspace, bundle }, folder, signal);
   const ref = `refs/heads/${branch}`;
   const expected = await expectedAt(cache, folder, { branch, head_commit, pushed_commit }, signal);

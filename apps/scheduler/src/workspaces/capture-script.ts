@@ -14,8 +14,8 @@ newline='
 '
 cd "$TREE" || exit 3
 
-# Of what is new or changed below the current folder, files too large to be kept: each by itself, and what goes beyond so many
-# bytes in all, small ones being taken first.
+# Lists new or changed files below the current folder that are too large to keep: single files above a limit, and whatever
+# exceeds the limit for all of them, with small ones kept first.
 large() {
   git ls-files -z -m -o --exclude-standard 2> /dev/null | xargs -0 -r stat --printf '%s %n\\0' -- 2> /dev/null | sort -zn |
     tr '\\n\\0' '\\001\\n' | LC_ALL=C awk -v each="$LARGEST" -v most="$MOST_NEW" -v spent="$OUT/spent" '
@@ -28,7 +28,7 @@ excluding() { sed -z 's|^|:(exclude,literal)|'; }
 submodules() { git config -f "$TREE/.gitmodules" --get-regexp '^submodule\\..*\\.path$' 2> /dev/null | cut -d ' ' -f 2-; }
 add() { git add -A --ignore-errors --pathspec-from-file="$1" --pathspec-file-nul > "$OUT/add" 2>&1; }
 
-# The agent's repositories within its own, but for submodules and what is ignored.
+# Lists the agent's repositories within its own, except submodules and ignored ones.
 find_nested() {
   find . -path ./.git -prune -o -name .git -prune ! -path "*$newline*" -print 2> /dev/null | head -n "$MOST_NESTED" |
     while IFS= read -r place; do
@@ -42,10 +42,10 @@ find_nested() {
     done
 }
 
-# Of a repository within git would keep a name alone: its files become files of the whole.
+# Git would store only the commit of a nested repository, so its files are added to the outer one.
 add_nested() {
   git rm -r --cached -q --ignore-unmatch -- ":(literal)$1" || return 1
-  # A linked working folder, whose files are another branch's.
+  # A linked worktree, whose files belong to another branch.
   [ -d "$1/.git" ] && [ ! -L "$1/.git" ] || return 1
   tree=$(
     cd "$1" || exit 1
@@ -66,7 +66,7 @@ add_nested() {
   git read-tree --prefix="$1/" "$tree"
 }
 
-# What is left out is as it was, not gone.
+# Files that are left out stay as they were; they don't count as deleted.
 as_it_was() { [ -z "$head" ] || { git read-tree "$head" || exit 4; git update-index -q --refresh > /dev/null 2>&1; }; }
 
 count_large() {
@@ -91,12 +91,12 @@ look() {
   find_nested > "$OUT/places"
   add_all
   if [ $? -ge 128 ]; then
-    # An index that is broken, or files that are not in the encoding that attributes promise.
+    # A broken index, or files that are not in the encoding that their attributes specify.
     rm -f "$OUT/index"
     mkdir -p "$OUT/own.git/info" && echo '* !working-tree-encoding' > "$OUT/own.git/info/attributes"
     as_it_was
     add_all
-    # What can't be read is left out; anything worse would store the files as they were, or as gone.
+    # Unreadable files are left out; any other error would store files unchanged or as deleted, so it ends the capture.
     [ $? -lt 128 ] || { tail -c 300 "$OUT/add"; exit 4; }
   fi
   while IFS= read -r place; do
@@ -113,7 +113,7 @@ look() {
   fi
 }
 
-# What the service has of the branch: it is not packed again.
+# Commits of the branch that the service already has are not packed again.
 had() {
   for commit in $BASE $KNOWN; do
     GIT_DIR="$OUT/own.git" GIT_OBJECT_DIRECTORY="$OBJECTS" git cat-file -e "$commit^{commit}" 2> /dev/null && echo "^$commit"
@@ -127,13 +127,13 @@ pack() {
 
 tell() { { echo "head=$head"; echo "work=$work"; echo "size=$size"; echo "own=$own"; echo "large=$count"; } > "$OUT/result"; }
 
-# With the agent's repository.
+# The agent has its own repository.
 look_with() {
   dir="$TREE/.git"
   own=yes
-  # A pipe would keep git waiting, and a link leads to one, or to a device.
+  # A pipe would block git, and a link may lead to one, or to a device.
   [ -z "$(find "$dir" -path "$dir/hooks" -prune -o \\( -type p -o -type l -o -type b -o -type c \\) -print -quit)" ] || exit 8
-  # Nobody is at work any more: a lock is of a program that was ended.
+  # No program is running any more: any lock was left by one that was killed.
   find "$dir" -maxdepth 1 -name '*.lock' -delete
   find "$dir/refs" -maxdepth 8 -name '*.lock' -delete
   head=$(git --git-dir="$dir" rev-parse -q --verify 'HEAD^{commit}') || exit 8

@@ -97,7 +97,7 @@ export async function capture(
       CAPTURE_SCRIPT,
       signal,
     );
-    if (end.timed_out) throw new GitError(`what lies in the folder could not be read in ${TIME_SEC} s`, null);
+    if (end.timed_out) throw new GitError(`the folder could not be read within ${TIME_SEC} s`, null);
     if (end.code !== 0)
       throw new GitError(end.tail.trim().slice(-500) || 'the folder could not be read', end.code);
     return await takeOver(config, out, what, signal);
@@ -201,7 +201,7 @@ async function takeOver(
     const all = ['rev-list', '--objects', '--quiet', work, '--not', '--all'];
     await git({ ...local, args: all }).catch(() => {
       signal.throwIfAborted();
-      throw new GitError('what the folder gave is not what it was said to be', null);
+      throw new GitError('the folder’s contents do not match what was announced', null);
     });
   }
   if (head !== null && head !== work) await assertAncestor(repository, head, work ?? head, signal);
@@ -236,8 +236,8 @@ async function takeObjects(
   );
   try {
     const found = await file?.stat();
-    if (file === null || found?.isFile() !== true) throw new GitError('the folder gave no objects', null);
-    if (found.size > most) throw new GitError('the changes are larger than what is kept', null);
+    if (file === null || found?.isFile() !== true) throw new GitError('the folder returned no objects', null);
+    if (found.size > most) throw new GitError('the changes are larger than the limit', null);
     const args = ['index-pack', '--stdin', '--fix-thin', `--strict=${tolerated.join(',')}`];
     await git({ ...local, args, stdin: file, max_file: most });
   } finally {
@@ -254,7 +254,7 @@ async function assertAncestor(
   const args = ['merge-base', '--is-ancestor', head, work];
   await git({ cwd: repository, args, signal, timeout_ms: LOCAL_MS }).catch(() => {
     signal.throwIfAborted();
-    throw new GitError('the branch is not what it was said to be', null);
+    throw new GitError('the branch does not match what was announced', null);
   });
 }
 

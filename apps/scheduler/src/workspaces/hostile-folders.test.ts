@@ -323,7 +323,7 @@ describe('a server that means no good', () => {
     await server.git('symbolic-ref', 'HEAD', 'refs/heads/x"]fsmonitor=id');
     const { copies, fetch, copy } = await fetched();
     await fetch();
-    await expect(copies.baseOf(copy, null, signal)).rejects.toThrow('names no branch of its own');
+    await expect(copies.baseOf(copy, null, signal)).rejects.toThrow('has no default branch');
     expect(await copies.baseOf(copy, 'main', signal)).toMatchObject({ branch: 'main' });
     const [old, young] = ['tmp_pack_old', 'tmp_pack_young'].map((name) =>
       path.join(copy, 'objects/pack', name),

@@ -39,12 +39,11 @@ export async function openRemote(
   met: string,
 ): Promise<RemoteAccess> {
   const remote = parseRepositoryUrl(repo_url);
-  if (remote === undefined)
-    throw new GitError('the URL of the repository is none that git may be given', null);
+  if (remote === undefined) throw new GitError('the repository’s URL is not allowed for git', null);
   const named = isNamed(config, remote);
   const policy = named ? 'any' : config.repository_egress;
   if (remote.protocol === 'http' && policy === 'public')
-    throw new GitError('the repository is asked without TLS: not allowed on this instance', null);
+    throw new GitError('repositories without TLS are not allowed on this instance', null);
   const { host, port } = remote;
   if (list?.covers(host, port) === false)
     throw new GitError(`the company’s list of hosts does not have ${host}:${port}`, null);

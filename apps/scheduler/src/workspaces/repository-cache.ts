@@ -50,8 +50,7 @@ export class RepositoryCache {
   /** Its path, whether it exists or not. Throws GitError for an invalid URL. */
   folderOf({ company_id, repo_url }: Pick<Repository, 'company_id' | 'repo_url'>): string {
     const remote = parseRepositoryUrl(repo_url);
-    if (remote === undefined)
-      throw new GitError('the URL of the repository is none that git may be given', null);
+    if (remote === undefined) throw new GitError('the repository’s URL is not allowed for git', null);
     const name = `${sha256Hex(remote.url).slice(0, 32)}.git`;
     return join(this.#config.home, 'companies', company_id, 'repositories', name);
   }
@@ -90,7 +89,7 @@ export class RepositoryCache {
     const branch =
       base_branch ?? (await readFile(join(folder, 'service-head'), 'utf8').catch(() => '')).trim();
     if (branch === '')
-      throw new GitError('the repository names no branch of its own: the project has to', null);
+      throw new GitError('the repository has no default branch: set one in the project', null);
     const ref = `refs/remotes/origin/${branch}`;
     // As stored after a fetch; if it is packed, git must be asked.
     const written = (await readFile(join(folder, ref), 'utf8').catch(() => '')).trim();
@@ -236,7 +235,7 @@ export async function assertRoom({
 async function locked<T>(folder: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
   const lock = await lockFile(`${folder}${LOCK}`, { wait_ms: null, signal });
-  if (lock === null) throw new GitError('the company’s copy of the repository can’t be locked', null);
+  if (lock === null) throw new GitError('the company’s copy of the repository could not be locked', null);
   try {
     return await work();
   } finally {

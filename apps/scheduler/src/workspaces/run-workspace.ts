@@ -148,7 +148,7 @@ async function takeOver(
   const left = await setAside(place);
   tell(`the folder is still in the hands of an earlier run: it is kept aside as ${left ?? 'nothing'}`);
   const lock = await takeOverFolder(place, signal);
-  if (lock === null) throw new GitError('the folder is in the hands of another run', null);
+  if (lock === null) throw new GitError('the folder is in use by another run', null);
   return lock;
 }
 
@@ -196,7 +196,7 @@ async function makeTree(
     tell(`the folder was out of date: it is kept aside for some days as ${left ?? 'nothing'}`);
   }
   if (repository === null && workspace.version > 0)
-    throw new GitError('git is not installed, and the folder is to be made of what is stored', null);
+    throw new GitError('git is not installed, and the folder must be restored from what is stored', null);
   if (repository !== null && workspace.version > 0) await restoreObjects(sources, facts, repository, signal);
   if (base === null || repository === null)
     await checkOutFolder(

@@ -51,12 +51,12 @@ async function lookAt(sources: WorkspaceSources, row: PullRequestRow, signal: Ab
   try {
     const found = await pullRequestSecret(database.db, row);
     const remote = found && (await remoteOf(sources, { workspace: found.workspace, project: found }));
-    if (remote === undefined || remote === null) throw new Error('its repository is gone');
+    if (remote === undefined || remote === null) throw new Error('its repository no longer exists');
     const seen = await hostOf(config, remote).look(row.number, signal);
     await transaction(database, async (tx) => notePullRequest(tx, row, seen));
   } catch (err) {
     if (signal.aborted) return;
-    logger.warn('a pull request could not be looked at', {
+    logger.warn('a pull request could not be checked', {
       work_product_id: row.work_product_id,
       error: err,
     });

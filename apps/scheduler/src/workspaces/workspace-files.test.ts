@@ -39,11 +39,11 @@ describe('a file written into a workspace', () => {
   });
 
   it.each([
-    ['out/theirs', 'out in the workspace is no folder'],
-    ['link', 'link in the workspace is no file'],
-    ['alias/e.md', 'alias in the workspace is no folder'],
-    ['src', 'src in the workspace is no file'],
-    ['file/x', 'file in the workspace is no folder'],
+    ['out/theirs', 'out in the workspace is not a folder'],
+    ['link', 'link in the workspace is not a file'],
+    ['alias/e.md', 'alias in the workspace is not a folder'],
+    ['src', 'src in the workspace is not a file'],
+    ['file/x', 'file in the workspace is not a folder'],
   ])('%s is refused: what lies in the way stays', async (at, reason) => {
     await expect(write(at)).rejects.toThrow(reason);
     expect(await readFile(path.join(folder, 'theirs'), 'utf8')).toBe('theirs');

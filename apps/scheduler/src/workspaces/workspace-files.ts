@@ -35,7 +35,7 @@ async function assertFree(here: string, path: string): Promise<void> {
     });
     if (found === null) return;
     if (isLast ? !found.isFile() : !found.isDirectory())
-      throw invalid(`${place} in the workspace is no ${isLast ? 'file' : 'folder'}`);
+      throw invalid(`${place} in the workspace is not a ${isLast ? 'file' : 'folder'}`);
   }
 }
 

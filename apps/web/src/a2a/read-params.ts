@@ -114,7 +114,7 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 /** Accepts RFC 3339 only: Date by itself parses `-1` as a year. */
 function readInstant(text: string): Date {
   const instant = new Date(INSTANT.test(text) ? text : Number.NaN);
-  if (Number.isNaN(instant.getTime())) throw invalid('params.statusTimestampAfter is no timestamp');
+  if (Number.isNaN(instant.getTime())) throw invalid('params.statusTimestampAfter is not a timestamp');
   return instant;
 }
 
@@ -123,7 +123,7 @@ export function readTaskQuery(params: Params): TaskQuery & { history_length: num
     readList(params);
   const state = status && status !== 'TASK_STATE_UNSPECIFIED' ? stateNamed(status) : undefined;
   if (status && status !== 'TASK_STATE_UNSPECIFIED' && state === undefined)
-    throw invalid('params.status is no state');
+    throw invalid('params.status is not a state');
   const after = statusTimestampAfter ? readInstant(statusTimestampAfter) : undefined;
   return {
     context_id: contextId || undefined,

@@ -23,6 +23,6 @@ export function parseFrameId(header: string | undefined): Place | null {
   const [message_id = '', run = '', seq = '', part = '', ...rest] = header.split('.');
   const numbers = [seq, part].every((word) => /^\d{1,10}$/.test(word));
   if (!isUuid(message_id) || !(run === '0' || isUuid(run)) || !numbers || rest.length > 0)
-    throw invalid('Last-Event-ID is none of this stream');
+    throw invalid('Last-Event-ID does not belong to this stream');
   return { message_id, run_id: run === '0' ? null : run, seq: Number(seq), part: Number(part) };
 }

@@ -98,7 +98,7 @@ export class ReplyStream {
       }
     } catch (error) {
       // The reader reconnects and resumes at its position.
-      this.#set.hub.logger.warn('the stream of a reply broke off', { error });
+      this.#set.hub.logger.warn('the stream of a reply was interrupted', { error });
       this.close();
     } finally {
       this.#looking = false;

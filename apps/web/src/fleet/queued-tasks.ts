@@ -135,7 +135,7 @@ export class QueuedTasks {
       this.#promised.clear();
     } catch (error) {
       this.#stale = true;
-      this.#logger?.warn('the queue of remote tasks could not be read, and is read again', { error });
+      this.#logger?.warn('the queue of remote tasks could not be read; trying again', { error });
       throw error;
     } finally {
       this.#readAt = performance.now();

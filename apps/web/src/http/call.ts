@@ -77,8 +77,7 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
 
   status(code: number): void {
     const { row } = this.mounted;
-    if (code !== row.status && !row.also?.includes(code))
-      throw new Error(`${row.id} does not answer ${code}`);
+    if (code !== row.status && !row.also?.includes(code)) throw new Error(`${row.id} may not answer ${code}`);
     this.#status = code;
   }
 

@@ -92,7 +92,7 @@ export class GatheredUses {
     try {
       await act();
     } catch (error) {
-      this.#logger.warn('times of use of keys and sessions could not be written, and are tried again', {
+      this.#logger.warn('last-used times of keys and sessions could not be written; trying again', {
         error,
       });
       again();

@@ -63,7 +63,7 @@ export class InstanceState {
     try {
       await this.refresh();
     } catch (error) {
-      this.#logger.warn('flags and license could not be read, and are read again', { error });
+      this.#logger.warn('flags and license could not be read; trying again', { error });
     }
   }
 

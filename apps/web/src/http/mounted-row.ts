@@ -34,7 +34,7 @@ export function prepareRow({ row, handler, prepare }: Route, validateResponses: 
   }
   if (row.negotiated && row.method !== 'GET') throw new Error(`${row.id}: only a GET can be a page too`);
   if ((row.files !== undefined) !== (row.body_kind?.includes('multipart') ?? false)) {
-    throw new Error(`${row.id}: files come with a multipart body, and only with one`);
+    throw new Error(`${row.id}: files need a multipart body, and a multipart body needs files`);
   }
   const names = pathParams(row.path);
   return {

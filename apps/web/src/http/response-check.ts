@@ -10,7 +10,8 @@ export function responseCheck(row: EndpointRow): (text: string) => void {
   return (text) => {
     const problem = problemOf(() => validate(JSON.parse(text)));
     // An error of ours, not the validator's ServiceError: the caller did nothing wrong.
-    if (problem !== null) throw new Error(`${row.id} answers against its schema: ${problem}`);
+    if (problem !== null)
+      throw new Error(`${row.id} answered with a body that does not match its schema: ${problem}`);
   };
 }
 

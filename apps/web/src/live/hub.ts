@@ -247,7 +247,7 @@ export class LiveHub {
     try {
       await this.counters();
     } catch (error) {
-      this.#options.logger.warn('live events could not be counted, and are tried again', { error });
+      this.#options.logger.warn('live events could not be counted; trying again', { error });
     }
   }
 

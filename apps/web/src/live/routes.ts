@@ -11,7 +11,7 @@ import type { Sink } from './subscriber.ts';
 function positionOf(request: Request, after: number | undefined): number | null {
   const header = request.get('last-event-id');
   if (header === undefined || header === '') return after ?? null;
-  if (!/^\d{1,15}$/.test(header)) throw invalid('Last-Event-ID is no sequence number');
+  if (!/^\d{1,15}$/.test(header)) throw invalid('Last-Event-ID is not a sequence number');
   return Number(header);
 }
 

@@ -86,7 +86,7 @@ async function newcomer(
       email !== null && !email_verified ? ': the provider has not verified your e-mail address' : '';
     throw forbidden(`no account belongs to this sign-in${reason}`);
   }
-  if (email === null) throw forbidden('the provider does not tell your e-mail address');
+  if (email === null) throw forbidden('the provider does not share your e-mail address');
   const account = readNewcomer({ email, display_name: display_name ?? email });
   const user = await joinByInvite(tx, invite, { ...account, email_verified, password_hash: null });
   await welcomeUser(tx, user, mailing);

@@ -82,7 +82,7 @@ export function oauthRouter({
       );
       if (!flow) {
         if (open) throw unauthenticated(`the answer of ${provider.label} could not be verified`);
-        throw invalid('this sign-in is over or was begun in another browser; begin again');
+        throw invalid('this sign-in has expired or was begun in another browser; start again');
       }
       tab.next = ownPath(flow.next_path);
       const left = tokens.filter((token) => sha256Hex(token) !== flow.token_hash);

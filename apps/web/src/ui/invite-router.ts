@@ -98,7 +98,7 @@ export function inviteRouter(deps: InviteDependencies): Router {
 
 async function joinAsUser(database: Database, user: UserActor | undefined, token: string): Promise<void> {
   // The session ended while the page was open: show the newcomer's form again.
-  if (!user) throw notFound('you are not signed in any more');
+  if (!user) throw notFound('you are no longer signed in');
   await transaction(database, (tx) => acceptInvite(tx, user, token));
 }
 

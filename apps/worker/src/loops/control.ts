@@ -37,7 +37,7 @@ async function look(
   } catch (err) {
     if (signal.aborted) return;
     if (err instanceof Refusal && err.status === 404) {
-      logger.warn('a task is not this worker’s any more', { task_id: id });
+      logger.warn('a task no longer belongs to this worker', { task_id: id });
       abort.abort(new BrokenOff('not this worker’s any more'));
       return;
     }

@@ -117,7 +117,7 @@ export class ControlPlane {
     try {
       return JSON.parse(text);
     } catch {
-      throw new Refusal(502, 'the answer is no JSON: is SERVICE_SERVER_URL the service’s?');
+      throw new Refusal(502, 'the answer is not JSON: is SERVICE_SERVER_URL the service’s?');
     }
   }
 }

@@ -46,7 +46,7 @@ export async function enlist(settings: Enlisting, signal: AbortSignal): Promise<
       if (api_key !== undefined) {
         await identity.keep(api_key);
         plane.useKey(api_key);
-        logger.warn('the key was not known: registered as a new worker, whose key is kept', {
+        logger.warn('the key was unknown: registered as a new worker and stored its key', {
           worker_id,
           name,
           folder: identity.folder,

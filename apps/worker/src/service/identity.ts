@@ -53,7 +53,11 @@ async function claimAlone(mark: string): Promise<Server | null> {
   return new Promise((resolve, reject) => {
     server.once('error', (err: NodeJS.ErrnoException) => {
       if (err.code === 'EADDRINUSE')
-        reject(new Error('another process is this worker already: same SERVICE_HOME, key and name'));
+        reject(
+          new Error(
+            'this worker is already running in another process with the same SERVICE_HOME, key and name',
+          ),
+        );
       else resolve(null);
     });
     server.listen(`\0service-worker-${mark}`, () => {

@@ -70,7 +70,7 @@ export class Outbox {
         if (signal.aborted) return false;
         if (err instanceof Refusal && isFinal(err)) {
           link.works();
-          logger.warn('the service does not take the report of a task', {
+          logger.warn('the service rejected the report of a task', {
             task_id,
             status: err.status,
             reason: err.message,

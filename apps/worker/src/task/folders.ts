@@ -46,7 +46,7 @@ export async function sweepTaskFolders(
   await mkdir(root, { recursive: true, mode: 0o700 });
   const run_ids = (await readdir(root)).filter((name) => isUuid(name));
   if (run_ids.length === 0) return;
-  logger.warn('tasks of a worker that was killed are cleaned up', { run_ids });
+  logger.warn('cleaning up tasks of a worker that was killed', { run_ids });
   const engine = { cli: config.container_cli, cli_env: engineEnvironment() };
   const containers = new Set(await labelledContainers(engine));
   for (const run_id of run_ids) {

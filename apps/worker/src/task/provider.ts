@@ -28,7 +28,7 @@ export function providerOf(config: WorkerConfig, base_url: unknown, list: HostLi
   if (base_url === undefined || base_url === null || base_url === '') return own;
   const url = typeof base_url === 'string' && URL.canParse(base_url) ? new URL(base_url) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new AdapterError('config', 'adapter_config.base_url is no http(s) URL');
+    throw new AdapterError('config', 'adapter_config.base_url is not an http(s) URL');
   const ownUrl = own.base_url === null ? null : new URL(own.base_url);
   if (url.origin !== ownUrl?.origin && !isAllowed(url, config.worker_llm_allowed_hosts))
     throw new AdapterError(

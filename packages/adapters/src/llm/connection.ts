@@ -28,7 +28,7 @@ function defaultBaseUrl(family: ProviderFamily, credentials: CloudCredentials | 
 function parseBaseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new AdapterError('config', 'the base URL is no http(s) URL');
+    throw new AdapterError('config', 'the base URL is not an http(s) URL');
   // fetch rejects such URLs, and its error message would reveal the password.
   if (url.username !== '' || url.password !== '')
     throw new AdapterError('config', 'the base URL must not hold a password');

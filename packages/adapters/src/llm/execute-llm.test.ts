@@ -442,7 +442,7 @@ describe('a task that cannot be sent', () => {
     ['no provider', { provider: null }, {}, 'no LLM provider is configured'],
     ['no model', { model: ' ' }, {}, 'no model is configured'],
     ['no base URL', {}, { base_url: null }, 'the provider needs a base URL'],
-    ['a base URL that is none', {}, { base_url: 'ftp://x' }, 'the base URL is no http(s) URL'],
+    ['a base URL that is none', {}, { base_url: 'ftp://x' }, 'the base URL is not an http(s) URL'],
     [
       'a password in the base URL',
       {},

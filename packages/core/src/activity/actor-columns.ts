@@ -37,7 +37,7 @@ export function causeDepth(actor: Actor): number {
 
 /** @throws conflict for a chain that has become too long, for example agents that keep passing the same work on */
 export function assertCauseDepth(depth: number): void {
-  if (depth > MAX_CAUSE_DEPTH) throw conflict('too many agents woke each other in a row');
+  if (depth > MAX_CAUSE_DEPTH) throw conflict('too many agents have woken each other in a row');
 }
 
 /** A board-user key counts as a human (decisions 7.22). */

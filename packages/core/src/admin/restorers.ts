@@ -38,7 +38,7 @@ export const restorers: Record<TrashType, Restorer> = {
   issue: {
     async restore(tx, actor, id) {
       await restoreIssue(tx, actor, id);
-      if (!(await findIssue(tx, id))) throw conflict('what it belongs to is in the trash');
+      if (!(await findIssue(tx, id))) throw conflict('its parent is in the trash');
     },
     purge: purgeIssue,
   },
@@ -52,7 +52,7 @@ export const restorers: Record<TrashType, Restorer> = {
   goal: {
     async restore(tx, actor, id) {
       await restoreGoal(tx, actor, id);
-      if (!(await loadGoal(tx, id))) throw conflict('what it belongs to is in the trash');
+      if (!(await loadGoal(tx, id))) throw conflict('its parent is in the trash');
     },
     async purge(tx, id) {
       const gone = await purgeGoal(tx, id);

@@ -157,8 +157,8 @@ async function put(
   await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent.id)).for('no key update');
   await keepStorageKeys(tx, [storage_key]);
   const { taken, blocked, count } = await readNeighbours(tx, agent, what);
-  if (blocked !== null) throw conflict(`${blocked} is a file: a path cannot be both file and folder`);
-  if (taken && fresh) throw conflict('a skill has this slug already');
+  if (blocked !== null) throw conflict(`${blocked} is a file: a path cannot be both a file and a folder`);
+  if (taken && fresh) throw conflict('a skill already has this slug');
   if (!taken && count >= MOST[what.kind])
     throw conflict(`an agent has no more than ${MOST[what.kind]} ${what.kind}s`);
   // Deleted rather than updated: the trigger then records the former bytes' key.

@@ -72,6 +72,6 @@ describe('the path of an agent’s file', () => {
     `${'d/'.repeat(10)}x`,
     `${'long-directory-name/'.repeat(30)}x`,
   ])('may not be %j', (path) => {
-    expect(() => checkFilePath(path)).toThrow('the path must be a relative one of ordinary names');
+    expect(() => checkFilePath(path)).toThrow('the path must be relative and consist of ordinary names');
   });
 });

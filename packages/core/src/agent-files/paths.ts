@@ -32,4 +32,4 @@ function isOrdinary(segment: string): boolean {
   return !device.test(segment);
 }
 
-const refused = () => invalid('the path must be a relative one of ordinary names');
+const refused = () => invalid('the path must be relative and consist of ordinary names');

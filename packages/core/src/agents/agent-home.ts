@@ -31,8 +31,8 @@ export async function assertHome(agent_id: string, place: HomePlace, rules: Home
   const home = homeOf(rules.service_home, agent_id, place);
   await assertHomeDir(place.home_dir === null ? home : place.home_dir, place.company, rules);
   const real = await realPlace(home);
-  if (real === undefined) throw invalid('home_dir must lie in a folder of the company');
-  const refused = invalid('home_dir must not lie in the home of an agent, nor hold one');
+  if (real === undefined) throw invalid('home_dir must be inside a folder of the company');
+  const refused = invalid('home_dir must neither be inside an agent’s home nor contain one');
   if (await isInsideFolder(real, place.other_homes)) throw refused;
   const company = join(rules.service_home, 'companies', place.company.id);
   for (const each of new Set([company, place.company_home_dir ?? company]))

@@ -31,7 +31,7 @@ export async function createAgentKey(
 ): Promise<NewAgentKey> {
   const agent = await findAgent(tx, input.agent_id);
   if (agent?.company_id !== company_id) throw notFound();
-  if (!mayMintKeys(actor)) throw forbidden('a run mints no keys');
+  if (!mayMintKeys(actor)) throw forbidden('a run cannot create keys');
   await assertWithinReach(tx, actor, agent);
   assertMayInstruct(actor, agent);
   if (agent.status === 'terminated') throw conflict('agent is terminated');

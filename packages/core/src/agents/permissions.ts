@@ -37,7 +37,7 @@ export async function updatePermissions(
   if (changed.length === 0) return agentPermissions(before);
   // Permission to grant `secrets.use` amounts to permission to read the secrets.
   if (changed.includes('secrets.use') && !isCompanyAdmin(actor, before.company_id))
-    throw forbidden('secrets.use is for admins to give');
+    throw forbidden('only admins can grant secrets.use');
   await assertNotAboveParent(tx, before, input);
   const set = Object.fromEntries(changed.map((key) => [key, input[key]!]));
   const [row] = await tx

@@ -102,7 +102,7 @@ describe('where an agent runs', () => {
     ])
       await expect(s.change(ada.id, { home_dir }, s.admin)).rejects.toMatchObject({
         kind: 'invalid',
-        message: expect.stringContaining('home of an agent'),
+        message: expect.stringContaining('inside an agent’s home'),
       });
     for (const home_dir of [join(company, 'agents', ada.id), join(company, 'shared', 'ada')])
       expect(await s.change(ada.id, { home_dir }, s.member)).toMatchObject({ home_dir });

@@ -33,7 +33,7 @@ export async function assertMayReportTo(
       select agents.id, agents.reports_to from above join agents on agents.id = above.reports_to
     )
     select exists (select from above where id = ${agent.id}) as circle`);
-  if (rows[0]?.circle) throw invalid('reports_to would close a circle');
+  if (rows[0]?.circle) throw invalid('reports_to would create a cycle');
 }
 
 /** @throws invalid for a folder outside the company's, or another agent's */
@@ -44,7 +44,7 @@ export async function assertCompanyHome(
   homes: HomeRules | undefined,
 ): Promise<void> {
   const company = await findCompany(tx, agent.company_id);
-  if (!company || !homes) throw invalid('home_dir must lie in a folder of the company');
+  if (!company || !homes) throw invalid('home_dir must be inside a folder of the company');
   const others = await tx
     .select({ home_dir: agents.home_dir })
     .from(agents)

@@ -168,7 +168,7 @@ describe('permissions', () => {
       kind: 'forbidden',
     });
     await expect(set(member, { 'secrets.use': true })).rejects.toMatchObject({
-      message: 'secrets.use is for admins to give',
+      message: 'only admins can grant secrets.use',
     });
     expect(await set(admin, { 'secrets.use': true })).toMatchObject({ 'secrets.use': true });
   });

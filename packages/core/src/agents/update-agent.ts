@@ -34,7 +34,7 @@ export async function updateAgent(
 ): Promise<Agent> {
   const { reason, ...input } = settableOnUpdate(body);
   await assertProvider(tx, agent.company_id, input.provider_id);
-  if (input.status === 'running') throw conflict('status running is set by runs');
+  if (input.status === 'running') throw conflict('the status running is set by runs only');
   if (input.home_dir) await assertCompanyHome(tx, agent, input.home_dir, homes);
   if (input.reports_to) await assertMayReportTo(tx, agent, input.reports_to);
   const before = await lockAgent(tx, agent.id);
@@ -70,7 +70,7 @@ export async function updateAgent(
 
 /** The contents of an agent's files become available to the company: for a person to decide, or an admin if it uses secrets. */
 async function assertMayShare(tx: Tx, actor: Actor, agent: AgentRow): Promise<void> {
-  if (actor.kind === 'agent') throw forbidden('files_as_knowledge is for people to set');
+  if (actor.kind === 'agent') throw forbidden('only people can set files_as_knowledge');
   await assertMayTeach(tx, actor, agent);
 }
 

@@ -20,7 +20,7 @@ export async function createApproval(
   assertPayload(input.type, payload);
   if (input.issue_id) {
     const issue = await findIssue(tx, input.issue_id);
-    if (issue?.company_id !== company_id) throw invalid('issue_id is no issue of the company');
+    if (issue?.company_id !== company_id) throw invalid('issue_id is not an issue of the company');
   }
   const requester = actorColumns(actor);
   const [row] = await tx

@@ -54,7 +54,7 @@ async function resolve(
   status: ApprovalStatus,
   decision: ApprovalDecision = {},
 ): Promise<Approval> {
-  if (!humanActor(actor)) throw forbidden('agents do not resolve approvals');
+  if (!humanActor(actor)) throw forbidden('agents cannot resolve approvals');
   const shown = decision.updated_at === undefined ? undefined : new Date(decision.updated_at).toISOString();
   const again = sql`or (${status} = 'approved' and ${approvals.status} = 'approved'
     and ${approvals.applied_at} is null and ${approvals.apply_error} is not null)`;

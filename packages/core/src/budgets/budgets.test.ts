@@ -126,8 +126,8 @@ describe('a cost of the past', () => {
       );
     expect([await spent(day.id), await spent(lifetime.id)]).toEqual([[0], [0.5]]);
     for (const [at, message] of [
-      [ago(-1), 'occurred_at lies ahead'],
-      [ago(91 * 24), 'occurred_at lies more than 90 days back'],
+      [ago(-1), 'occurred_at is in the future'],
+      [ago(91 * 24), 'occurred_at is more than 90 days ago'],
     ] as const)
       await expect(report(at)).rejects.toMatchObject({ kind: 'invalid', message });
   });

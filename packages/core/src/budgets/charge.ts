@@ -50,7 +50,7 @@ async function charge(
     with mine as materialized (
       select policy_id, window_start, amount_usd, settled_usd from budget_reservations where run_id = ${run_id}::uuid
     ), policy as materialized (
-      -- Held against deletion; who deletes a policy locks it before its windows too.
+      -- Locked against deletion, which also locks a policy before its windows.
       select p.id, ${policiesOf(spender)} as spends, ${budgetWindowStart} as window_start from budget_policies p
       where (${policiesOf(spender)}) or p.id in (select policy_id from mine) order by p.id for key share
     ), target as materialized (

@@ -78,9 +78,9 @@ export async function resolveBudgetIncident(
     })
     .where(and(eq(budget_incidents.id, incident.id), eq(budget_incidents.status, 'open')))
     .returning();
-  if (row === undefined || policy === undefined) throw conflict('incident is resolved already');
+  if (row === undefined || policy === undefined) throw conflict('incident is already resolved');
   if (raised !== undefined) {
-    if (raised <= Number(policy.limit_usd)) throw invalid('limit_usd must be above the present limit');
+    if (raised <= Number(policy.limit_usd)) throw invalid('limit_usd must be above the current limit');
     await tx
       .update(budget_policies)
       .set({ limit_usd: money(raised), updated_at: sql`now()` })

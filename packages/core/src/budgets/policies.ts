@@ -135,9 +135,9 @@ async function scopeOf(tx: Tx, company_id: string, input: CreateBudgetPolicy): P
     if (scope_id !== company_id) throw invalid('scope_id is not the company');
   } else if (scope_type === 'project') {
     if (!(await findProject(tx, company_id, scope_id)))
-      throw invalid('scope_id is no project of the company');
+      throw invalid('scope_id is not a project of the company');
   } else if ((await findAgent(tx, scope_id))?.company_id !== company_id) {
-    throw invalid('scope_id is no agent of the company');
+    throw invalid('scope_id is not an agent of the company');
   }
   return scope_id;
 }

@@ -94,9 +94,9 @@ async function parseOccurredAt(tx: Tx, given: Date | string | null | undefined):
   if (given === null || given === undefined) return null;
   const at = new Date(given);
   const now = await databaseNow(tx);
-  if (at > now) throw invalid('occurred_at lies ahead');
+  if (at > now) throw invalid('occurred_at is in the future');
   if (at.getTime() < now.getTime() - OLDEST_DAYS * 86_400_000)
-    throw invalid(`occurred_at lies more than ${OLDEST_DAYS} days back`);
+    throw invalid(`occurred_at is more than ${OLDEST_DAYS} days ago`);
   return at;
 }
 
@@ -107,11 +107,11 @@ async function references(
   { agent_id, issue_id, project_id }: Pick<CreateCostEvent, 'agent_id' | 'issue_id' | 'project_id'>,
 ): Promise<{ issue_id: string | null; project_id: string | null }> {
   if (agent_id && (await findAgent(tx, agent_id))?.company_id !== company_id)
-    throw invalid('agent_id is no agent of the company');
+    throw invalid('agent_id is not an agent of the company');
   if (project_id && !(await findProject(tx, company_id, project_id)))
-    throw invalid('project_id is no project of the company');
+    throw invalid('project_id is not a project of the company');
   if (!issue_id) return { issue_id: null, project_id: project_id ?? null };
   const issue = await findIssue(tx, issue_id);
-  if (issue?.company_id !== company_id) throw invalid('issue_id is no issue of the company');
+  if (issue?.company_id !== company_id) throw invalid('issue_id is not an issue of the company');
   return { issue_id, project_id: project_id ?? issue.project_id };
 }

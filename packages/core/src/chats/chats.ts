@@ -26,7 +26,7 @@ export async function createChat(
   const agent = await findAgent(tx, agent_id);
   if (agent?.company_id !== company_id) throw invalid('agent_id: no such agent in this company');
   if (actor.kind === 'agent' && actor.agent_id === agent_id)
-    throw conflict('an agent has no chats with itself');
+    throw conflict('an agent cannot chat with itself');
   const author = actorColumns(actor);
   const [row] = await tx
     .insert(chats)

@@ -33,11 +33,11 @@ export async function postChatMessage(
   const chat = await lockChat(tx, subject.id);
   const depth = causeDepth(actor);
   if (actor.kind === 'agent' && actor.agent_id === chat.agent_id)
-    throw conflict('an agent has no chats with itself');
+    throw conflict('an agent cannot chat with itself');
   await assertAnswers(tx, chat, depth);
   if ((await openMessages(tx, chat.id)).length >= MOST_WAITING)
-    throw conflict(`${MOST_WAITING} messages wait for a reply already`);
-  if (chat.last_turn >= MOST_TURNS) throw conflict('the chat is full: begin a new one');
+    throw conflict(`${MOST_WAITING} messages are already waiting for a reply`);
+  if (chat.last_turn >= MOST_TURNS) throw conflict('the chat is full: start a new one');
   const author = actorColumns(actor);
   const turn = chat.last_turn + 1;
   const [row] = await tx
@@ -100,7 +100,7 @@ export async function resendChatMessage(
     throw forbidden('only its author may send a message again');
   const body_markdown = input.body_markdown ?? message.body_markdown;
   assertSaid(body_markdown, message.attachments);
-  if ((await openMessages(tx, chat.id)).length > 0) throw conflict('a reply is under way: stop it first');
+  if ((await openMessages(tx, chat.id)).length > 0) throw conflict('a reply is being written: stop it first');
   await assertAnswers(tx, chat, message.depth);
   const turn = message.position / 2;
   await tx

@@ -32,7 +32,7 @@ export function presentChat(chat: ChatRow): Chat {
 
 function channelOf(channel: string): ChatChannel {
   const known = chatChannels.find((each) => each === channel);
-  if (known === undefined) throw new Error(`a chat has the unknown channel ${channel}`);
+  if (known === undefined) throw new Error(`a chat has an unknown channel ${channel}`);
   return known;
 }
 

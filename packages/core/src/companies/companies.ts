@@ -107,7 +107,7 @@ async function assertOwnHome(
 ): Promise<void> {
   const company = await findCompany(tx, company_id);
   if (!company) throw notFound();
-  if (!homes) throw invalid('home_dir must lie in a folder of the company');
+  if (!homes) throw invalid('home_dir must be inside a folder of the company');
   await assertHomeDir(home_dir, company, homes);
 }
 

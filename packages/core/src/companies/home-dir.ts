@@ -24,7 +24,7 @@ export async function assertHomeDir(
     ...assignedTo(company.slug, rules),
   ];
   const inside = isAbsolute(home_dir) && (await isInsideFolder(home_dir, roots));
-  if (!inside) throw invalid('home_dir must lie in a folder of the company');
+  if (!inside) throw invalid('home_dir must be inside a folder of the company');
 }
 
 // A slug may be any word, even `constructor`.

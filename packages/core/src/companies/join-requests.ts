@@ -90,7 +90,7 @@ export async function resolveJoinRequest(
     .set({ status, resolved_by, resolved_at: sql`now()` })
     .where(and(eq(join_requests.id, request.id), eq(join_requests.status, 'pending')))
     .returning();
-  if (!row) throw conflict('the request is resolved already');
+  if (!row) throw conflict('the request is already resolved');
   const { company_id, user_id } = row;
   const joined =
     status === 'approved'

@@ -23,6 +23,6 @@ export function compileProposal(
     objection:
       runs_as === 'model'
         ? null
-        : `agents with the adapter ${agent.adapter_type} compile nothing: no model computes them`,
+        : `agents with the adapter ${agent.adapter_type} cannot be compiled: they do not use a model`,
   };
 }

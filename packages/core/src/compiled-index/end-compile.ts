@@ -135,7 +135,7 @@ export async function discardIndex(tx: Tx, actor: Actor, company_id: string, ver
     compiled_indexes,
     and(eq(compiled_indexes.company_id, company_id), eq(compiled_indexes.status, 'compiling')),
   );
-  if (open > 0) throw conflict('a compilation is under way');
+  if (open > 0) throw conflict('a compilation is already running');
   const [row] = await tx
     .update(compiled_indexes)
     .set({ status: 'discarded' })

@@ -29,7 +29,9 @@ export async function configureCompile(
     const facts = agent?.company_id === company_id ? await readAgentFacts(tx, agent_id) : undefined;
     if (facts === undefined) throw notFound('there is no such agent');
     if (adapterTraits(facts.adapter_type).runs_as !== 'model')
-      throw invalid(`agents with the adapter ${facts.adapter_type} compile nothing: no model computes them`);
+      throw invalid(
+        `agents with the adapter ${facts.adapter_type} cannot be compiled: they do not use a model`,
+      );
   }
   const next_at =
     agent_id === null || every_hours === null ? null : sql`now() + make_interval(hours => ${every_hours})`;
@@ -90,7 +92,7 @@ async function begin(
     .from(compiled_indexes)
     .where(eq(compiled_indexes.company_id, company_id))
     .orderBy(sql`version desc`);
-  if (open.some(({ status }) => status === 'compiling')) return 'a compilation is under way';
+  if (open.some(({ status }) => status === 'compiling')) return 'a compilation is already running';
   const base =
     open.find(({ status }) => status === 'draft') ?? open.find(({ status }) => status === 'promoted');
   const sources = await sourcesToRead(tx, company_id, base?.id ?? null);
@@ -101,7 +103,7 @@ async function begin(
     .values({ company_id, agent_id: agent.id, version: (open[0]?.version ?? 0) + 1 })
     .onConflictDoNothing()
     .returning();
-  if (index === undefined) return 'a compilation is under way';
+  if (index === undefined) return 'a compilation is already running';
   if (base !== undefined) await carryOver(tx, base, index);
   const batches = Array.from({ length: Math.ceil(sources.length / SOURCES_OF_BATCH) }, (_, number) =>
     sources.slice(number * SOURCES_OF_BATCH, (number + 1) * SOURCES_OF_BATCH),
@@ -167,6 +169,6 @@ export async function cancelCompile(tx: Tx, actor: Actor, company_id: string): P
     .from(compiled_indexes)
     .where(and(eq(compiled_indexes.company_id, company_id), eq(compiled_indexes.status, 'compiling')))
     .for('no key update');
-  if (index === undefined) throw conflict('no compilation is under way');
+  if (index === undefined) throw conflict('no compilation is running');
   await endCompile(tx, actor, index, { status: 'cancelled', error: `cancelled by ${actor.name}` });
 }

@@ -42,7 +42,7 @@ export async function advanceCouncil(tx: Tx, session_id: string): Promise<void> 
     if (next === undefined) return;
     now = next;
   }
-  throw new Error(`council ${session_id} goes in a circle`);
+  throw new Error(`council ${session_id} does not advance`);
 }
 
 /** Takes one step. @returns the updated session; undefined if it waits for a turn, or is over */

@@ -90,7 +90,7 @@ async function read(tx: Tx, session_id: string): Promise<CouncilRow> {
 async function depthOf(tx: Tx, actor: Actor): Promise<number> {
   if (actor.kind !== 'agent') return 0;
   if (actor.run_id !== null && (await findRun(tx, actor.run_id))?.kind === COUNCIL_TURN)
-    throw forbidden('a turn of a council convenes no other');
+    throw forbidden('a council’s turn cannot convene another council');
   const depth = causeDepth(actor);
   assertCauseDepth(depth);
   return depth;

@@ -21,6 +21,6 @@ export function turnProposal(
     depth: session.depth,
     // Programs that receive a task instead of a prompt can't be given a question.
     objection:
-      told_by === 'prompt' ? null : `agents with the adapter ${agent.adapter_type} do not deliberate`,
+      told_by === 'prompt' ? null : `agents with the adapter ${agent.adapter_type} cannot deliberate`,
   };
 }

@@ -51,7 +51,7 @@ export async function advanceLocked(tx: Tx, evolution: EvolutionRow): Promise<vo
     const next = nextStep(await readState(tx, evolution, agent));
     if (!(await take(tx, evolution, agent, next))) return;
   }
-  throw new Error(`evolution ${evolution.id} goes in a circle`);
+  throw new Error(`evolution ${evolution.id} does not advance`);
 }
 
 /** @returns whether there may be more to do immediately */

@@ -89,7 +89,7 @@ async function assertEvolvable(tx: Tx, agent: AgentRow): Promise<void> {
   if (refusal !== null) throw conflict(refusal);
   if (adapterTraits(facts.adapter_type).runs_as !== 'model')
     throw conflict(
-      `agents with the adapter ${facts.adapter_type} can't be rehearsed: no model computes them`,
+      `agents with the adapter ${facts.adapter_type} can't be rehearsed: they do not use a model`,
     );
   if (agent.gepa_provider_override !== null && (await reflectingProvider(tx, agent)) === undefined)
     throw conflict('gepa_provider_override names no provider of the company');
@@ -120,7 +120,7 @@ async function insertEvolution(
     .select({ id: prompt_evolutions.id })
     .from(prompt_evolutions)
     .where(and(eq(prompt_evolutions.agent_id, agent.id), eq(prompt_evolutions.status, 'running')));
-  throw conflict('the prompt is being evolved already', { evolution_id: running?.id ?? null });
+  throw conflict('the prompt is already being evolved', { evolution_id: running?.id ?? null });
 }
 
 async function forgetOld(tx: Tx, { id }: AgentRow): Promise<void> {

@@ -29,5 +29,5 @@ export function stepProposal(
 function changedAdapter({ adapter_type }: AgentFacts): string | null {
   return adapterTraits(adapter_type).runs_as === 'model'
     ? null
-    : `agents with the adapter ${adapter_type} can't be rehearsed: no model computes them`;
+    : `agents with the adapter ${adapter_type} can't be rehearsed: they do not use a model`;
 }

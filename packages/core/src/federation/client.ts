@@ -9,7 +9,7 @@ import { assertCauseDepth } from '../activity/index.ts';
  * @throws forbidden for a run's key, with which an agent would wake and answer itself
  */
 export function clientActor({ key_id, company_id, run_id }: AgentActor, depth = 0): BoardUserActor {
-  if (run_id !== null || key_id === null) throw forbidden('the key of a run opens no task');
+  if (run_id !== null || key_id === null) throw forbidden('a run’s key cannot open a task');
   const client = { kind: 'board_user', key_id, company_id, role: 'member', name: 'A2A client' } as const;
   return depth === 0 ? client : { ...client, depth };
 }

@@ -75,7 +75,7 @@ export async function wordsToForward(
   const { rows } = await tx.execute<{ id: string; text: string; created_at: string }>(sql`
     select id, left(body_markdown, 100000) as text, created_at from comments c
     where issue_id = ${issue_id} and created_at > ${forwarded_at.toISOString()}::timestamptz
-      -- The peer's own words, and those of the service, are nobody's; those of integrations are told by the activity.
+      -- Comments by the peer or the service have no author; those of integrations are recognized by their activity.
       and (author_agent_id is not null or author_user_id is not null or exists (
         select from activity a where a.company_id = c.company_id and a.entity_type = 'comment'
           and a.entity_id = c.id and a.created_at >= c.created_at - interval '1 day' and a.actor_type = 'board_user'))

@@ -131,7 +131,7 @@ export async function updatePeer(
   const moved = url !== undefined && url !== before.url;
   if (moved || api_key !== undefined) requireRole({ role: 'admin' }, actor, before.company_id);
   if (moved && before.api_key_sealed !== null && api_key === undefined)
-    throw invalid('another url needs api_key again, or null');
+    throw invalid('a new url needs api_key again, or null');
   assertPeer({ label: input.label ?? before.label, url: url ?? before.url });
   const sealed = api_key ? vault.seal(api_key, place(before.id)) : null;
   const [row] = await unlessTaken(async () =>
@@ -172,7 +172,8 @@ async function unlessTaken<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {
-    if (isUniqueViolation(error, 'a2a_peers_label')) throw conflict('there is a peer of that label already');
+    if (isUniqueViolation(error, 'a2a_peers_label'))
+      throw conflict('there is already a peer with that label');
     throw error;
   }
 }

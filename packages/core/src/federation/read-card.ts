@@ -45,7 +45,7 @@ export function readCard(json: unknown, card_url: string): PeerAgent[] {
     return [agent];
   });
   if (agents.length === 0 && listed.length > 0)
-    throw invalid(`the card names no agent at ${origin} that speaks JSON-RPC`);
+    throw invalid(`the card lists no JSON-RPC endpoint at ${origin}`);
   return agents.slice(0, MAX_AGENTS);
 }
 

@@ -100,8 +100,8 @@ async function assertMayBeParent(tx: Tx, goal: GoalRow, parent_id: string): Prom
     )
     select exists (select from above where id = ${goal.id}) as circle,
       ${hasRoomBelow('goals', parent_id, levels[0]?.levels)} as room`);
-  if (rows[0]?.circle) throw invalid('parent_goal_id would close a circle');
-  if (!rows[0]?.room) throw invalid(`parent_goal_id: no more than ${DEEPEST} levels`);
+  if (rows[0]?.circle) throw invalid('parent_goal_id would create a cycle');
+  if (!rows[0]?.room) throw invalid(`parent_goal_id: at most ${DEEPEST} levels`);
 }
 
 function changeOf(row: GoalRow, action: string, details: Record<string, unknown> = {}): Change {

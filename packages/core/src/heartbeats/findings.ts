@@ -106,7 +106,7 @@ export async function findingsFacts(tx: Tx, run: ClaimedRun): Promise<FindingsFa
     select jsonb_build_object('id', a.id, 'name', a.name, 'role', a.role, 'title', a.title, 'description', a.description,
         'system_prompt', a.system_prompt, 'adapter_type', 'llm', 'provider_id', a.provider_id,
         'default_provider_id', ${companyDefaultProvider},
-        -- What a program is configured with, its model too, means nothing to a provider.
+        -- A program's configuration, including its model, means nothing to a provider.
         'adapter_config', case when ${effectiveAdapter} = 'llm' then a.adapter_config else '{}' end,
         'model', case when ${effectiveAdapter} = 'llm' then a.model end) as agent,
       ${hasKnowledge(sql`r.company_id`)} as has_knowledge,

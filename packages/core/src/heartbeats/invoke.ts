@@ -39,7 +39,7 @@ export async function triggerIssue(
   model?: string,
 ): Promise<Run> {
   // People have decided what an agent may cost.
-  if (model !== undefined && !humanActor(actor)) throw forbidden('only people choose a model');
+  if (model !== undefined && !humanActor(actor)) throw forbidden('only people can choose a model');
   if (issue.assignee_agent_id === null) throw invalid('issue has no assignee');
   const { rows } = await tx.execute<TriggerFacts>(sql`
     select ${agentFactColumns}, i.stalled_runs, ${budgetHeld(sql`i.project_id`)} as project_over_budget,
@@ -51,9 +51,9 @@ export async function triggerIssue(
       and coalesce(w.issue_id, '00000000-0000-0000-0000-000000000000'::uuid) = i.id
     where a.id = ${issue.assignee_agent_id} and ${agentPresent}`);
   const [facts] = rows;
-  if (facts === undefined) throw conflict('the assignee is gone');
+  if (facts === undefined) throw conflict('the assignee no longer exists');
   const live = facts.live_run_id === null ? undefined : await findRun(tx, facts.live_run_id);
-  if (live && model !== undefined) throw conflict('the issue has a live run: it keeps its model');
+  if (live && model !== undefined) throw conflict('the issue has a live run, which keeps its model');
   if (live) return presentRun(live, actor);
   const over_budget = facts.over_budget || facts.project_over_budget;
   return admitOne(

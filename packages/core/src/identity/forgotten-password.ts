@@ -17,7 +17,7 @@ import { findUser } from './users.ts';
 
 const { oauth_accounts, users } = schema;
 
-const spent = () => notFound('this link is not valid any more; ask for a new one');
+const spent = () => notFound('this link is no longer valid; request a new one');
 
 /** The user whose password the link sets; undefined for a spent or expired link. */
 export async function previewPasswordReset(tx: Tx, token: string): Promise<UserRow | undefined> {

@@ -94,7 +94,7 @@ export async function resendConfirmation(tx: Tx, actor: UserActor, mailing: Mail
   if (!mailsLinks(mailing)) throw conflict(NO_MAIL);
   const user = await lockUser(tx, actor.user_id);
   const pending = await pendingEmail(tx, user);
-  if (pending === null && user.email_verified_at !== null) throw conflict('the address is confirmed already');
+  if (pending === null && user.email_verified_at !== null) throw conflict('the address is already confirmed');
   const email = pending ?? user.email;
   const holder = await findUserByEmail(tx, email);
   await sendLink(tx, user, email, mailing, holder !== undefined && holder.id !== user.id);
@@ -135,7 +135,7 @@ export async function confirmEmail(
   const before = await lockUser(tx, actor.user_id);
   const link = await findLink(tx, 'confirm_email', token);
   if (!link || link.user_id !== before.id || !(await spendLink(tx, link)))
-    throw notFound('this link is not valid any more, or is for another account');
+    throw notFound('this link is no longer valid, or is for another account');
   const { email } = link;
   await takingEmail(async () =>
     tx

@@ -42,7 +42,7 @@ export async function findPasskey(tx: Tx, credential_id: string): Promise<Stored
 export async function beginPasskey(tx: Tx, actor: UserActor, challenge: string): Promise<void> {
   await assertFreshSignIn(tx, actor);
   if ((await passkeysOf(tx, actor.user_id)).length >= MAX_PASSKEYS)
-    throw conflict(`${MAX_PASSKEYS} passkeys are the most that an account may have`);
+    throw conflict(`an account may have at most ${MAX_PASSKEYS} passkeys`);
   await tx.update(sessions).set({ passkey_challenge: challenge }).where(eq(sessions.id, actor.session_id!));
 }
 
@@ -55,7 +55,7 @@ export async function takePasskeyChallenge(tx: Tx, actor: UserActor): Promise<st
     .from(sessions)
     .where(mine)
     .for('update');
-  if (!row?.challenge) throw forbidden('no passkey was asked for, or it was added already');
+  if (!row?.challenge) throw forbidden('no passkey was requested, or it was already added');
   await tx.update(sessions).set({ passkey_challenge: null }).where(mine);
   return row.challenge;
 }
@@ -74,7 +74,7 @@ export async function addPasskey(
       .returning();
     return { passkey: presentPasskey(row!), recovery_codes: await factorAdded(tx, actor, 'passkey') };
   } catch (err) {
-    if (isUniqueViolation(err, 'passkeys_credential')) throw conflict('this passkey is in use already');
+    if (isUniqueViolation(err, 'passkeys_credential')) throw conflict('this passkey is already in use');
     throw err;
   }
 }

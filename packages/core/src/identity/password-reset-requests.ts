@@ -26,7 +26,8 @@ export async function requestPasswordReset(
   place: SignInPlace,
   mailing: Mailing,
 ): Promise<void> {
-  if (!mailsLinks(mailing)) throw conflict('no mail is set up here: an administrator sets a new password');
+  if (!mailsLinks(mailing))
+    throw conflict('mail is not set up here: ask an administrator to set a new password');
   const request_id = await noteResetRequest(tx, email, place);
   if (request_id === undefined) throw rateLimited('too many requests; try again later', HOUR_SEC);
   await enqueue(tx, 'answer-password-reset', { request_id });

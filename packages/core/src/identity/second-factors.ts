@@ -95,7 +95,7 @@ export async function renewRecoveryCodes(tx: Tx, actor: UserActor): Promise<stri
  */
 export async function resetSecondFactor(tx: Tx, actor: Actor, user_id: string): Promise<void> {
   if (actor.kind === 'user' && actor.user_id === user_id)
-    throw conflict('your own second factor is not reset but removed, in your profile');
+    throw conflict('remove your own second factor in your profile instead');
   await lockFactors(tx, user_id);
   await deleteFactors(tx, user_id);
   await closeUserSessions(tx, user_id);

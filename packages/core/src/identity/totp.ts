@@ -40,7 +40,7 @@ export async function beginTotp(tx: Tx, actor: UserActor, vault: Vault): Promise
       setWhere: isNull(user_totp.confirmed_at),
     })
     .returning();
-  if (written.length === 0) throw conflict('an authenticator app is set up already');
+  if (written.length === 0) throw conflict('an authenticator app is already set up');
   return shownSecret(tx, user_id, secret);
 }
 
@@ -61,7 +61,7 @@ export async function confirmTotp(tx: Tx, actor: UserActor, vault: Vault, code: 
   const { user_id } = actor;
   await lockFactors(tx, user_id);
   const row = await findApp(tx, user_id);
-  if (!row || row.confirmed_at !== null) throw conflict('no authenticator app waits for its confirmation');
+  if (!row || row.confirmed_at !== null) throw conflict('no authenticator app is waiting for confirmation');
   const step = stepOf(row, vault, code);
   if (step === null) throw forbidden('the code is wrong');
   await tx

@@ -25,7 +25,7 @@ export async function changeIssues(
   changes: readonly IssueChange[],
 ): Promise<ChangedIssues> {
   const ids = changes.map(({ issue_id }) => issue_id);
-  if (new Set(ids).size < ids.length) throw invalid('changes: an issue comes twice');
+  if (new Set(ids).size < ids.length) throw invalid('changes: an issue is listed twice');
   await lockAll(tx, company_id, ids);
   const back = changes.filter(({ deleted }) => deleted === false);
   for (const { issue_id } of back) await bringBack(tx, actor, company_id, issue_id);
@@ -85,7 +85,7 @@ async function bringBack(tx: Tx, actor: Actor, company_id: string, entity_id: st
   const entry = await lockTrashed(tx, { type: 'issue', entity_id, company_id });
   if (entry === undefined) throw invalid(`changes: issue ${entity_id} is not in the trash`);
   await restoreIssue(tx, actor, entity_id);
-  if (!(await findIssue(tx, entity_id))) throw conflict('what it belongs to is in the trash');
+  if (!(await findIssue(tx, entity_id))) throw conflict('its parent is in the trash');
   await purgeOldTrash(tx, [entity_id]);
 }
 

@@ -74,7 +74,7 @@ export async function createLabel(
     .values({ company_id: companyId, name, color: input.color ?? null })
     .onConflictDoNothing()
     .returning();
-  if (!label) throw conflict(`label ${name} exists already`);
+  if (!label) throw conflict(`label ${name} already exists`);
   await recordLabel(tx, actor, label, 'label.created');
   return presentLabel(label);
 }

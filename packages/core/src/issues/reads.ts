@@ -136,6 +136,6 @@ export async function markAllRead(tx: Tx, actor: Actor, company_id: string): Pro
 
 export function readerOf(actor: Actor): string {
   const id = actorId(actor);
-  if (!humanActor(actor) || id === null) throw forbidden('only people read');
+  if (!humanActor(actor) || id === null) throw forbidden('only people have read marks');
   return id;
 }

@@ -100,7 +100,7 @@ describe('createRelation', () => {
     const [a, b, c] = [await s.make(), await s.make(), await s.make()];
     await s.relate(a, b, 'blocks');
     await s.relate(c, b, 'depends_on');
-    const circle = { kind: 'invalid', message: 'the issues would block each other in a circle' };
+    const circle = { kind: 'invalid', message: 'the issues would block each other in a cycle' };
     await expect(s.relate(b, a, 'blocks')).rejects.toMatchObject(circle);
     await expect(s.relate(c, a, 'blocks')).rejects.toMatchObject(circle);
     await expect(s.relate(a, c, 'depends_on')).rejects.toMatchObject(circle);

@@ -62,8 +62,8 @@ export async function createRelation(
   const { rows } = await tx.execute(insertUnlessCycle(issue, target, type, actorColumns(actor)));
   const made = rows[0] ?? {};
   if (made.known !== true) throw invalid('target_issue_id: unknown issue');
-  if (made.cycle === true) throw invalid('the issues would block each other in a circle');
-  if (made.id === null) throw conflict('the relation exists already');
+  if (made.cycle === true) throw invalid('the issues would block each other in a cycle');
+  if (made.id === null) throw conflict('the relation already exists');
   const relation = toRelationRow(made);
   await recordChanges(tx, actor, [
     issueUpdated(issue, 'issue.relation_added', {

@@ -98,7 +98,7 @@ async function nextStale(tx: Tx, after: string | null): Promise<StaleSource | un
       ) next
     )
     select s.id, s.company_id, s.source_type, s.source_id, s.revision, s.chunk_count
-    -- So few that each is fetched by its key, and not all that wait are read; more than there are schedulers at it.
+    -- Few enough to be fetched by key instead of reading everything that waits; more than there are schedulers doing it.
     from (select * from candidate order by in_turn desc, company_id, changed_at, id limit 16) c
     join knowledge_sources s on s.id = c.id
     where s.chunked_revision <> s.revision

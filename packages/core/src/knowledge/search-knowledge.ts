@@ -119,7 +119,7 @@ async function rankOneWay(
       select to_tsquery('simple', t.term) as query, t.weight
       from jsonb_to_recordset(${JSON.stringify(terms)}::jsonb) as t (term text, weight float8)
     ), hit as materialized (
-      -- A copy: what is stored apart would be fetched once for each term.
+      -- Copied: a toasted value would otherwise be fetched once per term.
       select id, words || ''::tsvector as words from knowledge_chunks
       where company_id = ${unseen(company_id)} and words @@ (select to_tsquery('simple', ${way})) limit ${mostRanked}
     ), scored as (
@@ -172,7 +172,7 @@ async function readPassages(
     select found.id, case when n.kind = ${finding} then ${finding} else s.source_type end as source_type, s.source_id,
       s.heading as title, s.text, s.issue_id, d.key as document_key, f.agent_id
     from jsonb_array_elements_text(${JSON.stringify(ids)}::jsonb) with ordinality as found (id, place)
-    -- One by one, by their keys: never all passages of the company.
+    -- One at a time, by key: never all passages of the company.
     cross join lateral (
       select s.*, k.heading, k.text from knowledge_chunks k join knowledge_sources s on s.id = k.source_key
       where k.id = found.id::uuid offset 0

@@ -68,7 +68,7 @@ export async function putUserModel(
     )
     select id as user_id, display_name as name, exists (select from written) as written from requester`);
   const [requester] = rows;
-  if (requester === undefined) throw invalid('no user is known to have asked for this');
+  if (requester === undefined) throw invalid('no user is known to have requested this');
   const { user_id, name, written } = requester;
   if (written) {
     const { company_id } = actor;

@@ -43,7 +43,7 @@ async function one(tx: Tx, plugin_id: string, op: KvOperation): Promise<Record<s
   const size_bytes = Buffer.byteLength(json) + Buffer.byteLength(op.key);
   if (size_bytes > MAX_VALUE_BYTES) throw tooLarge(`a value has ${MAX_VALUE_BYTES} bytes at most`);
   if (storableText(json) !== json || json.includes('\\u0000'))
-    throw invalid('a value holds no NUL and no half characters');
+    throw invalid('a value must not contain NUL or unpaired surrogates');
   const set = { value: sql`${json}::jsonb`, size_bytes, version: version + 1 };
   await tx
     .insert(plugin_kv)

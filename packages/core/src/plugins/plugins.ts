@@ -70,7 +70,7 @@ export async function createPlugin(
     await recordPluginChange(tx, actor, row!, 'plugin.installed', { binary_path });
     return presentPlugin(row!);
   } catch (err) {
-    if (isUniqueViolation(err, 'plugins_slug')) throw conflict('a plugin has this slug already');
+    if (isUniqueViolation(err, 'plugins_slug')) throw conflict('a plugin already has this slug');
     throw err;
   }
 }

@@ -37,9 +37,10 @@ async function refuseTaken(tx: Tx, { id, company_id }: PluginRow, manifest: Chec
     const tool = manifest.tools.find(({ namespace, name }) =>
       tools.some((each) => each.namespace === namespace && each.name === name),
     );
-    if (tool) throw conflict(`tool ${tool.namespace}:${tool.name} is of the plugin ${other.slug} already`);
+    if (tool)
+      throw conflict(`tool ${tool.namespace}:${tool.name} already belongs to the plugin ${other.slug}`);
     const path = manifest.webhooks.find((mine) => webhooks.some((theirs) => theirs.path === mine.path));
-    if (path) throw conflict(`webhook path ${path.path} is of the plugin ${other.slug} already`);
+    if (path) throw conflict(`webhook path ${path.path} already belongs to the plugin ${other.slug}`);
   }
 }
 

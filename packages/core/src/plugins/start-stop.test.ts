@@ -31,8 +31,8 @@ describe('a start', () => {
 
   it.each([
     ['start', { state: 'stopped' }, 'ok'],
-    ['start', { state: 'running', wanted: true }, 'plugin is running already'],
-    ['start', { state: 'stopped', wanted: true }, 'plugin is running already'],
+    ['start', { state: 'running', wanted: true }, 'plugin is already running'],
+    ['start', { state: 'stopped', wanted: true }, 'plugin is already running'],
     ['start', { state: 'errored' }, 'plugin is errored: restart it'],
     ['start', { enabled: false, state: 'disabled' }, 'plugin is disabled'],
     ['restart', { state: 'running', wanted: true }, 'ok'],

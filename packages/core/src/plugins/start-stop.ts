@@ -33,7 +33,7 @@ export function assertMayStart({ enabled, state, wanted }: PluginRow, how: 'star
     return;
   }
   if (state === 'errored') throw conflict('plugin is errored: restart it');
-  if (wanted || (state !== 'installed' && state !== 'stopped')) throw conflict('plugin is running already');
+  if (wanted || (state !== 'installed' && state !== 'stopped')) throw conflict('plugin is already running');
 }
 
 /** Has the schedulers start it: the first to claim it does. @returns the current fence; the new process will have a higher one */

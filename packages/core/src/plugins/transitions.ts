@@ -40,7 +40,7 @@ export async function moveTo(
   { message, details = {}, set = {} }: Transition,
 ): Promise<PluginRow> {
   const from = plugin.state as PluginState;
-  if (!lifecycleEdges[from].includes(to)) throw new Error(`a plugin goes not from ${from} to ${to}`);
+  if (!lifecycleEdges[from].includes(to)) throw new Error(`a plugin cannot go from ${from} to ${to}`);
   const [row] = await tx
     .update(plugins)
     .set({ ...set, state: to, updated_at: sql`now()` })

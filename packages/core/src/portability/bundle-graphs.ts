@@ -19,7 +19,7 @@ export function checkTrees(bundle: CompanyBundle): void {
       const onPath = new Set<string>();
       let step: string | null | undefined = slug;
       while (step && !levels.has(step)) {
-        if (onPath.has(step)) throw invalid(`${placeOf(list, index, field)} closes a circle`);
+        if (onPath.has(step)) throw invalid(`${placeOf(list, index, field)} creates a cycle`);
         onPath.add(step);
         path.push(step);
         step = above.get(step);
@@ -28,7 +28,7 @@ export function checkTrees(bundle: CompanyBundle): void {
       for (const each of path.toReversed()) levels.set(each, ++level);
       // The depth of reporting lines is unlimited; the database never walks them.
       if (list !== 'agents' && level > DEEPEST)
-        throw invalid(`${placeOf(list, index, field)}: no more than ${DEEPEST} levels`);
+        throw invalid(`${placeOf(list, index, field)}: at most ${DEEPEST} levels`);
     }
   }
 }
@@ -59,5 +59,5 @@ export function checkRelations(bundle: CompanyBundle): void {
   const [stuck] = waiting.keys();
   if (stuck === undefined) return;
   const index = issues.findIndex(({ slug }) => slug === stuck);
-  throw invalid(`${placeOf('issues', index, 'relations')}: the issues would block each other in a circle`);
+  throw invalid(`${placeOf('issues', index, 'relations')}: the issues would block each other in a cycle`);
 }

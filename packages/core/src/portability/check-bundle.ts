@@ -138,8 +138,8 @@ function checkDocuments(index: number, { documents = [] }: BundleOf<'issues'>): 
   const keys = new Set<string>();
   for (const [i, { key }] of documents.entries()) {
     const place = placeOf('issues', index, `documents.${i}.key`);
-    if (!isKey(key)) throw invalid(`${place} is no document key`);
-    if (keys.has(key)) throw invalid(`${place} stands twice`);
+    if (!isKey(key)) throw invalid(`${place} is not a document key`);
+    if (keys.has(key)) throw invalid(`${place} is listed twice`);
     keys.add(key);
   }
 }

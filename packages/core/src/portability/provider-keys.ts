@@ -41,7 +41,7 @@ export function providerKeys(
       if (!keyVariable.test(env)) throw invalid(`${place} must be a name that ends in _API_KEY`);
       if (/^SERVICE_/i.test(env)) throw invalid(`${place} must not begin with SERVICE_`);
       if (!any_env && !allowed_envs.includes(env))
-        throw invalid(`${place}: ${env} does not stand in SERVICE_IMPORT_KEY_ENVS`);
+        throw invalid(`${place}: ${env} is not listed in SERVICE_IMPORT_KEY_ENVS`);
     }
     const key = keyOf('providers', label);
     const brought = byLabel.get(key);
@@ -55,7 +55,7 @@ export function providerKeys(
     else if (env && set) found.set(key, { api_key: set, variable: env });
   }
   const [unknown] = byLabel.keys();
-  if (unknown !== undefined) throw invalid(`provider_keys: no provider of the bundle is called ${unknown}`);
+  if (unknown !== undefined) throw invalid(`provider_keys: the bundle has no provider called ${unknown}`);
   return found;
 }
 

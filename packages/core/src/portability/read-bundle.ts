@@ -12,7 +12,7 @@ const validate = createValidator(CompanyBundle, PLACE);
 export function readBundle(bytes: Uint8Array): CompanyBundle {
   const [first, second] = bytes;
   const packed = (first === 0x50 && second === 0x4b) || (first === 0x1f && second === 0x8b);
-  if (packed) throw invalid('bundle: it is packed; a bundle is plain JSON');
+  if (packed) throw invalid('bundle: it is compressed; a bundle is plain JSON');
   return readBundleValue(parse(textOf(bytes)));
 }
 
@@ -26,7 +26,7 @@ function textOf(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw invalid('bundle: it is no UTF-8 text');
+    throw invalid('bundle: it is not UTF-8 text');
   }
 }
 
@@ -35,7 +35,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw invalid('bundle: it is no JSON');
+    throw invalid('bundle: it is not JSON');
   }
 }
 

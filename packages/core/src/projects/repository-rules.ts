@@ -23,7 +23,7 @@ export function assertRepository(
     input[field] !== undefined && !same(input[field], before?.[field] ?? defaults[field] ?? null);
   if (repo_url && changes('repo_url') && parseRepositoryUrl(repo_url) === undefined)
     throw invalid('repo_url: https://…, ssh://… or user@host:path, without a password');
-  if (base_branch && !isBranchName(base_branch)) throw invalid('base_branch is no name of a branch');
+  if (base_branch && !isBranchName(base_branch)) throw invalid('base_branch is not a valid branch name');
   if (branch_template && !isTemplate(branch_template))
     throw invalid('branch_template: the name of a branch, with {identifier} in it');
   if (isCompanyAdmin(actor, company_id)) return;

@@ -130,7 +130,7 @@ describe('a provider', () => {
     const { id } = await create({ api_key: KEY, custom_headers: { 'X-Team': 'battery-staple' } });
     const there = { base_url: 'https://elsewhere.example/v1' };
     await expect(update(id, there)).rejects.toMatchObject({
-      message: 'another family or base_url needs api_key and custom_headers again, or null',
+      message: 'a new family or base_url needs api_key and custom_headers again, or null',
     });
     await expect(update(id, { adapter_type: 'family_search' })).rejects.toMatchObject({ kind: 'invalid' });
     const moved = await update(id, { ...there, api_key: 'sk-new-key', custom_headers: null });

@@ -153,7 +153,7 @@ function assertGivenAgain(before: ProviderRow, input: UpdateProvider): void {
       : []),
   ];
   if (missing.length > 0)
-    throw invalid(`another family or base_url needs ${missing.join(' and ')} again, or null`);
+    throw invalid(`a new family or base_url needs ${missing.join(' and ')} again, or null`);
 }
 
 /** Only the fields in the input: null clears, absent ones stay. */
@@ -195,7 +195,7 @@ async function unlessTaken<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (err) {
-    if (isUniqueViolation(err, 'providers_company_name')) throw conflict('a provider has this name already');
+    if (isUniqueViolation(err, 'providers_company_name')) throw conflict('a provider already has this name');
     if (isUniqueViolation(err, 'providers_embeddings'))
       throw conflict('another provider has been designated for embeddings in the meantime');
     if (isUniqueViolation(err, 'providers_default'))

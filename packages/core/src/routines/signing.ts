@@ -56,5 +56,5 @@ export async function setSigningMode(
 }
 
 function assertWebhook({ kind }: TriggerRow): void {
-  if (kind !== 'webhook') throw conflict('the trigger is no webhook');
+  if (kind !== 'webhook') throw conflict('the trigger is not a webhook');
 }

@@ -55,7 +55,7 @@ const checks: readonly Check[] = [
   // Runs would fail without a call, and the loop breaker would count them. A manual request gets its run, and the reason.
   ({ provider_paused: paused }, { wake_reason: reason }) =>
     paused && reason !== 'manual' ? 'the provider is paused until its quota is reset' : null,
-  (_, { depth }) => (depth > MAX_CAUSE_DEPTH ? 'too many agents woke each other in a row' : null),
+  (_, { depth }) => (depth > MAX_CAUSE_DEPTH ? 'too many agents have woken each other in a row' : null),
   (_, { objection }) => objection,
 ];
 

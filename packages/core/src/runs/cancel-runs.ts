@@ -19,7 +19,7 @@ import type { RunRow } from './types.ts';
  */
 export async function cancelRun(tx: Tx, actor: Actor, run: { id: string }): Promise<Run> {
   const [row] = await cancelWhere(tx, sql`r.id = ${run.id}`, `cancelled by ${actor.name}`);
-  if (row === undefined) throw conflict('run has ended already');
+  if (row === undefined) throw conflict('run has already ended');
   const changes = cancelChanges(tx, [row]);
   if (row.status === 'cancelled') {
     await runKind(row.kind).cancelQueued?.(tx, [row]);

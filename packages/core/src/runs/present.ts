@@ -74,6 +74,6 @@ function cut(text: string | null): string | null {
 
 function runStatus(status: string): RunStatus {
   const known = runStatuses.find((each) => each === status);
-  if (known === undefined) throw new Error(`a run has the unknown status ${status}`);
+  if (known === undefined) throw new Error(`a run has an unknown status ${status}`);
   return known;
 }

@@ -258,7 +258,7 @@ describe.each([...kindTable.map(({ name }) => name), 'probe'])('a run of the kin
       propose({ ...other, objection: 'not now' }),
     );
     expect(refused.map(({ reason }) => reason)).toEqual([
-      'too many agents woke each other in a row',
+      'too many agents have woken each other in a row',
       'not now',
     ]);
     await database.db.update(agents).set({ status: 'paused' }).where(eq(agents.id, agent.id));

@@ -101,7 +101,7 @@ export function runKinds(): RunKind[] {
 /** @throws for a kind of a later release; such runs are left to processes that know it (`knownKinds`) */
 export function runKind(name: string): RunKind {
   const kind = table.get(name);
-  if (kind === undefined) throw new Error(`a run has the unknown kind ${name}`);
+  if (kind === undefined) throw new Error(`a run has an unknown kind ${name}`);
   return kind;
 }
 

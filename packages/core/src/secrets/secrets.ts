@@ -49,7 +49,7 @@ export async function createSecret(
     await recordChanges(tx, actor, [changeOf(row!, 'secret.created')]);
     return present(row!);
   } catch (err) {
-    if (isUniqueViolation(err, 'secrets_company_name')) throw conflict('a secret has this name already');
+    if (isUniqueViolation(err, 'secrets_company_name')) throw conflict('a secret already has this name');
     throw err;
   }
 }

@@ -54,7 +54,7 @@ function assertField(word: string, { largestStep, names }: (typeof fields)[numbe
     const unknownName = [from, to].some((value) => value && /[a-z]/.test(value) && !known.includes(value));
     const badStep = step !== undefined && (Number(step) < 1 || Number(step) > largestStep);
     if (whole === undefined || unknownName || badStep) {
-      throw invalid(`${field}: ${JSON.stringify(part)} is no value of its field`);
+      throw invalid(`${field}: ${JSON.stringify(part)} is not valid in its field`);
     }
   }
 }

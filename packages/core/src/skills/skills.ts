@@ -26,7 +26,7 @@ export async function createSkill(
   if (description === undefined)
     throw invalid('description is required, in the body or in the front matter of content');
   const slug = text.slug ?? slugOf(name);
-  if (slug === '') throw invalid('slug is required where the name has no letter');
+  if (slug === '') throw invalid('slug is required if the name has no letter');
   const { enabled, company_wide } = input;
   await assertMayWrite(tx, actor, { company_id, company_wide: company_wide ?? false });
   const values = { company_id, slug, name, description, body_markdown, enabled, company_wide };

@@ -35,8 +35,8 @@ export async function awaitSubagents(
         select started_at from heartbeat_runs where id = ${actor.run_id})))::int as news
     from mine`);
   const { spawned, living, news } = rows[0]!;
-  if (spawned === 0) throw invalid('you have spawned no sub-agents for this issue');
-  if (news === 0) throw conflict('all of them had ended before: their results stand in your prompt');
+  if (spawned === 0) throw invalid('you have not spawned any sub-agents for this issue');
+  if (news === 0) throw conflict('all of them have already ended: their results are in your prompt');
   assertCauseDepth(causeDepth(actor));
   if (['done', 'cancelled'].includes(issue.status)) throw conflict(`${issue.identifier} is ${issue.status}`);
   const { company_id, id: issue_id } = issue;

@@ -39,9 +39,9 @@ export async function spawnSubagent(
   const { parent, living, made } = await lockParent(tx, actor);
   if (!isWakeable(parent.status)) throw conflict(`you are ${parent.status.replaceAll('_', ' ')}`);
   if (parent.subagent_depth >= MAX_SUBAGENT_DEPTH)
-    throw conflict(`sub-agents go ${MAX_SUBAGENT_DEPTH} levels deep: you are on the last one`);
+    throw conflict(`sub-agents may be ${MAX_SUBAGENT_DEPTH} levels deep: you are on the last one`);
   if (living >= MAX_ACTIVE_SUBAGENTS)
-    throw conflict(`${living} of your sub-agents live: wait for them, by /await-subagents`);
+    throw conflict(`${living} of your sub-agents are still running: wait for them with /await-subagents`);
   assertCauseDepth(causeDepth(actor));
   if (['done', 'cancelled'].includes(issue.status)) throw conflict(`${issue.identifier} is ${issue.status}`);
   const { company_id } = parent;

@@ -136,7 +136,7 @@ export const allKnown = (table: Referring): SQL =>
 export function assertKnown(table: Referring, checked: Record<string, unknown>): void {
   for (const [column, target] of columnsOf(table)) {
     if (checked[`${column}_known`] === false) throw invalid(`${column}: unknown ${named[target]}`);
-    if (checked[`${column}_room`] === false) throw invalid(`${column}: no more than ${DEEPEST} levels`);
+    if (checked[`${column}_room`] === false) throw invalid(`${column}: at most ${DEEPEST} levels`);
   }
 }
 

@@ -37,7 +37,7 @@ const shownTo = (actor: Actor) => or(eq(saved_views.shared, true), eq(saved_view
 
 function ownerId(actor: Actor): string {
   const id = actorId(actor);
-  if (id === null) throw forbidden('views belong to people');
+  if (id === null) throw forbidden('only people have views');
   return id;
 }
 
@@ -68,7 +68,7 @@ export async function createView(
   const owner_id = ownerId(actor);
   const mine = and(eq(saved_views.company_id, company_id), eq(saved_views.owner_id, owner_id));
   if ((await tx.$count(saved_views, mine)) >= MOST_VIEWS)
-    throw conflict(`there are ${MOST_VIEWS} views already`);
+    throw conflict(`there are already ${MOST_VIEWS} views`);
   const values = { company_id, owner_id, name: name.trim(), layout, filter, shared };
   const row = await uniquelyNamed(async () => (await tx.insert(saved_views).values(values).returning())[0]!);
   await record(tx, actor, row, 'view.created');

@@ -115,7 +115,7 @@ async function takeTasks(
     with asked as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as a(place int, worker_id uuid, route text, tags jsonb)
     ), me as materialized (
-      -- Keeps off who disables or deletes the worker, and no heartbeat.
+      -- Blocks disabling or deleting the worker, but not its heartbeats.
       select w.id, w.tags from workers w
       where w.id in (select worker_id from asked) and w.status = 'approved'
         and w.last_seen_at > clock_timestamp() - make_interval(secs => ${WORKER_OFFLINE_SEC})

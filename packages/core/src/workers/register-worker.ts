@@ -73,7 +73,7 @@ export async function resumeWorker(tx: Tx, worker_id: string, input: RegisterWor
 async function requireRoom(tx: Tx, max: number): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended('workers.register', 0))`);
   const { rows } = await tx.execute<{ known: number }>(sql`select count(*)::int as known from workers`);
-  if ((rows[0]?.known ?? 0) >= max) throw unavailable('the instance has as many workers as it may have');
+  if ((rows[0]?.known ?? 0) >= max) throw unavailable('the instance has reached its limit of workers');
 }
 
 /** In characters of JSON: keeps lists of workers short. */

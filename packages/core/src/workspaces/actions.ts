@@ -55,7 +55,7 @@ export async function requestWorkspaceAction(
     return present(row!);
   } catch (err) {
     if (isUniqueViolation(err, 'workspace_actions_live'))
-      throw conflict('another act on the workspace is under way');
+      throw conflict('another action on the workspace is in progress');
     throw err;
   }
 }

@@ -19,7 +19,7 @@ for (const kind of [heartbeat, findings, chatReply, chatSummary, councilTurn, ev
 
 export function kindOfRun(name: string): ExecutionKind {
   const kind = table.get(name);
-  if (kind === undefined) throw new Error(`nobody executes runs of the kind ${name}`);
+  if (kind === undefined) throw new Error(`no executor for runs of the kind ${name}`);
   return kind;
 }
 

@@ -17,7 +17,7 @@ async function commit(context: VerbContext): Promise<VerbOutcome> {
   const { tx, run, action } = context;
   const [type = ''] = action.text.split(/\s+/, 1);
   const kind = type.toLowerCase().replaceAll('-', '_');
-  if (Object.hasOwn(instead, kind)) throw invalid(`use ${instead[kind]}: it asks where it has to`);
+  if (Object.hasOwn(instead, kind)) throw invalid(`use ${instead[kind]}: it asks for approval where needed`);
   const text = action.text.slice(type.length).trim();
   const input = validRequest({
     type: kind,

@@ -13,7 +13,9 @@ async function spawn(context: VerbContext): Promise<VerbOutcome> {
   const [word = ''] = action.text.split(/\s+/, 1);
   const role = agentRoles.find((each) => each === word.toLowerCase());
   if (role === undefined)
-    throw invalid(`${inline(word, 50) || 'a role'} is no role: first one of ${agentRoles.join(', ')}`);
+    throw invalid(
+      `${inline(word, 50) || 'a role'} is not a role: begin with one of ${agentRoles.join(', ')}`,
+    );
   const text = action.text.slice(word.length).trim();
   const { title, body_markdown } = validIssue({
     title: textOf({ action: { ...action, text } }, 'a title'),

@@ -40,7 +40,7 @@ function inputOf(rest: string): unknown {
   try {
     return JSON.parse(rest) as unknown;
   } catch {
-    throw invalid('what follows the tool is no JSON: it must stand on the same line');
+    throw invalid('what follows the tool is not JSON: it must be on the same line');
   }
 }
 

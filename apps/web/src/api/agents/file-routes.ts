@@ -27,8 +27,7 @@ export const agentFileRoutes: Route[] = [
     const { slug = '' } = c.params;
     if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(slug) || slug.length > 64)
       throw invalid('the slug must be of lower-case letters, digits and single hyphens');
-    if (c.body.slug !== undefined && c.body.slug !== slug)
-      throw invalid('body.slug is another one than the path’s');
+    if (c.body.slug !== undefined && c.body.slug !== slug) throw invalid('body.slug differs from the path’s');
     return storeSkill(c, { slug, content: c.body.content });
   }),
   handle(rows.deleteSkill, async ({ services, actor, subject, params }) => {

@@ -39,6 +39,6 @@ function fromText(value: unknown, field: string): unknown {
     if (isNestedDeeper(value, 4)) throw invalid(`body.${field} is nested too deeply`);
     return JSON.parse(value);
   } catch {
-    throw invalid(`body.${field} is no JSON`);
+    throw invalid(`body.${field} is not JSON`);
   }
 }

@@ -166,7 +166,7 @@ export const approvalRoutes: UiRoute[] = [
   action('/approvals/{approvalId}/reject', rows.reject, {
     ...decision,
     check: (_, form) => {
-      if (form.given('note') === undefined) throw invalid('note: say why it is rejected');
+      if (form.given('note') === undefined) throw invalid('note: give a reason for the rejection');
     },
   }),
   action('/approvals/{approvalId}/request-revision', rows.requestRevision, {

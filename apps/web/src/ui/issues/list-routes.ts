@@ -105,7 +105,7 @@ function changesOf(form: FormValues, { query }: UiContext): { changes: IssueChan
     project_id: cleared('project_id'),
   }).filter(([, value]) => value !== undefined);
   const [added, removed] = [form.given('add_label'), form.given('remove_label')];
-  if (set.length === 0 && !added && !removed) throw invalid('say what is to be changed');
+  if (set.length === 0 && !added && !removed) throw invalid('choose what to change');
   return {
     changes: chosen.map((issue_id) => ({
       issue_id,

@@ -11,7 +11,7 @@ describe('an error of a form', () => {
     ['body.hours must be <= 87600', 'hours', 'Must be 87600 or less.'],
     ['hours: no clock has so many', 'hours', 'No clock has so many.'],
     ['slug is already in use', 'slug', 'Is already in use.'],
-    ['a secret has this name already', 'name', 'A secret has this name already.'],
+    ['a secret already has this name', 'name', 'A secret already has this name.'],
   ])('%j stands beside the field %s', (error, field, text) => {
     const errors = new FieldErrors(error, ['slug', 'name', 'hours'], { 'this name': 'name' });
     expect(errors.of(field)).toBe(text);

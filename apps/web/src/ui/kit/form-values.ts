@@ -65,7 +65,7 @@ export class FormValues {
     try {
       return JSON.parse(text);
     } catch {
-      throw invalid(`${name} is no valid JSON`);
+      throw invalid(`${name} is not valid JSON`);
     }
   }
 }

@@ -92,7 +92,7 @@ export const boundsCard = ({ bounds }: PluginHealth): Html =>
       </section>`,
   );
 
-/** Why the plugin does not run, with the end of its standard error. */
+/** Why the plugin is not running, with the end of its standard error. */
 export const errorCard = ({ error }: Plugin): Html =>
   when(
     error,

@@ -125,6 +125,6 @@ function valueOf({ kind, property }: Field, text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw invalid(`${property} is no valid JSON`);
+    throw invalid(`${property} is not valid JSON`);
   }
 }
