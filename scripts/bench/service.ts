@@ -50,8 +50,9 @@ export const startWeb = async ({ url }: { url: string }): Promise<Service> =>
 /** Starts the launcher and waits for its `ready` line. */
 export async function startService(settings: Record<string, string>): Promise<Service> {
   const startedAt = performance.now();
+  // The limits of `npm start`.
   const child = spawn(process.execPath, ['--max-semi-space-size=8', launcher], {
-    env: environment(settings),
+    env: environment({ MALLOC_ARENA_MAX: '2', ...settings }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
