@@ -4,8 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { admitEncryptionKey, admitEnvironmentLicense, forgetProcess, knowsStorageMarker } from '@acp/core';
 import { createListener, createNotifier, type Database, openDatabase, transaction } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
-import { openStorage } from '@acp/storage';
-import type { Storage } from '@acp/storage';
+import { openInstanceStorage, type Storage } from '@acp/storage';
 import { type WorkspaceSources, workspaceSources } from './workspaces/sources.ts';
 
 /** Opens the process's connections, then checks the database's encryption key and the license or trial. */
@@ -37,19 +36,9 @@ export function openLinks(url: string, logger: Logger) {
   };
 }
 
-/** Opens the store. Logs an error if its folder is not the instance's: it would lack the others' files (decisions 6). */
-export async function openInstanceStorage(
-  config: Config,
-  database: Database,
-  logger: Logger,
-): Promise<Storage> {
-  const storage = await openStorage(config);
-  const marker = await storage.markerId();
-  if (marker !== null && !(await knowsStorageMarker(database.db, marker)))
-    logger.error('the storage folder is not the one that the database knows: share one folder, or use S3', {
-      marker,
-    });
-  return storage;
+/** The process's store; an error is logged if its folder is not the instance's. */
+export async function openTierStorage(config: Config, database: Database, logger: Logger): Promise<Storage> {
+  return openInstanceStorage(config, async (marker) => knowsStorageMarker(database.db, marker), logger);
 }
 
 /** Names this process in `claimed_by`, uniquely even if its process id is reused. */

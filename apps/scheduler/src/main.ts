@@ -8,7 +8,7 @@ import { RunPool } from './execution/run-pool.ts';
 import {
   instanceName,
   leaveFleet,
-  openInstanceStorage,
+  openTierStorage,
   openLinks,
   openPool,
   withWorkspaces,
@@ -68,7 +68,7 @@ export async function startScheduler({
   const queue = await openQueue({ database, role: 'consumer', logger, listener });
   const lease = { claimed_by: name, lease_sec: config.run_lease_sec };
   const leases = new LeaseKeeper({ database, listener, logger, ...lease });
-  const storage = await openInstanceStorage(config, database, logger);
+  const storage = await openTierStorage(config, database, logger);
   const shared = withWorkspaces({ config, logger, database, storage, vault });
   const outbound = openOutbound({ ...shared, listener, name, pricing });
   const { webhooks, peers, knowledge, messages, channels } = outbound;

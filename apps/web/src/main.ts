@@ -8,8 +8,12 @@ import { healthRouter } from './health/router.ts';
 import { createCredentials, dropRevokedImmediately } from './http/credentials.ts';
 import { listen, type WebServer } from './http/server.ts';
 import { createServices } from './http/services.ts';
-import { openTierDatabase, openTierListener, openTierNotifier } from './http/tier-connections.ts';
-import { openInstanceStorage } from './instance-storage.ts';
+import {
+  openTierDatabase,
+  openTierListener,
+  openTierNotifier,
+  openTierStorage,
+} from './http/tier-connections.ts';
 import { AlertRing } from './live/alert-ring.ts';
 import { LiveHub } from './live/hub.ts';
 import { liveRoutes } from './live/routes.ts';
@@ -42,7 +46,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
   const instance = await openInstanceState({ database, listener, config, logger });
   await listener.ready();
   await hub.start();
-  const storage = await openInstanceStorage(config, database, logger);
+  const storage = await openTierStorage(config, database, logger);
   const setupUrl = await prepareFirstSignIn(database, config, logger);
 
   const services = createServices({ database, config, listener, storage, logger, alerts, instance });

@@ -5,7 +5,7 @@
  */
 export { FileStore } from './file-store.ts';
 export type { FileStoreSources, KeyLedger, PlacedFile } from './file-store.ts';
-export { openStorage } from './open-storage.ts';
+export { openInstanceStorage, openStorage } from './open-storage.ts';
 export type { StorageConfig } from './open-storage.ts';
 export { LocalStorage } from './local.ts';
 export { checkFolder, checkKey } from './storage.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Config } from '@acp/kernel';
+import type { Config, Logger } from '@acp/kernel';
 import { LocalStorage } from './local.ts';
 import type { Storage } from './storage.ts';
 
@@ -30,4 +30,24 @@ export async function openStorage(config: StorageConfig): Promise<Storage> {
     prefix: config.s3_prefix === '' ? '' : `${config.s3_prefix}/`,
     force_path_style: config.s3_force_path_style,
   });
+}
+
+/**
+ * Opens the store of a running process. Logs an error if its folder is not the instance's: it would lack the others' files
+ * (decisions 6).
+ *
+ * @param knows whether the database knows a folder's marker
+ */
+export async function openInstanceStorage(
+  config: StorageConfig,
+  knows: (marker: string) => Promise<boolean>,
+  logger: Logger,
+): Promise<Storage> {
+  const storage = await openStorage(config);
+  const marker = await storage.markerId();
+  if (marker !== null && !(await knows(marker)))
+    logger.error('the storage folder is not the one that the database knows: share one folder, or use S3', {
+      marker,
+    });
+  return storage;
 }

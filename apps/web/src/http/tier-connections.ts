@@ -1,6 +1,8 @@
+import { knowsStorageMarker } from '@acp/core';
 import { createListener, createNotifier, openDatabase } from '@acp/db';
 import type { Database, Listener, Notifier } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
+import { openInstanceStorage, type Storage } from '@acp/storage';
 
 // Queries of a burst wait for a connection rather than fail; clients and proxies wait at least a minute.
 const QUEUE_MS = 20_000;
@@ -34,4 +36,9 @@ function directUrl(config: Config): string {
   const url = config.database_direct_url ?? config.database_url;
   if (url === null) throw new Error('the web tier needs a database url');
   return url;
+}
+
+/** The process's store; an error is logged if its folder is not the instance's. */
+export async function openTierStorage(config: Config, database: Database, logger: Logger): Promise<Storage> {
+  return openInstanceStorage(config, async (marker) => knowsStorageMarker(database.db, marker), logger);
 }
