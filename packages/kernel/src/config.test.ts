@@ -141,6 +141,9 @@ describe('the configuration', () => {
     ['SERVICE_REMOTE_EGRESS_DNS_ADDR', 'dns.example:53', 'an IP address'],
     ['SERVICE_REMOTE_EGRESS_DNS_ADDR', '10.0.0.53:70000', 'an IP address'],
     ['SERVICE_PROVIDER_EGRESS', 'private', 'one of any, public'],
+    ['SERVICE_MCP_COMMANDS', '{"a":{}}', "a must have required property 'command'"],
+    ['SERVICE_MCP_COMMANDS', '{"a":{"command":["x"],"env":["1"]}}', 'a/env/0 must match pattern'],
+    ['SERVICE_MCP_COMMANDS', '{"a":{"command":["x"],"env":["PATH"]}}', "a: PATH can't be set by companies"],
     ['LOG_LEVEL', 'verbose', 'one of debug, info, warn, error'],
     ['LOG_FORMAT', 'xml', 'one of json, pretty'],
   ])('refuses %s=%s with its name and what it accepts', (name, text, accepted) => {
