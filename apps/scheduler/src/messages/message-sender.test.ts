@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { listOutgoing, queueMessages } from '@acp/core';
@@ -18,6 +18,7 @@ const vault = new Vault(Buffer.alloc(32, 3));
 
 let database: Database;
 let mail: FakeMail;
+let settings: Record<string, string>;
 let sender: MessageSender;
 const posted: Posted[] = [];
 let answer = 200;
@@ -38,7 +39,7 @@ beforeAll(async () => {
   mail = await startFakeMail();
   await new Promise<void>((resolve) => void receiver.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
-  sender = open({
+  settings = {
     SERVICE_SMTP_URL: mail.url,
     SERVICE_MAIL_FROM: 'Harbour <alerts@example.com>',
     SERVICE_ALERT_SLACK_URL: `${url}/slack`,
@@ -47,10 +48,9 @@ beforeAll(async () => {
     SERVICE_ALERT_TELEGRAM_CHAT: '-100',
     SERVICE_ALERT_WEBHOOK_URL: `${url}/hook`,
     SERVICE_ALERT_WEBHOOK_SECRET: SECRET,
-  });
+  };
 });
 afterAll(async () => {
-  await sender.stop();
   receiver.close();
   await mail.close();
 });
@@ -60,7 +60,10 @@ beforeEach(async () => {
   mail.received.length = 0;
   mail.refuseWith(0);
   answer = 200;
+  sender = open(settings);
 });
+// A pass that is still under way would claim the next test's message.
+afterEach(async () => sender.stop());
 
 type Channel = 'mail' | 'slack' | 'telegram' | 'webhook';
 const queue = async (channel: Channel, more: object = {}, sealing: Vault | null = null) =>
