@@ -150,11 +150,23 @@ export function createNotifier(options: NotifierOptions): Notifier {
 }
 
 interface Sender {
-  query(text: string, values: unknown[]): Promise<{ rows: { moved?: number }[] }>;
+  query(statement: {
+    name: string;
+    text: string;
+    values: unknown[];
+  }): Promise<{ rows: { moved?: number }[] }>;
 }
 
 const TELL_ALL =
   'count(pg_notify(channel, payload)) as told from unnest($1::text[], $2::text[]) as n (channel, payload)';
+
+// Named, so that a session parses each once.
+const TELL = { name: 'tell', text: `select ${TELL_ALL}` };
+const SEQUENCE = { name: 'sequence', text: 'select sequence_outbox($1) as moved' };
+const BOTH = {
+  name: 'sequence_and_tell',
+  text: `select sequence_outbox($3) as moved, (select ${TELL_ALL})`,
+};
 
 /** One statement, hence one commit, for everything pending. Returns the number of outbox rows moved. */
 async function send(client: Sender, sequence: boolean, told: Told): Promise<number> {
@@ -167,16 +179,12 @@ async function send(client: Sender, sequence: boolean, told: Told): Promise<numb
     }
   }
   if (!sequence) {
-    await client.query(`select ${TELL_ALL}`, [channels, payloads]);
+    await client.query({ ...TELL, values: [channels, payloads] });
     return 0;
   }
   const { rows } =
     channels.length === 0
-      ? await client.query('select sequence_outbox($1) as moved', [BATCH])
-      : await client.query(`select sequence_outbox($3) as moved, (select ${TELL_ALL})`, [
-          channels,
-          payloads,
-          BATCH,
-        ]);
+      ? await client.query({ ...SEQUENCE, values: [BATCH] })
+      : await client.query({ ...BOTH, values: [channels, payloads, BATCH] });
   return rows[0]?.moved ?? 0;
 }

@@ -19,7 +19,8 @@ const DAY_SEC = 24 * 60 * 60;
 export function createBoss(database: Database, role: BossRole, logger?: Logger): PgBoss {
   const boss = new PgBoss({
     schema: BOSS_SCHEMA,
-    db: { executeSql: async (text, values) => flatten(await database.pool.query(text, values)) },
+    // As an object, so that the pool prepares those that recur; fetches, which have no values, are planned for each table anew.
+    db: { executeSql: async (text, values) => flatten(await database.pool.query({ text, values })) },
     supervise: role === 'consumer',
     migrate: role !== 'client',
     schedule: false,
