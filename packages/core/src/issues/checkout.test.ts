@@ -8,6 +8,7 @@ import {
   createIssue,
   createRunningRun,
   databaseWithQueue,
+  waitFor,
 } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import {
@@ -21,7 +22,7 @@ import {
   releaseIssue,
 } from './index.ts';
 
-const { issues } = schema;
+const { agents, issues } = schema;
 let database: Database;
 beforeAll(async () => {
   database = await databaseWithQueue();
@@ -65,17 +66,36 @@ describe('checkoutIssue', () => {
   it('by fifty agents at once is won by one; the others get the conflict of the specification', async () => {
     const s = await stage();
     const issue = await s.make();
-    const agents = await Promise.all(
+    const rivals = await Promise.all(
       Array.from({ length: 50 }, async () => createAgent(database.db, s.company)),
     );
     const outcomes = await Promise.allSettled(
-      agents.map(async (agent) => within((tx) => checkoutIssue(tx, actors.agent(agent), issue))),
+      rivals.map(async (agent) => within((tx) => checkoutIssue(tx, actors.agent(agent), issue))),
     );
     const won = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     expect(won).toHaveLength(1);
     const lost = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
     expect(lost).toMatchObject(Array.from({ length: 49 }, () => already));
     expect((await row(issue.id)).checked_out_by_agent_id).toBe(won[0]?.checked_out_by_agent_id);
+  });
+
+  it('by an agent that is being deleted waits for that, and claims nothing', async () => {
+    const s = await stage();
+    const issue = await s.make();
+    let checkout: Promise<unknown> = Promise.resolve();
+    await within(async (tx) => {
+      await tx.update(agents).set({ deleted_at: new Date() }).where(eq(agents.id, s.ada.id));
+      checkout = within((other) => checkoutIssue(other, actors.agent(s.ada), issue));
+      checkout.catch(() => undefined);
+      await waitFor(async () => {
+        const { rows } = await database.db.execute(
+          sql`select from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())`,
+        );
+        return rows.length > 0;
+      });
+    });
+    await expect(checkout).rejects.toMatchObject({ kind: 'conflict' });
+    expect((await row(issue.id)).checked_out_by_agent_id).toBeNull();
   });
 
   it('of an issue that is held is a conflict for any caller, the holder too', async () => {

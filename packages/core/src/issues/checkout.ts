@@ -15,7 +15,11 @@ const freed = sql`checked_out_by_agent_id = null, checked_out_at = null, checkou
 // Exactly the body that the specification requires: {"error":"conflict","message":"already checked out"}.
 const alreadyCheckedOut = () => conflict('conflict', { message: 'already checked out' });
 
-/** Claims the issue in one conditional statement. Throws `conflict` if anyone has it, `forbidden` if the caller is no agent. */
+/**
+ * Claims the issue in one conditional statement. The agent is locked, and before the issue: a deletion that is under way either
+ * finds this checkout and releases it, or has the agent lose it here.
+ * @throws conflict if anyone has it or the caller is being deleted, forbidden if the caller is no agent
+ */
 export async function checkoutIssue(tx: Tx, actor: Actor, subject: IssueRow): Promise<Issue> {
   if (actor.kind !== 'agent')
     throw subject.checked_out_by_agent_id === null
@@ -24,9 +28,12 @@ export async function checkoutIssue(tx: Tx, actor: Actor, subject: IssueRow): Pr
   const [issue] = await selectIssues(
     tx,
     // The current time, not the transaction's: the end of a run uses it to recognise checkouts older than the run.
-    sql`update issues i set checked_out_by_agent_id = ${actor.agent_id}, checked_out_at = clock_timestamp(), checkout_run_id = null,
-          self_checkout_agent_id = ${actor.agent_id}
-        where i.id = ${subject.id} and i.checked_out_by_agent_id is null and i.deleted_at is null
+    sql`with holder as materialized (
+          select id from agents where id = ${actor.agent_id} and deleted_at is null and status <> 'terminated' for share
+        )
+        update issues i set checked_out_by_agent_id = holder.id, checked_out_at = clock_timestamp(), checkout_run_id = null,
+          self_checkout_agent_id = holder.id
+        from holder where i.id = ${subject.id} and i.checked_out_by_agent_id is null and i.deleted_at is null
         returning ${shownIssue}`,
   );
   if (!issue) throw alreadyCheckedOut();

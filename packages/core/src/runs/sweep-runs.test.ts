@@ -21,6 +21,8 @@ import {
   recordAction,
   renewLeases,
   requestWakeups,
+  settleAgent,
+  settleCompany,
   storeRunEvents,
   sweepLostRun,
   sweepQueuedRuns,
@@ -315,5 +317,28 @@ describe('the sweep of queued runs', () => {
     expect(await queuedJobs(database.db, 'execute-run', { run_id: ids[2] })).toHaveLength(1);
     await claim();
     expect(await offer()).toBe(1);
+  });
+
+  it('settles agents and companies that were gone before their run appeared', async () => {
+    const [company, closed] = [await createCompany(database.db), await createCompany(database.db)];
+    const [deleted, terminated] = [
+      await createAgent(database.db, company),
+      await createAgent(database.db, company),
+    ];
+    const [first, second] = [await createAgent(database.db, closed), await createAgent(database.db, closed)];
+    for (const agent of [deleted, terminated, first, second])
+      await transaction(database, async (tx) => invokeAgent(tx, human, agent));
+    await database.db.update(agents).set({ deleted_at: new Date() }).where(eq(agents.id, deleted.id));
+    await database.db.update(agents).set({ status: 'terminated' }).where(eq(agents.id, terminated.id));
+    await database.db.execute(sql`update companies set deleted_at = now() where id = ${closed.id}`);
+    expect(await transaction(database, async (tx) => sweepQueuedRuns(tx, 0))).toBe(3);
+    for (const { id: agent_id } of [deleted, terminated]) {
+      expect(await queuedJobs(database.db, 'settle-agent', { agent_id })).toHaveLength(1);
+      await transaction(database, async (tx) => settleAgent(tx, agent_id));
+    }
+    expect(await queuedJobs(database.db, 'settle-company', { company_id: closed.id })).toHaveLength(1);
+    await transaction(database, async (tx) => settleCompany(tx, closed.id));
+    const statuses = await database.db.select({ status: heartbeat_runs.status }).from(heartbeat_runs);
+    expect(statuses).toEqual(Array.from({ length: 4 }, () => ({ status: 'cancelled' })));
   });
 });

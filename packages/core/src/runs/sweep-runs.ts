@@ -2,7 +2,6 @@ import { type Tx, wakeableAgentStatuses } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
-import { agentPresent } from './agent-facts.ts';
 import { endRun } from './end-run.ts';
 import { someQueued } from './pick-run.ts';
 import { LOST_CATEGORY } from './retry-run.ts';
@@ -83,23 +82,45 @@ const FRONT = 1000;
 
 /**
  * Enqueues jobs again for queued runs whose job was lost or used up: as many per agent as it has room for, oldest first. Each
- * sweep of a long queue checks its front and a different sample of companies.
+ * sweep of a long queue checks its front and a different sample of companies. An admission takes no lock on the agent, so its
+ * run may appear after the agent or the company was settled: these are settled once more, which cancels the run.
  * @param waited_sec 0 if jobs are known to have been lost: after the death of a scheduler or a connection
  * @returns how many
  */
 export async function sweepQueuedRuns(tx: Tx, waited_sec = OFFER_AGAIN_SEC): Promise<number> {
-  const { rows } = await tx.execute<{ run_id: string }>(sql`
-    select id as run_id from (
-      select r.id, r.created_at, a.max_concurrent_runs,
+  const { rows } = await tx.execute<{
+    run_id: string;
+    agent_id: string;
+    company_id: string;
+    job: QueuedJob;
+  }>(sql`
+    select id as run_id, agent_id, company_id, job from (
+      select r.id, r.agent_id, r.company_id, r.created_at, a.max_concurrent_runs,
         row_number() over (partition by r.agent_id order by r.created_at, r.id) as place,
         (select count(*) from heartbeat_runs x
-          where x.company_id = a.company_id and x.agent_id = a.id and x.status = 'running') as running
+          where x.company_id = a.company_id and x.agent_id = a.id and x.status = 'running') as running,
+        case when c.deleted_at is not null then 'settle-company'
+          when a.deleted_at is not null or a.status = 'terminated' then 'settle-agent'
+          when a.status in ${wakeableAgentStatuses} then 'execute-run' end as job
       from (${someQueued(FRONT)}) looked_at
       join heartbeat_runs r on r.id = looked_at.id join agents a on a.id = r.agent_id
+      join companies c on c.id = r.company_id
       where r.status = 'queued' and r.created_at < now() - make_interval(secs => ${waited_sec})
-        and ${agentPresent} and a.status in ${wakeableAgentStatuses}
     ) waiting
-    where place <= max_concurrent_runs - running order by created_at, id limit ${MOST_OFFERS}`);
-  await enqueueMany(tx, 'execute-run', rows);
-  return rows.length;
+    where case job when 'execute-run' then place <= max_concurrent_runs - running else job is not null and place = 1 end
+    order by created_at, id limit ${MOST_OFFERS}`);
+  const of = (job: QueuedJob) => rows.filter((row) => row.job === job);
+  const runs = of('execute-run').map(({ run_id }) => ({ run_id }));
+  const gone = of('settle-agent').map(({ agent_id }) => ({ agent_id }));
+  const closed = new Set(of('settle-company').map(({ company_id }) => company_id));
+  await enqueueMany(tx, 'execute-run', runs);
+  await enqueueMany(tx, 'settle-agent', gone);
+  await enqueueMany(
+    tx,
+    'settle-company',
+    [...closed].map((company_id) => ({ company_id })),
+  );
+  return runs.length + gone.length + closed.size;
 }
+
+type QueuedJob = 'execute-run' | 'settle-agent' | 'settle-company';
