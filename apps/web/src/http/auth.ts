@@ -12,6 +12,7 @@ export const INVALID_KEY = 'invalid api key';
  * Throws 401 without a valid credential of a kind that the row admits.
  * @param place the request's origin, for the security log
  * @param queryToken `Bearer <token>` from the query string, for the one row that accepts it (live stream).
+ * @param fresh from the database, see `needsFreshCaller`
  */
 export async function authenticate(
   credentials: Credentials,
@@ -19,22 +20,31 @@ export async function authenticate(
   row: EndpointRow,
   place: () => SignInPlace,
   queryToken?: string,
+  fresh = false,
 ): Promise<Actor> {
   // A session that the row does not accept must not block a key either.
   if (row.auth.includes('user')) {
     const token = readCookie(request, SESSION_COOKIE);
-    const user = token === undefined ? undefined : await credentials.session(token);
+    const user = token === undefined ? undefined : await credentials.session(token, fresh);
     if (user) return admitted(user, row);
   }
   const key = bearerToken(request.headers.authorization ?? queryToken) ?? promotedKey(request);
   if (key === undefined) throw unauthenticated();
   // Worker keys open worker routes only, and nothing else opens those (specification, Authentication 3).
   if (row.auth.includes('worker')) return admittedWorker(await credentials.worker(key));
-  const actor = await credentials.bearer(key, place().address);
+  const actor = await credentials.bearer(key, place().address, fresh);
   if (actor === undefined) throw unauthenticated(INVALID_KEY);
   if (!row.auth.some((kind) => kind === actor.kind)) throw unauthenticated(refusal(row.auth));
   return actor;
 }
+
+/**
+ * Whether a change is so powerful that its caller is read from the database: another process that has just revoked a key, or
+ * demoted or removed a person, must not be outrun by an act that outlives it, such as minting a key.
+ */
+export const needsFreshCaller = (row: EndpointRow): boolean =>
+  row.method !== 'GET' &&
+  (row.role === 'admin' || row.role === 'instance_admin' || row.issues_secret !== undefined);
 
 /** A user who lacks a required second factor must set one up first. @throws forbidden */
 function admitted(user: Actor, row: EndpointRow): Actor {
@@ -55,9 +65,10 @@ export function admittedWorker(worker: WorkerActor | undefined): WorkerActor {
 export async function sessionUser(
   credentials: Credentials,
   request: IncomingMessage,
+  fresh = false,
 ): Promise<UserActor | undefined> {
   const token = readCookie(request, SESSION_COOKIE);
-  const actor = token === undefined ? undefined : await credentials.session(token);
+  const actor = token === undefined ? undefined : await credentials.session(token, fresh);
   return actor?.kind === 'user' ? actor : undefined;
 }
 

@@ -55,6 +55,13 @@ export class CredentialCache<A> {
     return entry.actor;
   }
 
+  /** The actor, cached or read. @param fresh read now: a revocation by another process takes milliseconds to arrive here */
+  async find(hash: string, read: () => Promise<CachedCredential<A>>, fresh: boolean): Promise<A | undefined> {
+    if (fresh) return this.#read(hash, read);
+    const known = this.peek(hash);
+    return known === null ? this.load(hash, read) : known;
+  }
+
   /** Reads once, however many requests wait for the same token. */
   async load(hash: string, read: () => Promise<CachedCredential<A>>): Promise<A | undefined> {
     const underway = this.#loading.get(hash);

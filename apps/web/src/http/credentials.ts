@@ -11,13 +11,17 @@ import { CredentialCache } from './credential-cache.ts';
 import { GatheredUses } from './gathered-uses.ts';
 
 export interface Credentials {
-  /** The user of a session token; undefined if the token is invalid. */
-  session(token: string): Promise<Actor | undefined>;
+  /**
+   * The user of a session token; undefined if the token is invalid.
+   * @param fresh read from the database in any case
+   */
+  session(token: string, fresh?: boolean): Promise<Actor | undefined>;
   /**
    * The agent or integration of an API key; undefined if the key is invalid or a worker's.
    * @param address the request's address, for the security log
+   * @param fresh read from the database in any case
    */
-  bearer(token: string, address?: string): Promise<Actor | undefined>;
+  bearer(token: string, address?: string, fresh?: boolean): Promise<Actor | undefined>;
   /** The worker of a worker key, whatever its status; undefined for any other key. */
   worker(token: string): Promise<WorkerActor | undefined>;
   /** Records a refusal in the security log, each at most once a minute. */
@@ -67,28 +71,22 @@ export function createCredentials(options: CredentialsOptions): Credentials {
   const offReconnect = listener?.onReconnect(() => drop([WILDCARD]));
 
   return {
-    async session(token) {
+    async session(token, fresh = false) {
       if (!sessionToken.test(token)) return undefined;
       const hash = sha256Hex(token);
-      const known = cache.peek(hash);
-      const actor =
-        known === null
-          ? await cache.load(hash, async () => tagged(await resolveSession(database.db, hash)))
-          : known;
+      const read = async () => tagged(await resolveSession(database.db, hash));
+      const actor = await cache.find(hash, read, fresh);
       uses.session(actor);
       return actor;
     },
-    async bearer(token, address) {
+    async bearer(token, address, fresh = false) {
       if (!isApiKey(token)) return undefined;
       const hash = sha256Hex(token);
-      const known = cache.peek(hash);
-      const actor =
-        known === null
-          ? await cache.load(hash, async () => {
-              const found = await findBearer(database.db, hash);
-              return { ...tagged(found?.actor), ends_in_ms: found?.ends_in_ms };
-            })
-          : known;
+      const read = async () => {
+        const found = await findBearer(database.db, hash);
+        return { ...tagged(found?.actor), ends_in_ms: found?.ends_in_ms };
+      };
+      const actor = await cache.find(hash, read, fresh);
       uses.key(actor, address);
       return actor;
     },

@@ -2,19 +2,17 @@
  * What all endpoints have in common (docs/ARCHITECTURE.md, 'A comment, through the files'): authenticate > scope > role >
  * validate > transaction > handler > commit > send. The row decides which of it applies. Rate limits run before (app.ts).
  */
+import type { Actor } from '@acp/contract';
 import type { Request, RequestHandler } from 'express';
 import querystring from 'node:querystring';
 import { sendAnswer } from './answer.ts';
-import { authenticate } from './auth.ts';
-import { Call } from './call.ts';
-import type { CallDeps } from './call.ts';
+import { authenticate, needsFreshCaller } from './auth.ts';
+import { Call, type CallDeps } from './call.ts';
 import type { Route } from './handle.ts';
 import { enterScope } from './enter-scope.ts';
 import { perform } from './perform.ts';
-import { NO_QUERY, readParams, readQuery } from './input.ts';
-import type { Query } from './input.ts';
-import { prepareRow } from './mounted-row.ts';
-import type { MountedRow } from './mounted-row.ts';
+import { NO_QUERY, type Query, readParams, readQuery } from './input.ts';
+import { type MountedRow, prepareRow } from './mounted-row.ts';
 import { noteRefusal, placeOf, type RefusalDeps } from './refusals.ts';
 import { RouteTable } from './route-table.ts';
 import { withBody } from './with-body.ts';
@@ -66,17 +64,36 @@ const wantsJson = (request: Request): boolean =>
 async function serve(call: Call, values: readonly string[], query: Query, deps: MountDeps): Promise<void> {
   const { mounted, request, response } = call;
   const { row } = mounted;
+  const token =
+    mounted.tokenInQuery && typeof query.Authorization === 'string' ? query.Authorization : undefined;
+  const identify = async (fresh: boolean) =>
+    authenticate(deps.credentials, request, row, () => placeOf(request, deps), token, fresh);
   if (row.auth.length > 0) {
-    const place = () => placeOf(request, deps);
-    const token =
-      mounted.tokenInQuery && typeof query.Authorization === 'string' ? query.Authorization : undefined;
-    call.actor = await authenticate(deps.credentials, request, row, place, token);
+    call.actor = await identify(false);
     response.setHeader('Cache-Control', 'no-store');
   }
   call.params = readParams(mounted, values);
   await enterScope(call, deps);
   call.query = readQuery(mounted, query);
-  const answer = await withBody(call, async () => perform(deps.database, call));
+  const answer = await withBody(call, async () => {
+    if (row.auth.length > 0 && row.method !== 'GET') await confirmCaller(call, identify, deps);
+    return perform(deps.database, call);
+  });
   call.announceNextPage();
   if (!row.streams) sendAnswer(response, answer);
+}
+
+/**
+ * A body may take minutes to arrive, and its sender may have lost the rights in the meantime. Costs nothing as long as the
+ * caller is cached; a change of any kind drops the cached one.
+ */
+async function confirmCaller(
+  call: Call,
+  identify: (fresh: boolean) => Promise<Actor>,
+  deps: MountDeps,
+): Promise<void> {
+  const now = await identify(needsFreshCaller(call.mounted.row));
+  if (now === call.actor) return;
+  call.actor = now;
+  await enterScope(call, deps);
 }

@@ -1,7 +1,10 @@
 import type { UserActor } from '@acp/contract';
 import { lastSequence } from '@acp/core';
 import type { Database } from '@acp/db';
+import { unauthenticated } from '@acp/kernel';
 import type { Request, Response } from 'express';
+import { needsFreshCaller, sessionUser } from '../../http/auth.ts';
+import type { Credentials } from '../../http/credentials.ts';
 import { readParams } from '../../http/input.ts';
 import type { MountedRow } from '../../http/mounted-row.ts';
 import { requireRole } from '../../http/roles.ts';
@@ -50,6 +53,24 @@ export async function contextOf(
     fragment,
     cursor,
   } as UiContext;
+}
+
+/**
+ * The same at the end of a form, which may take minutes to arrive: its sender may have lost the rights in the meantime.
+ * @throws unauthenticated without a session by now
+ */
+export async function confirmContext(
+  mounted: MountedRoute,
+  values: readonly string[],
+  shown: UiContext,
+  deps: { credentials: Credentials; database: Database; services: Services },
+): Promise<UiContext> {
+  const { user, request, response } = shown;
+  const { route } = mounted;
+  const fresh = route.kind === 'action' && needsFreshCaller(route.endpoint);
+  const now = await sessionUser(deps.credentials, request, fresh);
+  if (now === undefined) throw unauthenticated();
+  return now === user ? shown : contextOf(mounted, values, { user: now, request, response }, deps);
 }
 
 const readQuery = (request: Request): Record<string, string> =>

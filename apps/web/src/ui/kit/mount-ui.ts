@@ -6,7 +6,7 @@ import type { Route } from '../../http/handle.ts';
 import { pathNames } from '../../http/mounted-row.ts';
 import { RouteTable } from '../../http/route-table.ts';
 import type { Services } from '../../http/services.ts';
-import { contextOf, type MountedRoute } from './context.ts';
+import { confirmContext, contextOf, type MountedRoute } from './context.ts';
 import { Endpoints } from './endpoints.ts';
 import { type PageDependencies, performAction } from './perform-action.ts';
 import { speak } from './languages.ts';
@@ -52,10 +52,9 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
       return response.redirect(303, ENROLMENT_PAGES);
     return speak(request, response, user, async () => {
       try {
-        await serve(
-          route,
-          await contextOf(match.target, match.values, { user, request, response }, deps),
-          deps,
+        const context = await contextOf(match.target, match.values, { user, request, response }, deps);
+        await serve(route, context, deps, async () =>
+          confirmContext(match.target, match.values, context, deps),
         );
       } catch (error) {
         await answerError(error, user, { request, response }, deps);
@@ -64,8 +63,13 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
   };
 }
 
-async function serve(route: UiRoute, context: UiContext, deps: PageDependencies): Promise<void> {
-  if (route.kind === 'action') return performAction(route, context, deps);
+async function serve(
+  route: UiRoute,
+  context: UiContext,
+  deps: PageDependencies,
+  confirm: () => Promise<UiContext>,
+): Promise<void> {
+  if (route.kind === 'action') return performAction(route, context, confirm, deps);
   const text = await deps.texts.finish(await route.render(context), context);
   await sendPage(context.request, context.response, text);
 }

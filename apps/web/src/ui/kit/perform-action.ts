@@ -24,16 +24,20 @@ export interface PageDependencies {
   endpoints: Endpoints;
 }
 
+/** @param confirm resolves with the context of the caller at the end of the form */
 export async function performAction(
   route: ActionRow,
-  context: UiContext,
+  shown: UiContext,
+  confirm: () => Promise<UiContext>,
   deps: PageDependencies,
 ): Promise<void> {
   const mounted = deps.endpoints.of(route);
-  const { request, response } = context;
-  const sent = new SentForm(mounted.row, context);
+  const { request, response } = shown;
+  const sent = new SentForm(mounted.row, shown);
+  let context = shown;
   try {
     await sent.read();
+    context = await confirm();
     const call = await callOf(route, mounted, context, sent, deps.database);
     const { text } = await perform(deps.database, call);
     const next = await route.next(context, text === undefined ? undefined : JSON.parse(text), sent.values);
