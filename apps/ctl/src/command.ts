@@ -1,6 +1,6 @@
 /** A command of the operator CLI: options, work, and an answer printed as a table or as JSON. */
 import type { Database } from '@acp/db';
-import type { Config, Logger } from '@acp/kernel';
+import { type Config, type Logger, printable } from '@acp/kernel';
 
 /** Text for humans; `--json` prints the value. */
 export interface Answer {
@@ -55,8 +55,9 @@ export function table(rows: readonly Record<string, unknown>[], columns: readonl
     .join('\n');
 }
 
+/** In one line: names are chosen by tenants, and some of them by strangers (workers). */
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (value instanceof Date) return value.toISOString();
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return printable(typeof value === 'string' ? value : JSON.stringify(value));
 }

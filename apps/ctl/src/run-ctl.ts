@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { assertNotRestoring, createNotifier, migrationStatus, openDatabase } from '@acp/db';
 import { openInstanceDatabase } from '@acp/embedded-postgres';
-import { ConfigError, createLogger, loadConfig, ServiceError } from '@acp/kernel';
+import { ConfigError, createLogger, loadConfig, printable, ServiceError } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { type Answer, type Command, type CommandContext, UsageError } from './command.ts';
 import { nouns } from './nouns.ts';
@@ -104,10 +104,12 @@ async function withSignals(
   }
 }
 
+const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
+
 async function answer(): Promise<number> {
   const { command, options, json } = parseCommand(process.argv.slice(2));
   const { value, text, failed } = await execute(command, options);
-  console.log(json ? JSON.stringify(value) : text);
+  console.log(json ? printable(JSON.stringify(value)) : printableLines(text));
   return failed ? EXIT_FAILED : 0;
 }
 
@@ -118,7 +120,7 @@ export async function runCtl(): Promise<number> {
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof ServiceError || error instanceof ConfigError))
       throw error;
-    console.error(error.message);
+    console.error(printableLines(error.message));
     return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
   }
 }

@@ -163,4 +163,13 @@ describe('the logger', () => {
     for (let n = 0; n < 100; n += 1) logger.error('another');
     expect(tries).toBe(1);
   });
+
+  it.each(['json', 'pretty'] as const)('as %s, lets no field speak to the terminal', (format) => {
+    const { logger, lines } = capture({ format });
+    logger.warn('a name', { name: 'x\u001b]0;owned\u0007\u009b2J\u202e\n12:00:00 info  web  forged' });
+    expect(lines()).toHaveLength(1);
+    expect(lines()[0]).toContain(String.raw`\u001b]0;owned\u0007\u009b2J\u202e`);
+    // Only its own colours.
+    expect(lines()[0]!.split('\u001b').length).toBe(format === 'json' ? 1 : 5);
+  });
 });

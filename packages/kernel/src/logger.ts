@@ -6,6 +6,7 @@ import { types } from 'node:util';
 import winston from 'winston';
 import { requestContext } from './request-context.ts';
 import type { Scrubber } from './scrubber.ts';
+import { printable } from './text.ts';
 import { currentTrace } from './tracing.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -91,7 +92,7 @@ export function createLogger(options: LoggerOptions): Logger {
 }
 
 function jsonLine(entry: Entry, fields: LogFields): string {
-  return JSON.stringify({ ...entry, ...fields });
+  return printable(JSON.stringify({ ...entry, ...fields }));
 }
 
 function prettyLine(entry: Entry, fields: LogFields): string {
@@ -100,7 +101,7 @@ function prettyLine(entry: Entry, fields: LogFields): string {
   const shown = Object.entries(request_id ? { request_id, ...fields } : fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  return `${time.slice(11, 23)} ${mark} ${role}  ${message}\x1b[90m${shown.join('')}\x1b[0m`;
+  return `${time.slice(11, 23)} ${mark} ${role}  ${printable(message)}\x1b[90m${printable(shown.join(''))}\x1b[0m`;
 }
 
 /** Fields as plain JSON values without secrets; anything JSON can't represent becomes text. Never throws. */

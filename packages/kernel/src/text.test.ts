@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { cutText } from './text.ts';
+import { cutText, printable } from './text.ts';
 
 describe('cutText', () => {
   it('leaves a text that fits as it is', () => {
@@ -14,5 +14,17 @@ describe('cutText', () => {
     expect(cutText('a😀b', 4)).toBe('a');
     expect(cutText('😀😀', 4)).toBe('😀');
     expect(cutText('€'.repeat(1000), 2048)).toBe('€'.repeat(682));
+  });
+});
+
+describe('printable', () => {
+  it('writes as escapes what a terminal obeys, and nothing else', () => {
+    const hostile = '\u001b[2J\u009b31m\r\n\t\0\u007f\u202egnp.exe\u2028\ud800';
+    expect(printable(hostile)).toBe(
+      String.raw`\u001b[2J\u009b31m\u000d\u000a\u0009\u0000\u007f\u202egnp.exe\u2028\ud800`,
+    );
+    const names = 'Zoë “Ada” 李 😀 👩‍👧 नमस्ते';
+    expect(printable(names)).toBe(names);
+    expect(JSON.parse(printable(JSON.stringify({ hostile })))).toEqual({ hostile });
   });
 });

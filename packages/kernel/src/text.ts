@@ -32,6 +32,17 @@ export function mapTexts(value: unknown, clean: (text: string) => string, depth 
   );
 }
 
+// Controls, line and paragraph separators, marks that reorder what follows, lone surrogates.
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+/**
+ * For terminals, which obey control sequences: whatever could move the cursor, set a title, break the line or reorder it is
+ * written as an escape. Remains valid JSON if it was.
+ */
+export function printable(text: string): string {
+  return text.replaceAll(UNPRINTABLE, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 /** At most `limit` characters, with a note about what was cut. Never splits a surrogate pair. */
 export function bounded(text: string, limit: number): string {
   if (text.length <= limit) return text;

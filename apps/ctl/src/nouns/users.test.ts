@@ -123,3 +123,11 @@ describe('keys', () => {
     expect((await run(keys.list, { company: slug })).value).toHaveLength(1);
   });
 });
+
+it('lists names that speak to a terminal as text, one line each', async () => {
+  const email = `${newId()}@example.com`;
+  await run(users.create, { email, password: 'the first password', name: 'x\u001b[2J\nroot\u202e' });
+  const { text } = await run(users.list, {});
+  const line = text.split('\n').find((each) => each.includes(email));
+  expect(line).toContain(String.raw`x\u001b[2J\u000aroot\u202e`);
+});
