@@ -161,7 +161,7 @@ describe('a container', () => {
     const { failure } = await collect(await taskOf({ command: ['/bin/echo', 'hello'] }));
     expect(failure).toMatchObject({
       category: 'permanent',
-      message: expect.stringContaining('no result body'),
+      message: expect.stringContaining('not a result body'),
     });
   });
 
