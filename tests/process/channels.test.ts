@@ -273,4 +273,26 @@ describe('a Slack channel', () => {
     const messages = await tiers.api.call<ChatMessage[]>('GET', `/api/chats/${first!.id}/messages`);
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
   });
+
+  it('shows a reply as it grows; if its scheduler is killed, another one completes the same message', async () => {
+    // Longer than what is held back because it might begin a secret.
+    const filler = ' a word'.repeat(40);
+    const chunks = [`Once upon **a time** there was${filler}`, filler, filler, ' and an end.'];
+    tiers.model.setScript(() => ({ chunks, chunk_delay_ms: 1500 }));
+    const second = await tiers.startScheduler();
+    await waitFor(async () => {
+      const { rows } = await tiers.db.database.pool.query('select from scheduler_processes');
+      return rows.length === 2;
+    });
+    slack.says('UADA', 'tell me a tale');
+    const grown = await waitFor(() =>
+      slack.messages.find(({ text }) => text.startsWith('Once upon *a time* there')),
+    );
+    scheduler.kill('SIGKILL');
+    await scheduler.ended;
+    scheduler = second;
+    await waitFor(() => grown.text.endsWith('an end.'), { timeout_ms: 30_000 });
+    expect(slack.messages.filter(({ text }) => text.startsWith('Once'))).toEqual([grown]);
+    expect(slack.complaints).toEqual([]);
+  });
 });

@@ -1,4 +1,5 @@
 import { closesFence, type Fence, openingFence } from './fences.ts';
+import type { RunEventKind } from './runs.ts';
 import { readVerbLine } from './verb-lines.ts';
 
 /**
@@ -97,5 +98,39 @@ export class ProseStream {
     this.#blank = false;
     this.#given = line.length;
     return before + line;
+  }
+}
+
+/** A transcript entry, as far as it concerns the text of a reply. */
+export interface SpokenEntry {
+  kind: RunEventKind;
+  /** For `output`: the text. */
+  payload: Record<string, unknown>;
+}
+
+/** The text of a reply of several turns while its run's transcript comes in: turns are separated by a blank line. */
+export class ReplyText {
+  #turn = new ProseStream();
+  #said = false;
+  /** The next text belongs to another turn than the previous one. */
+  #break = false;
+
+  /** @returns what the entry adds to the text */
+  take({ kind, payload }: SpokenEntry): string {
+    if (kind === 'output')
+      return this.#say(this.#turn.push(typeof payload.text === 'string' ? payload.text : ''));
+    if (kind !== 'action' && kind !== 'prompt' && kind !== 'status') return '';
+    const rest = this.#say(this.#turn.end());
+    this.#turn = new ProseStream();
+    this.#break = true;
+    return rest;
+  }
+
+  #say(text: string): string {
+    if (text === '') return '';
+    const gap = this.#break && this.#said ? '\n\n' : '';
+    this.#said = true;
+    this.#break = false;
+    return gap + text;
   }
 }

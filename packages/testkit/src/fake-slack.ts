@@ -54,6 +54,8 @@ export interface FakeSlack {
 
 const [BOT_TOKEN, APP_TOKEN, BOT] = ['xoxb-fake-bot', 'xapp-fake-app', 'UBOT'];
 const PING_MS = 500;
+/** A new message may be longer. */
+const LONGEST_EDIT = 4000;
 
 interface State extends Pick<FakeSlack, 'messages' | 'calls' | 'complaints'> {
   unacknowledged: Envelope[];
@@ -177,9 +179,17 @@ function methodsOf(state: State): Methods {
     'chat.update'({ channel, ts, text, blocks }) {
       const message = messages.find((each) => each.ts === ts && each.channel === channel);
       if (message === undefined) return { ok: false, error: 'message_not_found' };
+      if (String(text).length > LONGEST_EDIT) return { ok: false, error: 'msg_too_long' };
       Object.assign(message, { text: String(text), blocks });
       return { ok: true, channel, ts };
     },
+    'chat.delete'({ channel, ts }) {
+      const at = messages.findIndex((each) => each.ts === ts && each.channel === channel);
+      if (at < 0) return { ok: false, error: 'message_not_found' };
+      messages.splice(at, 1);
+      return { ok: true, channel, ts };
+    },
+    'assistant.threads.setStatus': () => ({ ok: true }),
     'chat.postEphemeral': () => ({ ok: true, message_ts: stamp() }),
   };
 }

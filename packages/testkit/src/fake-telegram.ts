@@ -31,6 +31,8 @@ export interface FakeTelegram {
   url: string;
   /** The bot's messages in their current state. */
   messages: BotMessage[];
+  /** What was last shown of messages in preparation, by conversation. */
+  drafts: Map<string, { draft_id: number; text: string }>;
   calls: TelegramCall[];
   /** Parts of calls that the description does not allow. */
   complaints: string[];
@@ -47,7 +49,7 @@ export interface FakeTelegram {
 
 const TOKEN = '123:fake-token';
 
-interface State extends Pick<FakeTelegram, 'messages' | 'calls' | 'complaints' | 'files'> {
+interface State extends Pick<FakeTelegram, 'messages' | 'drafts' | 'calls' | 'complaints' | 'files'> {
   updates: { update_id: number; [name: string]: unknown }[];
   refusals: { method: string; status: number; body: Record<string, unknown> }[];
   wakers: Set<() => void>;
@@ -58,6 +60,7 @@ interface State extends Pick<FakeTelegram, 'messages' | 'calls' | 'complaints' |
 export async function startFakeTelegram(): Promise<FakeTelegram & { token: string }> {
   const state: State = {
     messages: [],
+    drafts: new Map(),
     calls: [],
     complaints: [],
     files: new Map(),
@@ -70,9 +73,10 @@ export async function startFakeTelegram(): Promise<FakeTelegram & { token: strin
   const server = createServer(answering(state, methodsOf(state)));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { messages, calls, complaints, files } = state;
+  const { messages, drafts, calls, complaints, files } = state;
   return {
     messages,
+    drafts,
     calls,
     complaints,
     files,
@@ -121,7 +125,7 @@ function actsOf(state: State): Pick<FakeTelegram, 'says' | 'presses' | 'refuse'>
 type Methods = Record<string, (body: Record<string, unknown>, request: IncomingMessage) => unknown>;
 
 function methodsOf(state: State): Methods {
-  const { updates, messages } = state;
+  const { updates, messages, drafts } = state;
   return {
     getMe: () => ({ id: 123, is_bot: true, first_name: 'Bot', username: 'fake_bot' }),
     async getUpdates({ offset = 0, timeout = 0 }, request) {
@@ -133,15 +137,30 @@ function methodsOf(state: State): Methods {
       return mine === state.polls ? updates.slice(0, 100) : undefined;
     },
     sendMessage(body) {
+      if (isTooLong(body.text)) return undefined;
       const message_id = (state.last += 1);
+      // A message takes the place of what was shown of it.
+      drafts.delete(String(body.chat_id));
       messages.push({ ...body, message_id, chat_id: String(body.chat_id), text: String(body.text) });
       return { message_id, date: 0, chat: { id: Number(body.chat_id), type: 'private' } };
     },
     editMessageText({ chat_id, message_id, text }) {
       const message = messages.find((each) => each.message_id === message_id);
-      if (message === undefined || message.chat_id !== String(chat_id)) return undefined;
+      if (message === undefined || message.chat_id !== String(chat_id) || isTooLong(text)) return undefined;
+      if (message.text === text && message.reply_markup === undefined)
+        return { refused: 'Bad Request: message is not modified' };
       Object.assign(message, { text: String(text), reply_markup: undefined });
       return true;
+    },
+    sendMessageDraft({ chat_id, draft_id, text = '' }) {
+      if (Number(chat_id) <= 0 || draft_id === 0 || isTooLong(text)) return undefined;
+      drafts.set(String(chat_id), { draft_id: Number(draft_id), text: String(text) });
+      return true;
+    },
+    sendChatAction: () => true,
+    deleteMessage({ message_id }) {
+      const at = messages.findIndex((each) => each.message_id === message_id);
+      return at < 0 ? undefined : messages.splice(at, 1).length > 0;
     },
     answerCallbackQuery: () => true,
     getFile: ({ file_id }) => ({
@@ -172,12 +191,20 @@ function answering(state: State, methods: Methods) {
         return send(status, { ok: false, error_code: status, ...told });
       }
       const result = await methods[rest]?.(body, request);
+      const { refused } = (result ?? {}) as { refused?: string };
+      if (refused !== undefined) return send(400, { ok: false, error_code: 400, description: refused });
       if (result !== undefined) return send(200, { ok: true, result });
       const status = rest === 'getUpdates' ? 409 : 400;
       return send(status, { ok: false, error_code: status, description: 'Conflict or bad request' });
     })();
   };
 }
+
+/** The limit applies after entities are parsed. */
+const isTooLong = (text: unknown): boolean =>
+  String(text)
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll(/&\w+;/g, '&').length > 4096;
 
 const person = (id: number) => ({ id, is_bot: false, first_name: `Person ${id}` });
 

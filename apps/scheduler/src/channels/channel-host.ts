@@ -11,6 +11,7 @@ import { type Database, type Listener, transaction, WILDCARD } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import { FileStore, type Storage } from '@acp/storage';
 import { ChannelRunner } from './channel-runner.ts';
+import { LiveTexts } from './live-texts.ts';
 
 export interface ChannelHostParts {
   config: Config;
@@ -39,6 +40,7 @@ const REST_MS = 100;
 export class ChannelHost {
   readonly #parts: ChannelHostParts;
   readonly #files: FileStore;
+  readonly #texts: LiveTexts;
   readonly #runners = new Map<string, ChannelRunner>();
   readonly #leaseSec: number;
   readonly #stopping = new AbortController();
@@ -55,6 +57,7 @@ export class ChannelHost {
     this.#parts = parts;
     const { listener, storage, database, logger } = parts;
     this.#files = new FileStore({ storage, ledger: keyLedger(database.db), logger });
+    this.#texts = new LiveTexts(parts);
     this.#leaseSec = Math.min(parts.config.run_lease_sec, LONGEST_LEASE_SEC);
     this.#off = [
       listener.on('events', () => {
@@ -92,6 +95,7 @@ export class ChannelHost {
     clearInterval(this.#beat);
     await this.#working;
     await Promise.all([...this.#runners.values()].map(async (runner) => this.#end(runner)));
+    await this.#texts.stop();
   }
 
   async #work(): Promise<void> {
@@ -132,7 +136,15 @@ export class ChannelHost {
 
   #run(channel: ChannelRow, hold: ChannelHold): void {
     const { config, ...parts } = this.#parts;
-    this.#runners.set(channel.id, new ChannelRunner(channel, hold, { ...parts, config, files: this.#files }));
+    this.#runners.set(
+      channel.id,
+      new ChannelRunner(channel, hold, {
+        ...parts,
+        config,
+        files: this.#files,
+        texts: this.#texts,
+      }),
+    );
     this.#beat ??= setInterval(() => void this.#look(), BEAT * this.#leaseSec * 1000).unref();
   }
 

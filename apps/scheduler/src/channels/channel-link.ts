@@ -48,14 +48,37 @@ export interface LinkEvents {
   connected(bot: { id: string; name: string }): void;
 }
 
+/** A place where a reply is being written. */
+export type WritingPlace = Pick<Spoken, 'conversation' | 'thread'>;
+
+/** How often a growing reply may be shown, well within the vendor's limits: messages come first. */
+export interface WritingLimits {
+  /** Between two steps in this conversation. */
+  step_ms(conversation: string): number;
+  /** Between any two steps of the channel. */
+  between_ms: number;
+  /** How long an indication of typing stays visible. */
+  typing_ms: number;
+}
+
 /** A connection to a vendor with one company's tokens. Every method throws ChannelFailure. */
 export interface ChannelLink {
+  readonly limits: WritingLimits;
   /** Receives until the signal aborts or an error is thrown. */
   receive(events: LinkEvents, update_offset: number, signal: AbortSignal): Promise<void>;
   /** @returns the vendor's id of the message */
   speak(spoken: Spoken, signal: AbortSignal): Promise<string>;
-  /** Replaces the text of a message and removes its buttons. */
+  /** Indicates that a reply is being written. @returns false if the vendor has no such indication here */
+  typing(place: WritingPlace, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Shows a text that isn't a message and vanishes by itself.
+   * @param id of the text that it replaces, an integer above 0 @returns false if the vendor has nothing like it here
+   */
+  preview(place: WritingPlace, id: number, piece: Piece, signal: AbortSignal): Promise<boolean>;
+  /** Replaces the text of a message and removes its buttons. Nothing happens if it has this text already. */
   change(conversation: string, message_id: string, piece: Piece, signal: AbortSignal): Promise<void>;
+  /** Deletes a message of the bot. */
+  remove(conversation: string, message_id: string, signal: AbortSignal): Promise<void>;
   /** Shows the outcome to the person who pressed a button. */
   answer(callback: string, text: string, signal: AbortSignal): Promise<void>;
   /** The bytes of a file attached to a message. */

@@ -2,6 +2,7 @@ import type { ChannelHold, ChannelRow } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Logger, Vault } from '@acp/kernel';
 import type { FileStore } from '@acp/storage';
+import type { LiveTexts } from './live-texts.ts';
 import type { ChannelConfig } from './vendor-api.ts';
 
 export interface ChannelParts {
@@ -10,6 +11,7 @@ export interface ChannelParts {
   vault: Vault;
   files: FileStore;
   config: ChannelConfig;
+  texts: LiveTexts;
 }
 
 /** What the workers of one channel get in addition. */

@@ -11,8 +11,10 @@ import { transaction } from '@acp/db';
 import { HostList, Scrubber, ServiceError } from '@acp/kernel';
 import { ChannelFailure, type ChannelLink } from './channel-link.ts';
 import type { ChannelParts } from './channel-parts.ts';
+import { GrowthWorker } from './growth-worker.ts';
 import { IncomingWorker } from './incoming-worker.ts';
 import { OutgoingWorker } from './outgoing-worker.ts';
+import { Pace } from './pace.ts';
 import { Slack } from './slack.ts';
 import { Telegram } from './telegram.ts';
 
@@ -29,6 +31,7 @@ export class ChannelRunner {
   readonly #over = new AbortController();
   readonly #incoming: IncomingWorker;
   readonly #outgoing: OutgoingWorker;
+  readonly #growth: GrowthWorker;
   readonly #done: Promise<void>;
   #state: Omit<ChannelState, 'revision'>;
   #updateOffset: number;
@@ -48,9 +51,10 @@ export class ChannelRunner {
       bot_name: channel.bot_name,
     };
     const { signal } = this.#over;
-    const shared = { ...parts, hold, channel, signal };
-    this.#outgoing = new OutgoingWorker(shared);
-    this.#incoming = new IncomingWorker({ ...shared, onHandled: () => this.#outgoing.kick() });
+    const shared = { ...parts, hold, channel, signal, pace: new Pace() };
+    this.#growth = new GrowthWorker(shared);
+    this.#outgoing = new OutgoingWorker({ ...shared, settle: async (id) => this.#growth.settle(id) });
+    this.#incoming = new IncomingWorker({ ...shared, onHandled: () => this.kick() });
     this.#done = this.#run();
   }
 
@@ -65,16 +69,17 @@ export class ChannelRunner {
     return revision === this.#channel.revision && sameList;
   }
 
-  /** Call when there may be messages to send. */
+  /** Call when there may be messages to send, or a reply has begun. */
   kick(): void {
     this.#outgoing.kick();
+    this.#growth.kick();
   }
 
   /** Aborts everything in progress; nothing is written afterwards. */
   async stop(): Promise<void> {
     this.#over.abort();
     await this.#done;
-    await Promise.all([this.#incoming.stop(), this.#outgoing.stop()]);
+    await Promise.all([this.#incoming.stop(), this.#outgoing.stop(), this.#growth.stop()]);
   }
 
   async #run(): Promise<void> {
@@ -106,6 +111,7 @@ export class ChannelRunner {
       scrubber = new Scrubber(secrets);
       this.#incoming.use(link);
       this.#outgoing.use(link);
+      this.#growth.use(link);
       await link.receive(
         {
           store: async (came, offset) => {
@@ -125,7 +131,7 @@ export class ChannelRunner {
             this.#state = { ...seen, status: 'connected', last_error: null };
             this.#parts.logger.info('a channel is connected', { channel_id });
             this.#incoming.kick();
-            this.#outgoing.kick();
+            this.kick();
           },
         },
         this.#updateOffset,

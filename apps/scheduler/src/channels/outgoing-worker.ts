@@ -10,29 +10,34 @@ import {
   recordPiece,
 } from '@acp/core';
 import type { ChannelKind } from '@acp/contract';
-import { ChannelFailure, type ChannelLink } from './channel-link.ts';
+import { ChannelFailure, type ChannelLink, type Spoken } from './channel-link.ts';
 import type { WorkerParts } from './channel-parts.ts';
+import type { Pace } from './pace.ts';
 
 const AT_ONCE = 20;
 /** Conversations served at the same time: the vendor limits each one, and all of them together. */
 const CONVERSATIONS = 4;
-/** Pause between two messages to one conversation: vendors require a second. */
-const BETWEEN_MS = 1000;
+const RETRY_MS = 5000;
+/** Per piece, including the wait for its turn. */
+const PIECE_MS = 2000;
 const SPEAK_MS = 30_000;
 const LONGEST_REST_MS = 60_000;
 
+interface OutgoingParts extends WorkerParts {
+  pace: Pace;
+  /** Stops showing a reply in progress; see `GrowthWorker`. */
+  settle(question_id: string): Promise<string[] | undefined>;
+}
+
 /** Sends queued messages: those of a conversation in order, a long one in pieces. */
 export class OutgoingWorker {
-  readonly #parts: WorkerParts;
+  readonly #parts: OutgoingParts;
   #link: ChannelLink | undefined;
   #working: Promise<void> | null = null;
   #again = false;
   #rest: NodeJS.Timeout | undefined;
-  /** The vendor asked us to pause until then. */
-  #quietUntil = 0;
-  readonly #spokeAt = new Map<string, number>();
 
-  constructor(parts: WorkerParts) {
+  constructor(parts: OutgoingParts) {
     this.#parts = parts;
   }
 
@@ -54,14 +59,13 @@ export class OutgoingWorker {
   }
 
   async #work(): Promise<void> {
-    const { database, hold, signal, logger } = this.#parts;
+    const { database, hold, signal, logger, pace } = this.#parts;
     clearTimeout(this.#rest);
     try {
       let due: DueOutgoing[] = [];
       do {
         this.#again = false;
-        const quiet = this.#quietUntil - Date.now();
-        if (quiet > 0) await pause(quiet, undefined, { signal });
+        if (pace.quiet_ms > 0) await pause(pace.quiet_ms, undefined, { signal });
         due = await dueOutgoing(database.db, hold, AT_ONCE);
         await this.#sayAll(due);
       } while ((this.#again || due.length > 0) && !signal.aborted);
@@ -70,7 +74,7 @@ export class OutgoingWorker {
     } catch (error) {
       if (signal.aborted) return;
       logger.warn('an outgoing channel message could not be sent', { error });
-      this.#kickIn(BETWEEN_MS * 5);
+      this.#kickIn(RETRY_MS);
     }
   }
 
@@ -90,8 +94,8 @@ export class OutgoingWorker {
 
   /** @returns false if the messages after it in its conversation must wait */
   async #say(message: DueOutgoing): Promise<boolean> {
-    const { database, hold, signal, logger } = this.#parts;
-    if (signal.aborted || this.#quietUntil > Date.now()) return false;
+    const { database, hold, signal, logger, pace } = this.#parts;
+    if (signal.aborted || pace.quiet_ms > 0) return false;
     try {
       if (!message.allowed)
         throw new ChannelFailure('whom it was for is not paired any more', { hopeless: true });
@@ -102,7 +106,7 @@ export class OutgoingWorker {
       if (signal.aborted) return false;
       if (!(error instanceof ChannelFailure)) throw error;
       const { message: words, hopeless, pause_sec } = error;
-      if (pause_sec !== null) this.#quietUntil = Date.now() + pause_sec * 1000;
+      if (pause_sec !== null) pace.quietFor(pause_sec);
       logger.info('a message of a channel could not be sent', { outgoing_id: message.id, error: words });
       await recordOutcome(database.db, hold, message.id, { error: words, hopeless, pause_sec });
       return hopeless;
@@ -111,41 +115,62 @@ export class OutgoingWorker {
 
   async #utter(message: DueOutgoing): Promise<void> {
     const { channel, signal } = this.#parts;
-    const { id, conversation, thread, kind, body, reply_to, sent_parts, changes } = message;
-    if (body === null || body.trim() === '') return;
-    const pieces = piecesOf(channel.kind as ChannelKind, body, REST);
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(SPEAK_MS + pieces.length * BETWEEN_MS * 2)]);
+    const { conversation, kind, body, changes, question_id } = message;
+    const shown = question_id === null ? [] : ((await this.#parts.settle(question_id)) ?? message.parts);
+    const isEmpty = body === null || body.trim() === '';
+    const pieces = isEmpty ? [] : piecesOf(channel.kind as ChannelKind, body, REST);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(SPEAK_MS + pieces.length * PIECE_MS)]);
     if (kind === 'outcome') {
       // A message that was never sent has no buttons to remove.
-      if (changes !== null) await this.#change(conversation, changes, pieces[0]!, limit);
+      if (changes !== null && !isEmpty) await this.#link!.change(conversation, changes, pieces[0]!, limit);
       return;
     }
+    await this.#sayPieces(message, pieces, shown, limit);
+    for (const id of shown.slice(pieces.length)) await this.#remove(conversation, id, limit);
+  }
+
+  async #sayPieces(
+    { id, conversation, thread, kind, reply_to, sent_parts }: DueOutgoing,
+    pieces: readonly Piece[],
+    shown: readonly string[],
+    limit: AbortSignal,
+  ): Promise<void> {
+    const { database, hold, pace, signal } = this.#parts;
     for (const [at, piece] of pieces.entries()) {
       if (at < sent_parts) continue;
-      await this.#waitTurn(conversation);
+      await pace.waitTurn(conversation, signal);
       const isLast = at === pieces.length - 1;
       const buttons = kind === 'approval' && isLast ? buttonsOf(id) : [];
       const spoken = { conversation, thread, reply_to: at === 0 ? reply_to : null, piece, buttons };
-      const external_id = await this.#link!.speak(spoken, limit);
-      this.#spokeAt.set(conversation, Date.now());
+      const external_id = await this.#sayPiece(spoken, shown[at], limit);
+      pace.wrote(conversation);
       // For an approval, keep the vendor's id of the piece with the buttons.
       const kept = kind !== 'approval' || isLast ? external_id : null;
-      const { database, hold } = this.#parts;
       if (!(await recordPiece(database.db, hold, id, at + 1, kept)))
         throw new ChannelFailure('the channel is held by another', { hopeless: true });
     }
   }
 
-  /** A message that the person has deleted, or that already has this text, counts as changed. */
-  async #change(conversation: string, message_id: string, piece: Piece, limit: AbortSignal): Promise<void> {
-    await this.#link!.change(conversation, message_id, piece, limit);
+  /** Completes the message that shows its beginning; sends a new one if there is none, or if that can't be changed any more. */
+  async #sayPiece(spoken: Spoken, shown: string | undefined, limit: AbortSignal): Promise<string> {
+    if (shown !== undefined)
+      try {
+        await this.#link!.change(spoken.conversation, shown, spoken.piece, limit);
+        return shown;
+      } catch (error) {
+        if (!(error instanceof ChannelFailure && error.hopeless)) throw error;
+      }
+    return this.#link!.speak(spoken, limit);
   }
 
-  async #waitTurn(conversation: string): Promise<void> {
-    const { signal } = this.#parts;
-    const wait = (this.#spokeAt.get(conversation) ?? 0) + BETWEEN_MS - Date.now();
-    if (wait > 0) await pause(wait, undefined, { signal });
-    if (this.#spokeAt.size > 1000) this.#spokeAt.clear();
+  /** What was shown and is no longer part of the reply. */
+  async #remove(conversation: string, message_id: string, limit: AbortSignal): Promise<void> {
+    const { pace, signal, logger } = this.#parts;
+    await pace.waitTurn(conversation, signal);
+    await this.#link!.remove(conversation, message_id, limit).catch((error: unknown) => {
+      if (!(error instanceof ChannelFailure && error.hopeless)) throw error;
+      logger.info('a message that is void could not be deleted', { error });
+    });
   }
 }
 

@@ -6,7 +6,13 @@ import {
   type HostList,
 } from '@acp/kernel';
 import { Type } from 'typebox';
-import { ChannelFailure, type ChannelLink, type LinkEvents, type Spoken } from './channel-link.ts';
+import {
+  ChannelFailure,
+  type ChannelLink,
+  type LinkEvents,
+  type Spoken,
+  type WritingPlace,
+} from './channel-link.ts';
 import { EventPayload, eventToIncoming, PressPayload, pressToIncoming } from './slack-payloads.ts';
 import { type ChannelConfig, ifShaped, parsedJson, shaped, VendorApi } from './vendor-api.ts';
 
@@ -41,8 +47,12 @@ const [envelopeOf, eventOf, pressOf] = [
   createValidator(PressPayload, 'payload'),
 ];
 
+/** `chat.update` has fifty a minute for the whole app, and messages may need some of them. */
+const limits = { step_ms: () => 1500, between_ms: 2000, typing_ms: 100_000 };
+
 /** An app in socket mode: a WebSocket opened from here, and the Web API. */
 export class Slack implements ChannelLink {
+  readonly limits = limits;
   readonly #api: VendorApi;
   readonly #bot_token: string;
   readonly #app_token: string;
@@ -190,6 +200,23 @@ export class Slack implements ChannelLink {
   ): Promise<void> {
     const [channel = '', ts = ''] = message_id.split(' ');
     await this.#call('chat.update', { channel, ts, text: piece.text, parse: 'none', blocks: [] }, signal);
+  }
+
+  /** Only threads have an indication. */
+  async typing({ conversation, thread }: WritingPlace, signal: AbortSignal): Promise<boolean> {
+    if (thread === '' || conversation.startsWith('U') || conversation.startsWith('W')) return false;
+    const status = { channel_id: conversation, thread_ts: thread, status: 'is writing…' };
+    await this.#call('assistant.threads.setStatus', status, signal);
+    return true;
+  }
+
+  async preview(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
+  async remove(_conversation: string, message_id: string, signal: AbortSignal): Promise<void> {
+    const [channel = '', ts = ''] = message_id.split(' ');
+    await this.#call('chat.delete', { channel, ts }, signal);
   }
 
   async answer(callback: string, text: string, signal: AbortSignal): Promise<void> {

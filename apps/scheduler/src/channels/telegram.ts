@@ -2,7 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type ChannelFile, type ChannelIncoming, createValidator } from '@acp/contract';
 import type { HostList } from '@acp/kernel';
 import { Type } from 'typebox';
-import { ChannelFailure, type ChannelLink, type LinkEvents, type Spoken } from './channel-link.ts';
+import {
+  ChannelFailure,
+  type ChannelLink,
+  type LinkEvents,
+  type Spoken,
+  type WritingPlace,
+} from './channel-link.ts';
 import { TelegramUpdate, toIncoming } from './telegram-updates.ts';
 import { type ChannelConfig, ifShaped, shaped, VendorApi } from './vendor-api.ts';
 
@@ -26,10 +32,22 @@ const File = Type.Object({ file_path: Type.Optional(Type.String()) });
 
 const updateOf = createValidator(TelegramUpdate, 'update');
 
+/** Edits count as messages: a conversation has one a second, a group 20 a minute. */
+const limits = {
+  step_ms: (conversation: string) => (isGroup(conversation) ? 5000 : 1200),
+  between_ms: 100,
+  typing_ms: 4500,
+};
+/** Groups have negative ids, people positive ones. */
+const isGroup = (conversation: string): boolean => conversation.startsWith('-');
+
 /** A bot that polls for its updates (`getUpdates`): the vendor needs no reachable address of ours. */
 export class Telegram implements ChannelLink {
+  readonly limits = limits;
   readonly #api: VendorApi;
   readonly #token: string;
+  /** A server of the operator's may be too old for `sendMessageDraft`. */
+  #hasDrafts = true;
   #bot = { id: '', name: '' };
 
   /** @throws ChannelFailure for a malformed token: it becomes part of an address */
@@ -75,8 +93,7 @@ export class Telegram implements ChannelLink {
     signal: AbortSignal,
   ): Promise<string> {
     const message = {
-      chat_id: conversation,
-      ...(thread !== '' && { message_thread_id: Number(thread) }),
+      ...placeOf({ conversation, thread }),
       ...(reply_to !== null && {
         reply_parameters: { message_id: Number(reply_to), allow_sending_without_reply: true },
       }),
@@ -103,7 +120,38 @@ export class Telegram implements ChannelLink {
       message_id: Number(message_id),
       link_preview_options: { is_disabled: true },
     };
-    await this.#formatted('editMessageText', message, piece, signal);
+    try {
+      await this.#formatted('editMessageText', message, piece, signal);
+    } catch (error) {
+      if (!(error instanceof ChannelFailure && /message is not modified/i.test(error.message))) throw error;
+    }
+  }
+
+  async typing(place: WritingPlace, signal: AbortSignal): Promise<boolean> {
+    await this.#call('sendChatAction', { ...placeOf(place), action: 'typing' }, signal);
+    return true;
+  }
+
+  async preview(
+    place: WritingPlace,
+    id: number,
+    piece: Spoken['piece'],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (!this.#hasDrafts || isGroup(place.conversation)) return false;
+    const draft = { ...placeOf(place), chat_id: Number(place.conversation), draft_id: id };
+    try {
+      await this.#formatted('sendMessageDraft', draft, piece, signal);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ChannelFailure && error.answered && error.pause_sec === null)) throw error;
+      this.#hasDrafts = false;
+      return false;
+    }
+  }
+
+  async remove(conversation: string, message_id: string, signal: AbortSignal): Promise<void> {
+    await this.#call('deleteMessage', { chat_id: conversation, message_id: Number(message_id) }, signal);
   }
 
   /** Sends with markup; without it if the vendor can't parse it. */
@@ -161,3 +209,8 @@ export class Telegram implements ChannelLink {
     });
   }
 }
+
+const placeOf = ({ conversation, thread }: WritingPlace) => ({
+  chat_id: conversation,
+  ...(thread !== '' && { message_thread_id: Number(thread) }),
+});

@@ -1,4 +1,4 @@
-import { type Actor, ProseStream, type RunEvent, verbLine } from '@acp/contract';
+import { type Actor, ReplyText, type RunEvent, verbLine } from '@acp/contract';
 import { type ChatRow, listRunEvents, presentMessage, readReply } from '@acp/core';
 import type { Tx } from '@acp/db';
 import type { LiveHub } from '../live/hub.ts';
@@ -34,10 +34,7 @@ export class ReplyStream {
   #seq = 0;
   /** The reader has everything up to here. */
   #had: { seq: number; part: number };
-  #prose = new ProseStream();
-  #said = false;
-  /** The next text belongs to another turn than the previous one. */
-  #break = false;
+  #text = new ReplyText();
   #looking = false;
   #again = false;
   #closed = false;
@@ -130,9 +127,7 @@ export class ReplyStream {
     this.#run_id = run_id;
     this.#seq = 0;
     this.#had = { seq: 0, part: 0 };
-    this.#prose = new ProseStream();
-    this.#said = false;
-    this.#break = false;
+    this.#text = new ReplyText();
     if (void_text) this.#write({ seq: 0, part: 0 }, 'reset', {});
   }
 
@@ -140,19 +135,10 @@ export class ReplyStream {
     if (seq <= this.#seq) return;
     this.#seq = seq;
     let part = 0;
-    const say = (text: string) => {
-      if (text === '') return;
-      const gap = this.#break && this.#said ? '\n\n' : '';
-      this.#said = true;
-      this.#break = false;
+    const text = this.#text.take({ kind, payload });
+    if (text !== '') {
       part += 1;
-      this.#write({ seq, part }, 'delta', { text: `${gap}${text}` });
-    };
-    if (kind === 'output') say(this.#prose.push(typeof payload.text === 'string' ? payload.text : ''));
-    else if (kind === 'action' || kind === 'prompt' || kind === 'status') {
-      say(this.#prose.end());
-      this.#prose = new ProseStream();
-      this.#break = true;
+      this.#write({ seq, part }, 'delta', { text });
     }
     if (kind === 'action') {
       const { ordinal, verb, ok, result, error } = payload;

@@ -1,5 +1,5 @@
 import type { ApprovalSummary, ChatMessageEvent, IssueSummary, Notification } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { signal, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { advanceCursor, closeCursor, readCursor, type SequencedEvent } from '../events/index.ts';
 import { plain } from './commands.ts';
@@ -81,7 +81,12 @@ async function listenersOf(tx: Tx, events: readonly SequencedEvent[]): Promise<L
 }
 
 interface Thread extends Record<string, unknown> {
-  chat_id: string;
+  /** The message that the event is about. */
+  message_id: string;
+  status: string;
+  question_id: string | null;
+  /** A question whose reply is a message of its own, such as one that was stopped halfway. */
+  has_reply: boolean;
   channel_id: string;
   user_id: string;
   conversation: string;
@@ -89,31 +94,62 @@ interface Thread extends Record<string, unknown> {
   last_message: string | null;
 }
 
-/** Replies to messages, sent to the conversation that the message came from. */
+/** States of a question that people in a channel are shown. */
+const statesShown: ReadonlySet<string> = new Set(['answering', 'stopped', 'failed']);
+
+/**
+ * Replies to messages, sent to the conversation that the message came from. A reply that has just begun is announced to the
+ * channel's holder, which shows it as it grows.
+ */
 async function replies(tx: Tx, events: readonly Told<ChatMessageEvent>[]): Promise<NewOutgoing[]> {
-  const ended = events.filter(
-    ({ data: { role, status } }) => role === 'assistant' || status === 'failed' || status === 'stopped',
+  const concerned = events.filter(
+    ({ data: { role, status } }) => role === 'assistant' || statesShown.has(status),
   );
-  if (ended.length === 0) return [];
-  const chats = [...new Set(ended.map(({ data }) => data.chat_id))];
-  const { rows } = await tx.execute<Thread>(sql`
-    select distinct on (t.chat_id) t.chat_id, t.channel_id, t.user_id, t.conversation, t.thread, t.last_message
-    from channel_threads t join channels h on h.id = t.channel_id and h.enabled
-    where t.chat_id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(chats)}::jsonb))
-    order by t.chat_id, t.updated_at desc`);
-  const threads = new Map(rows.map((row) => [row.chat_id, row]));
-  return ended.flatMap(({ data }): NewOutgoing[] => {
-    const thread = threads.get(data.chat_id);
+  const threads = await threadsOf(tx, [...new Set(concerned.map(({ data }) => data.id))]);
+  return concerned.flatMap(({ data }): NewOutgoing[] => {
+    const thread = threads.get(data.id);
     if (thread === undefined) return [];
     const { channel_id, user_id, conversation, thread: in_thread, last_message: reply_to } = thread;
+    const { question_id, has_reply, status } = thread;
     const place = { channel_id, user_id, conversation, thread: in_thread, reply_to };
     if (data.role === 'assistant')
-      return [{ ...place, kind: 'reply', dedupe_key: `reply:${data.id}`, chat_message_id: data.id }];
+      return [
+        { ...place, kind: 'reply', dedupe_key: `reply:${data.id}`, chat_message_id: data.id, question_id },
+      ];
+    if (data.status === 'answering') {
+      signal(tx, 'channels', channel_id);
+      return [];
+    }
     const body =
       data.status === 'stopped' ? 'Stopped.' : `There is no reply: ${plain(data.error ?? 'it failed')}`;
     const again = data.run_id ?? 'none';
-    return [{ ...place, kind: 'notice', dedupe_key: `${data.status}:${data.id}:${again}`, body }];
+    // Asked again in the meantime, it has another reply in progress.
+    const replaces = has_reply || status !== data.status ? null : question_id;
+    return [
+      {
+        ...place,
+        kind: 'notice',
+        dedupe_key: `${data.status}:${data.id}:${again}`,
+        body,
+        question_id: replaces,
+      },
+    ];
   });
+}
+
+/** By message: where its chat takes place; messages of other chats are missing. */
+async function threadsOf(tx: Tx, messages: readonly string[]): Promise<Map<string, Thread>> {
+  if (messages.length === 0) return new Map();
+  const { rows } = await tx.execute<Thread>(sql`
+    select distinct on (m.id) m.id as message_id, m.status, t.channel_id, t.user_id, t.conversation, t.thread, t.last_message,
+      case when m.role = 'user' then m.id else n.id end as question_id, m.role = 'user' and n.id is not null as has_reply
+    from jsonb_array_elements_text(${JSON.stringify(messages)}::jsonb) as told(id)
+    join chat_messages m on m.id = told.id::uuid
+    join channel_threads t on t.chat_id = m.chat_id join channels h on h.id = t.channel_id and h.enabled
+    left join chat_messages n on n.chat_id = m.chat_id
+      and n.position = m.position + case when m.role = 'user' then 1 else -1 end
+    order by m.id, t.updated_at desc`);
+  return new Map(rows.map((row) => [row.message_id, row]));
 }
 
 interface AskedApproval extends Record<string, unknown> {

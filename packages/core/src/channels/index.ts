@@ -1,5 +1,5 @@
 /**
- * Owns `channels`, `channel_threads`, `channel_inbox`, `channel_outbox`, `channel_pairing_codes` and `channel_strangers`: a
+ * Owns `channels`, `channel_threads`, `channel_inbox`, `channel_outbox`, `channel_drafts`, `channel_pairing_codes` and `channel_strangers`: a
  * company's bots in Slack and Telegram. Invariants: incoming messages are stored before they are acknowledged, and handled once;
  * a speaker must be paired with this very channel, active, and currently in the company; anyone else is answered at most once;
  * a channel is held by one scheduler at a time, and every write of its holder checks the fence.
@@ -12,6 +12,8 @@ export {
   setChannelKnowledge,
   updateChannel,
 } from './channels.ts';
+export { growingReplies, readGrowth, recordDraft } from './drafts.ts';
+export type { GrowingReply, Growth, GrowthPosition } from './drafts.ts';
 export { fanOutToChannels } from './fan-out.ts';
 export type { ChannelFanOut } from './fan-out.ts';
 export { listBrokenChannels, readChannelFigures } from './figures.ts';

@@ -19,7 +19,10 @@ const LONGEST = 20_000;
 const MOST_PENDING = 1000;
 
 export type NewOutgoing = Place & { channel_id: string; kind: string; dedupe_key: string } & Partial<
-    Pick<typeof channel_outbox.$inferInsert, 'body' | 'chat_message_id' | 'approval_id' | 'approval_version'>
+    Pick<
+      typeof channel_outbox.$inferInsert,
+      'body' | 'chat_message_id' | 'question_id' | 'approval_id' | 'approval_version'
+    >
   >;
 
 /** Queues messages that are not queued yet, in this order; a full channel accepts no more. */

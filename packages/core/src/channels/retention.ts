@@ -16,6 +16,7 @@ export async function deleteOldChannelTraffic(tx: Tx): Promise<void> {
   await tx.execute(sql`delete from channel_inbox where created_at < ${days(INBOX_DAYS)}`);
   await tx.execute(sql`
     delete from channel_outbox where created_at < ${days(SENT_DAYS)} and (approval_id is null or created_at < ${days(APPROVAL_DAYS)})`);
+  await tx.execute(sql`delete from channel_drafts where created_at < ${days(SENT_DAYS)}`);
   await tx.execute(sql`delete from channel_pairing_codes where expires_at < now()`);
   await tx.execute(sql`delete from channel_strangers where created_at < ${days(1)}`);
   await tx.execute(sql`delete from channel_threads where updated_at < ${days(THREAD_DAYS)}`);

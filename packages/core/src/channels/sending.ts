@@ -1,6 +1,7 @@
 import { schema, type Tx } from '@acp/db';
 import { cutText, storableText } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
+import { paired } from './drafts.ts';
 import { type ChannelHold, heldBy } from './holder.ts';
 
 const { channels } = schema;
@@ -20,6 +21,10 @@ export interface DueOutgoing extends Record<string, unknown> {
   allowed: boolean;
   /** For an outcome: the vendor's ID of the message with the buttons; null if that was never sent. */
   changes: string | null;
+  /** The question that it answers. */
+  question_id: string | null;
+  /** The vendor's ids of the messages that show its beginning; `recordDraft`. */
+  parts: string[];
 }
 
 const KEEP_TRYING = sql`interval '1 day'`;
@@ -36,14 +41,12 @@ export async function dueOutgoing(
   limit: number,
 ): Promise<DueOutgoing[]> {
   const { rows } = await tx.execute<DueOutgoing>(sql`
-    select o.id, o.conversation, o.thread, o.kind, o.sent_parts, o.attempts,
+    select o.id, o.conversation, o.thread, o.kind, o.sent_parts, o.attempts, o.question_id,
+      coalesce((select d.parts from channel_drafts d where d.question_id = o.question_id and d.channel_id = o.channel_id), '{}') as parts,
       case when o.kind = 'outcome' then null else o.reply_to end as reply_to,
       case when o.chat_message_id is null then o.body else (select m.body_markdown from chat_messages m where m.id = o.chat_message_id) end as body,
       case when o.kind = 'outcome' then (select a.external_id from channel_outbox a where a.id = o.reply_to::uuid) end as changes,
-      o.user_id is null or exists (
-        select from chat_pairings p join users u on u.id = p.user_id and u.is_active
-        join memberships m on m.user_id = p.user_id and m.company_id = p.company_id
-        where p.channel_id = o.channel_id and p.user_id = o.user_id and p.revoked_at is null) as allowed
+      o.user_id is null or ${paired(sql`o.channel_id`, sql`o.user_id`)} as allowed
     from channel_outbox o
     where o.channel_id = ${channel_id} and o.status = 'pending' and o.next_attempt_at <= now()
       and not exists (select from channel_outbox e where e.channel_id = o.channel_id and e.status = 'pending'
@@ -83,11 +86,15 @@ export async function recordOutcome(
   const said = error === null ? null : cutText(storableText(error), 500);
   const pause = sql`greatest(${pause_sec ?? 0}, least(${LAST_PAUSE_SEC}, ${FIRST_PAUSE_SEC} * 2 ^ least(attempts, 20)))`;
   await tx.execute(sql`
-    update channel_outbox set attempts = attempts + 1, error = ${said},
-      status = case when ${over} then ${error === null ? 'sent' : 'failed'} else status end,
-      finished_at = case when ${over} then now() end,
-      next_attempt_at = case when ${over} then null else now() + make_interval(secs => ${pause}) end
-    where id = ${id} and status = 'pending' and exists (select from ${channels} where ${heldBy(hold)})`);
+    with recorded as (
+      update channel_outbox set attempts = attempts + 1, error = ${said},
+        status = case when ${over} then ${error === null ? 'sent' : 'failed'} else status end,
+        finished_at = case when ${over} then now() end,
+        next_attempt_at = case when ${over} then null else now() + make_interval(secs => ${pause}) end
+      where id = ${id} and status = 'pending' and exists (select from ${channels} where ${heldBy(hold)})
+      returning question_id, finished_at
+    )
+    delete from channel_drafts d using recorded r where d.question_id = r.question_id and r.finished_at is not null`);
 }
 
 /** Milliseconds until the next message is due; null: none is pending. */

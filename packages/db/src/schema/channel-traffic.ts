@@ -12,7 +12,7 @@ import {
 } from 'drizzle-orm/pg-core';
 import { agents } from './agents.ts';
 import { channels } from './channels.ts';
-import { chats } from './chats.ts';
+import { chat_messages, chats } from './chats.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { users } from './identity.ts';
 
@@ -95,6 +95,8 @@ export const channel_outbox = pgTable(
     /** Markdown; null: the text of the chat message. */
     body: text(),
     chat_message_id: uuid(),
+    /** The question that it answers: `channel_drafts` may name messages that show the reply's beginning already. */
+    question_id: uuid(),
     /** Set for an approval: its id, in the state of `approval_version`. */
     approval_id: uuid(),
     approval_version: instant(),
@@ -122,6 +124,27 @@ export const channel_outbox = pgTable(
       .on(t.approval_id)
       .where(sql`approval_id is not null`),
     index('channel_outbox_created_at').on(t.created_at),
+  ],
+);
+
+/** Messages at the vendor that show a reply in progress; the final text replaces theirs. */
+export const channel_drafts = pgTable(
+  'channel_drafts',
+  {
+    /** The question: the reply itself has no row yet. */
+    question_id: uuid()
+      .primaryKey()
+      .references(() => chat_messages.id, { onDelete: 'cascade' }),
+    channel_id: uuid()
+      .notNull()
+      .references(() => channels.id, { onDelete: 'cascade' }),
+    /** The vendor's ids, one for each part of a long text, in order. */
+    parts: text().array().notNull(),
+    created_at: createdAt(),
+  },
+  (t) => [
+    index('channel_drafts_channel').on(t.channel_id),
+    index('channel_drafts_created_at').on(t.created_at),
   ],
 );
 
