@@ -31,13 +31,21 @@ const connectionCodes = new Set([
   'EAI_AGAIN',
   'ENOENT',
   'EHOSTUNREACH',
+  'ENETUNREACH',
+  // a statement was written to a connection that was just lost
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
   // server: shutting down, crashed, starting up, out of connections
   '57P01',
   '57P02',
   '57P03',
   '53300',
-  // the server ended a transaction that was idle for too long
+  // the server ended a session, or a transaction, that was idle or took too long
+  '57P05',
   '25P03',
+  '25P04',
+  // a standby that is not promoted yet, or a primary that no longer is one
+  '25006',
 ]);
 
 const connectionMessages = [
@@ -45,6 +53,9 @@ const connectionMessages = [
   'Client has encountered a connection error',
   'Client was closed and is not queryable',
   'timeout exceeded when trying to connect',
+  // The server, or a pooler whose server is away, accepted the connection and then said nothing.
+  'timeout expired',
+  'There was an error establishing an SSL connection',
   'server conn crashed',
   'server closed the connection unexpectedly',
   // A newer release has changed a table under a prepared statement; a new connection plans it again.
@@ -96,11 +107,17 @@ export function isMissingTable(err: unknown): boolean {
 export function asServiceError(err: unknown): ServiceError | null {
   for (const link of causes(err)) if (link instanceof ServiceError) return link;
   if (isConnectionError(err)) return unavailable('database unavailable', err, RETRY_AFTER_SEC);
-  if (hasCode(err, '40P01', '40001', '55P03', '57014'))
+  if (hasCode(err, '40P01', '40001', '55P03', '57014') || isOutOfRoom(err))
     return unavailable('database busy', err, RETRY_AFTER_SEC);
   if (hasCode(err, '22021', '22P05')) return withCause(invalid('invalid character in text'), err);
   if (refersToDeleted(err)) return withCause(notFound(), err);
   return null;
+}
+
+/** The server's disk, memory or one of its limits is exhausted. */
+function isOutOfRoom(err: unknown): boolean {
+  for (const { code } of causes(err)) if (typeof code === 'string' && code.startsWith('53')) return true;
+  return false;
 }
 
 /** Someone else held a lock for too long. */
