@@ -53,7 +53,7 @@ export class Consumer<N extends JobName> {
   readonly #completions: Completions;
   readonly #running = new Map<string, Running>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #poll: NodeJS.Timeout;
+  #poll: NodeJS.Timeout | undefined;
   #wanted = false;
   #failures = 0;
   #pumping: Promise<void> | null = null;
@@ -62,7 +62,8 @@ export class Consumer<N extends JobName> {
   constructor(settings: ConsumerSettings<N>) {
     this.#set = settings;
     this.#completions = new Completions(settings.boss, settings.job, settings.logger);
-    this.#poll = setInterval(() => this.kick(), (settings.options.poll_sec ?? 30) * 1000).unref();
+    // All consumers of a process are made at once: if they polled at once too, each pool would hold on to all its connections.
+    this.#pollIn(this.#pollMs * Math.random());
     this.kick();
   }
 
@@ -80,7 +81,7 @@ export class Consumer<N extends JobName> {
   kickAt(moment: number): void {
     const inMs = Math.max(0, moment - Date.now());
     // The poll comes sooner; besides, timers of days would overflow.
-    if (inMs > (this.#set.options.poll_sec ?? 30) * 1000) return;
+    if (inMs > this.#pollMs) return;
     this.#kickIn(inMs + 5);
     this.#kickIn(inMs + SECOND_LOOK_MS);
   }
@@ -88,7 +89,7 @@ export class Consumer<N extends JobName> {
   /** Stops fetching, waits for running handlers, and after `timeoutMs` releases what is left. */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopping = true;
-    clearInterval(this.#poll);
+    clearTimeout(this.#poll);
     for (const timer of this.#timers) clearTimeout(timer);
     await this.#pumping;
     if (!(await this.#drained(timeoutMs))) {
@@ -106,6 +107,17 @@ export class Consumer<N extends JobName> {
     const drained = await Promise.race([all, tooLong]);
     timeout.abort();
     return drained;
+  }
+
+  get #pollMs(): number {
+    return (this.#set.options.poll_sec ?? 30) * 1000;
+  }
+
+  #pollIn(ms: number): void {
+    this.#poll = setTimeout(() => {
+      this.kick();
+      this.#pollIn(this.#pollMs);
+    }, ms).unref();
   }
 
   #kickIn(ms: number): void {
