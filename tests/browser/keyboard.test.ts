@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createAgent, createIssue, systemActor } from '@acp/core';
+import { createAgent, createApproval, createIssue, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
 import { waitFor } from '@acp/testkit';
 import type { Browser, Page } from 'playwright-core';
@@ -27,6 +27,7 @@ inBrowser(`the keyboard alone${without}`, () => {
       const director = systemActor('tests');
       const made = await createAgent(tx, director, cast.company_id, { name: 'Grace Hopper' });
       grace = 'agent' in made ? made.agent.id : made.id;
+      await createApproval(tx, director, cast.company_id, { type: 'plan', title: 'Paint the shop' });
       for (const title of ['Bind the books', 'Order paper', 'Sweep the shop'])
         await createIssue(tx, director, cast.company_id, { title, status: 'backlog', priority: 'low' });
     });
@@ -133,6 +134,25 @@ inBrowser(`the keyboard alone${without}`, () => {
     await open(inbox);
     expect(await page.textContent('main')).not.toContain(opened);
     expect(await seriousFaults(page)).toEqual([]);
+  });
+
+  it('puts an approval off and an issue as read, and goes on with what is left', async () => {
+    await open(`/companies/${cast.company_id}/inbox`);
+    const count = async () => Number((await page.textContent('.account .count')) ?? '');
+    const waiting = await count();
+    await press('j', 'h', 'Escape');
+    expect(await page.evaluate('document.activeElement.localName')).toBe('summary');
+    await press('h');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('an hour');
+    await press('Enter');
+    await page.waitForSelector('[role=status]:has-text("“Paint the shop” is put off.")');
+    await ready();
+    expect([await count(), await seriousFaults(page)]).toEqual([waiting - 1, []]);
+    await press('j');
+    const next = await page.evaluate<string>('document.activeElement.textContent');
+    await press('e');
+    await page.waitForSelector('[role=status]:has-text("is marked as read")');
+    expect(await page.textContent('main')).not.toContain(next);
   });
 
   it('goes through the org chart, folds a part of it, and makes it larger', async () => {

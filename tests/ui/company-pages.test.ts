@@ -331,6 +331,29 @@ it('a viewer puts an issue off, is told who said what, and brings it back', asyn
   expect(await inbox()).not.toContain(title);
 });
 
+it('a viewer puts an approval off from its page, and another still sees it waiting', async () => {
+  const viewer = Browser.of(app, cast.viewer);
+  const other = Browser.of(app, cast.member);
+  const title = `Plan ${newId()}`;
+  const { body } = await other.api('post', `/api${base}/approvals`, { type: 'plan', title });
+  const path = `/approvals/${body.id}`;
+  expect((await viewer.get(path)).text).toContain(`action="${path}/snooze"`);
+  const pending = async (of: Browser) => Number((await of.get(`${base}/approvals/part/pending`)).text);
+  const before = [await pending(viewer), await pending(other)];
+  const off = await viewer.post(`${path}/snooze`, { minutes: '240' });
+  const text = (await viewer.get(off.headers.location!)).text;
+  expect(text).toContain(`“${title}” is put off.`);
+  expect(text).toMatch(new RegExp(`<h2>Put off[\\s\\S]*${title}[\\s\\S]*Bring back`));
+  expect([await pending(viewer), await pending(other)]).toEqual([before[0]! - 1, before[1]]);
+  expect((await viewer.get(path)).text).toContain('Put off: back in your inbox');
+  const list = `${base}/approvals`;
+  expect((await viewer.get(list)).text).toMatch(new RegExp(`${title}[\\s\\S]*put off,`));
+  expect((await other.get(list)).text).not.toContain('put off,');
+  await viewer.post(`${path}/unsnooze`);
+  expect(await pending(viewer)).toBe(before[0]);
+  expect((await Browser.of(app, cast.stranger).post(`${path}/snooze`, { minutes: '60' })).status).toBe(404);
+});
+
 describe('an instance admin', () => {
   it('sets and clears a setting, stops all runs and lets them start again', async () => {
     const boss = Browser.of(app, cast.instance_admin);

@@ -4209,6 +4209,30 @@ export interface Operations {
     answer: undefined;
   };
   /**
+   * Snoozes a pending approval: it leaves the caller’s inbox for that long, at most 90 days; a comment of someone else, a new version or a decision ends the snooze early. Not pending: 409.
+   */
+  'inbox.snooze-approval': {
+    path: {
+      approvalId: string;
+    };
+    query: undefined;
+    body: {
+      minutes: number;
+    };
+    answer: undefined;
+  };
+  /**
+   * Ends the caller’s snooze of the approval.
+   */
+  'inbox.unsnooze-approval': {
+    path: {
+      approvalId: string;
+    };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /**
    * Marks every issue of the company as read.
    */
   'inbox.readAll': {
@@ -6910,6 +6934,7 @@ export interface Inbox {
   needs_attention: IssueSummary[];
   budget_incidents: BudgetIncident[];
   snoozed_issues: SnoozedIssue[];
+  snoozed_approvals: SnoozedApproval[];
 }
 export interface SnoozedIssue {
   id: string;
@@ -6933,6 +6958,26 @@ export interface SnoozedIssue {
   blocked_at: string | null;
   blocked_reason: string | null;
   blocked_by_agent_id: string | null;
+  created_at: string;
+  updated_at: string;
+  snoozed_until: string;
+}
+export interface SnoozedApproval {
+  id: string;
+  company_id: string;
+  type: 'hire_agent' | 'plan' | 'action' | 'budget_override' | 'install';
+  title: string;
+  description: string | null;
+  payload: Record<string, unknown>;
+  status: 'pending' | 'approved' | 'rejected' | 'revision_requested' | 'cancelled';
+  issue_id: string | null;
+  requested_by_agent_id: string | null;
+  requested_by_user_id: string | null;
+  decision_note: string | null;
+  decided_by_user_id: string | null;
+  decided_at: string | null;
+  applied_at: string | null;
+  apply_error: string | null;
   created_at: string;
   updated_at: string;
   snoozed_until: string;
@@ -8036,6 +8081,8 @@ export const routes = {
   'inbox.read': ['POST', "/api/issues/{issueId}/read", true],
   'inbox.unread': ['POST', "/api/issues/{issueId}/unread", true],
   'inbox.snooze': ['POST', "/api/issues/{issueId}/snooze", true],
+  'inbox.snooze-approval': ['POST', "/api/approvals/{approvalId}/snooze", true],
+  'inbox.unsnooze-approval': ['POST', "/api/approvals/{approvalId}/unsnooze", true],
   'inbox.readAll': ['POST', "/api/companies/{companyId}/inbox/read", true],
   'views.list': ['GET', "/api/companies/{companyId}/saved-views", false],
   'views.create': ['POST', "/api/companies/{companyId}/saved-views", true],

@@ -167,10 +167,11 @@ export const eventTable = {
   },
   inbox_changed: {
     data: InboxChanged,
-    topics: ({ issue_id }: InboxChanged) => issueTopic(issue_id),
+    topics: ({ issue_id, approval_id }: InboxChanged) =>
+      approval_id === undefined ? issueTopic(issue_id ?? null) : [`approval:${approval_id}`],
     private_to: ({ reader_id }: InboxChanged) => reader_id,
     plugin_type: null,
-    doc: 'Someone snoozed an issue, or the snooze ended; for that person only.',
+    doc: 'Someone snoozed an issue or an approval, or the snooze ended; for that person only.',
   },
   notification: {
     data: Notification,

@@ -8,15 +8,26 @@ import { Wakeup } from './runs.ts';
 import { Timestamp, Uuid } from './schema-kit.ts';
 
 /** A reader's snooze has changed; sent to no one else. */
-export const InboxChanged = Type.Object({ issue_id: Uuid, reader_id: Uuid });
+export const InboxChanged = Type.Object({
+  /** What was snoozed: either an issue or an approval. */
+  issue_id: Type.Optional(Uuid),
+  approval_id: Type.Optional(Uuid),
+  reader_id: Uuid,
+});
 export type InboxChanged = Static<typeof InboxChanged>;
 
 /** An issue that the reader has snoozed. */
 export const SnoozedIssue = Type.Object({ ...IssueSummary.properties, snoozed_until: Timestamp });
 export type SnoozedIssue = Static<typeof SnoozedIssue>;
 
+/** An approval that the reader has snoozed. */
+export const SnoozedApproval = Type.Object({ ...Approval.properties, snoozed_until: Timestamp });
+export type SnoozedApproval = Static<typeof SnoozedApproval>;
+
 /** Ninety days: anything snoozed for longer would be forgotten. */
 const LONGEST_SNOOZE_MIN = 90 * 24 * 60;
+
+const Snooze = Type.Object({ minutes: Type.Integer({ minimum: 1, maximum: LONGEST_SNOOZE_MIN }) });
 
 export const Inbox = Type.Object({
   unread_issues: Type.Array(IssueSummary),
@@ -30,6 +41,7 @@ export const Inbox = Type.Object({
   budget_incidents: Type.Array(BudgetIncident),
   /** Snoozed by the caller and unchanged since; not included in any of the lists above. */
   snoozed_issues: Type.Array(SnoozedIssue),
+  snoozed_approvals: Type.Array(SnoozedApproval),
 });
 export type Inbox = Static<typeof Inbox>;
 
@@ -43,6 +55,8 @@ const reading = {
   status: 204,
   tx: 'write',
 } as const;
+
+const byApproval = { by: 'approval', param: 'approvalId' } as const;
 
 export const inboxEndpoints = {
   lite: endpoint({
@@ -86,9 +100,25 @@ export const inboxEndpoints = {
     ...reading,
     id: 'inbox.snooze',
     path: '/api/issues/{issueId}/snooze',
-    body: Type.Object({ minutes: Type.Integer({ minimum: 1, maximum: LONGEST_SNOOZE_MIN }) }),
+    body: Snooze,
     example: { minutes: 240 },
     doc: 'Snoozes the issue: it leaves the caller’s inbox for that long, at most 90 days, and is unread afterwards; any change to it ends the snooze early.',
+  }),
+  snoozeApproval: endpoint({
+    ...reading,
+    id: 'inbox.snooze-approval',
+    path: '/api/approvals/{approvalId}/snooze',
+    scope: byApproval,
+    body: Snooze,
+    example: { minutes: 240 },
+    doc: 'Snoozes a pending approval: it leaves the caller’s inbox for that long, at most 90 days; a comment of someone else, a new version or a decision ends the snooze early. Not pending: 409.',
+  }),
+  unsnoozeApproval: endpoint({
+    ...reading,
+    id: 'inbox.unsnooze-approval',
+    path: '/api/approvals/{approvalId}/unsnooze',
+    scope: byApproval,
+    doc: 'Ends the caller’s snooze of the approval.',
   }),
   readAll: endpoint({
     ...reading,

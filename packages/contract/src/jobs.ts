@@ -76,14 +76,17 @@ const rows = {
     doc: 'Ends what a trashed issue left behind, and all below it: live runs, pending wakeups.',
   },
   'wake-snoozed': {
-    payload: Type.Object({ issue_id: Uuid, reader_id: Uuid }),
+    payload: Type.Union([
+      Type.Object({ issue_id: Uuid, reader_id: Uuid }),
+      Type.Object({ approval_id: Uuid, reader_id: Uuid }),
+    ]),
     retry_limit: 2,
     retry_delay_sec: 5,
     retry_backoff: true,
     expire_sec: 30,
     sweep:
       'none is needed: the inbox reads the time itself, and without the job only pages that are open hear later',
-    doc: 'Notifies a person’s pages that an issue’s snooze has ended.',
+    doc: 'Notifies a person’s pages that the snooze of an issue or an approval has ended.',
   },
   'settle-subagents': {
     payload: Type.Object({ agent_id: Uuid }),

@@ -1,10 +1,14 @@
-import { announceWoken } from '@acp/core';
+import { announceWoken, announceWokenApproval } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { JobHandler } from '@acp/queue';
 import type { SchedulerContext } from '../context.ts';
 
 export function wakeSnoozedJob({ database }: SchedulerContext): JobHandler<'wake-snoozed'> {
-  return async ({ issue_id, reader_id }) => {
-    await transaction(database, async (tx) => announceWoken(tx, issue_id, reader_id));
+  return async (job) => {
+    await transaction(database, async (tx) =>
+      'issue_id' in job
+        ? announceWoken(tx, job.issue_id, job.reader_id)
+        : announceWokenApproval(tx, job.approval_id, job.reader_id),
+    );
   };
 }

@@ -61,9 +61,33 @@ const ACTS = {
     else void open();
     return true;
   },
+  h: openLater,
+  e: () => {
+    const form = rowInFocus()?.querySelector('form[action$="/read"]');
+    form?.requestSubmit();
+    return Boolean(form);
+  },
+  Escape: () => {
+    const menu = document.activeElement?.closest('.later[open]');
+    if (!menu) return false;
+    menu.open = false;
+    menu.querySelector('summary').focus();
+    return true;
+  },
   j: () => step(1),
   k: () => step(-1),
 };
+
+const rowInFocus = () => document.activeElement?.closest('main ul.list > li') ?? null;
+
+/** The choice of how long to put off: that of the row in focus, or the only one of the page. */
+function openLater() {
+  const menu = rowInFocus()?.querySelector('.later') ?? document.querySelector('main aside .later');
+  if (!menu) return false;
+  menu.open = true;
+  menu.querySelector('button').focus();
+  return true;
+}
 
 function goTo(path) {
   location.assign(path);

@@ -112,19 +112,39 @@ const nameOf = (details, index) => {
   const run = details.closest('[data-transcript]')?.dataset.transcript ?? '';
   return fold ?? (seq === undefined ? `place ${index}` : `${run} ${seq}`);
 };
-const placeOf = (element) => {
-  for (const name of ['id', 'href', 'action', 'name']) {
+const selectorOf = (element) => {
+  for (const name of ['id', 'href', 'action', 'name', 'data-fold']) {
     const value = element.getAttribute(name);
     if (value) return `${element.localName}[${name}="${CSS.escape(value)}"]`;
   }
   return null;
 };
 
+/** Where to find the element in the next rendering: by itself, or within the nearest element that has a name. */
+function placeOf(part, element) {
+  let named = element;
+  while (named !== part && selectorOf(named) === null) named = named.parentElement;
+  if (named === part) return null;
+  const selector = selectorOf(named);
+  const kind = element === named ? null : element.localName;
+  return {
+    selector,
+    at: [...part.querySelectorAll(selector)].indexOf(named),
+    kind,
+    within: kind === null ? 0 : [...named.querySelectorAll(kind)].indexOf(element),
+  };
+}
+
+function elementAt(part, { selector, at, kind, within }) {
+  const named = part.querySelectorAll(selector)[at];
+  return kind === null ? named : named?.querySelectorAll(kind)[within];
+}
+
 function keepState(part) {
   const { activeElement } = document;
   states.set(part, {
     open: new Map(foldsOf(part).map((details, index) => [nameOf(details, index), details.open])),
-    focus: activeElement !== part && part.contains(activeElement) ? placeOf(activeElement) : null,
+    focus: activeElement !== part && part.contains(activeElement) ? placeOf(part, activeElement) : null,
   });
 }
 
@@ -134,5 +154,5 @@ function restoreState(part) {
     const was = open.get(nameOf(details, index));
     if (was !== undefined) details.open = was;
   });
-  if (focus) part.querySelector(focus)?.focus({ preventScroll: true });
+  if (focus) elementAt(part, focus)?.focus({ preventScroll: true });
 }

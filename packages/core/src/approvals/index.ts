@@ -1,5 +1,5 @@
 /**
- * Owns `approvals` and `approval_comments`. Invariants: only people resolve approvals, never agents; an approval is resolved
+ * Owns `approvals`, `approval_comments` and `approval_snoozes`. Invariants: only people resolve approvals, never agents; an approval is resolved
  * once, however many try; an approved `hire_agent` or `install` is carried out once, in the transaction that sets `applied_at`;
  * if that fails, the reason is recorded and people decide (docs/states/approval.md).
  */
@@ -9,7 +9,16 @@ export { createApprovalComment, findApprovalComment, listApprovalComments } from
 export { createApproval, resubmitApproval } from './create-approval.ts';
 export { presentApproval } from './present.ts';
 export type { ApprovalRow } from './present.ts';
-export { countPendingApprovals, findApproval, listApprovals } from './read-approvals.ts';
+export { findApproval, listApprovals } from './read-approvals.ts';
 export { requestApproval, requestInstallApproval } from './request-install.ts';
 export type { WithheldInstall } from './request-install.ts';
 export { approve, reject, requestRevision } from './resolve-approval.ts';
+export {
+  announceWokenApproval,
+  approvalsAskingFor,
+  approvalsSnoozedBy,
+  countAsking,
+  snoozeApproval,
+  snoozesOf,
+  unsnoozeApproval,
+} from './snoozes.ts';

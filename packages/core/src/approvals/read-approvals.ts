@@ -1,7 +1,7 @@
 import { type Approval, approvalStatuses } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { invalid, isUuid } from '@acp/kernel';
-import { and, count, eq, inArray, isNull } from 'drizzle-orm';
+import { and, eq, inArray, isNull } from 'drizzle-orm';
 import { type ApprovalRow, presentApproval, approvalColumns } from './present.ts';
 
 const { approvals, companies } = schema;
@@ -15,15 +15,6 @@ export async function findApproval(tx: Tx, id: string): Promise<ApprovalRow | un
     .innerJoin(companies, and(eq(companies.id, approvals.company_id), isNull(companies.deleted_at)))
     .where(eq(approvals.id, id));
   return row;
-}
-
-/** Number of pending approvals; a partial index contains only those. */
-export async function countPendingApprovals(tx: Tx, company_id: string): Promise<number> {
-  const [row] = await tx
-    .select({ pending: count() })
-    .from(approvals)
-    .where(and(eq(approvals.company_id, company_id), eq(approvals.status, 'pending')));
-  return row?.pending ?? 0;
 }
 
 /** Newest first. @throws invalid for an unknown status or an invalid cursor */

@@ -1,6 +1,6 @@
 import type { Actor, Inbox } from '@acp/contract';
 import type { Tx } from '@acp/db';
-import { listApprovals } from '../approvals/index.ts';
+import { approvalsAskingFor, approvalsSnoozedBy } from '../approvals/index.ts';
 import { listBudgetIncidents } from '../budgets/index.ts';
 import { issuesAskingFor, snoozedBy, unreadBy } from '../issues/index.ts';
 
@@ -12,10 +12,10 @@ export async function readWaiting(
   tx: Tx,
   actor: Actor,
   company_id: string,
-): Promise<Omit<Inbox, 'unread_issues' | 'snoozed_issues'>> {
+): Promise<Omit<Inbox, 'unread_issues' | 'snoozed_issues' | 'snoozed_approvals'>> {
   // Sequential, since the sections share a connection anyway.
   return {
-    approvals: (await listApprovals(tx, company_id, { status: 'pending', limit: MOST })).items,
+    approvals: await approvalsAskingFor(tx, actor, company_id, MOST),
     awaiting_input: await issuesAskingFor(tx, actor, company_id, 'input', MOST),
     needs_attention: await issuesAskingFor(tx, actor, company_id, 'attention', MOST),
     budget_incidents: (await listBudgetIncidents(tx, company_id, { status: 'open', limit: MOST })).items,
@@ -28,5 +28,6 @@ export async function readInbox(tx: Tx, actor: Actor, company_id: string): Promi
     unread_issues: await unreadBy(tx, actor, company_id, MOST),
     ...(await readWaiting(tx, actor, company_id)),
     snoozed_issues: await snoozedBy(tx, actor, company_id, MOST),
+    snoozed_approvals: await approvalsSnoozedBy(tx, actor, company_id, MOST),
   };
 }

@@ -1,10 +1,11 @@
 import type { Actor } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
+import { countAsking } from '../approvals/index.ts';
 import { isSnoozed, readerOf } from '../issues/index.ts';
 
 export interface Waiting {
-  /** Number of pending approvals. */
+  /** Number of pending approvals, except those the reader snoozed. */
   approvals: number;
   /** Approvals and all other inbox items that need an answer; excludes merely unread ones. */
   inbox: number;
@@ -12,10 +13,11 @@ export interface Waiting {
 
 /** The numbers shown on every page: one statement. Also counts items that belong to something in the trash: they are rare. */
 export async function countWaiting(tx: Tx, actor: Actor, company_id: string): Promise<Waiting> {
+  const reader = readerOf(actor);
   const { rows } = await tx.execute<{ approvals: number; rest: number }>(sql`
-    select (select count(*)::int from approvals where company_id = ${company_id} and status = 'pending') as approvals,
+    select ${countAsking(reader, company_id)} as approvals,
       (select count(*)::int from issues i where i.company_id = ${company_id} and i.deleted_at is null
-        and (i.awaiting_input or i.needs_human_attention) and not ${isSnoozed(readerOf(actor))})
+        and (i.awaiting_input or i.needs_human_attention) and not ${isSnoozed(reader)})
       + (select count(*)::int from budget_incidents where company_id = ${company_id} and status = 'open') as rest`);
   const { approvals, rest } = rows[0]!;
   return { approvals, inbox: approvals + rest };

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { companies } from './companies.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 
@@ -59,4 +59,21 @@ export const approval_comments = pgTable(
     created_at: createdAt(),
   },
   (t) => [index('approval_comments_approval').on(t.approval_id, t.created_at, t.id)],
+);
+
+/** Hidden from the inbox of a reader (user, or board-user key) until then, unless something happens to the approval. */
+export const approval_snoozes = pgTable(
+  'approval_snoozes',
+  {
+    reader_id: uuid().notNull(),
+    approval_id: uuid()
+      .notNull()
+      .references(() => approvals.id, { onDelete: 'cascade' }),
+    snoozed_at: createdAt(),
+    snoozed_until: instant().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.reader_id, t.approval_id] }),
+    index('approval_snoozes_approval').on(t.approval_id),
+  ],
 );

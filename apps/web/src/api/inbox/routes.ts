@@ -1,5 +1,14 @@
 import { inboxEndpoints as rows } from '@acp/contract';
-import { inboxLite, markAllRead, markIssueRead, markIssueUnread, readInbox, snoozeIssue } from '@acp/core';
+import {
+  inboxLite,
+  markAllRead,
+  markIssueRead,
+  markIssueUnread,
+  readInbox,
+  snoozeApproval,
+  snoozeIssue,
+  unsnoozeApproval,
+} from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
 
 export const inboxRoutes: Route[] = [
@@ -8,5 +17,7 @@ export const inboxRoutes: Route[] = [
   handle(rows.read, (c) => markIssueRead(c.tx, c.actor, c.subject)),
   handle(rows.unread, (c) => markIssueUnread(c.tx, c.actor, c.subject)),
   handle(rows.snooze, (c) => snoozeIssue(c.tx, c.actor, c.subject, c.body.minutes)),
+  handle(rows.snoozeApproval, (c) => snoozeApproval(c.tx, c.actor, c.subject, c.body.minutes)),
+  handle(rows.unsnoozeApproval, (c) => unsnoozeApproval(c.tx, c.actor, c.subject)),
   handle(rows.readAll, (c) => markAllRead(c.tx, c.actor, c.company_id)),
 ];

@@ -1,12 +1,23 @@
 import { type Approval, type ApprovalComment, approvalStatuses, approvalTypes } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
-import { timeAgo, words } from '../kit/format.ts';
+import { timeAgo, timeTo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
-import { avatar, emptyState, formError, input, select, status, tabs, textarea } from '../kit/parts.ts';
+import {
+  avatar,
+  emptyState,
+  formError,
+  input,
+  postButton,
+  select,
+  status,
+  tabs,
+  textarea,
+} from '../kit/parts.ts';
 import { moreLink, table } from '../kit/table.ts';
+import { laterMenu } from '../inbox/later-menu.ts';
 import { payloadPart } from './payload.ts';
 
 /** Names of the agents and users mentioned in approvals, by id. */
@@ -19,6 +30,8 @@ export interface ListView {
   approvals: readonly Approval[];
   next_cursor: string | null;
   names: Names;
+  /** Until when the reader has put off some of them, by id. */
+  snoozed: ReadonlyMap<string, Date>;
 }
 
 const typeNames: Record<Approval['type'], string> = texts({
@@ -41,10 +54,17 @@ export function approvalsBody(view: ListView): Html {
   }));
   const here = listPath(company_id, view.status || 'all');
   return html`!${tabs('By status', filters, here)}
-    <div data-live="approvals" data-source="${here}">!${approvalList(view)}</div>`;
+    <div data-live="approvals inbox_changed" data-source="${here}">!${approvalList(view)}</div>`;
 }
 
-export function approvalList({ company_id, status: of, approvals, next_cursor, names }: ListView): Html {
+export function approvalList({
+  company_id,
+  status: of,
+  approvals,
+  next_cursor,
+  names,
+  snoozed,
+}: ListView): Html {
   if (approvals.length === 0)
     return of === 'pending'
       ? emptyState(
@@ -57,7 +77,11 @@ export function approvalList({ company_id, status: of, approvals, next_cursor, n
     { label: 'Kind', cell: ({ type }: Approval) => html`${typeNames[type]}` },
     { label: 'Asked by', cell: (approval: Approval) => html`${requester(approval, names)}` },
     { label: 'When', cell: ({ created_at }: Approval) => timeAgo(created_at) },
-    { label: 'Status', cell: (approval: Approval) => state(approval) },
+    {
+      label: 'Status',
+      cell: (approval: Approval) =>
+        html`!${state(approval)}!${when(snoozed.get(approval.id), (until) => html` <span class="soft small">put off, !${timeTo(until)}</span>`)}`,
+    },
   ];
   const more = moreLink(listPath(company_id, of || 'all'), next_cursor, 'Older approvals');
   return html`<div class="card">!${table('Approvals', columns, approvals)}!${more}</div>`;
@@ -80,6 +104,8 @@ export interface ApprovalView {
   comments: readonly ApprovalComment[];
   names: Names;
   can_write: boolean;
+  /** Until when the reader has put it off. */
+  snoozed_until: Date | null;
   /** The requester may resubmit if a revision is requested. */
   is_requester: boolean;
   refused: { of: 'decision' | 'comment' | 'resubmit'; error: string; form: FormValues } | null;
@@ -153,7 +179,19 @@ export function statePart(view: ApprovalView): Html {
         )}
       </dl>
     </div>
-    !${when(view.can_write, () => decisionForm(view))}!${when(view.is_requester, () => resubmitForm(view))}`;
+    !${laterPart(view)}!${when(view.can_write, () => decisionForm(view))}!${when(view.is_requester, () => resubmitForm(view))}`;
+}
+
+/** Only what waits can be put off, by anyone: for the others it keeps waiting. */
+function laterPart({ approval, snoozed_until }: ApprovalView): Html {
+  if (approval.status !== 'pending') return '';
+  const { id, title: named } = approval;
+  if (snoozed_until === null)
+    return html`<div class="card">!${laterMenu(`/approvals/${id}/snooze`, { id, named })}</div>`;
+  return html`<div class="card row">
+    <span class="grow">Put off: back in your inbox !${timeTo(snoozed_until)}.</span>
+    !${postButton(`/approvals/${id}/unsnooze`, 'Bring back', { class: 'quiet small' })}
+  </div>`;
 }
 
 const failedToApply = ({ status: value, applied_at, apply_error }: Approval): boolean =>

@@ -1,11 +1,12 @@
 import { type Approval, approvalEndpoints as rows } from '@acp/contract';
 import {
-  countPendingApprovals,
+  countWaiting,
   findIssue,
   listAgents,
   listApprovalComments,
   listApprovals,
   presentApproval,
+  snoozesOf,
   userNames,
 } from '@acp/core';
 import { invalid } from '@acp/kernel';
@@ -47,13 +48,20 @@ export async function namesIn(
 }
 
 async function loadList(context: UiContext<'company'>): Promise<ListView> {
-  const { tx, company_id, query } = context;
+  const { tx, user, company_id, query } = context;
   const status = query.status === 'all' ? '' : query.status || 'pending';
   const { items, next_cursor } = await listApprovals(tx, company_id, {
     ...pageOf(query),
     ...(status ? { status } : {}),
   });
-  return { company_id, status, approvals: items, next_cursor, names: await namesIn(context, items) };
+  return {
+    company_id,
+    status,
+    approvals: items,
+    next_cursor,
+    names: await namesIn(context, items),
+    snoozed: await snoozesOf(tx, user, items),
+  };
 }
 
 async function approvalsPage(context: UiContext<'company'>): Promise<Html> {
@@ -99,6 +107,7 @@ async function loadApproval(
     comments: (await listApprovalComments(tx, subject, {}, null)).items,
     names: await namesIn(context, [approval]),
     can_write: roleIn(user, company_id) !== 'viewer',
+    snoozed_until: (await snoozesOf(tx, user, [approval])).get(approval.id) ?? null,
     is_requester: approval.requested_by_user_id === user.user_id,
     refused,
   };
@@ -143,7 +152,7 @@ export const approvalRoutes: UiRoute[] = [
   page(
     '/companies/{companyId}/approvals/part/pending',
     { scope: byCompany, role: 'viewer' },
-    async ({ tx, company_id }) => String((await countPendingApprovals(tx, company_id)) || ''),
+    async ({ tx, user, company_id }) => String((await countWaiting(tx, user, company_id)).approvals || ''),
   ),
   page('/companies/{companyId}/approvals/new', { scope: byCompany, role: 'member' }, (c) =>
     newApprovalPage(c),

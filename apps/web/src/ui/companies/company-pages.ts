@@ -86,7 +86,10 @@ export interface DashboardView {
 export function dashboardBody(view: DashboardView): Html {
   const { company_id, steps } = view;
   return html`!${when(steps && hasForm(steps) && steps, firstSteps)}
-    <div data-live="runs agents issues approvals budget_incident" data-source="/companies/${company_id}">
+    <div
+      data-live="runs agents issues approvals budget_incident inbox_changed"
+      data-source="/companies/${company_id}"
+    >
       !${dashboardParts(view)}
     </div>`;
 }

@@ -1,12 +1,13 @@
 /** What awaits a user, each with who asked and what was said: usually enough to know what to do. */
-import type { Approval, Inbox, IssueSummary, SnoozedIssue } from '@acp/contract';
+import type { Approval, Inbox, IssueSummary } from '@acp/contract';
 import type { Reason } from '@acp/core';
 import { type Names, requester } from '../approvals/approval-pages.ts';
 import type { IncidentLink } from '../costs/incidents.ts';
 import { firstWords, money, timeAgo, timeTo } from '../kit/format.ts';
-import { each, html, type Html, when } from '../kit/html.ts';
+import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { emptyState, postButton, status } from '../kit/parts.ts';
+import { laterMenu } from './later-menu.ts';
 
 export interface InboxView {
   company_id: string;
@@ -44,7 +45,7 @@ export function inboxParts(view: InboxView): Html {
                 ${firstWords(approval.description ?? '', 160)}
               </p>
             </div>
-            !${since(approval.created_at)}
+            !${since(approval.created_at)}!${laterMenu(`/approvals/${approval.id}/snooze`, { id: approval.id, named: approval.title })}
           </li>`,
       ),
     ),
@@ -66,7 +67,7 @@ export function inboxParts(view: InboxView): Html {
       inbox.unread_issues.map(line),
       postButton(`/companies/${company_id}/inbox/read`, 'Mark all as read', { class: 'quiet small' }),
     ),
-    section(t`Put off`, inbox.snoozed_issues.map(snoozedLine)),
+    section(t`Put off`, snoozedLines(inbox)),
   ].join('');
   return (
     parts ||
@@ -115,7 +116,7 @@ function issueLine(issue: IssueSummary, reason: Reason | undefined): Html {
     <div class="grow">
       !${titleOf(issue)}!${when(whyOf(issue, reason), (why) => html`<p class="why">${why}</p>`)}
     </div>
-    !${status(issue.status)}!${since(issue.updated_at)}!${laterMenu(issue)}
+    !${status(issue.status)}!${since(issue.updated_at)}!${laterMenu(`/issues/${issue.id}/snooze`, { id: issue.id, named: issue.identifier })}
     !${postButton(`/issues/${issue.id}/read`, 'Mark as read', { class: 'quiet small' })}
   </li>`;
 }
@@ -131,30 +132,28 @@ function whyOf(issue: IssueSummary, reason: Reason | undefined): string {
   return worker === null ? t`No one is working on it.` : t`${worker} works on it.`;
 }
 
-const SPANS: readonly [minutes: number, label: string][] = texts([
-  [60, 'an hour'],
-  [4 * 60, '4 hours'],
-  [24 * 60, 'a day'],
-  [7 * 24 * 60, 'a week'],
-]);
-
-const laterMenu = ({ id, identifier }: IssueSummary): Html =>
-  html`<details class="later" data-fold="later-${id}">
-    <summary class="small">Later<span class="sr-only">: ${identifier}</span></summary>
-    <div class="buttons">
-      !${each(SPANS, ([minutes, label]) =>
-        postButton(`/issues/${id}/snooze`, label, {
-          class: 'quiet small',
-          fields: { minutes: String(minutes) },
-        }),
-      )}
-    </div>
-  </details>`;
-
-function snoozedLine(issue: SnoozedIssue): Html {
-  return html`<li>
-    <div class="grow">!${titleOf(issue)}</div>
-    <span class="soft small">!${timeTo(issue.snoozed_until)}</span>
-    !${postButton(`/issues/${issue.id}/unread`, 'Bring back', { class: 'quiet small' })}
-  </li>`;
+/** Issues and approvals together, soonest to return first. */
+function snoozedLines({ snoozed_issues, snoozed_approvals }: Inbox): Html[] {
+  const lines = [
+    ...snoozed_issues.map((issue) => ({
+      until: issue.snoozed_until,
+      what: titleOf(issue),
+      back: `/issues/${issue.id}/unread`,
+    })),
+    ...snoozed_approvals.map(({ id, title, snoozed_until }) => ({
+      until: snoozed_until,
+      what: html`<a href="/approvals/${id}">${title}</a>`,
+      back: `/approvals/${id}/unsnooze`,
+    })),
+  ];
+  return lines
+    .toSorted((a, b) => new Date(a.until).getTime() - new Date(b.until).getTime())
+    .map(
+      ({ until, what, back }) =>
+        html`<li>
+          <div class="grow">!${what}</div>
+          <span class="soft small">!${timeTo(until)}</span>
+          !${postButton(back, 'Bring back', { class: 'quiet small' })}
+        </li>`,
+    );
 }

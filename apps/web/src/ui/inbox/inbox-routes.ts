@@ -1,5 +1,5 @@
 import { inboxEndpoints as rows } from '@acp/contract';
-import { countWaiting, findIssue, inboxReasons, readInbox } from '@acp/core';
+import { countWaiting, findApproval, findIssue, inboxReasons, readInbox } from '@acp/core';
 import { isUuid } from '@acp/kernel';
 import { namesIn } from '../approvals/approval-routes.ts';
 import { incidentLinks } from '../costs/incidents.ts';
@@ -29,7 +29,7 @@ async function inboxPage(context: CompanyContext): Promise<Html> {
   if (fragment) return parts;
   const path = inboxPath(company_id);
   const topics = 'issues comments approvals budget_incident inbox_changed';
-  const body = html`!${await readNotice(context)}
+  const body = html`!${await readNotice(context)}!${await putOffNotice(context)}
     <div data-live="${topics}" data-source="${path}" data-fresh data-pace="2000">!${parts}</div>
     <p class="soft small" data-notices hidden>
       <button type="button" class="link small" data-ask-notices></button>
@@ -45,6 +45,16 @@ async function readNotice({ tx, query, company_id }: CompanyContext): Promise<Ht
   return html`<div class="notice good" role="status">
     ${query.later ? t`${issue.identifier} is put off.` : t`${issue.identifier} is marked as read.`}
     !${postButton(`/issues/${issue.id}/unread`, 'Undo', { class: 'link' })}
+  </div>`;
+}
+
+/** Likewise for an approval that was put off. */
+async function putOffNotice({ tx, query, company_id }: CompanyContext): Promise<Html> {
+  const approval = query.put_off ? await findApproval(tx, query.put_off) : undefined;
+  if (approval?.company_id !== company_id) return '';
+  return html`<div class="notice good" role="status">
+    ${t`“${approval.title}” is put off.`}
+    !${postButton(`/approvals/${approval.id}/unsnooze`, 'Undo', { class: 'link' })}
   </div>`;
 }
 
@@ -65,4 +75,9 @@ export const inboxRoutes: UiRoute[] = [
     read: (form) => ({ minutes: form.number('minutes') }),
     next: (c) => `${inboxPath(c.company_id)}?later=${c.subject.id}`,
   }),
+  action('/approvals/{approvalId}/snooze', rows.snoozeApproval, {
+    read: (form) => ({ minutes: form.number('minutes') }),
+    next: (c) => `${inboxPath(c.company_id)}?put_off=${c.subject.id}`,
+  }),
+  action('/approvals/{approvalId}/unsnooze', rows.unsnoozeApproval, { next: (c) => inboxPath(c.company_id) }),
 ];

@@ -28,8 +28,8 @@ interface Entry {
   path: string;
   /** The page's least role if it is more than viewer. */
   role?: CompanyRole;
-  /** A number that refreshes itself: the topic of its events, and the part of the page that returns it. */
-  live?: { topic: string; part: string };
+  /** A number that refreshes itself: which one, the topics of its events, and the part of the page that returns it. */
+  live?: { of: string; topic: string; part: string };
 }
 
 const companySections: readonly { label: string | null; entries: readonly Entry[] }[] = [
@@ -42,7 +42,11 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
       { label: 'Agents', path: '/agents' },
       { label: 'Chats', path: '/chats' },
       { label: 'Runs', path: '/runs' },
-      { label: 'Approvals', path: '/approvals', live: { topic: 'approvals', part: 'pending' } },
+      {
+        label: 'Approvals',
+        path: '/approvals',
+        live: { of: 'approvals', topic: 'approvals inbox_changed', part: 'pending' },
+      },
     ],
   },
   {
@@ -95,7 +99,7 @@ const instanceItems: readonly NavItem[] = [
   { label: 'Trash', path: '/admin/trash' },
 ];
 
-/** Number of waiting items, by topic. */
+/** Number of waiting items, by what they are. */
 export type Counts = Readonly<Record<string, number>>;
 
 /** The company's sections that the user may open. */
@@ -114,7 +118,7 @@ function itemOf({ label, path, live }: Entry, base: string, counts: Counts): Nav
   const item = { label: say(label), path: base + path };
   if (!live) return item;
   const source = `${item.path}/part/${live.part}`;
-  return { ...item, count: { value: counts[live.topic] ?? 0, topic: live.topic, source } };
+  return { ...item, count: { value: counts[live.of] ?? 0, topic: live.topic, source } };
 }
 
 /** Navigation outside of a company. */

@@ -1,0 +1,26 @@
+/** Putting off what waits: for an hour up to a week. */
+import { each, html, type Html } from '../kit/html.ts';
+import { texts } from '../kit/language.ts';
+import { postButton } from '../kit/parts.ts';
+
+const SPANS: readonly [minutes: number, label: string][] = texts([
+  [60, 'an hour'],
+  [4 * 60, '4 hours'],
+  [24 * 60, 'a day'],
+  [7 * 24 * 60, 'a week'],
+]);
+
+/**
+ * Opened by `h` as well.
+ * @param path where the number of minutes is sent
+ * @param named what is put off, for those who do not see the row
+ */
+export const laterMenu = (path: string, { id, named }: { id: string; named: string }): Html =>
+  html`<details class="later" data-fold="later-${id}">
+    <summary class="small">Later<span class="sr-only">: ${named}</span></summary>
+    <div class="buttons">
+      !${each(SPANS, ([minutes, label]) =>
+        postButton(path, label, { class: 'quiet small', fields: { minutes: String(minutes) } }),
+      )}
+    </div>
+  </details>`;
