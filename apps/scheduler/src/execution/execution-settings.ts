@@ -29,6 +29,8 @@ export interface ExecutionSettings {
   workspaces: WorkspaceSources;
   /** Looks up the company's knowledge for prompts. */
   recall: Recall;
+  /** Called when the end of a run is written, with a queued run that it may have been blocking and that has no job. */
+  takeNext: (run_id: string) => void;
 }
 
 /** The prices of a run's calls. */

@@ -33,6 +33,7 @@ let listener: Listener;
 let queue: Queue;
 let leases: LeaseKeeper;
 let pool: RunPool;
+let newPool: () => RunPool;
 
 beforeAll(async () => {
   db = await kit.cloneDatabase('execution');
@@ -54,21 +55,24 @@ beforeAll(async () => {
   const storage = new LocalStorage(path.join(folder, 'files'));
   const vault = new Vault(null, []);
   const workspaces = workspaceSources({ config, database, logger, storage, vault });
-  pool = new RunPool({
-    database,
-    config,
-    logger,
-    leases,
-    claimed_by,
-    provider: null,
-    pricing: await loadPricing(null),
-    vault,
-    storage,
-    tools: new ToolRegistry([], logger),
-    recall: async () => [],
-    workspaces,
-    onFree: () => undefined,
-  });
+  const pricing = await loadPricing(null);
+  newPool = () =>
+    new RunPool({
+      database,
+      config,
+      logger,
+      leases,
+      claimed_by,
+      provider: null,
+      pricing,
+      vault,
+      storage,
+      tools: new ToolRegistry([], logger),
+      recall: async () => [],
+      workspaces,
+      onFree: () => undefined,
+    });
+  pool = newPool();
 });
 afterAll(async () => {
   await pool.drain(5000);
@@ -104,6 +108,35 @@ describe('claims at once', () => {
     for (const of of [{ id }, ...others])
       await kit.waitFor(async () => (await read(of.id)).error_category === 'config');
     await kit.waitFor(() => pool.free() === pool.size);
+  });
+});
+
+describe('a run that waits for another one of its agent', () => {
+  const waiting = async () => {
+    const { company, human, agent, id } = await scene('llm');
+    const other = await kit.createIssue(db.database.db, company, { assignee_agent_id: agent.id });
+    const next = await act(async (tx) => triggerIssue(tx, human, other));
+    await db.database.db.execute(sql`delete from pgboss.job`);
+    return { id, next: next.id };
+  };
+  const jobsOf = async (run_id: string) => kit.queuedJobs(db.database.db, 'execute-run', { run_id });
+
+  it('begins when that one ends, without a job', async () => {
+    const { id, next } = await waiting();
+    expect(await pool.claimOne()).toBe(true);
+    await kit.waitFor(async () => (await read(next)).finished_at !== null);
+    expect((await read(id)).finished_at).not.toBeNull();
+    expect(await jobsOf(next)).toEqual([]);
+  });
+
+  it('has a job where the process stops, which waits for that to be written', async () => {
+    const { id, next } = await waiting();
+    const leaving = newPool();
+    expect(await leaving.claimOne()).toBe(true);
+    expect(await leaving.drain(5000)).toBe(true);
+    expect(await read(id)).toMatchObject({ error_category: 'config' });
+    expect(await read(next)).toMatchObject({ status: 'queued' });
+    expect(await jobsOf(next)).toHaveLength(1);
   });
 });
 

@@ -3,6 +3,7 @@ import { claimRuns, takeBackRun } from '@acp/core';
 import type { ClaimedRun } from '@acp/core';
 import { transaction } from '@acp/db';
 import { Batches, unavailable } from '@acp/kernel';
+import { enqueueMany } from '@acp/queue';
 import type { BroughtResult } from './remote-result.ts';
 import { endWithResult, executeRun } from './execute-run.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
@@ -11,7 +12,7 @@ import { HeldRun } from './held-run.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import { TranscriptWriter } from './transcript-writer.ts';
 
-interface RunPoolSettings extends Omit<ExecutionSettings, 'transcripts'> {
+interface RunPoolSettings extends Omit<ExecutionSettings, 'transcripts' | 'takeNext'> {
   leases: LeaseKeeper;
   claimed_by: string;
   /** Looks for jobs; called when a slot of a full pool becomes free. */
@@ -31,17 +32,20 @@ export class RunPool {
   readonly #runs = new Set<Promise<void>>();
   /** One transaction at a time: claims of one process would only wait for each other. */
   readonly #claiming: Batches<null, Claimed>;
-  readonly #claims = new Set<Promise<Claimed>>();
+  readonly #claims = new Set<Promise<unknown>>();
   /** Number of claims that may yet become a run. */
   #wanted = 0;
   /** A claim found nothing that may start, so what the end of a run makes eligible may no longer have a job. */
   #starved = false;
   /** A job found no free slot, and is used up. */
   #isTurnedAway = false;
+  /** Queued runs that ended runs may have been blocking, to be claimed when their slots are free. They have no jobs. */
+  #next: string[] = [];
   #closed = false;
 
   constructor(settings: RunPoolSettings) {
-    this.#set = { ...settings, transcripts: new TranscriptWriter(settings.database) };
+    const takeNext = (run_id: string) => void this.#next.push(run_id);
+    this.#set = { ...settings, takeNext, transcripts: new TranscriptWriter(settings.database) };
     this.#size = settings.config.worker_pool_size;
     this.#claiming = new Batches({
       most: MOST_CLAIMS,
@@ -139,7 +143,7 @@ export class RunPool {
     return drained;
   }
 
-  /** Also waits for a claim that was under way when the pool closed, since it may still start a run. */
+  /** Also waits for a claim that was under way when the pool closed, since it may still start a run, and for jobs for others. */
   async #emptied(): Promise<void> {
     while (this.#claims.size > 0 || this.#runs.size > 0) {
       await Promise.allSettled([...this.#claims, ...this.#runs]);
@@ -171,13 +175,31 @@ export class RunPool {
   // If the pool was full, the jobs of waiting runs are still in the queue. If a limit blocked a run, its job is used up, so
   // the claim is retried.
   #refill(wasFull: boolean): void {
-    if (this.#closed) return;
+    const next = this.#next.splice(0);
+    if (this.#closed) return this.#leaveToOthers(next);
     if (wasFull) this.#set.onFree();
-    if (this.#starved || this.#isTurnedAway) {
-      this.#isTurnedAway = false;
-      this.claimOne().catch((err: unknown) =>
-        this.#set.logger.warn('no run could be claimed', { error: err }),
-      );
+    if (next.length === 0 && !this.#starved && !this.#isTurnedAway) return;
+    this.#isTurnedAway = false;
+    void this.#claimOrLeave(next);
+  }
+
+  async #claimOrLeave(next: readonly string[]): Promise<void> {
+    try {
+      await this.claimOne();
+    } catch (err) {
+      this.#set.logger.warn('no run could be claimed', { error: err });
+      this.#leaveToOthers(next);
     }
+  }
+
+  /** Enqueues jobs for the runs. If even that fails, the sweep offers them again. */
+  #leaveToOthers(run_ids: readonly string[]): void {
+    if (run_ids.length === 0) return;
+    const { database, logger } = this.#set;
+    const jobs = run_ids.map((run_id) => ({ run_id }));
+    const written = transaction(database, async (tx) => enqueueMany(tx, 'execute-run', jobs))
+      .catch((err: unknown) => logger.warn('waiting runs got no jobs', { run_ids, error: err }))
+      .finally(() => this.#claims.delete(written));
+    this.#claims.add(written);
   }
 }

@@ -51,23 +51,25 @@ function endings(result: RunResult, transcript: TranscriptBatch): { lost: string
 }
 
 async function finish(
-  { database, logger }: ExecutionSettings,
+  { database, logger, takeNext }: ExecutionSettings,
   run: ClaimedRun,
   { held }: RunParts,
   result: RunResult,
 ): Promise<void> {
   let attempts = 0;
+  let next: string | undefined;
+  const found = (run_id: string) => (next = run_id);
   try {
     await persist(held, logger, async () => {
       attempts += 1;
       await transaction(database, async (tx) => {
-        if (!(await finishRun(tx, run, result))) throw new NotOurs();
+        if (!(await finishRun(tx, run, result, found))) throw new NotOurs();
       });
     });
   } catch (err) {
     if (!(err instanceof NotOurs)) throw err;
     // The earlier commit had taken effect; only its answer was lost.
-    if (attempts > 1) return;
-    throw new RunStopped('lost');
+    if (attempts === 1) throw new RunStopped('lost');
   }
+  if (next !== undefined) takeNext(next);
 }

@@ -31,6 +31,13 @@ interface WrittenEnd {
   project_id: string | null;
 }
 
+interface Ending {
+  result: RunResult;
+  actor: Actor;
+  /** Called with the next run, in place of a job for it: the caller claims as soon as the transaction is committed. */
+  takeNext?: ((run_id: string) => void) | undefined;
+}
+
 /**
  * THE end of a run that had begun, of whatever kind and for whatever reason: row, cost event and the end of the transcript in
  * one statement, then the kind's part, agent, keys, waiting work, budgets, activity and event. Runs in one transaction.
@@ -41,7 +48,7 @@ interface WrittenEnd {
 export async function endRun(
   tx: Tx,
   of: Pick<RunRow, 'id' | 'agent_id' | 'subject_id' | 'kind'>,
-  { result, actor }: { result: RunResult; actor: Actor },
+  { result, actor, takeNext }: Ending,
   condition: SQL,
 ): Promise<RunRow | undefined> {
   const kind = runKind(of.kind);
@@ -64,7 +71,9 @@ export async function endRun(
   );
   // The keys grant nothing from now on anyway; this only cleans them up.
   if (mayHaveKey(run.adapter_type)) await revokeRunKeys(tx, [run]);
-  await enqueueWaitingWork(tx, run, written.next_run_id, ofKind.dispatched);
+  const { next_run_id } = written;
+  if (takeNext !== undefined && next_run_id !== null) takeNext(next_run_id);
+  await enqueueWaitingWork(tx, run, takeNext === undefined ? next_run_id : null, ofKind.dispatched);
   // Runs of other agents would only get the same answer from the provider.
   if (failure?.category === 'quota' && provider_id)
     await pauseProvider(tx, provider_id, { reset_at: failure.reset_at, reason: failure.message });
