@@ -115,6 +115,7 @@ export const sliceOrder = [
   'mcp-servers',
   'channels',
   'federation',
+  'credentials',
   'tools',
   'inbox',
   'views',

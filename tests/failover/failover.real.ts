@@ -75,7 +75,7 @@ describe.each(addresses.filter(([, there]) => there))(
       const start = async (role: string) => startService({ ...env, SERVICE_ROLE: role });
       const webs = await Promise.all([start('web'), start('web')]);
       const schedulers = await Promise.all([start('scheduler'), start('scheduler')]);
-      const apis = await Promise.all(webs.map(signIn));
+      const apis = await Promise.all(webs.map(async (each) => signIn(each)));
       const team = await createTeam(
         apis[0]!,
         Array.from({ length: WRITERS }, (_each, n) => `Agent ${n}`),

@@ -37,10 +37,10 @@ export interface Api {
   call<T>(method: string, path: string, body?: unknown): Promise<T>;
 }
 
-export async function signIn({ url }: Pick<ServiceProcess, 'url'>): Promise<Api> {
+export async function signIn({ url }: Pick<ServiceProcess, 'url'>, who = admin): Promise<Api> {
   const login = await fetch(`${url}/login`, {
     method: 'POST',
-    body: new URLSearchParams(admin),
+    body: new URLSearchParams(who),
     redirect: 'manual',
   });
   const cookie = login.headers.getSetCookie().find((each) => each.startsWith('service_session='));

@@ -68,6 +68,7 @@ async function startReceiver() {
 let db: TestDatabase;
 let api: Api;
 let env: Record<string, string>;
+let web: ServiceProcess;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 let elsewhere: Awaited<ReturnType<typeof startReceiver>>;
 const schedulers: ServiceProcess[] = [];
@@ -89,7 +90,7 @@ beforeAll(async () => {
     SERVICE_WEBHOOK_ALLOWED_HOSTS: `127.0.0.1:${receiver.port}`,
     SERVICE_WEBHOOK_TIMEOUT_SEC: '3',
   };
-  const [web] = await Promise.all([startService({ ...env, SERVICE_ROLE: 'web' }), startScheduler()]);
+  [web] = await Promise.all([startService({ ...env, SERVICE_ROLE: 'web' }), startScheduler()]);
   api = await signIn(web);
 });
 
@@ -244,5 +245,40 @@ describe('an outbound webhook', () => {
       return found.rows.length > 0 && found.rows;
     });
     expect(rows).toMatchObject([{ data: { topic: 'webhook', level: 'error', entity_id: webhook.id } }]);
+  });
+});
+
+describe('the admin who set a webhook up', () => {
+  it('is removed: deliveries end, keys are refused and their streams closed, in every process', async () => {
+    const [mine, other] = [await company(), await startService({ ...env, SERVICE_ROLE: 'web' })];
+    const who = { email: 'eve@example.com', password: 'seven sails at dawn' };
+    const user = { ...who, display_name: 'Eve' };
+    const { id: user_id } = await api.call<{ id: string }>('POST', '/api/users', user);
+    await api.call('POST', `/api/companies/${mine}/members`, { user_id, role: 'admin' });
+    const eve = await signIn(web, who);
+    const base = `/api/companies/${mine}`;
+    const hook = { url: receiver.url, events: ['issue.created'] };
+    const webhook = await eve.call<Webhook>('POST', `${base}/webhooks`, hook);
+    const key = { role: 'admin', label: 'Backdoor' };
+    const { raw_key } = await eve.call<{ raw_key: string }>('POST', `${base}/board-user-keys`, key);
+    const headers = { authorization: `Bearer ${raw_key}` };
+    const stream = await fetch(`${other.url}/api/live/events`, { headers });
+    expect(stream.status).toBe(200);
+    let closed = false;
+    void stream.text().then(() => (closed = true));
+    await issue(mine, 'before');
+    await waitFor(() => titles(mine).length === 1);
+
+    expect((await api.send('DELETE', `${base}/members/${user_id}`)).status).toBe(204);
+    await waitFor(() => closed);
+    await waitFor(async () => (await fetch(`${other.url}${base}/issues`, { headers })).status === 401);
+    await issue(mine, 'after');
+    const another = await listen(mine);
+    await issue(mine, 'last');
+    await waitFor(() => titles(mine).includes('last'));
+    expect(titles(mine)).toEqual(['before', 'last']);
+    expect(await deliveries(webhook)).toHaveLength(1);
+    expect(another.enabled).toBe(true);
+    await other.stop();
   });
 });

@@ -138,7 +138,9 @@ export interface Operations {
         | 'access.refused'
         | 'key.refused'
         | 'key.new_address'
-        | 'key.expiring';
+        | 'key.expiring'
+        | 'key.ended'
+        | 'key.kept';
       user_id?: string;
       from?: string;
       to?: string;
@@ -171,7 +173,9 @@ export interface Operations {
         | 'access.refused'
         | 'key.refused'
         | 'key.new_address'
-        | 'key.expiring';
+        | 'key.expiring'
+        | 'key.ended'
+        | 'key.kept';
       user_id?: string;
       from?: string;
       to?: string;
@@ -209,7 +213,9 @@ export interface Operations {
         | 'access.refused'
         | 'key.refused'
         | 'key.new_address'
-        | 'key.expiring';
+        | 'key.expiring'
+        | 'key.ended'
+        | 'key.kept';
       user_id?: string;
       from?: string;
       to?: string;
@@ -244,7 +250,9 @@ export interface Operations {
         | 'access.refused'
         | 'key.refused'
         | 'key.new_address'
-        | 'key.expiring';
+        | 'key.expiring'
+        | 'key.ended'
+        | 'key.kept';
       user_id?: string;
       from?: string;
       to?: string;
@@ -333,7 +341,7 @@ export interface Operations {
     answer: User;
   };
   /**
-   * Changes a user. A new e-mail or role and a deactivation end the user’s sessions, a deactivation the chat pairings too. Demoting or deactivating oneself or the last active instance admin is 409.
+   * Changes a user. A new e-mail or role and a deactivation end the user’s sessions, a deactivation the chat pairings too; keys and webhooks that the user could not create any more end, unless `keep_keys` is true. Demoting or deactivating oneself or the last active instance admin is 409.
    */
   'identity.update-user': {
     path: {
@@ -344,13 +352,15 @@ export interface Operations {
     answer: User;
   };
   /**
-   * Deletes a user with sessions and memberships; oneself or the last active instance admin is 409.
+   * Deletes a user with sessions, memberships and, unless `keep_keys=true`, the keys and webhooks the user created; oneself or the last active instance admin is 409.
    */
   'identity.delete-user': {
     path: {
       userId: string;
     };
-    query: undefined;
+    query: {
+      keep_keys?: boolean;
+    };
     body: undefined;
     answer: undefined;
   };
@@ -380,7 +390,7 @@ export interface Operations {
     answer: UserRole[];
   };
   /**
-   * Makes a user an instance admin or a member; demoting oneself or the last active instance admin is 409.
+   * Makes a user an instance admin or a member, whose keys and webhooks end where the user has no such right any more, unless `keep_keys` is true; demoting oneself or the last active instance admin is 409.
    */
   'identity.change-instance-role': {
     path: {
@@ -611,7 +621,7 @@ export interface Operations {
     answer: Membership;
   };
   /**
-   * Changes a member's role.
+   * Changes a member’s role. Keys, triggers and webhooks that the new role could not create end, unless `keep_keys` is true.
    */
   'companies.change-member': {
     path: {
@@ -623,14 +633,16 @@ export interface Operations {
     answer: Membership;
   };
   /**
-   * Removes a member and closes the user’s live streams.
+   * Removes a member and closes the user’s live streams. Keys, triggers and webhooks of that person end, unless `keep_keys=true`.
    */
   'companies.remove-member': {
     path: {
       companyId: string;
       userId: string;
     };
-    query: undefined;
+    query: {
+      keep_keys?: boolean;
+    };
     body: undefined;
     answer: undefined;
   };
@@ -660,7 +672,7 @@ export interface Operations {
     answer: Membership;
   };
   /**
-   * Changes a member's role.
+   * Changes a member’s role. Keys, triggers and webhooks that the new role could not create end, unless `keep_keys` is true.
    */
   'companies.change-user': {
     path: {
@@ -672,14 +684,16 @@ export interface Operations {
     answer: Membership;
   };
   /**
-   * Removes a member.
+   * Removes a member, like `companies.remove-member`.
    */
   'companies.remove-user': {
     path: {
       companyId: string;
       userId: string;
     };
-    query: undefined;
+    query: {
+      keep_keys?: boolean;
+    };
     body: undefined;
     answer: undefined;
   };
@@ -4122,6 +4136,35 @@ export interface Operations {
     answer: PeerCall[];
   };
   /**
+   * What a user has created in the company that works by itself: keys, webhook triggers, webhooks; newest first.
+   */
+  'credentials.of-member': {
+    path: {
+      companyId: string;
+      userId: string;
+    };
+    query: {
+      limit?: number;
+      cursor?: string;
+    };
+    body: undefined;
+    answer: MadeCredential[];
+  };
+  /**
+   * The same in all companies, and the workers whose key the user was shown.
+   */
+  'credentials.of-user': {
+    path: {
+      userId: string;
+    };
+    query: {
+      limit?: number;
+      cursor?: string;
+    };
+    body: undefined;
+    answer: MadeCredential[];
+  };
+  /**
    * Push notifications of tasks, newest first; with `status=failed` those that failed for good, which `POST /api/webhook-deliveries/{deliveryId}/redeliver` sends again.
    */
   'peers.list-pushes': {
@@ -4628,7 +4671,9 @@ export interface SecurityEvent {
     | 'access.refused'
     | 'key.refused'
     | 'key.new_address'
-    | 'key.expiring';
+    | 'key.expiring'
+    | 'key.ended'
+    | 'key.kept';
   company_id: string | null;
   user_id: string | null;
   key_id: string | null;
@@ -4697,6 +4742,7 @@ export interface UpdateUser {
   display_name?: string;
   is_active?: boolean;
   instance_role?: 'admin' | 'member';
+  keep_keys?: boolean;
 }
 export interface ResetPassword {
   new_password: string;
@@ -4710,6 +4756,7 @@ export interface UserRole {
 }
 export interface ChangeInstanceRole {
   role: 'admin' | 'member';
+  keep_keys?: boolean;
 }
 export interface OwnEmail {
   email: string;
@@ -4800,6 +4847,7 @@ export interface AddMember {
 }
 export interface ChangeRole {
   role: 'viewer' | 'member' | 'admin';
+  keep_keys?: boolean;
 }
 export interface CompanyUser {
   id: string;
@@ -4858,6 +4906,7 @@ export interface BoardUserKey {
   role: 'viewer' | 'member' | 'admin';
   key_prefix: string;
   label: string | null;
+  created_by_user_id: string | null;
   created_at: string;
   last_used_at: string | null;
   expires_at: string | null;
@@ -4873,6 +4922,7 @@ export interface NewBoardUserKey {
   role: 'viewer' | 'member' | 'admin';
   key_prefix: string;
   label: string | null;
+  created_by_user_id: string | null;
   created_at: string;
   last_used_at: string | null;
   expires_at: string | null;
@@ -5119,6 +5169,7 @@ export interface NewAgentKey {
   company_id: string;
   key_prefix: string;
   label: string | null;
+  created_by_user_id: string | null;
   created_at: string;
   last_used_at: string | null;
   expires_at: string | null;
@@ -5130,6 +5181,7 @@ export interface AgentKey {
   company_id: string;
   key_prefix: string;
   label: string | null;
+  created_by_user_id: string | null;
   created_at: string;
   last_used_at: string | null;
   expires_at: string | null;
@@ -5989,6 +6041,7 @@ export interface AdminWorker {
   status: 'pending_approval' | 'approved' | 'rejected' | 'disabled' | 'draining';
   last_seen_at: string | null;
   created_at: string;
+  created_by_user_id: string | null;
   online: boolean;
   version: string | null;
   commit: string | null;
@@ -6092,6 +6145,7 @@ export interface RoutineTrigger {
   signing_mode: 'none' | 'hmac' | 'hmac_ts';
   replay_window_sec: number;
   label: string | null;
+  created_by_user_id: string | null;
   cron_expression: string | null;
   timezone: string | null;
   next_fire_at: string | null;
@@ -6114,6 +6168,7 @@ export interface NewRoutineTrigger {
   signing_mode: 'none' | 'hmac' | 'hmac_ts';
   replay_window_sec: number;
   label: string | null;
+  created_by_user_id: string | null;
   cron_expression: string | null;
   timezone: string | null;
   next_fire_at: string | null;
@@ -6425,6 +6480,7 @@ export interface Webhook {
   events: string[];
   enabled: boolean;
   disabled_reason: string | null;
+  created_by_user_id: string | null;
   failing_since: string | null;
   last_delivered_at: string | null;
   created_at: string;
@@ -6446,6 +6502,7 @@ export interface NewWebhook {
   events: string[];
   enabled: boolean;
   disabled_reason: string | null;
+  created_by_user_id: string | null;
   failing_since: string | null;
   last_delivered_at: string | null;
   created_at: string;
@@ -6868,6 +6925,15 @@ export interface PeerCall {
   error: string | null;
   duration_ms: number;
   created_at: string;
+}
+export interface MadeCredential {
+  kind: 'board_user_key' | 'agent_key' | 'routine_trigger' | 'webhook' | 'repository_webhook' | 'worker';
+  id: string;
+  company_id: string | null;
+  label: string;
+  least_role: 'viewer' | 'member' | 'admin' | 'instance_admin';
+  created_at: string;
+  last_used_at: string | null;
 }
 export interface PushDelivery {
   id: string;
@@ -8074,6 +8140,8 @@ export const routes = {
   'peers.refresh': ['POST', "/api/a2a/peers/{peerId}/refresh", false],
   'peers.list-delegations': ['GET', "/api/a2a/peers/{peerId}/delegations", false],
   'peers.list-calls': ['GET', "/api/a2a/peers/{peerId}/calls", false],
+  'credentials.of-member': ['GET', "/api/companies/{companyId}/members/{userId}/credentials", false],
+  'credentials.of-user': ['GET', "/api/users/{userId}/credentials", false],
   'peers.list-pushes': ['GET', "/api/companies/{companyId}/a2a/push-deliveries", false],
   'live.stream': ['GET', "/api/live/events", false],
   'inbox.lite': ['GET', "/api/agents/me/inbox-lite", false],

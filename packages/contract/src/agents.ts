@@ -1,6 +1,17 @@
 /** Agents, their runtime state and keys: shapes (specification, Agent, Agent API key). */
 import { Type, type Static } from 'typebox';
-import { JsonObject, KeyDays, Name, Nullable, OneOf, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
+import {
+  AnsweredBy,
+  JsonObject,
+  KeyDays,
+  Name,
+  Nullable,
+  OneOf,
+  Patch,
+  Text,
+  Timestamp,
+  Uuid,
+} from './schema-kit.ts';
 
 export const agentStatuses = [
   'active',
@@ -99,6 +110,7 @@ export const AgentKey = Type.Object({
   company_id: Uuid,
   key_prefix: Type.String(),
   label: Nullable(Type.String()),
+  created_by_user_id: AnsweredBy,
   created_at: Timestamp,
   last_used_at: Nullable(Timestamp),
   /** Null: valid until revoked. */

@@ -3,7 +3,17 @@ import { Type, type Static } from 'typebox';
 import { companyRoles } from './actor.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import { EXAMPLE_ID } from './example-id.ts';
-import { JsonObject, Name, Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
+import {
+  JsonObject,
+  KeepKeys,
+  Name,
+  Nullable,
+  OneOf,
+  PageQuery,
+  Patch,
+  Timestamp,
+  Uuid,
+} from './schema-kit.ts';
 
 export const Slug = Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 100 });
 
@@ -55,7 +65,8 @@ export const UpdateCompany = Patch({
 export type UpdateCompany = Static<typeof UpdateCompany>;
 export const AddMember = Type.Object({ user_id: Uuid, role: OneOf(companyRoles) });
 export const AddCompanyUser = Type.Object({ user_id: Uuid, role: Type.Optional(OneOf(companyRoles)) });
-export const ChangeRole = Type.Object({ role: OneOf(companyRoles) });
+export const ChangeRole = Type.Object({ role: OneOf(companyRoles), keep_keys: KeepKeys });
+export const RemoveMember = Type.Object({ keep_keys: KeepKeys });
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 
@@ -162,7 +173,7 @@ export const companyEndpoints = {
     status: 200,
     tx: 'write',
     example: { role: 'member' },
-    doc: "Changes a member's role.",
+    doc: 'Changes a member’s role. Keys, triggers and webhooks that the new role could not create end, unless `keep_keys` is true.',
   }),
   removeMember: endpoint({
     id: 'companies.remove-member',
@@ -171,10 +182,11 @@ export const companyEndpoints = {
     auth: BEARER,
     role: 'admin',
     scope: byCompany,
+    query: RemoveMember,
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Removes a member and closes the user’s live streams.',
+    doc: 'Removes a member and closes the user’s live streams. Keys, triggers and webhooks of that person end, unless `keep_keys=true`.',
   }),
   listUsers: endpoint({
     id: 'companies.list-users',
@@ -216,7 +228,7 @@ export const companyEndpoints = {
     status: 200,
     tx: 'write',
     example: { role: 'member' },
-    doc: "Changes a member's role.",
+    doc: 'Changes a member’s role. Keys, triggers and webhooks that the new role could not create end, unless `keep_keys` is true.',
   }),
   removeUser: endpoint({
     id: 'companies.remove-user',
@@ -225,9 +237,10 @@ export const companyEndpoints = {
     auth: BEARER,
     role: 'admin',
     scope: byCompany,
+    query: RemoveMember,
     response: null,
     status: 204,
     tx: 'write',
-    doc: 'Removes a member.',
+    doc: 'Removes a member, like `companies.remove-member`.',
   }),
 };

@@ -14,6 +14,7 @@ import { attachmentEndpoints } from './attachments.ts';
 import { commentEndpoints } from './comments.ts';
 import { channelEndpoints } from './channels.ts';
 import { chatEndpoints } from './chats.ts';
+import { credentialEndpoints } from './credentials.ts';
 import { councilEndpoints } from './councils.ts';
 import { companyEndpoints } from './companies.ts';
 import { compiledIndexEndpoints } from './compiled-index.ts';
@@ -107,6 +108,7 @@ export const endpoints: readonly EndpointRow[] = [
   mcpServerEndpoints,
   channelEndpoints,
   federationEndpoints,
+  credentialEndpoints,
   pushEndpoints,
   liveEndpoints,
   inboxEndpoints,

@@ -1,7 +1,7 @@
 /** Users, their own profile and their instance roles (specification, Identity and users; Instance administration). */
 import { Type, type Static } from 'typebox';
 import { densities, instanceRoles, Language, themes } from './actor.ts';
-import { Name, Nullable, OneOf, Patch, Timestamp, Uuid } from './schema-kit.ts';
+import { KeepKeys, Name, Nullable, OneOf, Patch, Timestamp, Uuid } from './schema-kit.ts';
 
 export const Email = Type.String({ format: 'email', maxLength: 320 });
 export const Password = Type.String({ minLength: 8, maxLength: 1024, writeOnly: true });
@@ -71,10 +71,12 @@ export const UpdateUser = Patch({
   display_name: Name,
   is_active: Type.Boolean(),
   instance_role: OneOf(instanceRoles),
+  keep_keys: Type.Boolean(),
 });
 export type UpdateUser = Static<typeof UpdateUser>;
 export const ResetPassword = Type.Object({ new_password: Password });
-export const ChangeInstanceRole = Type.Object({ role: OneOf(instanceRoles) });
+export const ChangeInstanceRole = Type.Object({ role: OneOf(instanceRoles), keep_keys: KeepKeys });
+export const DeleteUser = Type.Object({ keep_keys: KeepKeys });
 
 /** Form bodies of the pages: `POST /login`, the first-run `POST /setup`, and a new user's `POST /invites/{token}`. */
 export const LoginForm = Type.Object({

@@ -35,6 +35,7 @@ export * from './account-mail.ts';
 export * from './second-factors.ts';
 export * from './security.ts';
 export * from './companies.ts';
+export * from './credentials.ts';
 export * from './company-bundle.ts';
 export * from './portability.ts';
 export * from './live-topics.ts';

@@ -5,7 +5,7 @@ import { Membership } from './companies.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import { EXAMPLE_ID } from './example-id.ts';
 import { Email } from './identity.ts';
-import { KeyDays, Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
+import { AnsweredBy, KeyDays, Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
 
 export const Invite = Type.Object({
   id: Uuid,
@@ -40,6 +40,7 @@ export const BoardUserKey = Type.Object({
   role: OneOf(companyRoles),
   key_prefix: Type.String(),
   label: Nullable(Type.String()),
+  created_by_user_id: AnsweredBy,
   created_at: Timestamp,
   last_used_at: Nullable(Timestamp),
   /** Null: valid until revoked. */

@@ -60,6 +60,8 @@ export const RoutineTrigger = Type.Object({
   signing_mode: OneOf(signingModes),
   replay_window_sec: Type.Integer(),
   label: Nullable(Type.String()),
+  /** Of a webhook: whoever created it, or was shown its secret last. */
+  created_by_user_id: Nullable(Uuid),
   cron_expression: Nullable(Type.String()),
   timezone: Nullable(Type.String()),
   next_fire_at: Nullable(Timestamp),

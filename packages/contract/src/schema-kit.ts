@@ -26,6 +26,12 @@ export const PageQuery = {
   cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
 };
 
+/** Who answers for a key: its creator, or whoever kept it when its creator left. Null: no one in person. */
+export const AnsweredBy = Nullable(Uuid);
+
+/** Whoever removes, deactivates or demotes someone may keep what that person created, and then answers for it. */
+export const KeepKeys = Type.Optional(Type.Boolean());
+
 /** Lifetime of a new key in days; absent: until revoked. */
 export const KeyDays = Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650 })));
 

@@ -23,6 +23,8 @@ export const securityEventKinds = [
   'key.refused',
   'key.new_address',
   'key.expiring',
+  'key.ended',
+  'key.kept',
 ] as const;
 export type SecurityEventKind = (typeof securityEventKinds)[number];
 

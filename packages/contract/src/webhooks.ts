@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { EventPattern } from './event-patterns.ts';
-import { Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
+import { AnsweredBy, Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
 
 export const Webhook = Type.Object({
   id: Uuid,
@@ -13,6 +13,7 @@ export const Webhook = Type.Object({
   enabled: Type.Boolean(),
   /** Why the service disabled it; null if it did not. */
   disabled_reason: Nullable(Type.String()),
+  created_by_user_id: AnsweredBy,
   /** Since when no delivery has succeeded; null if all is well. */
   failing_since: Nullable(Timestamp),
   last_delivered_at: Nullable(Timestamp),

@@ -1,6 +1,6 @@
 /** Remote workers and their tasks (specification, Remote worker and task; decisions 3, Workers, and 7.25). */
 import { Type, type Static } from 'typebox';
-import { JsonObject, Name, Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
+import { AnsweredBy, JsonObject, Name, Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
 import { SharedModelList } from './shared-models.ts';
 import { TaskPayload } from './task-payload.ts';
 import { workerStatuses } from './worker-statuses.ts';
@@ -43,6 +43,7 @@ export type Worker = Static<typeof Worker>;
 /** As seen by instance admins and carried by `worker_updated`. */
 export const AdminWorker = Type.Object({
   ...Worker.properties,
+  created_by_user_id: AnsweredBy,
   /** A heartbeat arrived within the last 5 minutes. */
   online: Type.Boolean(),
   version: Nullable(Type.String()),

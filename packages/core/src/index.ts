@@ -41,6 +41,7 @@ export * from './plugins/index.ts';
 export * from './mcp-servers/index.ts';
 export * from './channels/index.ts';
 export * from './federation/index.ts';
+export * from './credentials/index.ts';
 export * from './tools/index.ts';
 export * from './inbox/index.ts';
 export * from './views/index.ts';

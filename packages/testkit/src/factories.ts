@@ -6,7 +6,16 @@ import type { Tx } from '@acp/db';
 import { newApiKey, newId } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 
-const { agent_api_keys, agent_runtime_states, agents, companies, issues, memberships, users } = schema;
+const {
+  agent_api_keys,
+  agent_runtime_states,
+  agents,
+  board_user_keys,
+  companies,
+  issues,
+  memberships,
+  users,
+} = schema;
 
 type Values<T extends { $inferInsert: object }> = Partial<T['$inferInsert']>;
 type UserRow = typeof users.$inferSelect;
@@ -86,6 +95,21 @@ export async function createKeyOf(
     })
     .returning({ id: agent_api_keys.id });
   return { id: row!.id, raw_key, key_hash };
+}
+
+/** An integration with a key in the database, as it takes to create other credentials. */
+export async function createIntegration(
+  tx: Tx,
+  company: { id: string },
+  role: CompanyRole = 'member',
+  values: Values<typeof board_user_keys> = {},
+): Promise<BoardUserActor> {
+  const key_hash = createHash('sha256').update(newApiKey()).digest('hex');
+  const [row] = await tx
+    .insert(board_user_keys)
+    .values({ company_id: company.id, role, key_hash, key_prefix: 'sk_tests', ...values })
+    .returning({ id: board_user_keys.id });
+  return { ...actors.board(company, role), key_id: row!.id };
 }
 
 /** Assigns the company's next issue number. */

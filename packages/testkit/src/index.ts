@@ -29,6 +29,7 @@ export {
   createAgent,
   createCompany,
   createIssue,
+  createIntegration,
   createKeyOf,
   createMembership,
   createUser,

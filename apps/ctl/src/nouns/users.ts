@@ -81,10 +81,18 @@ async function resetFactor(context: CommandContext): Promise<Answer> {
 
 async function deactivate(context: CommandContext): Promise<Answer> {
   const user = await userByEmail(context);
-  await transaction(context.database, (tx) => deactivateUser(tx, operator, user.id));
+  const keep_keys = context.options['keep-keys'] === 'true';
+  const keys = await transaction(context.database, (tx) =>
+    deactivateUser(tx, operator, user.id, { keep_keys }),
+  );
   return {
-    value: { id: user.id, email: user.email, is_active: false },
-    text: `deactivated ${user.email}; sessions ended`,
+    value: {
+      id: user.id,
+      email: user.email,
+      is_active: false,
+      [keep_keys ? 'kept_keys' : 'ended_keys']: keys,
+    },
+    text: `deactivated ${user.email}; sessions ended, ${keys} keys and webhooks ${keep_keys ? 'kept' : 'ended'}`,
   };
 }
 
@@ -111,9 +119,10 @@ export const users: Record<string, Command> = {
     run: resetFactor,
   },
   deactivate: {
-    usage: 'users deactivate --email <address>',
-    doc: 'Closes the account and ends its sessions.',
+    usage: 'users deactivate --email <address> [--keep-keys]',
+    doc: 'Closes the account and ends its sessions, and the keys and webhooks that the user created.',
     required: ['email'],
+    flags: ['keep-keys'],
     run: deactivate,
   },
 };

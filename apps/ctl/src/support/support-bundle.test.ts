@@ -12,6 +12,7 @@ import {
   actors,
   createAgent,
   createCompany,
+  createMembership,
   createUser,
   databaseWithQueue,
   testDatabase,
@@ -57,9 +58,9 @@ describe('a support bundle', () => {
     process.env.SERVICE_PUBLIC_URL = 'https://shown.example.com';
     await transaction(database, async (tx) => {
       const company = await createCompany(tx, { name: plant('Planted Company') });
-      const admin = actors.user(await createUser(tx, { email: plant('planted@example.com') }), {
-        [company.id]: 'admin',
-      });
+      const user = await createUser(tx, { email: plant('planted@example.com') });
+      await createMembership(tx, company, user, 'admin');
+      const admin = actors.user(user, { [company.id]: 'admin' });
       const vault = new Vault(Buffer.alloc(32, 5));
       await createSecret(
         tx,

@@ -18,6 +18,7 @@ import { commentRoutes } from './comments/routes.ts';
 import { inviteRoutes } from './companies/invite-routes.ts';
 import { logoRoutes } from './companies/logo-routes.ts';
 import { companyRoutes } from './companies/routes.ts';
+import { credentialRoutes } from './credentials/routes.ts';
 import { documentRoutes } from './documents/routes.ts';
 import { accountMailRoutes } from './identity/account-mail-routes.ts';
 import { identityRoutes } from './identity/routes.ts';
@@ -96,6 +97,7 @@ export const apiRoutes: readonly Route[] = [
   mcpServerRoutes,
   channelRoutes,
   federationRoutes,
+  credentialRoutes,
   inboxRoutes,
   viewRoutes,
   searchRoutes,

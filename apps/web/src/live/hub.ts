@@ -73,6 +73,7 @@ export class LiveHub {
       listener.on('events', (items) => this.#announce(items)),
       listener.on('transcripts', (items) => this.#queueRanges(items)),
       listener.on('credentials', (items) => this.#credentialsChanged(items)),
+      listener.on('departures', (items) => this.#keysEnded(items)),
       listener.onReconnect(() => this.#catchUp()),
     ];
     this.#timers = [
@@ -315,6 +316,16 @@ export class LiveHub {
         [...companies].some((company) => named.has(company)),
     );
     void this.#verify(concerned);
+  }
+
+  /** A revoked key's streams stay open (specification, Live event stream); those of keys whose creator had to leave do not. */
+  #keysEnded(items: readonly string[]): void {
+    const ended = new Set(items);
+    for (const subscriber of this.#subscribers.all()) {
+      const { actor } = subscriber;
+      const key = actor.kind === 'agent' || actor.kind === 'board_user' ? actor.key_id : null;
+      if (key !== null && (ended.has(key) || ended.has(WILDCARD))) this.unsubscribe(subscriber);
+    }
   }
 
   /** Ends streams that may no longer see anything and updates the access of the others. */

@@ -32,6 +32,7 @@ export {
   mintRunKeys,
   newKeyMaterial,
   revokeAgentKeys,
+  settleAgentKeysOf,
   revokeRunKeys,
 } from './keys.ts';
 export { warnOfExpiringKeys } from './expiring-keys.ts';

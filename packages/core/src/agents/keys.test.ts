@@ -30,7 +30,7 @@ async function setUp() {
   const agent = await kit.createAgent(database.db, company);
   const mint = async (actor: Actor, agent_id = agent.id) =>
     transaction(database, async (tx) => createAgentKey(tx, actor, company.id, { agent_id, label: 'ci' }));
-  return { company, agent, board: actors.board(company), mint };
+  return { company, agent, board: await kit.createIntegration(database.db, company), mint };
 }
 
 describe('agent keys', () => {
@@ -181,7 +181,7 @@ describe('the end of a key', () => {
   });
 
   it('is no later than that of the key it was made with, a hire’s first key included', async () => {
-    const { company, agent } = await setUp();
+    const { company, agent, board } = await setUp();
     const { id } = await kit.createKeyOf(database.db, agent, { expires_at: inDays(1) });
     const actor = { ...actors.agent(agent), key_id: id };
     const own = await inTx((tx) =>
@@ -195,24 +195,22 @@ describe('the end of a key', () => {
       .select()
       .from(agent_api_keys)
       .where(eq(agent_api_keys.agent_id, hired.agent.id));
-    const board = await inTx((tx) =>
-      mintBoardUserKey(tx, actors.board(company), company.id, { role: 'admin' }),
-    );
-    expect(board.expires_at).toBeNull();
+    const minted = await inTx((tx) => mintBoardUserKey(tx, board, company.id, { role: 'admin' }));
+    expect(minted.expires_at).toBeNull();
     for (const at of [own.expires_at, first!.expires_at])
       expect(new Date(at!).getTime()).toBeLessThanOrEqual(inDays(1).getTime());
   });
 
   it('is announced once, a week ahead, to the security log and the company’s admins; not of what is in the trash', async () => {
-    const { company, agent } = await setUp();
+    const { company, agent, board } = await setUp();
     const trashed = await kit.createCompany(database.db, { deleted_at: new Date() });
     const gone = await kit.createAgent(database.db, trashed);
     const near = await kit.createKeyOf(database.db, agent, { label: 'near', expires_at: inDays(6) });
     await kit.createKeyOf(database.db, agent, { label: 'far', expires_at: inDays(8) });
     await kit.createKeyOf(database.db, agent, { label: 'lasting' });
     await kit.createKeyOf(database.db, gone, { label: 'gone', expires_at: inDays(6) });
-    const board = await inTx((tx) =>
-      mintBoardUserKey(tx, actors.board(company), company.id, {
+    const minted = await inTx((tx) =>
+      mintBoardUserKey(tx, board, company.id, {
         role: 'viewer',
         label: 'CI',
         expires_in_days: 3,
@@ -225,7 +223,7 @@ describe('the end of a key', () => {
       [company.id, trashed.id],
     );
     expect(rows).toEqual([
-      { kind: 'key.expiring', key_id: board.id, subject: 'CI' },
+      { kind: 'key.expiring', key_id: minted.id, subject: 'CI' },
       { kind: 'key.expiring', key_id: near.id, subject: 'near' },
     ]);
     const told = await database.pool.query(

@@ -4,7 +4,7 @@ import { conflict, forbidden, isUuid, newApiKey, notFound, sha256Hex } from '@ac
 import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertMayInstruct } from './placement.ts';
-import { keyExpiry } from '../companies/index.ts';
+import { answerableUser, keyExpiry, type Leaving, type LeftCredential, lostBy } from '../companies/index.ts';
 import { type AgentKeyRow, presentKey } from './present.ts';
 import { assertWithinReach } from './reach.ts';
 import { findAgent } from './read-agents.ts';
@@ -50,11 +50,19 @@ export async function insertKey(
   agent: { id: string; company_id: string },
   { label, days }: { label: string | null; days?: number | null | undefined },
 ): Promise<{ row: AgentKeyRow; raw_key: string }> {
-  const { raw_key, ...stored } = newKeyMaterial();
   const { id: agent_id, company_id } = agent;
+  const created_by_user_id = await answerableUser(tx, actor, company_id, 'member');
+  const { raw_key, ...stored } = newKeyMaterial();
   const [row] = await tx
     .insert(agent_api_keys)
-    .values({ company_id, agent_id, label, ...stored, expires_at: keyExpiry(actor, days) })
+    .values({
+      company_id,
+      agent_id,
+      label,
+      created_by_user_id,
+      ...stored,
+      expires_at: keyExpiry(actor, days),
+    })
     .returning();
   return { row: row!, raw_key };
 }
@@ -118,6 +126,24 @@ export async function revokeAgentKeys(
       : eq(agent_api_keys.company_id, of.company_id);
   const revoked = await tx.delete(agent_api_keys).where(owner).returning({ id: agent_api_keys.id });
   for (const { id } of revoked) signal(tx, 'credentials', id);
+}
+
+/** Ends the keys of someone who may no longer create them, in every process, or hands them over. */
+export async function settleAgentKeysOf(tx: Tx, leaving: Leaving): Promise<LeftCredential[]> {
+  // Keys of agents with `secrets.use` are an admin's (`assertMayInstruct`).
+  const reserved = sql`(select a.permissions @> '{"secrets.use": true}' from agents a where a.id = ${agent_api_keys.agent_id})`;
+  const theirs = lostBy(leaving, agent_api_keys, reserved);
+  const left =
+    leaving.heir === undefined
+      ? await tx.delete(agent_api_keys).where(theirs).returning()
+      : await tx.update(agent_api_keys).set({ created_by_user_id: leaving.heir }).where(theirs).returning();
+  if (leaving.heir === undefined) for (const { id } of left) signal(tx, 'credentials', id);
+  return left.map(({ id, company_id, label, key_prefix }) => ({
+    kind: 'agent_key',
+    id,
+    company_id,
+    label: label ?? key_prefix,
+  }));
 }
 
 /** The owner of a key that lives as long as a run. */

@@ -33,7 +33,8 @@ async function setUp() {
     const values = { company_id: company.id, name: 'Ours', adapter_type: 'family_chat_a' };
     return (await database.db.insert(schema.providers).values(values).returning())[0]!.id;
   };
-  const [admin, member] = [actors.board(company, 'admin'), actors.board(company, 'member')];
+  const integration = async (role: 'admin' | 'member') => kit.createIntegration(database.db, company, role);
+  const [admin, member] = [await integration('admin'), await integration('member')];
   return { company, service_home, agent, change, inRun, provider, admin, member };
 }
 

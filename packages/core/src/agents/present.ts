@@ -52,6 +52,7 @@ export function presentKey(row: AgentKeyRow): AgentKey {
     company_id: row.company_id,
     key_prefix: row.key_prefix,
     label: row.label,
+    created_by_user_id: row.created_by_user_id,
     created_at: row.created_at,
     last_used_at: row.last_used_at,
     expires_at: row.expires_at,

@@ -27,7 +27,7 @@ async function setUp() {
   const agent = async (permissions: Record<string, boolean> = {}) =>
     (await findAgent(database.db, (await kit.createAgent(database.db, company, { permissions })).id))!;
   const [low, peer, high] = [await agent({ 'notes.write': false }), await agent(), await agent()];
-  const member = actors.board(company, 'member');
+  const member = await kit.createIntegration(database.db, company);
   const inTx = async <T>(act: Parameters<typeof transaction<T>>[1]) => transaction(database, act);
   const skill = async (slug: string, actor: Actor = member, company_wide = false) =>
     inTx(async (tx) =>

@@ -11,7 +11,7 @@ import {
   createUser,
 } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
-import { removeMember } from '../companies/index.ts';
+import { dropMembership } from '../companies/index.ts';
 import { pairIdentity } from '../identity/index.ts';
 import { codeHash } from './people.ts';
 import {
@@ -170,7 +170,7 @@ describe('a person', () => {
   it('who leaves the company is not paired with its channels any more', async () => {
     const { company, person, pair, people } = await scene();
     await pair();
-    await inTx((tx) => removeMember(tx, actors.system, company.id, person.user_id));
+    await inTx((tx) => dropMembership(tx, actors.system, company.id, person.user_id));
     expect(await people()).toEqual([]);
   });
 });

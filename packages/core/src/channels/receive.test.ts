@@ -12,8 +12,8 @@ import {
 } from '@acp/testkit';
 import { and, asc, eq } from 'drizzle-orm';
 import { createApproval } from '../approvals/index.ts';
-import { removeMember } from '../companies/index.ts';
-import { pairIdentity, updateUser } from '../identity/index.ts';
+import { dropMembership } from '../companies/index.ts';
+import { pairIdentity, changeUser } from '../identity/index.ts';
 import {
   buttonValue,
   type ChannelHold,
@@ -187,8 +187,8 @@ describe('a paired person', () => {
   it('who has left the company, or is deactivated, is a stranger', async () => {
     await createAgent(db(), company);
     const [gone, inactive] = [await person('member', '7'), await person('member', '8')];
-    await inTx((tx) => removeMember(tx, actors.system, company.id, gone.user_id));
-    await inTx((tx) => updateUser(tx, actors.system, inactive.user_id, { is_active: false }));
+    await inTx((tx) => dropMembership(tx, actors.system, company.id, gone.user_id));
+    await inTx((tx) => changeUser(tx, actors.system, inactive.user_id, { is_active: false }));
     await hear(words('7', 'hello'), words('8', 'hello'));
     expect(await chatsHere()).toEqual([]);
     expect(await said()).toHaveLength(2);
@@ -336,6 +336,6 @@ it('what a reply says is sent to who is paired alone', async () => {
   const member = await person('member', '7');
   await hear(words('7', '!help'));
   expect(await dueOutgoing(db(), hold, 10)).toMatchObject([{ allowed: true }]);
-  await inTx((tx) => removeMember(tx, actors.system, company.id, member.user_id));
+  await inTx((tx) => dropMembership(tx, actors.system, company.id, member.user_id));
   expect(await dueOutgoing(db(), hold, 10)).toMatchObject([{ allowed: false }]);
 });

@@ -2,7 +2,8 @@ import type { Actor, BoardUserKey, CompanyRole, NewBoardUserKey } from '@acp/con
 import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
 import { newApiKey, notFound, sha256Hex } from '@acp/kernel';
 import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
-import { actorColumns, recordChanges } from '../activity/index.ts';
+import { recordChanges } from '../activity/index.ts';
+import { answerableUser, type Leaving, type LeftCredential, lostBy } from './answerable.ts';
 import { keyExpiry } from './key-lifetime.ts';
 
 const { board_user_keys, companies } = schema;
@@ -17,6 +18,7 @@ function present(row: BoardUserKeyRow): BoardUserKey {
     role: row.role as CompanyRole,
     key_prefix: row.key_prefix,
     label: row.label,
+    created_by_user_id: row.created_by_user_id,
     created_at: row.created_at,
     last_used_at: row.last_used_at,
     expires_at: row.expires_at,
@@ -30,6 +32,7 @@ export async function mintBoardUserKey(
   company_id: string,
   input: { role: CompanyRole; label?: string | null; expires_in_days?: number | null },
 ): Promise<NewBoardUserKey> {
+  const created_by_user_id = await answerableUser(tx, actor, company_id, 'admin');
   const raw_key = newApiKey();
   const [row] = await tx
     .insert(board_user_keys)
@@ -40,7 +43,7 @@ export async function mintBoardUserKey(
       key_hash: sha256Hex(raw_key),
       key_prefix: raw_key.slice(0, 8),
       expires_at: keyExpiry(actor, input.expires_in_days),
-      created_by_user_id: actorColumns(actor).user_id,
+      created_by_user_id,
     })
     .returning();
   const { id } = row!;
@@ -101,6 +104,22 @@ export async function revokeBoardUserKeys(tx: Tx, company_id: string): Promise<v
     .where(eq(board_user_keys.company_id, company_id))
     .returning({ id: board_user_keys.id });
   for (const { id } of revoked) signal(tx, 'credentials', id);
+}
+
+/** Ends the keys of someone who may no longer mint them, in every process, or hands them over. */
+export async function settleBoardUserKeysOf(tx: Tx, leaving: Leaving): Promise<LeftCredential[]> {
+  const theirs = lostBy(leaving, board_user_keys, 'admin');
+  const left =
+    leaving.heir === undefined
+      ? await tx.delete(board_user_keys).where(theirs).returning()
+      : await tx.update(board_user_keys).set({ created_by_user_id: leaving.heir }).where(theirs).returning();
+  if (leaving.heir === undefined) for (const { id } of left) signal(tx, 'credentials', id);
+  return left.map(({ id, company_id, label, key_prefix }) => ({
+    kind: 'board_user_key',
+    id,
+    company_id,
+    label: label ?? key_prefix,
+  }));
 }
 
 /** Updates `last_used_at` in batches, off the request path. Ids of other kinds of keys are ignored. */

@@ -16,7 +16,14 @@ import {
 } from './companies.ts';
 import { clearSetting, putSetting } from '../settings/index.ts';
 import type { HomeRules } from './home-dir.ts';
-import { addMember, changeMember, isMember, listCompanyUsers, listMembers, removeMember } from './members.ts';
+import {
+  addMember,
+  setMembershipRole,
+  isMember,
+  listCompanyUsers,
+  listMembers,
+  dropMembership,
+} from './members.ts';
 
 const { activity, memberships } = schema;
 
@@ -178,13 +185,13 @@ describe('members', () => {
     expect(await add()).toMatchObject({ role: 'member', user_id: user.id });
     await expect(add()).rejects.toMatchObject({ kind: 'conflict' });
     const changed = await inTx((tx) =>
-      changeMember(tx, actors.system, company.id, user.id, { role: 'viewer' }),
+      setMembershipRole(tx, actors.system, company.id, user.id, { role: 'viewer' }),
     );
     expect(changed).toMatchObject({ role: 'viewer' });
     expect((await listCompanyUsers(database.db, company.id)).items).toMatchObject([
       { email: user.email, display_name: user.display_name, role: 'viewer' },
     ]);
-    const remove = () => inTx((tx) => removeMember(tx, actors.system, company.id, user.id));
+    const remove = () => inTx((tx) => dropMembership(tx, actors.system, company.id, user.id));
     await remove();
     expect(await isMember(database.db, company.id, user.id)).toBe(false);
     await expect(remove()).rejects.toMatchObject({ kind: 'not_found' });
@@ -209,9 +216,9 @@ describe('members', () => {
     const { company, user } = await setUp();
     const other = await create();
     await createMembership(database.db, other, user);
-    const change = inTx((tx) => changeMember(tx, actors.system, company.id, user.id, { role: 'admin' }));
+    const change = inTx((tx) => setMembershipRole(tx, actors.system, company.id, user.id, { role: 'admin' }));
     await expect(change).rejects.toMatchObject({ kind: 'not_found' });
-    const remove = inTx((tx) => removeMember(tx, actors.system, company.id, user.id));
+    const remove = inTx((tx) => dropMembership(tx, actors.system, company.id, user.id));
     await expect(remove).rejects.toMatchObject({ kind: 'not_found' });
     expect(await isMember(database.db, other.id, user.id)).toBe(true);
   });

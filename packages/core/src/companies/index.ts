@@ -11,6 +11,8 @@ export {
   keyExpiry,
   warnOfExpiringBoardUserKeys,
 } from './key-lifetime.ts';
+export { answerableUser, hasRole, lostBy } from './answerable.ts';
+export type { Leaving, LeftCredential } from './answerable.ts';
 export type { TokenHash } from './invites.ts';
 export {
   createCompany,
@@ -30,7 +32,15 @@ export { agentDefaults, setAgentDefaults } from './agent-defaults.ts';
 export { assertHomeDir } from './home-dir.ts';
 export type { HomeRules } from './home-dir.ts';
 export { takeIssueNumbers } from './issue-numbers.ts';
-export { addMember, changeMember, isMember, listCompanyUsers, listMembers, removeMember } from './members.ts';
+export {
+  addMember,
+  setMembershipRole,
+  isMember,
+  findCompanyUser,
+  listCompanyUsers,
+  listMembers,
+  dropMembership,
+} from './members.ts';
 export {
   acceptInvite,
   createInvite,
@@ -47,6 +57,7 @@ export {
   listBoardUserKeys,
   markBoardUserKeysUsed,
   mintBoardUserKey,
+  settleBoardUserKeysOf,
 } from './board-user-keys.ts';
 export type { BoardUserKeyRow } from './board-user-keys.ts';
 export { checkLogoHeader, deleteLogo, findLogo, findLogoImage, setLogo } from './logo.ts';

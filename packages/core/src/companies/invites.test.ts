@@ -19,7 +19,7 @@ import {
   previewInvite,
   revokeInvite,
 } from './invites.ts';
-import { changeMember, listMembers, removeMember } from './members.ts';
+import { setMembershipRole, listMembers, dropMembership } from './members.ts';
 
 const { activity, invites, users } = schema;
 
@@ -143,12 +143,12 @@ describe('an invite', () => {
     [
       'removed',
       (company_id: string, user_id: string) =>
-        inTx((tx) => removeMember(tx, actors.system, company_id, user_id)),
+        inTx((tx) => dropMembership(tx, actors.system, company_id, user_id)),
     ],
     [
       'made a member',
       (company_id: string, user_id: string) =>
-        inTx((tx) => changeMember(tx, actors.system, company_id, user_id, { role: 'member' })),
+        inTx((tx) => setMembershipRole(tx, actors.system, company_id, user_id, { role: 'member' })),
     ],
     [
       'deactivated',

@@ -2,9 +2,10 @@ import type { Actor, CompanyRole, Invite, Membership, UserActor } from '@acp/con
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { newId, newToken, notFound, sha256Hex, type Vault } from '@acp/kernel';
 import { and, eq, gt, isNull, sql } from 'drizzle-orm';
-import { actorColumns, recordChanges } from '../activity/index.ts';
+import { recordChanges } from '../activity/index.ts';
 import { actorOf, createUser, type NewUser, type UserRow } from '../identity/index.ts';
 import { requireEntitlement } from '../settings/index.ts';
+import { answerableUser, hasRole } from './answerable.ts';
 import { addMember } from './members.ts';
 
 const { companies, invites } = schema;
@@ -73,6 +74,7 @@ export async function createInvite(
   { role, expires_in_hours = DEFAULT_HOURS }: { role: CompanyRole; expires_in_hours?: number },
   vault: Vault | null = null,
 ): Promise<Invite> {
+  const created_by = await answerableUser(tx, actor, company_id, 'admin');
   const [id, token] = [newId(), newToken()];
   const [row] = await tx
     .insert(invites)
@@ -82,7 +84,7 @@ export async function createInvite(
       role,
       token_hash: sha256Hex(token),
       token_sealed: vault?.available ? vault.seal(token, place(id)) : null,
-      created_by: actorColumns(actor).user_id,
+      created_by,
       expires_at: sql`now() + make_interval(hours => ${expires_in_hours})`,
     })
     .returning();
@@ -146,13 +148,11 @@ export async function joinByInvite(
 }
 
 /**
- * Whoever created it could still do so. Otherwise an admin who has been removed could come back with an invite of their own.
- * Invites created with a key or by the service have no such person.
+ * Whoever answers for it could still create it. Otherwise an admin who has been removed could come back with an invite of their
+ * own. For those created by the service no one does.
  */
-const creatorMayInvite = sql`(${invites.created_by} is null or exists (
-  select from users creator where creator.id = ${invites.created_by} and creator.is_active
-    and (creator.instance_role = 'admin' or exists (select from memberships m
-      where m.company_id = ${invites.company_id} and m.user_id = creator.id and m.role = 'admin'))))`;
+const creatorMayInvite = sql`(${invites.created_by} is null
+  or ${hasRole(invites.created_by, invites.company_id, 'admin')})`;
 
 /** @param token as given to its holder, or its hash, as stored by a sign-in in progress */
 const open = (token: string | TokenHash) =>

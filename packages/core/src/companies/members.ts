@@ -8,7 +8,7 @@ import {
   signal,
   type Tx,
 } from '@acp/db';
-import { conflict, notFound } from '@acp/kernel';
+import { conflict, isUuid, notFound } from '@acp/kernel';
 import { and, eq } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { findUser, revokePairings } from '../identity/index.ts';
@@ -62,6 +62,21 @@ export async function listCompanyUsers(
   );
 }
 
+/** A member with name and address; undefined for anyone else. */
+export async function findCompanyUser(
+  tx: Tx,
+  company_id: string,
+  user_id: string,
+): Promise<CompanyUser | undefined> {
+  if (!isUuid(user_id)) return undefined;
+  const [row] = await tx
+    .select({ membership: memberships, email: users.email, display_name: users.display_name })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.user_id))
+    .where(membership(company_id, user_id));
+  return row && { ...present(row.membership), email: row.email, display_name: row.display_name };
+}
+
 export async function isMember(tx: Tx, company_id: string, user_id: string): Promise<boolean> {
   const rows = await tx
     .select({ id: memberships.id })
@@ -92,7 +107,7 @@ export async function addMember(
   }
 }
 
-export async function changeMember(
+export async function setMembershipRole(
   tx: Tx,
   actor: Actor,
   company_id: string,
@@ -105,7 +120,12 @@ export async function changeMember(
   return present(row);
 }
 
-export async function removeMember(tx: Tx, actor: Actor, company_id: string, user_id: string): Promise<void> {
+export async function dropMembership(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  user_id: string,
+): Promise<void> {
   const removed = await tx
     .delete(memberships)
     .where(membership(company_id, user_id))

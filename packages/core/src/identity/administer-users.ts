@@ -51,33 +51,33 @@ export async function updateMe(
  * chat identities. With mail configured, an active account's new address takes effect once its owner has confirmed it.
  * @throws conflict for a taken address, and if the caller or the last active instance admin would lose the role
  */
-export async function updateUser(
+export async function changeUser(
   tx: Tx,
   actor: Actor,
   user_id: string,
   input: UpdateUser,
   mailing: Mailing | null = null,
 ): Promise<User> {
-  return presentUser(await changeUser(tx, actor, user_id, input, mailing));
+  return presentUser(await changeAccount(tx, actor, user_id, input, mailing));
 }
 
-/** @throws conflict like `updateUser` */
-export async function changeInstanceRole(
+/** @throws conflict like `changeUser` */
+export async function writeInstanceRole(
   tx: Tx,
   actor: Actor,
   user_id: string,
   role: InstanceRole,
 ): Promise<UserRole> {
-  return presentUserRole(await changeUser(tx, actor, user_id, { instance_role: role }));
+  return presentUserRole(await changeAccount(tx, actor, user_id, { instance_role: role }));
 }
 
-/** Closes the account: no one can sign in with it; its sessions and chat pairings end. @throws conflict like `updateUser` */
-export async function deactivateUser(tx: Tx, actor: Actor, user_id: string): Promise<void> {
-  await changeUser(tx, actor, user_id, { is_active: false });
+/** Closes the account: no one can sign in with it; its sessions and chat pairings end. @throws conflict like `changeUser` */
+export async function closeAccount(tx: Tx, actor: Actor, user_id: string): Promise<void> {
+  await changeAccount(tx, actor, user_id, { is_active: false });
 }
 
 /** Deletes the account with its sessions, sign-ins and memberships, recorded in each company's activity. @throws conflict */
-export async function deleteUser(tx: Tx, actor: Actor, user_id: string): Promise<void> {
+export async function eraseAccount(tx: Tx, actor: Actor, user_id: string): Promise<void> {
   await assertAdminRemains(tx, actor, user_id);
   const left = await tx
     .select({ company_id: memberships.company_id })
@@ -97,7 +97,7 @@ export async function deleteUser(tx: Tx, actor: Actor, user_id: string): Promise
   );
 }
 
-async function changeUser(
+async function changeAccount(
   tx: Tx,
   actor: Actor,
   user_id: string,

@@ -14,6 +14,7 @@ export {
   setPairingNews,
   deleteRevokedPairings,
 } from './chat-pairings.ts';
+export { lockUser } from './lock-user.ts';
 export { assertFreshSignIn } from './fresh-sign-in.ts';
 export { isCommonPassword } from './common-passwords.ts';
 export { hashNewPassword, hashPassword, verifyPassword } from './passwords.ts';
@@ -44,7 +45,7 @@ export {
 export type { NewUser } from './users.ts';
 export type { UserRow } from './present.ts';
 export { actorOf, presentMe, presentUser, presentUserRole } from './present.ts';
-export { changeInstanceRole, deactivateUser, deleteUser, updateMe, updateUser } from './administer-users.ts';
+export { writeInstanceRole, closeAccount, eraseAccount, updateMe, changeUser } from './administer-users.ts';
 export { changePassword, resetPassword } from './change-password.ts';
 export { answerPasswordReset, requestPasswordReset, sweepPasswordResets } from './password-reset-requests.ts';
 export { completePasswordReset, previewPasswordReset } from './forgotten-password.ts';

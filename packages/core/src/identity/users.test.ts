@@ -11,7 +11,7 @@ import {
   type TestDatabase,
 } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
-import { changeInstanceRole, deactivateUser, deleteUser, updateMe, updateUser } from './administer-users.ts';
+import { writeInstanceRole, closeAccount, eraseAccount, updateMe, changeUser } from './administer-users.ts';
 import { changePassword, resetPassword } from './change-password.ts';
 import { openSession, resolveSession } from './sessions.ts';
 import { createUser as makeUser, enrolUser, findUser, findUserByEmail, listUsers } from './users.ts';
@@ -161,7 +161,7 @@ describe('passwords', () => {
   });
 });
 
-describe('updateUser', () => {
+describe('changeUser', () => {
   it.each<[UpdateUser, boolean]>([
     [{ email: 'moved@example.com' }, false],
     [{ instance_role: 'admin' }, false],
@@ -171,7 +171,7 @@ describe('updateUser', () => {
   ])('an admin sends %j: the sessions go on is %s', async (input, goOn) => {
     const { user, alive } = await withSessions({}, 2);
     const actor = actors.instanceAdmin(await admin());
-    expect(await inTx((tx) => updateUser(tx, actor, user.id, input))).toMatchObject(input);
+    expect(await inTx((tx) => changeUser(tx, actor, user.id, input))).toMatchObject(input);
     expect(await alive()).toEqual([goOn, goOn]);
   });
 
@@ -189,33 +189,33 @@ describe('updateUser', () => {
       .values({ user_id: user.id, ...place, channel: 'slack', external_id: 'U1' })
       .returning();
     const actor = actors.instanceAdmin(await admin());
-    const answer = await inTx((tx) => updateUser(tx, actor, user.id, { is_active: false }));
+    const answer = await inTx((tx) => changeUser(tx, actor, user.id, { is_active: false }));
     expect(answer).toMatchObject({ is_active: false, slack_user_id: null, telegram_user_id: null });
-    await inTx((tx) => updateUser(tx, actor, user.id, { is_active: true }));
+    await inTx((tx) => changeUser(tx, actor, user.id, { is_active: true }));
     const [row] = await db().select().from(chat_pairings).where(eq(chat_pairings.id, pairing!.id));
     expect(row!.revoked_at).toBeInstanceOf(Date);
   });
 
   it('the user is unknown: notFound', async () => {
     const actor = actors.instanceAdmin(await admin());
-    const unknown = inTx((tx) => updateUser(tx, actor, newId(), { display_name: 'X' }));
+    const unknown = inTx((tx) => changeUser(tx, actor, newId(), { display_name: 'X' }));
     await expect(unknown).rejects.toMatchObject({ kind: 'not_found' });
   });
 });
 
-describe('deleteUser', () => {
+describe('eraseAccount', () => {
   it('a member is deleted: memberships and sessions go, each company’s activity says so', async () => {
     const { user, alive } = await withSessions({}, 1);
     const company = await createCompany(db());
     await createMembership(db(), company, user);
     const actor = actors.instanceAdmin(await admin());
-    await inTx((tx) => deleteUser(tx, actor, user.id));
+    await inTx((tx) => eraseAccount(tx, actor, user.id));
     expect(await findUser(db(), user.id)).toBeUndefined();
     expect(await alive()).toEqual([false]);
     expect(await db().$count(memberships, eq(memberships.user_id, user.id))).toBe(0);
     const [entry] = await db().select().from(activity).where(eq(activity.company_id, company.id));
     expect(entry).toMatchObject({ action: 'member.removed', entity_id: user.id, actor_id: actor.user_id });
-    await expect(inTx((tx) => deleteUser(tx, actor, user.id))).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(inTx((tx) => eraseAccount(tx, actor, user.id))).rejects.toMatchObject({ kind: 'not_found' });
   });
 });
 
@@ -225,10 +225,10 @@ describe('the last active instance admin', () => {
     id: string,
   ) => Promise<unknown>;
   const acts: [string, Act][] = [
-    ['demoted by PATCH', (by, id) => inTx((tx) => updateUser(tx, by, id, { instance_role: 'member' }))],
-    ['demoted by its role', (by, id) => inTx((tx) => changeInstanceRole(tx, by, id, 'member'))],
-    ['deactivated', (by, id) => inTx((tx) => deactivateUser(tx, by, id))],
-    ['deleted', (by, id) => inTx((tx) => deleteUser(tx, by, id))],
+    ['demoted by PATCH', (by, id) => inTx((tx) => changeUser(tx, by, id, { instance_role: 'member' }))],
+    ['demoted by its role', (by, id) => inTx((tx) => writeInstanceRole(tx, by, id, 'member'))],
+    ['deactivated', (by, id) => inTx((tx) => closeAccount(tx, by, id))],
+    ['deleted', (by, id) => inTx((tx) => eraseAccount(tx, by, id))],
   ];
 
   it.each(acts)('is %s by the operator: conflict; a deactivated admin does not count', async (_what, act) => {
@@ -265,7 +265,7 @@ describe('the last active instance admin', () => {
     for (let n = 0; n < 6; n += 1) ring.push(await admin());
     await Promise.allSettled(
       ring.map((by, n) =>
-        inTx((tx) => changeInstanceRole(tx, actors.instanceAdmin(by), ring[(n + 1) % 6]!.id, 'member')),
+        inTx((tx) => writeInstanceRole(tx, actors.instanceAdmin(by), ring[(n + 1) % 6]!.id, 'member')),
       ),
     );
     const { items } = await listUsers(db());

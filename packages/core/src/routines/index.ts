@@ -11,7 +11,7 @@ export { createRoutine, deleteRoutine, purgeRoutine, restoreRoutine, updateRouti
 export { createScheduledRoutine, promoteRoutine } from './promote.ts';
 export type { ScheduledRoutine } from './promote.ts';
 export { createTrigger, deleteTrigger, findRoutineTrigger, listTriggers, updateTrigger } from './triggers.ts';
-export { rotateSecret, rotateUrl, setSigningMode } from './signing.ts';
+export { rotateSecret, rotateUrl, setSigningMode, settleTriggersOf } from './signing.ts';
 export { fireRoutine } from './fire.ts';
 export type { TriggeredRun } from './fire.ts';
 export { verifySignature } from './verify-signature.ts';

@@ -33,6 +33,7 @@ export function presentTrigger(row: TriggerRow): RoutineTrigger {
     signing_mode: row.signing_mode as RoutineTrigger['signing_mode'],
     replay_window_sec: row.replay_window_sec,
     label: row.label,
+    created_by_user_id: row.created_by_user_id,
     cron_expression: row.cron_expression,
     timezone: row.timezone,
     next_fire_at: row.next_fire_at,

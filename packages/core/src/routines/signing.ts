@@ -1,11 +1,34 @@
 /** A webhook's credentials: its secret, its URL, and what a request must contain (specification, Webhook ingress). */
 import type { Actor, NewRoutineTrigger, RoutineTrigger, SigningMode } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { schema, type Tx } from '@acp/db';
 import { conflict, newId, newToken, type Vault } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { answerableUser, type Leaving, type LeftCredential, lostBy } from '../companies/index.ts';
 import { presentNewTrigger, presentTrigger } from './present.ts';
 import type { TriggerRow } from './rows.ts';
 import { changeOfTrigger, changeTrigger, secretPlace } from './trigger-store.ts';
+
+const { routine_triggers } = schema;
+
+/** Gives webhooks of someone who may no longer create them a new URL, which that person does not know, or hands them over. */
+export async function settleTriggersOf(tx: Tx, leaving: Leaving): Promise<LeftCredential[]> {
+  const set =
+    leaving.heir === undefined
+      ? { public_id: sql`gen_random_uuid()`, created_by_user_id: null }
+      : { created_by_user_id: leaving.heir };
+  const left = await tx
+    .update(routine_triggers)
+    .set({ ...set, updated_at: sql`now()` })
+    .where(lostBy(leaving, routine_triggers, 'member'))
+    .returning();
+  return left.map(({ id, company_id, label }) => ({
+    kind: 'routine_trigger',
+    id,
+    company_id,
+    label: label ?? 'webhook',
+  }));
+}
 
 /** Invalidates the old secret immediately. @throws conflict if nothing is signed, unavailable without an encryption key */
 export async function rotateSecret(
@@ -18,6 +41,7 @@ export async function rotateSecret(
   const secret = newToken();
   const row = await changeTrigger(tx, trigger, {
     secret_sealed: vault.seal(secret, secretPlace(trigger.id)),
+    created_by_user_id: await answerableUser(tx, actor, trigger.company_id, 'member'),
   });
   await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.secret_rotated')]);
   return presentNewTrigger(row, secret);
@@ -49,6 +73,9 @@ export async function setSigningMode(
   const row = await changeTrigger(tx, trigger, {
     signing_mode: mode,
     secret_sealed: mode === 'none' ? null : sealed,
+    ...(fresh === null
+      ? {}
+      : { created_by_user_id: await answerableUser(tx, actor, trigger.company_id, 'member') }),
   });
   const details = { from: trigger.signing_mode, to: mode };
   await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.signing_mode_set', details)]);

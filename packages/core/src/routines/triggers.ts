@@ -9,6 +9,7 @@ import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/
 import { invalid, isUuid, newId, newToken, notFound, type Vault } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { answerableUser } from '../companies/index.ts';
 import { parseCron } from '../settings/index.ts';
 import { presentNewTrigger, presentTrigger } from './present.ts';
 import type { RoutineRow, TriggerRow } from './rows.ts';
@@ -61,12 +62,15 @@ export async function createTrigger(
   const signing_mode = input.signing_mode ?? 'none';
   const secret = signing_mode === 'none' ? null : newToken();
   const sealed = secret === null ? null : vault.seal(secret, secretPlace(id));
+  const created_by_user_id =
+    input.kind === 'webhook' ? await answerableUser(tx, actor, routine.company_id, 'member') : null;
   const row = await insertTrigger(tx, routine, {
     id,
     kind: input.kind,
     label: input.label,
     signing_mode,
     secret_sealed: sealed,
+    created_by_user_id,
     ...schedule,
   });
   await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.created')]);

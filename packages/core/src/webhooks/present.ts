@@ -14,6 +14,7 @@ export function presentWebhook(row: WebhookRow): Webhook {
     events: row.events as string[],
     enabled: row.enabled,
     disabled_reason: row.disabled_reason,
+    created_by_user_id: row.created_by_user_id,
     failing_since: row.failing_since,
     last_delivered_at: row.last_delivered_at,
     created_at: row.created_at,

@@ -1,17 +1,56 @@
 import { schema, type Tx } from '@acp/db';
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
+import { type Leaving, type LeftCredential, lostBy } from '../companies/index.ts';
 import { changeOfWebhook, hostOf, type WebhookRow } from './present.ts';
 
 const { webhook_deliveries, webhooks } = schema;
 
+const OFF = {
+  enabled: false,
+  next_attempt_at: null,
+  lease_id: null,
+  lease_until: null,
+  updated_at: sql`now()`,
+};
+
 /** Fails waiting deliveries; an admin can have them sent again. */
-export async function failPending(tx: Tx, webhook_id: string): Promise<void> {
+export async function failPending(tx: Tx, webhook_ids: readonly string[]): Promise<void> {
   await tx
     .update(webhook_deliveries)
     .set({ status: 'failed', error: 'the webhook was switched off', finished_at: sql`now()` })
-    .where(and(eq(webhook_deliveries.webhook_id, webhook_id), eq(webhook_deliveries.status, 'pending')));
+    .where(
+      and(inArray(webhook_deliveries.webhook_id, [...webhook_ids]), eq(webhook_deliveries.status, 'pending')),
+    );
 }
+
+/** Disables what someone who may no longer create webhooks set up, or hands it over: deliveries could go to that person. */
+export async function settleWebhooksOf(tx: Tx, leaving: Leaving): Promise<LeftCredential[]> {
+  const theirs = lostBy(leaving, webhooks, 'admin');
+  if (leaving.heir !== undefined) {
+    const kept = await tx
+      .update(webhooks)
+      .set({ created_by_user_id: leaving.heir })
+      .where(theirs)
+      .returning();
+    return kept.map(leftWebhook);
+  }
+  const left = await tx
+    .update(webhooks)
+    .set({ ...OFF, disabled_reason: 'whoever set it up may no longer do so' })
+    .where(and(theirs, webhooks.enabled))
+    .returning();
+  const ids = left.map(({ id }) => id);
+  if (ids.length > 0) await failPending(tx, ids);
+  return left.map(leftWebhook);
+}
+
+const leftWebhook = ({ id, company_id, url }: WebhookRow): LeftCredential => ({
+  kind: 'webhook',
+  id,
+  company_id,
+  label: hostOf(url),
+});
 
 /** Disables it until an admin enables it again; the company's admins are notified. */
 export async function switchOff(
@@ -19,17 +58,10 @@ export async function switchOff(
   { id, company_id, url }: Pick<WebhookRow, 'id' | 'company_id' | 'url'>,
   reason: string,
 ): Promise<void> {
-  await failPending(tx, id);
+  await failPending(tx, [id]);
   await tx
     .update(webhooks)
-    .set({
-      enabled: false,
-      disabled_reason: reason,
-      next_attempt_at: null,
-      lease_id: null,
-      lease_until: null,
-      updated_at: sql`now()`,
-    })
+    .set({ ...OFF, disabled_reason: reason })
     .where(eq(webhooks.id, id));
   const entity = { entity_type: 'webhook', entity_id: id };
   const message = `The webhook to ${hostOf(url)} was switched off: ${reason}`;

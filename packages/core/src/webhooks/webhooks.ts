@@ -3,6 +3,7 @@ import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/
 import { conflict, isUuid, newId, newToken, notFound, type Vault } from '@acp/kernel';
 import { and, count, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { answerableUser } from '../companies/index.ts';
 import { lastSequence, openCursor } from '../events/index.ts';
 import { assertAllowedUrl } from '../providers/index.ts';
 import { CURSOR } from './cursor.ts';
@@ -70,10 +71,11 @@ export async function createWebhook(
     .from(webhooks)
     .where(and(eq(webhooks.company_id, company_id), isNull(webhooks.issue_id)));
   if ((others?.n ?? 0) >= MAX_WEBHOOKS) throw conflict(`a company has ${MAX_WEBHOOKS} webhooks at most`);
+  const created_by_user_id = await answerableUser(tx, actor, company_id, 'admin');
   const from_seq = await listenFromNow(tx);
   const [row] = await tx
     .insert(webhooks)
-    .values({ id, company_id, url, events, secret_sealed, from_seq })
+    .values({ id, company_id, url, events, secret_sealed, created_by_user_id, from_seq })
     .returning();
   await recordChanges(tx, actor, [changeOfWebhook(row!, 'webhook.created', { events })]);
   return { ...presentWebhook(row!), secret };
@@ -90,18 +92,24 @@ export async function updateWebhook(
 ): Promise<Webhook> {
   const { url, events, secret, enabled } = input;
   if (url !== undefined) assertAllowedUrl(url, rules.allowed_hosts);
+  // Whoever chooses where it goes, or switches it on again, answers for it.
+  const answered =
+    url !== undefined || secret !== undefined || enabled === true
+      ? await answerableUser(tx, actor, subject.company_id, 'admin')
+      : undefined;
   // The cursor is locked before webhooks, here and where deliveries are created.
   const from_seq = enabled === true ? await listenFromNow(tx) : undefined;
   const [before] = await tx.select().from(webhooks).where(eq(webhooks.id, subject.id)).for('no key update');
   if (!before) throw notFound();
   const switched = enabled !== undefined && enabled !== before.enabled;
-  if (switched && !enabled) await failPending(tx, before.id);
+  if (switched && !enabled) await failPending(tx, [before.id]);
   const [row] = await tx
     .update(webhooks)
     .set({
       url,
       events,
       enabled,
+      created_by_user_id: answered,
       secret_sealed: secret === undefined ? undefined : vault.seal(secret, place(before.id)),
       ...(switched ? { failures: 0, failing_since: null, disabled_reason: null, next_attempt_at: null } : {}),
       ...(switched && enabled ? { from_seq } : {}),

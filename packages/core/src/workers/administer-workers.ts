@@ -11,8 +11,9 @@ import {
 import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
 import { conflict, isUuid, notFound } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
-import { recordChanges, recordInstanceAct } from '../activity/index.ts';
+import { recordChanges, recordInstanceAct, systemActor } from '../activity/index.ts';
 import { newKeyMaterial } from '../agents/index.ts';
+import { answerableUser, type Leaving, type LeftCredential } from '../companies/index.ts';
 import { presentAdminWorker, presentWorker, type WorkerWithLoad } from './present.ts';
 import { distinct } from './register-worker.ts';
 import { releaseTasksOf } from './release-tasks.ts';
@@ -38,10 +39,17 @@ export async function createWorker(
   actor: Actor,
   input: CreateWorker,
 ): Promise<{ worker_id: string; api_key: string }> {
+  const created_by_user_id = await answerableUser(tx, actor, null, null);
   const { raw_key, ...stored } = newKeyMaterial();
   const [worker] = await tx
     .insert(workers)
-    .values({ name: input.name.trim(), tags: distinct(input.tags ?? []), status: 'approved', ...stored })
+    .values({
+      name: input.name.trim(),
+      tags: distinct(input.tags ?? []),
+      status: 'approved',
+      created_by_user_id,
+      ...stored,
+    })
     .returning();
   const { id, name, tags } = worker!;
   await recordInstanceAct(tx, actor, 'worker.created', { worker_id: id, name, tags });
@@ -78,15 +86,20 @@ export async function moveWorker(
   const before = await lock(tx, worker_id);
   if (!from.some((status) => status === before.worker.status))
     throw conflict(`worker is ${before.worker.status}`);
-  await write(tx, worker_id, { status: to });
-  if (to === 'disabled') await releaseTasksOf(tx, worker_id, `worker ${before.worker.name} was disabled`);
+  // Whoever enables a key again answers for it, if anyone does.
+  const taken =
+    move === 'enable' && before.worker.created_by_user_id !== null
+      ? { created_by_user_id: await answerableUser(tx, actor, null, null) }
+      : {};
+  await write(tx, worker_id, { status: to, ...taken });
+  if (to === 'disabled') await releaseTasksOf(tx, [worker_id], `worker ${before.worker.name} was disabled`);
   return tell(tx, actor, worker_id, `worker.${move}`, { from: before.worker.status, to });
 }
 
 /** Finished tasks are kept without a worker; claimed ones return to the queue. @throws notFound */
 export async function deleteWorker(tx: Tx, actor: Actor, worker_id: string): Promise<void> {
   const before = await lock(tx, worker_id);
-  await releaseTasksOf(tx, worker_id, `worker ${before.worker.name} was deleted`);
+  await releaseTasksOf(tx, [worker_id], `worker ${before.worker.name} was deleted`);
   await tx.delete(workers).where(eq(workers.id, worker_id));
   signal(tx, 'credentials', worker_id);
   await recordInstanceAct(tx, actor, 'worker.deleted', { worker_id, name: before.worker.name });
@@ -123,6 +136,33 @@ export async function listAdminWorkers(
   return page.cut(rows, ({ worker: { created_at, id } }) => ({ at: created_at, id }), presentAdminWorker);
 }
 
+/** Disables workers whose key was shown to someone who is no longer an instance admin, or hands them over. */
+export async function settleWorkersOf(
+  tx: Tx,
+  { user_id, heir }: Omit<Leaving, 'company_id'>,
+): Promise<LeftCredential[]> {
+  const lost = and(
+    eq(workers.created_by_user_id, user_id),
+    sql`not exists (select from users u where u.id = ${user_id} and u.is_active and u.instance_role = 'admin')`,
+  );
+  const usable = inArray(workers.status, ['approved', 'draining', 'pending_approval']);
+  const left =
+    heir === undefined
+      ? await tx
+          .update(workers)
+          .set({ status: 'disabled', updated_at: sql`now()` })
+          .where(and(lost, usable))
+          .returning()
+      : await tx.update(workers).set({ created_by_user_id: heir }).where(lost).returning();
+  const ids = left.map(({ id }) => id);
+  if (heir === undefined && ids.length > 0) {
+    await releaseTasksOf(tx, ids, 'the worker was disabled');
+    for (const id of ids) signal(tx, 'credentials', id);
+    await recordChanges(tx, systemActor('workers'), await workerChanges(tx, ids));
+  }
+  return left.map(({ id, name }) => ({ kind: 'worker', id, company_id: null, label: name }));
+}
+
 async function lock(tx: Tx, worker_id: string): Promise<WorkerWithLoad> {
   if (!isUuid(worker_id)) throw notFound();
   const [locked] = await tx
@@ -138,7 +178,7 @@ async function lock(tx: Tx, worker_id: string): Promise<WorkerWithLoad> {
 async function write(
   tx: Tx,
   worker_id: string,
-  change: Partial<{ name: string; tags: string[]; status: WorkerStatus }>,
+  change: Partial<{ name: string; tags: string[]; status: WorkerStatus; created_by_user_id: string | null }>,
 ): Promise<void> {
   if (!isUuid(worker_id)) throw notFound();
   const { rowCount } = await tx

@@ -9,6 +9,7 @@ export {
   listAdminWorkers,
   listWorkers,
   moveWorker,
+  settleWorkersOf,
   updateWorker,
   workerMoves,
 } from './administer-workers.ts';

@@ -34,6 +34,7 @@ export function presentAdminWorker({ worker, online, running }: WorkerWithLoad):
   const { version, commit, build_date, prompt_version, shared_models } = worker;
   return {
     ...presentWorker(worker),
+    created_by_user_id: worker.created_by_user_id,
     online,
     version,
     commit,

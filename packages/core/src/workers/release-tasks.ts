@@ -19,9 +19,10 @@ interface Released extends Record<string, unknown> {
   worker_id: string;
 }
 
-/** Returns the worker's claims to the queue; the caller has locked the worker. */
-export async function releaseTasksOf(tx: Tx, worker_id: string, reason: string): Promise<void> {
-  await release(tx, sql`t.worker_id = ${worker_id} order by t.id for update`, reason);
+/** Returns the workers' claims to the queue; the caller has locked the workers. */
+export async function releaseTasksOf(tx: Tx, worker_ids: readonly string[], reason: string): Promise<void> {
+  const ids = sql`(select jsonb_array_elements_text(${JSON.stringify(worker_ids)}::jsonb)::uuid)`;
+  await release(tx, sql`t.worker_id in ${ids} order by t.id for update`, reason);
 }
 
 /**

@@ -43,6 +43,7 @@ export {
   noteHostNews,
   openHostNews,
   repositoryWebhookOf,
+  settleRepositoryWebhooksOf,
 } from './repository-webhooks.ts';
 export type { HostNews } from './repository-webhooks.ts';
 export type { PullRequestPlace, PullRequestRow, PullRequestState } from './pull-requests.ts';

@@ -5,6 +5,7 @@ import { enqueue } from '@acp/queue';
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { randomBytes } from 'node:crypto';
 import { recordChanges } from '../activity/index.ts';
+import { answerableUser, type Leaving, type LeftCredential, lostBy } from '../companies/index.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import { branchesOf, type HostRequest, nameOfEvent, SECRET_PREFIX, verifyHost } from './repository-events.ts';
 
@@ -44,7 +45,12 @@ export async function createRepositoryWebhook(
   const { id: project_id, company_id } = project;
   const public_id = newId();
   const secret = SECRET_PREFIX + randomBytes(32).toString('base64');
-  const fresh = { public_id, secret_sealed: vault.seal(secret, secretPlace(public_id)) };
+  const created_by_user_id = await answerableUser(tx, actor, company_id, 'admin');
+  const fresh = {
+    public_id,
+    secret_sealed: vault.seal(secret, secretPlace(public_id)),
+    created_by_user_id,
+  };
   const [row] = await tx
     .insert(hooks)
     .values({ project_id, company_id, ...fresh })
@@ -66,6 +72,21 @@ export async function deleteRepositoryWebhook(
   const [row] = await tx.delete(hooks).where(eq(hooks.project_id, project.id)).returning();
   if (row === undefined) throw notFound();
   await recordChanges(tx, actor, [changeOf(project, 'repository_webhook.deleted')]);
+}
+
+/** Deletes those of someone who may no longer create them, or hands them over. */
+export async function settleRepositoryWebhooksOf(tx: Tx, leaving: Leaving): Promise<LeftCredential[]> {
+  const theirs = lostBy(leaving, hooks, 'admin');
+  const left =
+    leaving.heir === undefined
+      ? await tx.delete(hooks).where(theirs).returning()
+      : await tx.update(hooks).set({ created_by_user_id: leaving.heir }).where(theirs).returning();
+  return left.map(({ project_id, company_id }) => ({
+    kind: 'repository_webhook',
+    id: project_id,
+    company_id,
+    label: 'repository webhook',
+  }));
 }
 
 /** A verified event of a host. */

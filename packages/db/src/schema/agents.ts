@@ -118,6 +118,8 @@ export const agent_api_keys = pgTable(
     key_hash: text().notNull().unique('agent_api_keys_key_hash'),
     key_prefix: text().notNull(),
     run_id: uuid(),
+    /** Who answers for it: see `answerableUser`. */
+    created_by_user_id: uuid(),
     last_used_at: instant(),
     /** Null: valid until revoked. */
     expires_at: instant(),
@@ -127,6 +129,9 @@ export const agent_api_keys = pgTable(
   },
   (t) => [
     index('agent_api_keys_agent').on(t.agent_id, t.created_at.desc(), t.id.desc()),
+    index('agent_api_keys_created_by')
+      .on(t.created_by_user_id)
+      .where(sql`${t.created_by_user_id} is not null`),
     index('agent_api_keys_expires_at')
       .on(t.expires_at)
       .where(sql`${t.expires_at} is not null`),

@@ -71,6 +71,7 @@ export const board_user_keys = pgTable(
     label: text(),
     key_hash: text().notNull().unique('board_user_keys_key_hash'),
     key_prefix: text().notNull(),
+    /** Who answers for it: see `answerableUser`. */
     created_by_user_id: uuid(),
     last_used_at: instant(),
     /** Null: valid until revoked. */
@@ -80,6 +81,9 @@ export const board_user_keys = pgTable(
     created_at: createdAt(),
   },
   (t) => [
+    index('board_user_keys_created_by')
+      .on(t.created_by_user_id)
+      .where(sql`${t.created_by_user_id} is not null`),
     index('board_user_keys_expires_at')
       .on(t.expires_at)
       .where(sql`${t.expires_at} is not null`),

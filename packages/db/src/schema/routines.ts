@@ -51,6 +51,8 @@ export const routine_triggers = pgTable(
     signing_mode: text().notNull().default('none'),
     replay_window_sec: integer().notNull().default(300),
     secret_sealed: text(),
+    /** Who was shown the secret of a webhook last, or created it unsigned. */
+    created_by_user_id: uuid(),
     label: text(),
     cron_expression: text(),
     timezone: text(),
@@ -61,6 +63,9 @@ export const routine_triggers = pgTable(
   },
   (t) => [
     index('routine_triggers_routine').on(t.routine_id),
+    index('routine_triggers_created_by')
+      .on(t.created_by_user_id)
+      .where(sql`${t.created_by_user_id} is not null`),
     index('routine_triggers_company_due')
       .on(t.company_id, t.next_fire_at)
       .where(sql`${t.enabled} and ${t.next_fire_at} is not null`),

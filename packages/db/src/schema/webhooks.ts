@@ -31,6 +31,8 @@ export const webhooks = pgTable(
     url: text().notNull(),
     events: jsonb().notNull(),
     secret_sealed: text().notNull(),
+    /** Who chose its URL or its secret last. */
+    created_by_user_id: uuid(),
     enabled: boolean().notNull().default(true),
     disabled_reason: text(),
     /** Events up to this number happened before it existed, or while it was off. */
@@ -49,6 +51,9 @@ export const webhooks = pgTable(
   },
   (t) => [
     index('webhooks_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+    index('webhooks_created_by')
+      .on(t.created_by_user_id)
+      .where(sql`${t.created_by_user_id} is not null`),
     uniqueIndex('webhooks_issue')
       .on(t.issue_id, t.config_id)
       .where(sql`issue_id is not null`),

@@ -14,6 +14,8 @@ export const workers = pgTable(
     status: text().notNull(),
     key_hash: text().notNull().unique('workers_key_hash'),
     key_prefix: text().notNull(),
+    /** The instance admin who was shown its key; null: it registered itself. */
+    created_by_user_id: uuid(),
     version: text(),
     commit: text(),
     build_date: text(),
@@ -26,7 +28,12 @@ export const workers = pgTable(
     created_at: createdAt(),
     updated_at: updatedAt(),
   },
-  (t) => [index('workers_created_at').on(t.created_at.desc(), t.id.desc())],
+  (t) => [
+    index('workers_created_at').on(t.created_at.desc(), t.id.desc()),
+    index('workers_created_by')
+      .on(t.created_by_user_id)
+      .where(sql`${t.created_by_user_id} is not null`),
+  ],
 );
 
 /** Tasks for the fleet of remote workers, queued by the `remote` adapter. Secrets are never in the payload at rest. */

@@ -254,12 +254,17 @@ export const repository_webhooks = pgTable(
     /** Last segment of its URL: opaque, and new with each secret. */
     public_id: uuid().notNull(),
     secret_sealed: text().notNull(),
+    /** The admin who was shown the secret. */
+    created_by_user_id: uuid(),
     last_event: text(),
     received_at: instant(),
     created_at: createdAt(),
   },
   (t) => [
     uniqueIndex('repository_webhooks_public_id').on(t.public_id),
+    index('repository_webhooks_created_by')
+      .on(t.created_by_user_id)
+      .where(sql`${t.created_by_user_id} is not null`),
     index('repository_webhooks_company').on(t.company_id),
   ],
 );

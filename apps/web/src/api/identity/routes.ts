@@ -48,7 +48,7 @@ export const identityRoutes: Route[] = [
     return presentUser(user);
   }),
   handle(rows.updateUser, (c) => updateUser(c.tx, c.actor, c.params.userId!, c.body, c.services.mailing)),
-  handle(rows.deleteUser, (c) => deleteUser(c.tx, c.actor, c.params.userId!)),
+  handle(rows.deleteUser, (c) => deleteUser(c.tx, c.actor, c.params.userId!, c.query)),
   handle(rows.resetPassword, async (c) => {
     const password_hash = await hashNewPassword(c.body.new_password);
     await c.services.transaction((tx) =>
@@ -57,5 +57,5 @@ export const identityRoutes: Route[] = [
     return { message: 'password reset' };
   }),
   handle(rows.listInstanceRoles, async (c) => paged(c, await listUsers(c.tx, c.query, presentUserRole))),
-  handle(rows.changeInstanceRole, (c) => changeInstanceRole(c.tx, c.actor, c.params.userId!, c.body.role)),
+  handle(rows.changeInstanceRole, (c) => changeInstanceRole(c.tx, c.actor, c.params.userId!, c.body)),
 ];

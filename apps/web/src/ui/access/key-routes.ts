@@ -1,5 +1,6 @@
 import { type BoardUserKey, boardUserKeyEndpoints } from '@acp/contract';
 import { listBoardUserKeys } from '@acp/core';
+import { answeredBy, type Names, namesOfAnswerers } from '../kit/answered-by.ts';
 import { timeAgo, timeLeft, words } from '../kit/format.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -20,12 +21,13 @@ async function keysPage(
 ): Promise<Html> {
   const { tx, company_id, query } = context;
   const { items, next_cursor } = await listBoardUserKeys(tx, company_id, pageOf(query));
+  const names = await namesOfAnswerers(tx, items);
   const base = keysPath(company_id);
   const errors = new FieldErrors(error, ['label', 'role', 'expires_in_days']);
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Integration keys', keyColumns, items)}!${moreLink(base, next_cursor, 'Older keys')}
+          !${table('Integration keys', keyColumns(names), items)}!${moreLink(base, next_cursor, 'Older keys')}
         </div>`
       : emptyState('No integration has a key', html`Create one below for a script or a service.`);
   const body = html`!${when(raw_key, (key) => shownOnce('The new key, shown only once:', key))}
@@ -44,10 +46,11 @@ async function keysPage(
   return accessPage(context, '/keys', body);
 }
 
-const keyColumns: Column<BoardUserKey>[] = [
+const keyColumns = (names: Names): Column<BoardUserKey>[] => [
   { label: 'Key', cell: ({ key_prefix }) => html`<code>${key_prefix}…</code>` },
   { label: 'For', cell: ({ label }) => html`${label ?? ''}` },
   { label: 'Role', cell: ({ role }) => html`${words(role)}` },
+  { label: 'By', cell: (key) => answeredBy(names, key) },
   { label: 'Minted', cell: ({ created_at }) => timeAgo(created_at) },
   { label: 'Last used', cell: ({ last_used_at }) => timeAgo(last_used_at) },
   { label: 'Ends', cell: ({ expires_at }) => (expires_at === null ? html`never` : timeLeft(expires_at)) },

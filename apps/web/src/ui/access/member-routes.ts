@@ -1,5 +1,5 @@
 import { companyEndpoints, type CompanyUser } from '@acp/contract';
-import { listCompanyUsers, listUsers, type UserRow } from '@acp/core';
+import { countCredentials, listCompanyUsers, listUsers, type UserRow } from '@acp/core';
 import { isInstanceAdmin } from '../../http/roles.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
@@ -15,6 +15,8 @@ import {
   membersPath,
   roleChoices,
 } from './access-frame.ts';
+import { keptQuery } from './credential-parts.ts';
+import { memberPage, memberPath } from './member-page.ts';
 
 /** Beyond this many users, members are added by invite or through the API. */
 const MOST_USERS = 200;
@@ -30,10 +32,11 @@ async function membersPage(context: CompanyContext, error: string | null = null)
   const admin = isAdmin(context);
   const { items, next_cursor } = await listCompanyUsers(tx, company_id, pageOf(query));
   const base = membersPath(company_id);
+  const held = await countCredentials(tx, company_id, admin ? items.map(({ user_id: id }) => id) : []);
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Members', memberColumns(base, admin, user.user_id), items)}!${moreLink(base, next_cursor, 'More members')}
+          !${table('Members', memberColumns(base, { admin, self: user.user_id, held }), items)}!${moreLink(base, next_cursor, 'More members')}
         </div>`
       : emptyState(
           'No members',
@@ -51,16 +54,26 @@ async function membersPage(context: CompanyContext, error: string | null = null)
   return accessPage(context, '', body);
 }
 
-function memberColumns(base: string, admin: boolean, self: string): Column<CompanyUser>[] {
+interface Shown {
+  admin: boolean;
+  self: string;
+  /** Number of keys and webhooks by the member who answers for them. */
+  held: ReadonlyMap<string, number>;
+}
+
+function memberColumns(base: string, { admin, self, held }: Shown): Column<CompanyUser>[] {
   const name = ({ display_name, user_id }: CompanyUser): Html =>
     html`<span class="who"
       >!${avatar(display_name)}<span
-        >${display_name}!${when(user_id === self, () => html` <span class="soft">(you)</span>`)}</span
+        >!${admin ? html`<a href="${base}/${user_id}">${display_name}</a>` : html`${display_name}`}!${when(user_id === self, () => html` <span class="soft">(you)</span>`)}</span
       ></span
     >`;
   const common: Column<CompanyUser>[] = [
     { label: 'Name', cell: name },
-    { label: 'Role', cell: (row) => (admin ? roleForm(base, row) : html`${words(row.role)}`) },
+    {
+      label: 'Role',
+      cell: (row) => (admin && !held.has(row.user_id) ? roleForm(base, row) : html`${words(row.role)}`),
+    },
     { label: 'Joined', cell: ({ joined_at }) => timeAgo(joined_at) },
   ];
   if (!admin) return common;
@@ -70,13 +83,21 @@ function memberColumns(base: string, admin: boolean, self: string): Column<Compa
     { label: 'E-mail', cell: ({ email }) => html`${email}` },
     ...others,
     {
+      label: 'Keys and webhooks',
+      kind: 'number',
+      cell: ({ user_id }) => (held.has(user_id) ? html`${held.get(user_id)!}` : ''),
+    },
+    {
       label: 'Remove',
       kind: 'acts',
+      // What would end with the member is named on a page of its own.
       cell: ({ user_id, display_name }) =>
-        postButton(`${base}/${user_id}/remove`, 'Remove', {
-          class: 'danger small',
-          confirm: t`Remove ${display_name} from the company?`,
-        }),
+        held.has(user_id)
+          ? html`<a class="button quiet small" href="${base}/${user_id}">Role and removal</a>`
+          : postButton(`${base}/${user_id}/remove`, 'Remove', {
+              class: 'danger small',
+              confirm: t`Remove ${display_name} from the company?`,
+            }),
     },
   ];
 }
@@ -112,6 +133,10 @@ function addForm(base: string, outsiders: readonly UserRow[]): Html {
 
 const back = (verb: string) => (context: CompanyContext) => `${membersPath(context.company_id)}?done=${verb}`;
 
+/** Users who demoted themselves may no longer see a member's page. */
+const isAdminStill = (c: CompanyContext, user_id: string, role: string): boolean =>
+  user_id !== c.user.user_id || role === 'admin' || isInstanceAdmin(c.user);
+
 export const memberRoutes: UiRoute[] = [
   page('/companies/{companyId}/members', { scope: byCompany, role: 'viewer' }, (c) => membersPage(c)),
   action('/companies/{companyId}/members/add', companyEndpoints.addUser, {
@@ -119,12 +144,17 @@ export const memberRoutes: UiRoute[] = [
     next: back('added'),
     failed: membersPage,
   }),
+  page('/companies/{companyId}/members/{userId}', { scope: byCompany, role: 'admin' }, (c) => memberPage(c)),
   action('/companies/{companyId}/members/{userId}/role', companyEndpoints.changeUser, {
-    read: (form) => ({ role: form.text('role') }),
-    next: back('role'),
-    failed: membersPage,
+    read: (form) => ({ role: form.text('role'), keep_keys: form.checked('keep_keys') }),
+    next: (c, { user_id }, form) =>
+      form.has('page') && isAdminStill(c, user_id, form.text('role'))
+        ? `${memberPath(c.company_id, user_id)}?done=role`
+        : back('role')(c),
+    failed: (c, error, form) => (form.has('page') ? memberPage(c, error) : membersPage(c, error)),
   }),
   action('/companies/{companyId}/members/{userId}/remove', companyEndpoints.removeUser, {
+    query: keptQuery,
     // Users who removed themselves may no longer see the list.
     next: (c) =>
       c.params.userId === c.user.user_id && !isInstanceAdmin(c.user) ? '/companies' : back('removed')(c),

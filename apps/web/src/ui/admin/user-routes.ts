@@ -1,13 +1,21 @@
-import { identityEndpoints as rows, secondFactorEndpoints, type User } from '@acp/contract';
-import { findUser, mailsLinks, pendingEmail, presentUser } from '@acp/core';
+import {
+  identityEndpoints as rows,
+  type MadeCredential,
+  secondFactorEndpoints,
+  type User,
+} from '@acp/contract';
+import { findUser, listCredentials, mailsLinks, pendingEmail, presentUser } from '@acp/core';
+import type { Page } from '@acp/db';
 import { notFound } from '@acp/kernel';
+import { credentialTable, keepBox, keptQuery } from '../access/credential-parts.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import { html, type Html, when } from '../kit/html.ts';
+import { attributes, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { checkbox, formError, input, notice, postButton, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
+import { moreLink, pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
@@ -33,12 +41,14 @@ async function userPage(context: UiContext<'none'>, refused: Refused | null = nu
   if (!row) throw notFound();
   const shown = presentUser(row);
   const is_self = shown.id === user.user_id;
+  const made = await listCredentials(tx, shown.id, null, pageOf(query));
+  const holds = made.items.length > 0 && !is_self;
   const address = addressState(row.email_verified_at, await pendingEmail(tx, row));
   const hint = mailsLinks(context.services.mailing)
     ? t`${address} A new one takes effect once the user has confirmed it.`
     : t`A new address ends the user’s sessions`;
-  const body = html`!${notice(done[query.done ?? ''])}!${accountForm(shown, { is_self, hint }, refused)}
-  !${passwordForm(shown, refused)}!${when(!is_self, () => html`!${factorPart(shown)}!${deletePart(shown, refused)}`)}`;
+  const body = html`!${notice(done[query.done ?? ''])}!${accountForm(shown, { is_self, hint, holds }, refused)}
+  !${passwordForm(shown, refused)}!${when(!is_self, () => html`!${factorPart(shown)}!${credentialPart(shown, made)}!${deletePart(shown, holds, refused)}`)}`;
   return shell({
     title: shown.display_name,
     user,
@@ -56,7 +66,7 @@ function addressState(verified_at: Date | null, pending: string | null): string 
 
 function accountForm(
   user: User,
-  { is_self, hint }: { is_self: boolean; hint: string },
+  { is_self, hint, holds }: { is_self: boolean; hint: string; holds: boolean },
   refused: Refused | null,
 ): Html {
   const form = refused?.section === 'account' ? refused.form : null;
@@ -66,7 +76,13 @@ function accountForm(
   const rights = is_self
     ? html`<p class="soft">Only another administrator can change your role and state.</p>`
     : html`!${select({ name: 'instance_role', label: 'Role in this instance', value: form?.text('instance_role') ?? user.instance_role, choices: roles })}
-      !${checkbox({ name: 'is_active', label: 'May sign in', checked: form?.checked('is_active') ?? user.is_active })}`;
+      !${checkbox({ name: 'is_active', label: 'May sign in', checked: form?.checked('is_active') ?? user.is_active })}
+      !${when(
+        holds,
+        () =>
+          html`<p class="soft">A smaller role or no sign-in ends the keys and webhooks listed below.</p>
+            !${keepBox()}`,
+      )}`;
   return html`<form class="card" method="post" action="${LIST}/${user.id}">
     <h2>Account !${status(user.is_active ? 'active' : 'disabled')}</h2>
     <p class="soft small">
@@ -102,7 +118,19 @@ function factorPart(user: User): Html {
   </section>`;
 }
 
-function deletePart(user: User, refused: Refused | null): Html {
+/** What works without the user, and ends with the user's rights. */
+function credentialPart(user: User, { items, next_cursor }: Page<MadeCredential>): Html {
+  return when(
+    items.length > 0,
+    () =>
+      html`<section class="card">
+        <h2>Works without ${user.display_name}</h2>
+        !${credentialTable(items)}!${moreLink(`${LIST}/${user.id}`, next_cursor, 'Older ones')}
+      </section>`,
+  );
+}
+
+function deletePart(user: User, holds: boolean, refused: Refused | null): Html {
   const errors = new FieldErrors(refused?.section === 'delete' ? refused.error : null);
   return html`<section class="card danger">
     <h2>Delete the account</h2>
@@ -111,7 +139,19 @@ function deletePart(user: User, refused: Refused | null): Html {
       its sign-in instead.
     </p>
     !${formError(errors.general)}
-    !${postButton(`${LIST}/${user.id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the account of ${user.display_name}?` })}
+    <form
+      method="post"
+      action="${LIST}/${user.id}/delete"
+      !${attributes({ 'data-confirm': t`Delete the account of ${user.display_name}?` })}
+    >
+      !${when(
+        holds,
+        () =>
+          html`<p>The keys and webhooks listed above end as well.</p>
+            !${keepBox()}`,
+      )}
+      <button class="danger">Delete for good</button>
+    </form>
   </section>`;
 }
 
@@ -126,6 +166,7 @@ export const userRoutes: UiRoute[] = [
       email: form.has('email') ? form.text('email') : undefined,
       instance_role: form.given('instance_role'),
       is_active: form.has('is_active') ? form.checked('is_active') : undefined,
+      keep_keys: form.checked('keep_keys') || undefined,
     }),
     next: (c, user, form) => {
       const waits = form.given('email') !== undefined && form.given('email') !== user.email;
@@ -143,6 +184,7 @@ export const userRoutes: UiRoute[] = [
     failed: refusedIn('account'),
   }),
   action(`${LIST}/{userId}/delete`, rows.deleteUser, {
+    query: keptQuery,
     next: () => `${LIST}?done=deleted`,
     failed: refusedIn('delete'),
   }),

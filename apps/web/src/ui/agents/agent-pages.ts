@@ -12,6 +12,7 @@ import type { BudgetUsage } from '@acp/core';
 import { usagePart, windowNames } from '../costs/budget-words.ts';
 import { sparkline } from '../costs/figures.ts';
 import { budgetsPath } from '../costs/costs-frame.ts';
+import { answeredBy, type Names } from '../kit/answered-by.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -36,6 +37,8 @@ export interface AgentView {
   agent: Agent;
   agents: readonly Agent[];
   keys: readonly AgentKey[];
+  /** Users who answer for the keys. */
+  key_names: Names;
   runs: readonly Run[];
   /** All subagents below it, at every level. */
   subagents: readonly Subagent[];
@@ -197,11 +200,11 @@ function spendFacts({ agent, spend, budgets }: AgentView): Html {
     )}`;
 }
 
-function keysPart({ agent, keys, can_write }: AgentView): Html {
+function keysPart({ agent, keys, key_names, can_write }: AgentView): Html {
   const row = (key: AgentKey): Html =>
     html`<li>
       <code>${key.key_prefix}…</code> <span class="grow">${key.label ?? ''}</span>
-      <span class="soft small">!${timeAgo(key.created_at)}</span>
+      <span class="soft small">!${answeredBy(key_names, key)} !${timeAgo(key.created_at)}</span>
       !${when(can_write, () => postButton(`/agent-keys/${key.id}/revoke`, 'Revoke', { class: 'link small', confirm: 'Revoke this key?' }))}
     </li>`;
   const list =

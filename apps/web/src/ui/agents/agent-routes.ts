@@ -20,6 +20,7 @@ import {
 } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { chatButton } from '../chats/chat-button.ts';
+import { namesOfAnswerers } from '../kit/answered-by.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -43,10 +44,12 @@ async function loadView(context: AgentContext, outcome: Outcome = {}): Promise<A
   const { tx, user, subject, company_id } = context;
   const { agents } = await listAgents(tx, user, { company_id });
   const state = await runtimeState(tx, subject);
+  const keys = (await listAgentKeys(tx, subject, {})).items;
   return {
     agent: presentAgent(subject),
     agents,
-    keys: (await listAgentKeys(tx, subject, {})).items,
+    keys,
+    key_names: await namesOfAnswerers(tx, keys),
     runs: (await listRuns(tx, user, company_id, { agentId: subject.id, limit: 10 })).items,
     subagents: await listSubagents(tx, { agent_id: subject.id }),
     last_error: state.last_error,

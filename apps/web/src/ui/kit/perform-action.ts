@@ -2,7 +2,7 @@
 import type { Database } from '@acp/db';
 import { type Logger, notFound } from '@acp/kernel';
 import { Call } from '../../http/call.ts';
-import { known } from '../../http/input.ts';
+import { known, readQuery } from '../../http/input.ts';
 import type { MountedRow } from '../../http/mounted-row.ts';
 import { perform } from '../../http/perform.ts';
 import { requireRole } from '../../http/roles.ts';
@@ -79,6 +79,7 @@ async function callOf(
   call.subject = context.subject;
   if (route.scope !== mounted.row.scope) await enterScope(call, database);
   call.body = readBody(mounted, await route.read?.(sent.values, context));
+  if (route.query) call.query = readQuery(mounted, route.query(sent.values));
   call.files = sent.files;
   await route.check?.(context, sent.values);
   return call;

@@ -46,6 +46,7 @@ export interface ActionRow {
   readonly scope: Scope;
   readonly params: (context: UiContext, form: FormValues) => Readonly<Record<string, string>>;
   readonly read: ((form: FormValues, context: UiContext) => unknown) | undefined;
+  readonly query: ((form: FormValues) => Readonly<Record<string, string>>) | undefined;
   readonly check: ((context: UiContext, form: FormValues) => Promise<void> | void) | undefined;
   readonly handler: Route['handler'] | undefined;
   readonly next: (context: UiContext, result: unknown, form: FormValues) => string | Promise<string>;
@@ -72,6 +73,8 @@ interface ActionOptions<R extends EndpointRow, S extends Scope> {
   params?: (context: UiContext<S['by']>, form: FormValues) => Readonly<Record<string, string>>;
   /** Maps form values to the endpoint's body, or a promise of it: '' means "not given" unless it says otherwise. */
   read?: (form: FormValues, context: UiContext<S['by']>) => unknown;
+  /** The endpoint's query, for one that takes what the form says there. */
+  query?: (form: FormValues) => Readonly<Record<string, string>>;
   /** Checks a precondition before the endpoint is called. Throws what the user is shown. */
   check?: (context: UiContext<S['by']>, form: FormValues) => Promise<void> | void;
   /** Replaces the API's handler, for what only a page can do. */
@@ -90,8 +93,8 @@ export function action<const R extends EndpointRow, const S extends Scope = R['s
   endpoint: R,
   options: ActionOptions<R, S>,
 ): ActionRow {
-  const { scope = endpoint.scope, params = () => ({}), secrets = [], read, check, handler, failed } = options;
-  const { next } = options;
+  const { scope = endpoint.scope, params = () => ({}), secrets = [], read, query, check, handler } = options;
+  const { failed, next } = options;
   // As with the API's routes: the functions are served with the same row that types them.
   return {
     kind: 'action',
@@ -100,6 +103,7 @@ export function action<const R extends EndpointRow, const S extends Scope = R['s
     scope,
     params,
     read,
+    query,
     check,
     handler,
     next,

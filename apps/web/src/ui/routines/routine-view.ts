@@ -13,6 +13,7 @@ import {
 } from '@acp/core';
 import { databaseNow, type Tx } from '@acp/db';
 import { ServiceError } from '@acp/kernel';
+import { answeredBy, type Names, namesOfAnswerers } from '../kit/answered-by.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
@@ -69,11 +70,12 @@ async function viewOf(context: UiContext, row: RoutineRow): Promise<Omit<Routine
   const { items: triggers } = await listTriggers(tx, row, { limit: TRIGGERS });
   const { runs, older } = await runsOf(context, row, triggers);
   const now = await databaseNow(tx);
+  const names = await namesOfAnswerers(tx, triggers);
   return {
     routine: presentRoutine(row),
     ...(await readReferenced(tx, row)),
     triggers: triggers.map((trigger) =>
-      triggerView(trigger, row, now, can_write ? services.public_url : null),
+      triggerView(trigger, row, now, { public_url: can_write ? services.public_url : null, names }),
     ),
     runs,
     older_runs: older,
@@ -132,14 +134,15 @@ function triggerView(
   trigger: RoutineTrigger,
   routine: Pick<RoutineRow, 'status'>,
   now: Date,
-  public_url: string | null,
+  { public_url, names }: { public_url: string | null; names: Names },
 ): TriggerView {
   const { kind, enabled, cron_expression, timezone, public_id } = trigger;
   if (kind === 'webhook') {
     const path = routineTriggerEndpoints.firePublic.path.replace('{publicId}', public_id);
-    return { trigger, fires: [], problem: null, url: public_url === null ? null : public_url + path };
+    const url = public_url === null ? null : public_url + path;
+    return { trigger, fires: [], problem: null, url, by: answeredBy(names, trigger) };
   }
-  const view = { trigger, fires: [], problem: null, url: null };
+  const view = { trigger, fires: [], problem: null, url: null, by: '' };
   if (!enabled || routine.status !== 'active') return view;
   try {
     return { ...view, fires: nextFireTimes(cron_expression ?? '', timezone ?? 'UTC', now, FIRES) };

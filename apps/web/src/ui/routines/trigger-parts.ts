@@ -18,6 +18,8 @@ export interface TriggerView {
   problem: string | null;
   /** Null for a schedule, and for users who may not fire it: the URL alone may be enough to do so. */
   url: string | null;
+  /** Of a webhook: who answers for it. */
+  by: Html;
 }
 
 export interface TriggerForms {
@@ -67,12 +69,13 @@ function scheduleFacts({ trigger, fires, problem }: TriggerView): Html {
     !${formError(new FieldErrors(problem, ['timezone']).of('timezone') ?? problem)}!${when(fires.length > 0, () => fireList(fires, zone))}`;
 }
 
-function webhookFacts({ trigger, url }: TriggerView): Html {
+function webhookFacts({ trigger, url, by }: TriggerView): Html {
   const { signing_mode, replay_window_sec: window } = trigger;
   return html`!${when(url, (address) => html`<p><span class="soft">POST</span> <code class="address">${address}</code></p>`)}
     <p class="soft small">
       !${calls[signing_mode]()}
       ${window === 0 ? t`The same body may be sent again at any time.` : t`The same body again within ${window} s is refused.`}
+      !${when(by, (name) => html`By !${name}.`)}
     </p>`;
 }
 

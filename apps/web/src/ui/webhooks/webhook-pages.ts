@@ -1,4 +1,5 @@
 import type { Webhook, WebhookDelivery } from '@acp/contract';
+import { answeredBy, type Names } from '../kit/answered-by.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -7,10 +8,11 @@ import { t } from '../kit/language.ts';
 import { formError, input, postButton, status } from '../kit/parts.ts';
 import type { Column } from '../kit/table.ts';
 
-export const webhookColumns: Column<Webhook>[] = [
+export const webhookColumns = (names: Names): Column<Webhook>[] => [
   { label: 'URL', cell: ({ id, url }) => html`<a href="/webhooks/${id}"><code>${url}</code></a>` },
   { label: 'Events', cell: ({ events }) => html`<code>${events.join(', ')}</code>` },
   { label: 'State', cell: webhookState },
+  { label: 'By', cell: (webhook) => answeredBy(names, webhook) },
   { label: 'Last delivered', cell: ({ last_delivered_at }) => timeAgo(last_delivered_at) },
 ];
 

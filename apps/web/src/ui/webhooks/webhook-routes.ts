@@ -1,6 +1,7 @@
 import { webhookEndpoints as rows } from '@acp/contract';
 import { findWebhook, listDeliveries, listWebhooks, presentWebhook } from '@acp/core';
 import { notFound } from '@acp/kernel';
+import { namesOfAnswerers } from '../kit/answered-by.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
@@ -29,11 +30,12 @@ async function webhooksPage(
 ): Promise<Html> {
   const { tx, company_id, query } = context;
   const { items, next_cursor } = await listWebhooks(tx, company_id, pageOf(query));
+  const names = await namesOfAnswerers(tx, items);
   const path = listPath(company_id);
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Webhooks', webhookColumns, items)}!${moreLink(path, next_cursor, 'Older webhooks')}
+          !${table('Webhooks', webhookColumns(names), items)}!${moreLink(path, next_cursor, 'Older webhooks')}
         </div>`
       : emptyState('No webhook yet', html`The company’s events can be sent, signed, to a URL of yours.`);
   const body = html`!${when(secret, (value) => shownOnce('The secret used for signing deliveries, shown only once:', value))}

@@ -1,4 +1,5 @@
 import type { AdminWorker, QueueStats, WorkerStatus } from '@acp/contract';
+import { answeredBy, type Names } from '../kit/answered-by.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { ago, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -11,6 +12,7 @@ export const WORKERS = '/admin/workers';
 
 export interface FleetView {
   workers: readonly AdminWorker[];
+  names: Names;
   next_cursor: string | null;
   stats: QueueStats;
   /** Only workers in this state; null: all. */
@@ -68,7 +70,7 @@ export function fleetBody(view: FleetView, said: FleetSaid): Html {
 }
 
 /** The part that refreshes itself. */
-export function fleetPart({ workers, next_cursor, stats, status: only }: FleetView): Html {
+export function fleetPart({ workers, names, next_cursor, stats, status: only }: FleetView): Html {
   const list =
     workers.length === 0
       ? emptyState(
@@ -77,7 +79,7 @@ export function fleetPart({ workers, next_cursor, stats, status: only }: FleetVi
             <code>SERVICE_SERVER_URL</code> and a key.`,
         )
       : html`<div class="card">
-          !${table('Workers', columns, workers)}!${moreLink(fleetPath(only), next_cursor, 'Older workers')}
+          !${table('Workers', columns(names), workers)}!${moreLink(fleetPath(only), next_cursor, 'Older workers')}
         </div>`;
   return html`!${figures(stats)}!${list}`;
 }
@@ -116,7 +118,7 @@ function figures({ workers, by_tag, ...queue }: QueueStats): Html {
   </div>`;
 }
 
-const columns: Column<AdminWorker>[] = [
+const columns = (names: Names): Column<AdminWorker>[] => [
   { label: 'Worker', cell: nameCell },
   { label: 'State', cell: stateCell },
   {
@@ -125,6 +127,7 @@ const columns: Column<AdminWorker>[] = [
       html`<span class="labels">!${each(tags, (tag) => html`<span class="label">${tag}</span>`)}</span>`,
   },
   { label: 'Load', kind: 'number', cell: ({ running }) => html`${running}` },
+  { label: 'By', cell: (worker) => answeredBy(names, worker) },
   { label: 'Seen', cell: ({ last_seen_at }) => timeAgo(last_seen_at) },
   { label: 'Change the worker', kind: 'acts', cell: acts },
 ];

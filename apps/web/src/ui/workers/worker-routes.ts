@@ -1,5 +1,6 @@
 import { adminWorkerEndpoints as rows, type WorkerStatus, workerStatuses } from '@acp/contract';
 import { lastSequence, listAdminWorkers, queueStats, type WorkerMove } from '@acp/core';
+import { namesOfAnswerers } from '../kit/answered-by.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -17,7 +18,7 @@ async function viewOf({ tx, query, services }: UiContext): Promise<FleetView> {
     listAdminWorkers(tx, { ...pageOf(query), ...(only === null ? {} : { status: only }) }),
     queueStats(tx),
   ]);
-  return { workers: items, next_cursor, stats, status: only };
+  return { workers: items, names: await namesOfAnswerers(tx, items), next_cursor, stats, status: only };
 }
 
 async function fleetPage(

@@ -1,0 +1,41 @@
+/** What someone has created that works by itself, wherever that person's rights are taken away. */
+import type { CredentialKind, MadeCredential } from '@acp/contract';
+import { timeAgo } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { html, type Html } from '../kit/html.ts';
+import { plural, t, texts } from '../kit/language.ts';
+import { checkbox } from '../kit/parts.ts';
+import { type Column, table } from '../kit/table.ts';
+
+/** Whether `keepBox` is ticked, as the query of a removal. */
+export const keptQuery = (form: FormValues): Record<string, string> =>
+  form.checked('keep_keys') ? { keep_keys: 'true' } : {};
+
+const kindNames: Readonly<Record<CredentialKind, string>> = texts({
+  board_user_key: 'Key of an integration',
+  agent_key: 'Key of an agent',
+  routine_trigger: 'Webhook of a routine',
+  webhook: 'Outbound webhook',
+  repository_webhook: 'Webhook of a repository',
+  worker: 'Key of a worker',
+});
+
+const columns: Column<MadeCredential>[] = [
+  { label: 'What', cell: ({ kind }) => html`${kindNames[kind]}` },
+  { label: 'Name', cell: ({ label }) => html`<span class="wraps">${label}</span>` },
+  { label: 'Created', cell: ({ created_at }) => timeAgo(created_at) },
+  { label: 'Last used', cell: ({ last_used_at }) => timeAgo(last_used_at) },
+];
+
+export const credentialTable = (made: readonly MadeCredential[]): Html =>
+  table('Keys and webhooks', columns, made);
+
+/** @param more whether there are others than those */
+export function countOf(made: readonly MadeCredential[], more: boolean): string {
+  return more
+    ? t`More than ${made.length} keys and webhooks`
+    : plural(made.length, '# key or webhook', '# keys and webhooks');
+}
+
+export const keepBox = (): Html =>
+  checkbox({ name: 'keep_keys', label: 'Keep them working; from then on I answer for them', checked: false });

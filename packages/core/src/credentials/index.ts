@@ -1,0 +1,15 @@
+/**
+ * Owns no table: says what happens to keys, triggers and webhooks when the person who answers for them is removed, deactivated or
+ * demoted. Invariant: no role is taken away other than through these commands, so nothing that it takes to create a credential
+ * outlives the right to create it, unless someone else has taken it over (docs/adr/0051).
+ */
+export { countCredentials, listCredentials } from './list-credentials.ts';
+export {
+  changeInstanceRole,
+  changeMember,
+  deactivateUser,
+  deleteUser,
+  removeMember,
+  updateUser,
+} from './departures.ts';
+export type { Departure } from './departures.ts';
