@@ -57,7 +57,7 @@ export { startGitServer } from './git-server.ts';
 export type { GitServer } from './git-server.ts';
 export { type HostileMachine, startHostileMachine } from './hostile-machine.ts';
 export { fakeCliCommand, hostileCommand, fakeCliJournal } from './fake-cli-command.ts';
-export type { FakeCliCall, FakeCliJournal, FakeCliScript } from './fake-cli.ts';
+export type { FakeCliCall, FakeCliJournal, FakeCliScript } from './fake-cli-command.ts';
 export { startFakeVendorModel, vendorUsage } from './fake-vendor-model.ts';
 export type { FakeVendorModel, VendorAnswer, VendorRequest } from './fake-vendor-model.ts';
 export { startFakeTelegram } from './fake-telegram.ts';

@@ -1,5 +1,8 @@
-// Stands in for the two CLIs that agents run: `node fake-cli.ts a|b --fake=<script.json> …`. Speaks their output
-// formats, keeps sessions in its home, and misbehaves on command. Run as a program; only its types are imported.
+// @ts-check
+// Stands in for the two CLIs that agents run: `node fake-cli.mjs a|b --fake=<script.json> …`. Speaks their output formats,
+// keeps sessions in its home, and misbehaves on command.
+//
+// Plain JavaScript: tests start it hundreds of times, and stripping types would double its processor time.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,71 +11,42 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What one call does, in this order. The last call of the script repeats. */
-export interface FakeCliCall {
-  /** The agent's messages, with a tool call between each two. Default `["ok"]`. */
-  texts?: string[];
-  /** Usage of the model call behind each message. */
-  usage?: { input?: number; cached?: number; output?: number; cost_usd?: number };
-  /** Shell commands run in its working folder, as one of the model's tools would run them. */
-  sh?: string;
-  /** Prints lines that are not JSON, or that no parser knows. */
-  garbage?: boolean;
-  /** Lines printed verbatim before its own. */
-  raw?: string[];
-  /** Session id to use instead of a generated one. */
-  session_id?: string;
-  /** Starts a program in its own session, which keeps running when everything else exits. */
-  stray?: boolean;
-  /** Never exits by itself after its messages; `stubborn` ignores even SIGTERM. */
-  hang?: 'polite' | 'stubborn';
-  /** Fails with the response that the model's endpoint supposedly sent. */
-  fail?: { status: number; message: string };
-  /** Exits immediately with this code and text on standard error. */
-  crash?: { code: number; stderr: string };
-}
+/**
+ * @typedef {import('./fake-cli-command.ts').FakeCliCall} Call
+ * @typedef {{ input: number, cached: number, output: number, cost: number }} Totals
+ * @typedef {{ id: string, before: Totals, now: Totals }} Session
+ */
 
-export interface FakeCliScript {
-  calls: FakeCliCall[];
-}
+/** @param {unknown} line */
+const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
-/** A line of `$HOME/fake-cli.jsonl`. */
-export interface FakeCliJournal {
-  args: string[];
-  cwd: string;
-  env: Record<string, string>;
-  stdin: string;
-  pid: number;
-  stray_pid: number | null;
-}
-
-interface Totals {
-  input: number;
-  cached: number;
-  output: number;
-  cost: number;
-}
-
-const say = (line: unknown) => process.stdout.write(`${JSON.stringify(line)}\n`);
-
-async function readAll(): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+async function readAll() {
+  /** @type {Buffer[]} */
+  const chunks = [];
+  for await (const chunk of process.stdin) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function loadSession(id: string): Totals | undefined {
+/**
+ * @param {string} id
+ * @returns {Totals | undefined}
+ */
+function loadSession(id) {
   const file = join(homedir(), '.fake-sessions', id);
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Totals) : undefined;
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
 }
 
-function saveSession(id: string, totals: Totals): void {
+/**
+ * @param {string} id
+ * @param {Totals} totals
+ */
+function saveSession(id, totals) {
   const folder = join(homedir(), '.fake-sessions');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, id), JSON.stringify(totals));
 }
 
-function startStray(): number {
+function startStray() {
   // It inherits the output, so anyone waiting for end of file on it waits for this process too.
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
     detached: true,
@@ -82,15 +56,19 @@ function startStray(): number {
   return child.pid ?? 0;
 }
 
-interface Session {
-  id: string;
-  before: Totals;
-  now: Totals;
-}
+/**
+ * @typedef {object} Format
+ * @property {(id: string) => void} unknown
+ * @property {(session: Session) => void} begin
+ * @property {(session: Session, text: string, index: number, used: Totals) => void} message
+ * @property {(session: Session, index: number) => void} tool
+ * @property {(session: Session, text: string, fail: Call['fail']) => void} end
+ */
 
+/** @type {Record<'a' | 'b', Format>} */
 const formats = {
   a: {
-    unknown(id: string) {
+    unknown(id) {
       const error = `No conversation found with session ID: ${id}`;
       say({
         type: 'result',
@@ -101,7 +79,7 @@ const formats = {
       });
       process.stderr.write(`${error}\n`);
     },
-    begin({ id }: Session) {
+    begin({ id }) {
       say({
         type: 'system',
         subtype: 'init',
@@ -111,7 +89,7 @@ const formats = {
         cwd: process.cwd(),
       });
     },
-    message({ id }: Session, text: string, index: number, used: Totals) {
+    message({ id }, text, index, used) {
       const message = {
         id: `msg_${index}`,
         role: 'assistant',
@@ -126,7 +104,7 @@ const formats = {
       };
       say({ parent_tool_use_id: null, session_id: id, message, type: 'assistant' });
     },
-    tool({ id }: Session, index: number) {
+    tool({ id }, index) {
       const use = { type: 'tool_use', id: `toolu_${index}`, name: 'Bash', input: { command: 'ls' } };
       say({
         type: 'assistant',
@@ -141,8 +119,9 @@ const formats = {
       };
       say({ type: 'user', message: { role: 'user', content: [result] }, session_id: id });
     },
-    end({ id, before, now }: Session, text: string, fail: FakeCliCall['fail']) {
-      const used = (field: keyof Totals) => now[field] - before[field];
+    end({ id, before, now }, text, fail) {
+      /** @param {keyof Totals} field */
+      const used = (field) => now[field] - before[field];
       say({
         session_id: id,
         is_error: fail !== undefined,
@@ -170,17 +149,17 @@ const formats = {
     },
   },
   b: {
-    unknown(id: string) {
+    unknown(id) {
       process.stderr.write(`Error: no rollout found for thread id ${id}\n`);
     },
-    begin({ id }: Session) {
+    begin({ id }) {
       say({ type: 'thread.started', thread_id: id });
       say({ type: 'turn.started' });
     },
-    message(_: Session, text: string, index: number) {
+    message(_, text, index) {
       say({ type: 'item.completed', item: { id: `item_${index}`, type: 'agent_message', text } });
     },
-    tool(_: Session, index: number) {
+    tool(_, index) {
       const item = { id: `tool_${index}`, type: 'command_execution', command: "/bin/bash -lc 'ls'" };
       say({
         type: 'item.started',
@@ -191,7 +170,7 @@ const formats = {
         item: { ...item, aggregated_output: 'a.txt\n', exit_code: 0, status: 'completed' },
       });
     },
-    end({ now }: Session, _text: string, fail: FakeCliCall['fail']) {
+    end({ now }, _text, fail) {
       if (fail !== undefined) {
         const message = `unexpected status ${fail.status}: ${fail.message}`;
         say({ type: 'error', message });
@@ -206,15 +185,20 @@ const formats = {
   },
 };
 
-function resumedId(kind: 'a' | 'b', args: string[]): string | undefined {
+/**
+ * @param {'a' | 'b'} kind
+ * @param {string[]} args
+ */
+function resumedId(kind, args) {
   if (kind === 'b') return args.includes('resume') ? args[args.indexOf('resume') + 1] : undefined;
   return args.find((arg) => arg.startsWith('--resume='))?.slice('--resume='.length);
 }
 
-async function main(): Promise<void> {
+async function main() {
   const [kind, fake = '', ...args] = process.argv.slice(2);
   if (kind !== 'a' && kind !== 'b') throw new Error('a or b?');
-  const script = JSON.parse(readFileSync(fake.replace('--fake=', ''), 'utf8')) as FakeCliScript;
+  /** @type {import('./fake-cli-command.ts').FakeCliScript} */
+  const script = JSON.parse(readFileSync(fake.replace('--fake=', ''), 'utf8'));
   const stdin = await readAll();
   const journal = join(homedir(), 'fake-cli.jsonl');
   const earlier = existsSync(journal) ? readFileSync(journal, 'utf8').trim().split('\n').length : 0;
@@ -231,7 +215,12 @@ async function main(): Promise<void> {
   await play(kind, call, resumedId(kind, args));
 }
 
-async function play(kind: 'a' | 'b', call: FakeCliCall, resumed: string | undefined): Promise<void> {
+/**
+ * @param {'a' | 'b'} kind
+ * @param {Call} call
+ * @param {string | undefined} resumed
+ */
+async function play(kind, call, resumed) {
   const format = formats[kind];
   const before = resumed === undefined ? { input: 0, cached: 0, output: 0, cost: 0 } : loadSession(resumed);
   if (before === undefined) {
@@ -239,7 +228,7 @@ async function play(kind: 'a' | 'b', call: FakeCliCall, resumed: string | undefi
     process.exitCode = 1;
     return;
   }
-  const session: Session = { id: call.session_id ?? resumed ?? randomUUID(), before, now: { ...before } };
+  const session = { id: call.session_id ?? resumed ?? randomUUID(), before, now: { ...before } };
   if (call.garbage)
     process.stdout.write('a launcher says hello\n{"type":"new","since":"tomorrow"}\n[1]\n{"broken\n');
   format.begin(session);
@@ -261,4 +250,4 @@ async function play(kind: 'a' | 'b', call: FakeCliCall, resumed: string | undefi
   process.exitCode = call.fail === undefined ? 0 : 1;
 }
 
-if (import.meta.main) await main();
+await main();
