@@ -95,7 +95,7 @@ describe('the facts for a prompt', () => {
     });
   });
 
-  it('of a run on an issue hold all that surrounds it, by one statement', async () => {
+  it('of a run on an issue hold all that surrounds it, by two statements', async () => {
     const company = await createCompany(database.db);
     const boss = await createAgent(database.db, company, { name: 'Boss', role: 'ceo' });
     const agent = await createAgent(database.db, company, { name: 'Ada', reports_to: boss.id });
@@ -148,7 +148,7 @@ describe('the facts for a prompt', () => {
     const run = await claim();
     const before = database.statements();
     const facts = await factsOf(run);
-    expect(database.statements() - before).toBe(1);
+    expect(database.statements() - before).toBe(2);
     expect(facts).toMatchObject({
       manager: { name: 'Boss', role: 'ceo' },
       goals: [{ title: 'Ship' }, { title: 'Win' }],
@@ -173,6 +173,22 @@ describe('the facts for a prompt', () => {
     expect(facts.issue!.comments[0]).toMatchObject({ author_name: 'Boss' });
     expect(facts.issue!.comments[0]!.body_markdown).toHaveLength(4000);
     expect(facts.issue!.comments.at(-1)!.body_markdown).toMatch(/^34 /);
+  });
+
+  it('of a run on an issue with nothing around it take one statement, and one more for each thing there is', async () => {
+    const { issue, start } = await runOn();
+    const run = await start();
+    const cost = async () => {
+      const before = database.statements();
+      const facts = await factsOf(run);
+      return { facts: facts.issue, statements: database.statements() - before };
+    };
+    const bare = { attachments: [], texts_awaited: false, attachment_count: 0, labels: [], parent: null };
+    expect(await cost()).toMatchObject({ facts: { ...bare, children: [], relations: [] }, statements: 1 });
+    const company_id = run.company_id;
+    const [label] = await database.db.insert(labels).values({ company_id, name: 'urgent' }).returning();
+    await database.db.insert(issue_labels).values({ issue_id: issue.id, label_id: label!.id });
+    expect(await cost()).toMatchObject({ facts: { ...bare, labels: ['urgent'] }, statements: 2 });
   });
 
   it('show colleagues to routing roles only', async () => {
