@@ -5,6 +5,7 @@ import type { Client } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isLockTimeout } from './errors.ts';
 import type { Tx } from './tx.ts';
+import { waitBriefly } from './wait-briefly.ts';
 
 /** A statement queued for a table lock blocks everyone behind it, so give up early and try again. */
 const LOCK_TIMEOUT_MS = 2000;
@@ -59,7 +60,7 @@ async function applyPatiently(db: Tx, migration: MigrationMeta): Promise<void> {
   for (let left = TRIES; ; left -= 1) {
     try {
       await db.transaction(async (tx) => {
-        await tx.execute(sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`));
+        await waitBriefly(tx, LOCK_TIMEOUT_MS);
         await apply(tx, migration, asIs);
       });
       return;

@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm';
-import { inSteps, isMyStep } from './partition-steps.ts';
+import { inSteps, isMyStep, STEP_WAIT_MS } from './partition-steps.ts';
 import type { Database } from './pool.ts';
 import type { Tx } from './tx.ts';
+import { waitBriefly } from './wait-briefly.ts';
 
 /** Advisory lock key, unique to this work. */
 const LOCK = 7_236_125_402;
@@ -39,8 +40,7 @@ export async function partitionStep(tx: Tx): Promise<boolean> {
   const state = rows[0];
   if (state === undefined || state.partitioned) return false;
   const last = Number(state.last);
-  // A waiting exclusive lock blocks every later query of the table, so give up soon.
-  await tx.execute(sql`set local lock_timeout = '2s'`);
+  await waitBriefly(tx, STEP_WAIT_MS);
   if (state.ends === null || Number(state.ends) < last + STEP) {
     const room = Math.max(ROOM, 5 * Number(state.of_a_day));
     const ends = Math.ceil((last + room) / STEP) * STEP;

@@ -7,6 +7,8 @@ import type { Tx } from './tx.ts';
 
 const TRIES = 50;
 const RETRY_MS = 200;
+/** How long a step waits for its lock. */
+export const STEP_WAIT_MS = 2000;
 
 /**
  * Partitions a table that has rows step by step, each step in its own transaction: an interrupted process leaves a state that

@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm';
-import { inSteps, isMyStep } from './partition-steps.ts';
+import { inSteps, isMyStep, STEP_WAIT_MS } from './partition-steps.ts';
 import type { Database } from './pool.ts';
 import type { Tx } from './tx.ts';
+import { waitBriefly } from './wait-briefly.ts';
 
 /** Advisory lock key, unique to this work. */
 const LOCK = 7_236_125_403;
@@ -32,13 +33,12 @@ export async function partitionTranscriptStep(tx: Tx): Promise<boolean> {
     from transcript_parts`);
   const state = rows[0];
   if (state === undefined || state.partitioned || !state.ripe) return false;
-  // A waiting exclusive lock blocks every later query of the table, so give up soon.
-  await tx.execute(sql`set local lock_timeout = '2s'`);
+  await waitBriefly(tx, STEP_WAIT_MS);
   if (state.valid === null) {
     await tx.execute(sql`alter table run_events add constraint run_events_part check (part = 0) not valid`);
   } else if (state.valid) {
     // Another transaction may hold one of the two tables and wait for the other: give up before that becomes a deadlock.
-    await tx.execute(sql`set local lock_timeout = '200ms'`);
+    await waitBriefly(tx);
     await tx.execute(sql`select partition_run_events()`);
     return false;
   } else {

@@ -6,6 +6,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { inSteps, isMyStep } from './partition-steps.ts';
 import type { Database } from './pool.ts';
 import type { Tx } from './tx.ts';
+import { waitBriefly } from './wait-briefly.ts';
 
 /** By the instant that their rows are cut by. */
 export const timedTables = { activity: 'created_at', cost_events: 'occurred_at' } as const;
@@ -48,8 +49,7 @@ export async function partitionByTimeStep(tx: Tx, table: TimedTable): Promise<bo
     on c.ends::timestamptz > now() + interval '1 month'`);
   const state = rows[0];
   if (state === undefined || state.partitioned) return false;
-  // Whoever waits for the table lets nobody else at it: rather not now.
-  await tx.execute(sql`set local lock_timeout = '200ms'`);
+  await waitBriefly(tx);
   const whole = sql.identifier(table);
   const constraint = sql.identifier(name);
   if (state.ends === null) {
@@ -82,7 +82,7 @@ export async function endTimePartition(tx: Tx, table: TimedTable): Promise<boole
     select ${isPartitioned(table)} and exists (select from time_partitions(${table}::regclass)
       where ends is null and begins < now() + interval '1 month') as due`);
   if (rows[0]?.due !== true) return false;
-  await tx.execute(sql`set local lock_timeout = '200ms'`);
+  await waitBriefly(tx);
   await tx.execute(sql`select end_time_partition(${table})`);
   return true;
 }
@@ -94,7 +94,7 @@ export async function dropOutlivedPartition(tx: Tx, table: TimedTable, days: num
     where ${isPartitioned(table)} and ends < now() - make_interval(days => ${days}) order by ends limit 1`);
   const part = rows[0]?.part;
   if (part === undefined) return false;
-  await tx.execute(sql`set local lock_timeout = '200ms'`);
+  await waitBriefly(tx);
   await tx.execute(sql`drop table ${sql.identifier(part)}`);
   return true;
 }

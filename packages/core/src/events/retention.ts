@@ -1,4 +1,4 @@
-import { type Tx, schema } from '@acp/db';
+import { schema, type Tx, waitBriefly } from '@acp/db';
 import { sql } from 'drizzle-orm';
 
 const { events } = schema;
@@ -45,7 +45,7 @@ export async function dropOutlivedEvents(tx: Tx, days: number): Promise<boolean>
     sql`select from ${name} where occurred_at >= now() - make_interval(days => ${days}) limit 1`,
   );
   if (rows.length > 0) return false;
-  await tx.execute(sql`set local lock_timeout = '200ms'`);
+  await waitBriefly(tx);
   await tx.execute(sql`drop table ${name}`);
   return true;
 }

@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { type Tx, waitBriefly } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 
 /** Number of partitions that cover the retention period; one more is kept than that, and no statement has to search many. */
@@ -16,7 +16,7 @@ export async function beginTranscriptPart(tx: Tx, days: number): Promise<boolean
   const { rows } = await tx.execute<{ due: boolean }>(sql`
     select are_run_events_partitioned() and max(began_at) < now() - ${widthOfPart(days)} as due from transcript_parts`);
   if (rows[0]?.due !== true) return false;
-  await tx.execute(sql`set local lock_timeout = '200ms'`);
+  await waitBriefly(tx);
   const { rowCount } = await tx.execute(sql`
     insert into transcript_parts (part)
     select max(part) + 1 from transcript_parts having max(began_at) < now() - ${widthOfPart(days)}
@@ -42,7 +42,7 @@ export async function dropOutlivedTranscripts(tx: Tx, days: number): Promise<boo
         and (r.finished_at is null or r.finished_at >= now() - make_interval(days => ${days})))`);
   const part = rows[0]?.part;
   if (part === undefined) return false;
-  await tx.execute(sql`set local lock_timeout = '200ms'`);
+  await waitBriefly(tx);
   await tx.execute(sql`delete from transcript_parts where part = ${part}`);
   await tx.execute(sql`drop table ${sql.identifier(`run_events_${part}`)}`);
   return true;
