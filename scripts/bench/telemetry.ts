@@ -21,6 +21,11 @@ const CALLS = 1_000_000;
 /** Number of requests reported; after each batch the exporter gets its turn, as between the responses of a busy process. */
 const TOLD = 40_000;
 const AT_ONCE = 50;
+/** Pairs of short slices: what else the machine does averages out. */
+const TURNS = 60;
+const SLICE_MS = 400;
+const WARM_UP_SEC = 5;
+const LOAD_SEC = 5;
 
 export async function benchTelemetry(report: Report, { smoke }: BenchOptions): Promise<void> {
   report.section('(l) telemetry');
@@ -78,9 +83,8 @@ export async function benchTelemetry(report: Report, { smoke }: BenchOptions): P
         aim: { at_most: 10 },
         conditions: `${spans} spans, every one recorded and exported, and a measure, of the processor time of an answer (${median(answers).toFixed(2)} ms); medians of ${rounds} rounds of ${seconds} s, ${CONNECTIONS} connections`,
       });
-      const of = { url: database.url, home, key: scene.agent_key, rounds, seconds };
-      const turns = await inTurns(request, endpoint, of);
-      report.add(inReport(name, turns, seconds));
+      const of = { url: database.url, home, key: scene.agent_key, turns: smoke ? 2 : TURNS };
+      report.add(inReport(name, await inTurns(request, endpoint, of)));
       report.add({
         name: `${name}: hooks while nobody traces`,
         value: (100 * HOOKS * (await hookMs())) / median(answers),
@@ -97,47 +101,40 @@ export async function benchTelemetry(report: Report, { smoke }: BenchOptions): P
   }
 }
 
-const inReport = (name: string, turns: number[], seconds: number): Parameters<Report['add']>[0] => ({
+const inReport = (name: string, turns: number[]): Parameters<Report['add']>[0] => ({
   name: `${name}: by a process that traces, beside itself when it does not`,
   value: 100 * (median(turns) - 1),
   unit: '%',
   aim: { at_most: 10 },
-  conditions: `processor time of an answer, median of ${turns.length} pairs of ${seconds} s each: ${turns.map((turn) => (100 * (turn - 1)).toFixed(1)).join(', ')} %`,
+  conditions: `processor time of an answer, median of ${turns.length} pairs of ${SLICE_MS} ms each; half of them between ${quartiles(turns)} %`,
 });
 
-/** For each pair of rounds, the additional CPU time per response while the process traces. */
+function quartiles(turns: number[]): string {
+  const sorted = turns.toSorted((one, other) => one - other);
+  const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))]!;
+  return [at(0.25), at(0.75)].map((turn) => (100 * (turn - 1)).toFixed(1)).join(' and ');
+}
+
+/** For each pair of slices, the CPU time per response while the process traces, relative to when it does not. */
 async function inTurns(
   request: LoadRequest,
   endpoint: string,
-  {
-    url,
-    home,
-    key,
-    rounds,
-    seconds,
-  }: { url: string; home: string; key: string; rounds: number; seconds: number },
+  { url, home, key, turns }: { url: string; home: string; key: string; turns: number },
 ): Promise<number[]> {
   const settings = environment({ SERVICE_ROLE: 'web', DATABASE_URL: url, SERVICE_HOME: home });
-  const web = await forkModule('switched-web.ts', [JSON.stringify(settings)]);
+  const web = await forkModule('switched-web.ts', [
+    JSON.stringify({ settings, endpoint, rounds: turns, slice_ms: SLICE_MS }),
+  ]);
   try {
-    const cost = async (collector: string): Promise<number> => {
-      const switched = once(web.child, 'message');
-      web.child.send(collector);
-      await switched;
-      const before = await processorMs(web.child.pid!);
-      const rate = await fire(web.greeting, key, [request], seconds);
-      return ((await processorMs(web.child.pid!)) - before) / (rate * seconds);
-    };
-    for (const collector of [endpoint, '']) await cost(collector);
-    const turns: number[] = [];
-    for (let round = 0; round < rounds; round += 1) {
-      // The one measured first has the younger heap.
-      const order = round % 2 === 0 ? ['', endpoint] : [endpoint, ''];
-      const costs = new Map<string, number>();
-      for (const collector of order) costs.set(collector, await cost(collector));
-      turns.push(costs.get(endpoint)! / costs.get('')!);
-    }
-    return turns;
+    await fire(web.greeting, key, [request], WARM_UP_SEC);
+    const load = { over: false };
+    const measured = once(web.child, 'message').then(([message]) => {
+      load.over = true;
+      return JSON.parse(String(message)) as number[];
+    });
+    web.child.send('go');
+    while (!load.over) await fire(web.greeting, key, [request], LOAD_SEC);
+    return await measured;
   } finally {
     await web.stop();
   }

@@ -10,6 +10,7 @@ import { closeState, openState, snapshotState } from './transaction-state.ts';
 import type { Tx } from './tx.ts';
 
 const dialect = new PgDialect();
+const SPAN = { attributes: Object.freeze({ 'db.system.name': 'postgresql' }) };
 
 export interface TransactionOptions {
   /**
@@ -31,9 +32,7 @@ export async function transaction<T>(
   { durable = true }: TransactionOptions = {},
 ): Promise<T> {
   return isTracing()
-    ? traced('transaction', { attributes: { 'db.system.name': 'postgresql' } }, async () =>
-        run(database, fn, durable),
-      )
+    ? traced('transaction', SPAN, async () => run(database, fn, durable))
     : run(database, fn, durable);
 }
 

@@ -3,6 +3,7 @@
  * `startTelemetry` installs one; until then each call costs one comparison.
  */
 export type TraceValue = string | number | boolean | readonly string[];
+/** Those that recur are best frozen and used again: what is sent of them is then prepared once. */
 export type TraceAttributes = Readonly<Record<string, TraceValue | undefined>>;
 
 export interface SpanOptions {

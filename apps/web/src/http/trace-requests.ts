@@ -1,4 +1,4 @@
-import { isTracing, measure, openSpan } from '@acp/kernel';
+import { isTracing, measure, openSpan, type TraceAttributes } from '@acp/kernel';
 import type { RequestHandler } from 'express';
 import { operationOf } from './http-metrics.ts';
 
@@ -14,13 +14,8 @@ export const traceRequests: RequestHandler = (request, response, next) => {
   });
   response.once('close', () => {
     const { statusCode } = response;
-    const operation = operationOf(response);
-    const told = {
-      'http.request.method': method,
-      'http.route': operation,
-      'http.response.status_code': statusCode,
-    };
-    span.rename(`${method} ${operation}`);
+    const { name, told } = outcomeOf(method, operationOf(response), statusCode);
+    span.rename(name);
     span.set(told);
     if (statusCode >= 500) span.fail(String(statusCode));
     span.end();
@@ -29,3 +24,29 @@ export const traceRequests: RequestHandler = (request, response, next) => {
   });
   span.within(next);
 };
+
+interface Outcome {
+  readonly name: string;
+  readonly told: TraceAttributes;
+}
+
+const outcomes = new Map<string, Outcome>();
+/** More than all operations have in methods and statuses. */
+const MAX_OUTCOMES = 10_000;
+
+/** The same objects for each request that ends like this. */
+function outcomeOf(method: string, operation: string, status: number): Outcome {
+  const key = `${status} ${method} ${operation}`;
+  const known = outcomes.get(key);
+  if (known) return known;
+  const outcome = {
+    name: `${method} ${operation}`,
+    told: Object.freeze({
+      'http.request.method': method,
+      'http.route': operation,
+      'http.response.status_code': status,
+    }),
+  };
+  if (outcomes.size < MAX_OUTCOMES) outcomes.set(key, outcome);
+  return outcome;
+}
