@@ -3,6 +3,7 @@ import { testDatabase } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { isUniqueViolation, openDatabase, transaction } from './index.ts';
 import type { Database, DatabaseOptions, Tx } from './index.ts';
+import { OFTEN } from './statement-names.ts';
 
 let url: string;
 let opened: Database[] = [];
@@ -46,10 +47,10 @@ describe('a database', () => {
     expect(await transaction(open(), setting)).toBe('off');
   });
 
-  it('prepares a statement with values once it comes again, and answers the same', async () => {
+  it('prepares a statement with values once it comes often, and answers the same', async () => {
     const database = open({ prepared_statements: true });
     const double = async (n: number) => (await database.db.execute(sql`select ${n}::int * 2 as twice`)).rows;
-    for (const n of [1, 2, 3]) expect(await double(n)).toEqual([{ twice: n * 2 }]);
+    for (let n = 0; n < OFTEN; n += 1) expect(await double(n)).toEqual([{ twice: n * 2 }]);
     const { rows } = await database.db.execute(sql`select name, statement from pg_prepared_statements`);
     expect(rows).toEqual([{ name: 's1', statement: 'select $1::int * 2 as twice' }]);
   });
@@ -58,7 +59,7 @@ describe('a database', () => {
     const database = open({ prepared_statements: true });
     const read = async () => database.db.execute(sql`select * from changing where n > ${0}`);
     await database.db.execute(sql`create table changing (n int)`);
-    for (let count = 0; count < 3; count += 1) await read();
+    for (let count = 0; count < OFTEN; count += 1) await read();
     await database.db.execute(sql`alter table changing add column more text`);
     const { fields } = await read();
     expect(fields.map(({ name }) => name)).toEqual(['n', 'more']);

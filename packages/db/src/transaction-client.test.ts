@@ -4,6 +4,7 @@ import { startStatementCounter, testDatabase } from '@acp/testkit';
 import type { StatementCounter } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { type Database, writeAtCommit, openDatabase, savepoint, together, transaction } from './index.ts';
+import { OFTEN } from './statement-names.ts';
 import type { Tx } from './index.ts';
 
 let counter: StatementCounter;
@@ -122,5 +123,16 @@ describe('a transaction', () => {
     await cut;
     await other.close();
     expect(await words()).toEqual(['survives']);
+  });
+
+  it('its statements come often: they are prepared, and travel together as before', async () => {
+    const all = Array.from({ length: 2 * OFTEN }, (_, n) => `word ${String(n).padStart(2, '0')}`);
+    for (const word of all) await transaction(database, async (tx) => write(tx, word));
+    expect(await words()).toEqual(all);
+    const { rows } = await database.db.execute(sql`select statement from pg_prepared_statements`);
+    expect(rows).toContainEqual({ statement: 'insert into words values ($1)' });
+    expect(await sentBy(async () => transaction(database, async (tx) => write(tx, 'last')))).toHaveLength(2);
+    await expect(transaction(database, async (tx) => write(tx, 'last'))).rejects.toThrow();
+    expect(await words()).toEqual(['last', ...all]);
   });
 });
