@@ -14,7 +14,7 @@ export interface Scene {
 }
 
 export async function createScene(
-  { database }: TestDatabase,
+  { database }: Pick<TestDatabase, 'database'>,
   counts: { agents: number; issues: number; max_concurrent_runs?: number; title?: string },
 ): Promise<Scene> {
   const tx = database.db;

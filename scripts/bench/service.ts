@@ -98,6 +98,13 @@ export async function proportionalBytes(pid: number): Promise<number> {
   return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? 0) * 1024;
 }
 
+/** What the process shares with no other: not Node.js's program file, which all of them map. */
+export async function privateBytes(pid: number): Promise<number> {
+  const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const kilobytes = [...rollup.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].map(([, each]) => Number(each));
+  return kilobytes.reduce((total, each) => total + each, 0) * 1024;
+}
+
 /** Milliseconds of CPU time used by the process: independent of other load on the machine. */
 export async function processorMs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');

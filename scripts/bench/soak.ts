@@ -1,13 +1,14 @@
 /**
- * `npm run bench -- --soak`: role `all` under mixed load for half an hour (`--soak=10`: ten minutes); reports its memory and
+ * `npm run bench -- --soak`: role `all` on its embedded PostgreSQL under mixed load for half an hour (`--soak=10`: ten minutes); reports its memory and
  * PostgreSQL's every minute, their rate of growth, and what remains a minute after the load.
  */
 import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openSession } from '@acp/core';
-import { transaction } from '@acp/db';
-import { cloneDatabase, createMembership, createUser, forkFakeModel, type TestDatabase } from '@acp/testkit';
+import { type Database, openDatabase, transaction } from '@acp/db';
+import { startEmbeddedPostgres } from '@acp/embedded-postgres';
+import { createMembership, createUser, forkFakeModel, testLogger } from '@acp/testkit';
 import { forkModule } from './forked.ts';
 import { postgresProcesses } from './postgres-processes.ts';
 import { ONLY_LOOK } from './quick-model.ts';
@@ -29,15 +30,19 @@ interface Memory {
 }
 
 export async function benchSoak(report: Report, { smoke }: BenchOptions, minutes: number): Promise<void> {
-  report.section(`soak: ${minutes} minutes of load of all kinds, role all`);
-  const kit = await cloneDatabase('bench_soak');
+  report.section(`soak: ${minutes} minutes of load of all kinds, role all, embedded PostgreSQL`);
   const model = await forkFakeModel({ script_module: path.join(import.meta.dirname, 'quick-model.ts') });
-  const cast = await castOf(kit);
-  const service = await startService({ ...tiers(kit.url, model), SERVICE_ROLE: 'all' });
+  const { DATABASE_URL: _, ...settings } = tiers('', model);
+  const service = await startService({ ...settings, SERVICE_ROLE: 'all' });
+  const data_dir = path.join(settings.SERVICE_HOME, 'postgres');
+  const server = await startEmbeddedPostgres({ data_dir, logger: testLogger() });
+  const database = openDatabase({ url: server.url, max: 1, application_name: 'bench' });
+  const cast = await castOf(database);
   const clients = await forkModule('soak-clients.ts');
   const minuteMs = smoke ? 3000 : 60_000;
   try {
-    const servers = await postgresProcesses(kit);
+    const servers = await postgresProcesses({ database });
+    await database.close();
     const look = async (): Promise<Memory> => ({
       service: (await residentBytes(service.pid)) / MEGABYTE,
       database: sum(await Promise.all((await servers()).map(proportionalBytes))) / MEGABYTE,
@@ -66,8 +71,8 @@ export async function benchSoak(report: Report, { smoke }: BenchOptions, minutes
   } finally {
     await clients.stop();
     await service.stop();
+    await server.stop();
     await model.close();
-    await kit.close();
   }
 }
 
@@ -115,14 +120,13 @@ async function doneBy(child: Awaited<ReturnType<typeof forkModule>>['child']): P
 }
 
 /** Creates a company with issues, agents, chats, and its users: keys and a person's session. */
-async function castOf(kit: TestDatabase): Promise<Omit<Cast, 'url'>> {
-  const scene = await createScene(kit, { agents: 16, issues: 500, max_concurrent_runs: 2, title: ONLY_LOOK });
-  const { pool } = kit.database;
-  const { rows } = await pool.query<{ id: string }>(
+async function castOf(database: Database): Promise<Omit<Cast, 'url'>> {
+  const scene = await createScene({ database }, { agents: 16, issues: 500, max_concurrent_runs: 2, title: ONLY_LOOK });
+  const { rows } = await database.pool.query<{ id: string }>(
     'insert into chats (company_id, agent_id) select $1, unnest($2::uuid[]) returning id',
     [scene.company_id, scene.agent_ids],
   );
-  const session = await transaction(kit.database, async (tx) => {
+  const session = await transaction(database, async (tx) => {
     const user = await createUser(tx);
     await createMembership(tx, { id: scene.company_id }, user, 'admin');
     return openSession(tx, user.id);

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cloneDatabase } from '@acp/testkit';
 import type { BenchOptions, Report } from './report.ts';
-import { descendants, environment, residentBytes, root, startService, temporaryFolder } from './service.ts';
+import { descendants, environment, privateBytes, residentBytes, root, startService, temporaryFolder } from './service.ts';
 import { median } from './statistics.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -52,6 +52,13 @@ async function benchPair(report: Report, idleSec: number): Promise<void> {
     unit: 'MB',
     aim: { at_most: 160 },
     conditions: `web ${(webBytes / MEGABYTE).toFixed(0)} MB, scheduler ${(schedulerBytes / MEGABYTE).toFixed(0)} MB; ${idleSec} s after the start`,
+  });
+  const [webOwn, schedulerOwn] = await Promise.all([privateBytes(web.pid), privateBytes(scheduler.pid)]);
+  report.add({
+    name: 'the same, what they share counted once',
+    value: (webBytes + schedulerOwn) / MEGABYTE,
+    unit: 'MB',
+    conditions: `of their own: web ${(webOwn / MEGABYTE).toFixed(0)} MB, scheduler ${(schedulerOwn / MEGABYTE).toFixed(0)} MB`,
   });
   await Promise.all([web.stop(), scheduler.stop()]);
   await database.close();

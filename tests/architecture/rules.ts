@@ -29,7 +29,7 @@ export const mayImport: Record<string, readonly string[]> = {
   ],
   worker: ['kernel', 'contract', 'adapters'],
   ctl: ['kernel', 'contract', 'db', 'queue', 'core', 'embedded-postgres', 'storage', 'backup'],
-  launcher: ['kernel', 'db', 'queue', 'embedded-postgres', 'web', 'scheduler'],
+  launcher: ['kernel', 'db', 'queue', 'core', 'embedded-postgres', 'web', 'scheduler'],
 };
 
 /** Modules not exported by the index of their package, which would load all of it, and who may import them. */

@@ -136,7 +136,7 @@ describe('a started server', () => {
       server.url,
       `select current_database() as name, current_setting('server_encoding') as encoding,
               current_setting('listen_addresses') as host, current_setting('unix_socket_directories') as sockets,
-              current_setting('max_connections') as connections,
+              current_setting('max_connections') as connections, current_setting('shared_buffers') as buffers,
               (select rolpassword from pg_authid where rolname = 'postgres') like 'SCRAM-SHA-256%' as scram`,
     );
     expect(row).toEqual({
@@ -145,6 +145,7 @@ describe('a started server', () => {
       host: '127.0.0.1',
       sockets: '',
       connections: '200',
+      buffers: '32MB',
       scram: true,
     });
     expect((await stat(path.join(shared, 'connection.json'))).mode & 0o777).toBe(0o600);

@@ -165,6 +165,7 @@ async function attachOrStart(folder: Folder, options: EmbeddedPostgresOptions): 
       listen_addresses: LOOPBACK,
       port,
       unix_socket_directories: '',
+      ...sizes(options),
       ...durability(options),
     };
     try {
@@ -208,6 +209,14 @@ async function choosePort(wanted: number, lastTime: number): Promise<number> {
   if (other === undefined)
     throw new Error(`port ${wanted} on ${LOOPBACK} is in use: choose another for the embedded PostgreSQL`);
   return other;
+}
+
+/**
+ * For small machines: what does not fit into 32 MB of buffers is in the machine's page cache, and without processes for reading,
+ * backends read themselves. Throwaway servers keep PostgreSQL's own, like the servers that tests and measurements stand for.
+ */
+function sizes({ throwaway }: EmbeddedPostgresOptions): Record<string, string> {
+  return throwaway ? {} : { shared_buffers: '32MB', io_method: 'sync' };
 }
 
 function durability({ throwaway, durable }: EmbeddedPostgresOptions): Record<string, string> {

@@ -68,12 +68,14 @@ export const configSchema = Type.Object({
       description: 'A session connection to the same database, for LISTEN, migrations and the queue.',
     }),
   ),
-  SERVICE_DATABASE_POOL_SIZE: Type.Integer({
-    minimum: 1,
-    maximum: 1000,
-    default: 10,
-    description: 'Most database connections of one process, beside its two for LISTEN and NOTIFY.',
-  }),
+  SERVICE_DATABASE_POOL_SIZE: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      default_note: '10; with the embedded PostgreSQL 5',
+      description: 'Most database connections of one tier of a process, beside its two for LISTEN and NOTIFY.',
+    }),
+  ),
   SERVICE_HOME: Type.String({
     format: 'path',
     default: '.service',

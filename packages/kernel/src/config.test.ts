@@ -32,7 +32,7 @@ describe('the configuration', () => {
       public_url: 'http://localhost:3100',
       database_url: null,
       database_direct_url: null,
-      database_pool_size: 10,
+      database_pool_size: 5,
       rate_limit_rpm: 300,
       worker_pool_size: 5,
       run_lease_sec: 30,
@@ -97,6 +97,13 @@ describe('the configuration', () => {
     expect(config.public_url).toBe('https://acp.example.com');
     expect(config.readyz_disk_pct).toBe(92.5);
     expect(config.log_format).toBe('pretty');
+  });
+
+  it('has fewer connections to the embedded database, unless it says how many', () => {
+    const outside = { DATABASE_URL: 'postgres://db/x' };
+    expect(loadConfig(outside).database_pool_size).toBe(10);
+    expect(loadConfig({ SERVICE_DATABASE_POOL_SIZE: '7' }).database_pool_size).toBe(7);
+    expect(loadConfig({ ...outside, SERVICE_DATABASE_POOL_SIZE: '7' }).database_pool_size).toBe(7);
   });
 
   it('follows the port with the public URL, and keeps a direct database URL of its own', () => {

@@ -19,10 +19,18 @@ type Read = {
     : Values[Name];
 };
 
+const POOL_SIZE = 10;
+// The machine is small, and each connection that works takes 20 MB of it; a commit's flush is waited for by five at once.
+const EMBEDDED_POOL_SIZE = 5;
+
 /** Properties whose default depends on something else are never null after loading. */
-export type Config = Omit<Read, 'public_url' | 'log_format' | 'attachment_max_upload_bytes'> & {
+export type Config = Omit<
+  Read,
+  'public_url' | 'log_format' | 'attachment_max_upload_bytes' | 'database_pool_size'
+> & {
   public_url: string;
   attachment_max_upload_bytes: number;
+  database_pool_size: number;
   log_format: 'json' | 'pretty';
   /** Unrecognised variables that begin with SERVICE_: most likely misspelt, so boot warns about them. */
   unknown_variables: string[];
@@ -59,6 +67,7 @@ export function loadConfig(env: Environment = ownEnvironment()): Config {
   if (problems.size > 0) throw new ConfigError(problems);
 
   values.database_direct_url ??= values.database_url;
+  values.database_pool_size ??= values.database_url === null ? EMBEDDED_POOL_SIZE : POOL_SIZE;
   values.public_url ??= `http://localhost:${String(values.port)}`;
   values.attachment_max_upload_bytes ??= values.max_upload_size;
   values.log_format ??= process.stdout.isTTY ? 'pretty' : 'json';
