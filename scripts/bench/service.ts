@@ -101,7 +101,9 @@ export async function proportionalBytes(pid: number): Promise<number> {
 /** What the process shares with no other: not Node.js's program file, which all of them map. */
 export async function privateBytes(pid: number): Promise<number> {
   const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
-  const kilobytes = [...rollup.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].map(([, each]) => Number(each));
+  const kilobytes = [...rollup.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].map(([, each]) =>
+    Number(each),
+  );
   return kilobytes.reduce((total, each) => total + each, 0) * 1024;
 }
 

@@ -121,7 +121,10 @@ async function doneBy(child: Awaited<ReturnType<typeof forkModule>>['child']): P
 
 /** Creates a company with issues, agents, chats, and its users: keys and a person's session. */
 async function castOf(database: Database): Promise<Omit<Cast, 'url'>> {
-  const scene = await createScene({ database }, { agents: 16, issues: 500, max_concurrent_runs: 2, title: ONLY_LOOK });
+  const scene = await createScene(
+    { database },
+    { agents: 16, issues: 500, max_concurrent_runs: 2, title: ONLY_LOOK },
+  );
   const { rows } = await database.pool.query<{ id: string }>(
     'insert into chats (company_id, agent_id) select $1, unnest($2::uuid[]) returning id',
     [scene.company_id, scene.agent_ids],

@@ -4,7 +4,15 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cloneDatabase } from '@acp/testkit';
 import type { BenchOptions, Report } from './report.ts';
-import { descendants, environment, privateBytes, residentBytes, root, startService, temporaryFolder } from './service.ts';
+import {
+  descendants,
+  environment,
+  privateBytes,
+  residentBytes,
+  root,
+  startService,
+  temporaryFolder,
+} from './service.ts';
 import { median } from './statistics.ts';
 
 const MEGABYTE = 1024 * 1024;

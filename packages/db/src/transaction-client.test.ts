@@ -132,7 +132,7 @@ describe('a transaction', () => {
     const { rows } = await database.db.execute(sql`select statement from pg_prepared_statements`);
     expect(rows).toContainEqual({ statement: 'insert into words values ($1)' });
     expect(await sentBy(async () => transaction(database, async (tx) => write(tx, 'last')))).toHaveLength(2);
-    await expect(transaction(database, async (tx) => write(tx, 'last'))).rejects.toThrow();
+    await expect(transaction(database, async (tx) => write(tx, 'last'))).rejects.toThrow('Failed query');
     expect(await words()).toEqual(['last', ...all]);
   });
 });

@@ -73,7 +73,8 @@ export const configSchema = Type.Object({
       minimum: 1,
       maximum: 1000,
       default_note: '10; with the embedded PostgreSQL 5',
-      description: 'Most database connections of one tier of a process, beside its two for LISTEN and NOTIFY.',
+      description:
+        'Most database connections of one tier of a process, beside its two for LISTEN and NOTIFY.',
     }),
   ),
   SERVICE_HOME: Type.String({
