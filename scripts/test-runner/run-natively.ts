@@ -13,6 +13,8 @@ const require = createRequire(import.meta.url);
 const { default: runWithCircus }: { default: RunFile } = require('jest-circus/runner');
 const root = path.resolve(import.meta.dirname, '../..');
 const flushCache = loadQuickly(path.join(root, '.build/compile-cache'));
+// For jest's own processes (run-jest.ts); those that tests start have the environment they would have without jest.
+delete process.env.NODE_COMPILE_CACHE;
 
 // The package of that name only throws: normally jest's module loading replaces it.
 const globalsUrl = new URL('jest-globals.ts', import.meta.url).href;
