@@ -59,7 +59,9 @@ export async function endRun(
   const { failure, session, provider_id } = result;
   const text = result.summary_only === true ? null : result.text;
   const known = { ...result, text, changed: result.changed || applied };
-  const [ofKind, ofAgent] = await together(
+  // A failure may return wakeups, which wait from then on.
+  const isEarly = failure === null;
+  const [ofKind, ofAgent, waiting] = await together(
     kind.end(tx, { run, subject, result: known, actor, retried }),
     noteRunEnded(tx, run.agent_id, {
       run_id: run.id,
@@ -68,12 +70,16 @@ export async function endRun(
       agent_locked: true,
       ...(session === undefined || kind.keepsSession?.(run) === true ? {} : { session }),
     }),
+    isEarly ? agentsWaiting(tx, run) : undefined,
   );
   // The keys grant nothing from now on anyway; this only cleans them up.
   if (mayHaveKey(run.adapter_type)) await revokeRunKeys(tx, [run]);
   const { next_run_id } = written;
   if (takeNext !== undefined && next_run_id !== null) takeNext(next_run_id);
-  await enqueueWaitingWork(tx, run, takeNext === undefined ? next_run_id : null, ofKind.dispatched);
+  const toDispatch = (waiting ?? (await agentsWaiting(tx, run))).filter(
+    (agent_id) => ofKind.dispatched?.includes(agent_id) !== true,
+  );
+  await enqueueWaiting(tx, toDispatch, takeNext === undefined ? next_run_id : null);
   // Runs of other agents would only get the same answer from the provider.
   if (failure?.category === 'quota' && provider_id)
     await pauseProvider(tx, provider_id, { reset_at: failure.reset_at, reason: failure.message });
@@ -163,21 +169,22 @@ function mayHaveKey(adapter_type: string): boolean {
 }
 
 /** Dispatches work that this run was blocking and enqueues a queued run that a limit held back. */
-export async function enqueueWaitingWork(
+export async function enqueueWaitingWork(tx: Tx, run: RunRow, next_run_id: string | null): Promise<void> {
+  await enqueueWaiting(tx, await agentsWaiting(tx, run), next_run_id);
+}
+
+async function agentsWaiting(tx: Tx, run: RunRow): Promise<string[]> {
+  const found = await together(...runKinds().map(async ({ waitingFor }) => waitingFor?.(tx, run) ?? []));
+  return [...new Set(found.flat())];
+}
+
+async function enqueueWaiting(
   tx: Tx,
-  run: RunRow,
+  agent_ids: readonly string[],
   next_run_id: string | null,
-  dispatched: readonly string[] = [],
 ): Promise<void> {
-  const waiting = new Set<string>();
-  for (const { waitingFor } of runKinds())
-    for (const agent_id of (await waitingFor?.(tx, run)) ?? []) waiting.add(agent_id);
-  for (const agent_id of dispatched) waiting.delete(agent_id);
-  await enqueueMany(
-    tx,
-    'dispatch-agent',
-    [...waiting].map((agent_id) => ({ agent_id })),
-  );
+  const dispatches = agent_ids.map((agent_id) => ({ agent_id }));
+  await enqueueMany(tx, 'dispatch-agent', dispatches);
   if (next_run_id !== null) await enqueueMany(tx, 'execute-run', [{ run_id: next_run_id }]);
 }
 

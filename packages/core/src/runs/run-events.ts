@@ -109,7 +109,8 @@ export async function appendRunEvents(
 
 /**
  * The last entries of a run as a part of the statement that ends it: the owner's unsent entries, the reason for a failure,
- * and the status. Numbered after the owner's own, or after the stored ones if no one owns the run any more.
+ * and the status. Numbered after the owner's own, or after the stored ones if no one owns the run any more; these the previous
+ * owner may have been adding to just now.
  * @param ended relation of that statement with the columns `id`, `status` and `transcript_part`
  */
 export function insertLastEvents(
@@ -133,7 +134,7 @@ export function insertLastEvents(
       union all
       select 1000002, 'status', jsonb_build_object('status', ${run}.status)
     ) e
-    on conflict do nothing
+    ${batch ? sql`` : sql`on conflict do nothing`}
     returning seq`;
 }
 
