@@ -112,11 +112,14 @@ async function fillOnce(element) {
   template.innerHTML = await response.text();
   const last = template.content.lastElementChild;
   if (!last) return false;
+  const state = followed.get(element);
+  // The page may have replaced the transcript during the request.
+  if (!state) return false;
   // Frames arrived in the meantime: fetch again from there, to avoid duplicates.
   if (element.dataset.seq !== after) return true;
   const atEnd = isAtEnd(element);
   element.dataset.seq = last.dataset.seq;
-  followed.get(element).split = null;
+  state.split = null;
   joinOutput(element, template.content);
   element.append(template.content);
   if (atEnd) scrollDown(element);
