@@ -118,6 +118,16 @@ inBrowser(`a page that stays open${without}`, () => {
     await page.close();
   });
 
+  it('says that there are new issues, and shows them when asked', async () => {
+    const page = await open(`/companies/${company}/issues`);
+    await page.waitForSelector('[data-script=ready]', { state: 'attached' });
+    for (const title of ['Bind the books', 'Order paper']) await newIssue({ title });
+    await page.click('[data-new-issues]:has-text("2 new issues")');
+    await page.waitForSelector('tbody tr:has-text("Order paper")');
+    expect(await page.locator('[data-new-issues]').isVisible()).toBe(false);
+    await page.close();
+  });
+
   it('tells what others write while somebody edits the same text, and leaves what is typed', async () => {
     const issue = await newIssue();
     const page = await open(`/issues/${issue}`);

@@ -259,3 +259,19 @@ it('shows on the issue what is under way, open, and lists all its runs', async (
   const all = (await member.get(`/companies/${cast.company_id}/runs?issue=${issue_id}`)).text;
   expect(all.match(/<tr >|<tr>/g)).toHaveLength(4);
 });
+
+it('lists and dashboard say what runs are about, and nothing of an issue in the trash', async () => {
+  const viewer = Browser.of(app, cast.viewer);
+  const running = { status: 'running', finished_at: null, created_at: new Date() };
+  const [mine, gone] = [await run(running), await run(running)];
+  await database.db
+    .update(schema.issues)
+    .set({ deleted_at: new Date() })
+    .where(eq(schema.issues.id, gone.issue_id));
+  for (const path of [`/companies/${cast.company_id}/runs`, `/companies/${cast.company_id}`]) {
+    const { text } = await viewer.get(path);
+    expect(text).toContain(`href="/runs/${gone.run_id}"`);
+    expect(text).toMatch(new RegExp(`href="/issues/${mine.issue_id}" title="[^"]+"\\s*>[A-Z0-9]+-\\d+</a>`));
+    expect(text).not.toContain(gone.issue_id);
+  }
+});

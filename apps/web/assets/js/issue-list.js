@@ -1,12 +1,13 @@
 // The list of issues: cells that are edited in place, row selection, and the keyboard.
 import { isTyping, lettersAct } from './keys.js';
-import { t } from './texts.js';
+import { plural, t } from './texts.js';
 import { toast } from './toasts.js';
 
 /** Keys that edit a cell of the focused row. */
 const EDITS = { s: 'status', p: 'priority', a: 'assignee_agent_id' };
 
 export function startIssueList() {
+  watchNew();
   const list = document.querySelector('[data-issue-list]');
   if (!list) return;
   const rows = () => [...list.querySelectorAll('tbody tr')];
@@ -20,6 +21,19 @@ export function startIssueList() {
     const id = type === 'comment_created' ? null : type.startsWith('issue_') ? data.id : null;
     const row = id && list.querySelector(`tr[data-issue="${CSS.escape(id)}"]`);
     if (row) void renew(list, row);
+  });
+}
+
+/** New issues may not match the filter, and would push rows away from the pointer: the page says how many there are. */
+function watchNew() {
+  const place = document.querySelector('[data-new-issues]');
+  if (!place) return;
+  const made = new Set();
+  document.addEventListener('live', ({ detail: { type, data } }) => {
+    if (type !== 'issue_created') return;
+    made.add(data.id);
+    place.textContent = plural(made.size, '# new issue: show', '# new issues: show');
+    place.hidden = false;
   });
 }
 

@@ -16,6 +16,26 @@ const byId = fixedStatement(
     where i.id = ${id} and c.deleted_at is null and ${notTrashed('i')}`,
 );
 
+export interface IssueName extends Record<string, unknown> {
+  id: string;
+  identifier: string;
+  title: string;
+}
+
+/** What issues are called, by id; without those of other companies or in the trash. One statement for any number. */
+export async function issueNames(
+  tx: Tx,
+  company_id: string,
+  ids: readonly (string | null)[],
+): Promise<ReadonlyMap<string, IssueName>> {
+  const wanted = [...new Set(ids)].filter((id) => id !== null);
+  if (wanted.length === 0) return new Map();
+  const { rows } = await tx.execute<IssueName>(sql`
+    select i.id, i.identifier, i.title from issues i
+    where i.company_id = ${company_id} and i.id = any(${sql.param(wanted)}::uuid[]) and ${notTrashed('i')}`);
+  return new Map(rows.map((issue) => [issue.id, issue]));
+}
+
 /** Finds an issue of the company by UUID or case-insensitive identifier (`ABC-12`); undefined if there is none. */
 export async function resolveIssueRef(tx: Tx, companyId: string, ref: string): Promise<IssueRow | undefined> {
   const name = isUuid(ref) ? sql`i.id = ${ref}` : byIdentifier(ref);

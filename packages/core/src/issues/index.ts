@@ -3,7 +3,7 @@
  * issue is checked out by one agent at most, and by none once it is closed; `blocks` and `depends_on` form no cycles. Closing
  * an issue locks everything that may be waiting for it, in id order.
  */
-export { findIssue, resolveIssueRef } from './find-issue.ts';
+export { findIssue, type IssueName, issueNames, resolveIssueRef } from './find-issue.ts';
 export { issueUpdated, presentIssue, presentLabel, presentRelation, summarizeIssue } from './present.ts';
 export { notTrashed, toIssueRow } from './rows.ts';
 export type { IssueRow, LabelRow, RelationRow } from './rows.ts';

@@ -1,3 +1,4 @@
+import type { IssueName } from '@acp/core';
 import { activityLine } from '../activity/activity-line.ts';
 import type { ActivityEntry, Agent, Company, DayFigures, CompanyTemplate, Inbox, Run } from '@acp/contract';
 import type { IncidentLink } from '../costs/incidents.ts';
@@ -8,6 +9,7 @@ import { money, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import { issueLink } from '../runs/runs-pages.ts';
 import { foundingForms } from '../portability/portability-pages.ts';
 import { avatar, emptyState, formError, input, notice, status } from '../kit/parts.ts';
 
@@ -74,7 +76,9 @@ export interface DashboardView {
   /** Null once the first issue is done. */
   steps: FirstSteps | null;
   agents: readonly Agent[];
+  /** What runs, then what waits for its turn; at most a hundred of each. */
   live: readonly Run[];
+  live_issues: ReadonlyMap<string, IssueName>;
   inbox: Pick<Inbox, 'approvals' | 'awaiting_input' | 'needs_attention'>;
   /** The inbox's budget incidents. */
   budgets: readonly IncidentLink[];
@@ -105,11 +109,39 @@ function failures(
   return [{ path, what: words('failed'), title: t`${agents.length} agents` }];
 }
 
-/** Failures come first; this many entries fit without scrolling. */
-const MOST_WAITING = 8;
+/** This many entries of a list fit without scrolling. */
+const MOST_LISTED = 8;
+
+/** Each with its issue. */
+function runningNow(
+  { company_id, live, live_issues }: DashboardView,
+  names: ReadonlyMap<string, string>,
+): Html {
+  if (live.length === 0) return html`<p class="soft">No agent is running.</p>`;
+  const line = (run: Run): Html =>
+    html`<li class="whole">
+      !${status(run.status)}
+      <span class="grow"
+        ><a href="/runs/${run.id}">${names.get(run.agent_id) ?? t`an agent`}</a>
+        !${when(run.issue_id && live_issues.get(run.issue_id), issueLink)}</span
+      >
+      <span class="soft small">!${timeAgo(run.created_at)}</span>
+    </li>`;
+  return html`<ul class="list">
+      !${each(live.slice(0, MOST_LISTED), line)}
+    </ul>
+    !${when(
+      live.length > MOST_LISTED,
+      () =>
+        html`<p class="more">
+          <a href="/companies/${company_id}/runs">All runs</a>
+          <span class="soft small">and ${live.length - MOST_LISTED} more</span>
+        </p>`,
+    )}`;
+}
 
 export function dashboardParts(view: DashboardView): Html {
-  const { company_id, steps, agents, live, inbox, budgets, spend, activity, days } = view;
+  const { company_id, steps, agents, inbox, budgets, spend, activity, days } = view;
   const failing = agents.filter(({ status: state }) => state === 'error');
   const names = new Map(agents.map(({ id, name }) => [id, name]));
   const waiting = [
@@ -132,16 +164,10 @@ export function dashboardParts(view: DashboardView): Html {
     ...budgets.map(({ path, title }) => ({ path, what: words('budget'), title })),
   ];
   return html`!${when(steps && !hasForm(steps) && steps, firstSteps)}
-    <div class="tiles">
+    <div class="tiles lists">
       <section class="card">
         <h2>Running now</h2>
-        !${
-          live.length === 0
-            ? html`<p class="soft">No agent is running.</p>`
-            : html`<ul class="list">
-                !${each(live, (run) => html`<li>!${status(run.status)}<a class="grow" href="/runs/${run.id}">${names.get(run.agent_id) ?? t`an agent`}</a><span class="soft small">!${timeAgo(run.created_at)}</span></li>`)}
-              </ul>`
-        }
+        !${runningNow(view, names)}
       </section>
       <section class="card">
         <h2>Waits for a person</h2>
@@ -149,11 +175,11 @@ export function dashboardParts(view: DashboardView): Html {
           waiting.length === 0
             ? html`<p class="soft">Nothing.</p>`
             : html`<ul class="list">
-                  !${each(waiting.slice(0, MOST_WAITING), (item) => html`<li><a class="grow" href="${item.path}">${item.title}</a><span class="soft small">${item.what}</span></li>`)}
+                  !${each(waiting.slice(0, MOST_LISTED), (item) => html`<li class="whole"><a class="grow" href="${item.path}">${item.title}</a><span class="soft small">${item.what}</span></li>`)}
                 </ul>
                 <p class="more">
                   <a href="/companies/${company_id}/inbox">All in the inbox</a
-                  >!${when(waiting.length > MOST_WAITING, () => html` <span class="soft small">and ${waiting.length - MOST_WAITING} more</span>`)}
+                  >!${when(waiting.length > MOST_LISTED, () => html` <span class="soft small">and ${waiting.length - MOST_LISTED} more</span>`)}
                 </p>`
         }
       </section>

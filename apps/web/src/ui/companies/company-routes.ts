@@ -6,6 +6,7 @@ import {
   listAgents,
   listCompanies,
   listIssues,
+  issueNames,
   listRuns,
   listTemplates,
   presentCompany,
@@ -66,11 +67,19 @@ async function loadDashboard(
   const { tx, user, company_id } = context;
   const { agents } = await listAgents(tx, user, { company_id });
   const inbox = await readWaiting(tx, user, company_id);
+  const running = await listRuns(tx, user, company_id, { status: 'running', limit: 100 });
+  const queued = await listRuns(tx, user, company_id, { status: 'queued', limit: 100 });
+  const live = [...running.items, ...queued.items];
   return {
     company_id,
     steps: await loadFirstSteps(context, agents, refused),
     agents,
-    live: (await listRuns(tx, user, company_id, { status: 'running,queued', limit: 20 })).items,
+    live,
+    live_issues: await issueNames(
+      tx,
+      company_id,
+      live.map(({ issue_id }) => issue_id),
+    ),
     inbox,
     budgets: await incidentLinks(tx, company_id, inbox.budget_incidents),
     spend: await spending(tx, { company_id }),

@@ -8,7 +8,7 @@ import {
   viewColumns,
   type ViewFilter,
 } from '@acp/contract';
-import { timeAgo, words } from '../kit/format.ts';
+import { count as inWords, timeAgo, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { plural, t } from '../kit/language.ts';
 import { avatar, type Choice, emptyState, formError, priority, select, status } from '../kit/parts.ts';
@@ -57,7 +57,11 @@ export function listBody(view: ListView): Html {
   return html`!${formError(view.error)}!${view.said}!${viewTabs({ ...view, layout: 'list' })}
     !${filterForm(here, 'list', filter, view.choices)}
     <div class="list-head small soft">
-      <span role="status">${totalWords(view.total)}</span> !${columnsForm(view)}
+      <span>
+        <span role="status">${totalWords(view.total)}</span>
+        <span role="status"><a href="${pathWith(here, filter)}" data-new-issues hidden></a></span>
+      </span>
+      !${columnsForm(view)}
     </div>
     !${body}!${moreLink(pathWith(here, filter), view.next_cursor, 'Next page')}
     !${when(can_write, () => choiceTemplates(view.choices))}
@@ -65,8 +69,7 @@ export function listBody(view: ListView): Html {
 }
 
 function totalWords({ count, more }: ListView['total']): string {
-  const shown = count.toLocaleString('en-US');
-  if (more) return t`more than ${shown} issues`;
+  if (more) return t`more than ${inWords(count)} issues`;
   return plural(count, '# issue', '# issues');
 }
 

@@ -3,6 +3,7 @@ import { clipped, count, duration, firstWords, money, timeAgo, words } from '../
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { emptyState, formError, input, postButton, select, status } from '../kit/parts.ts';
+import type { IssueName } from '@acp/core';
 import { type Column, table } from '../kit/table.ts';
 import { writeHostRule } from '@acp/kernel';
 import { runAdvice } from './run-advice.ts';
@@ -13,6 +14,7 @@ interface RunsView {
   company_id: string;
   runs: readonly Run[];
   agents: readonly Agent[];
+  issues: ReadonlyMap<string, IssueName>;
   /** The current filter. */
   agent: string;
   status: string;
@@ -22,7 +24,7 @@ interface RunsView {
 }
 
 export function runsBody(view: RunsView): Html {
-  const { company_id, runs, agents, agent, status: state, issue, next_cursor } = view;
+  const { company_id, runs, agents, issues, agent, status: state, issue, next_cursor } = view;
   const path = `/companies/${company_id}/runs`;
   const all = { value: '', label: t`all` };
   const filter = new URLSearchParams({
@@ -46,13 +48,16 @@ export function runsBody(view: RunsView): Html {
         </p>`,
     )}
     <div class="card scroll-x" tabindex="0" data-live="runs" data-source="${path}?${filter.toString()}">
-      !${runTable(runs, agents)}
+      !${runTable(runs, { agents, issues })}
     </div>
     !${when(next_cursor, () => html`<p><a href="${path}?${older.toString()}">Older runs</a></p>`)}`;
 }
 
-/** @param agents absent if all runs are of a single agent, which the page is about */
-export function runTable(runs: readonly Run[], agents?: readonly Agent[]): Html {
+/** @param of whose runs, and what they are about; absent on the page of a single agent, where there is less room */
+export function runTable(
+  runs: readonly Run[],
+  of?: { agents: readonly Agent[]; issues: ReadonlyMap<string, IssueName> },
+): Html {
   if (runs.length === 0) {
     return emptyState(
       'No runs here',
@@ -61,18 +66,21 @@ export function runTable(runs: readonly Run[], agents?: readonly Agent[]): Html 
   }
   return table(
     'Runs',
-    // On an agent's page there is less room.
-    agents === undefined
+    of === undefined
       ? runColumns.filter((column) => column !== tokens)
-      : [runColumns[0]!, agentColumn(agents), ...runColumns.slice(1)],
+      : [runColumns[0]!, agentColumn(of.agents), issueColumn(of.issues), ...runColumns.slice(1)],
     runs,
   );
 }
 
+/** While nothing is booked, a zero would be wrong. */
+const isUnknown = ({ finished_at, input_tokens, output_tokens }: Run): boolean =>
+  finished_at === null && input_tokens + output_tokens === 0;
+
 const tokens: Column<Run> = {
   label: 'Tokens',
   kind: 'number',
-  cell: (run) => html`${count(run.input_tokens + run.output_tokens)}`,
+  cell: (run) => (isUnknown(run) ? '' : html`${count(run.input_tokens + run.output_tokens)}`),
 };
 
 const runColumns: readonly Column<Run>[] = [
@@ -85,11 +93,14 @@ const runColumns: readonly Column<Run>[] = [
     cell: ({ started_at, finished_at }) => html`${duration(started_at, finished_at)}`,
   },
   tokens,
-  { label: 'Cost', kind: 'number', cell: ({ cost_usd }) => money(cost_usd) },
+  { label: 'Cost', kind: 'number', cell: (run) => (isUnknown(run) ? '' : money(run.cost_usd)) },
   {
     label: 'Outcome',
     cell: ({ error, summary }) =>
-      html`<span class="soft">${error === null ? firstWords(summary ?? '') : clipped(error)}</span>`,
+      when(
+        error === null ? firstWords(summary ?? '') : clipped(error),
+        (text) => html`<span class="soft">${text}</span>`,
+      ),
   },
 ];
 
@@ -100,6 +111,15 @@ function agentColumn(agents: readonly Agent[]): Column<Run> {
     cell: ({ agent_id }) => html`<a href="/agents/${agent_id}">${names.get(agent_id) ?? t`an agent`}</a>`,
   };
 }
+
+const issueColumn = (issues: ReadonlyMap<string, IssueName>): Column<Run> => ({
+  label: 'Issue',
+  cell: ({ issue_id }) => when(issue_id && issues.get(issue_id), issueLink),
+});
+
+/** By its identifier, which fits beside anything; the title is a hint. */
+export const issueLink = ({ id, identifier, title }: IssueName): Html =>
+  html`<a class="identifier" href="/issues/${id}" title="${title}">${identifier}</a>`;
 
 interface RunView {
   run: Run;

@@ -2,6 +2,7 @@ import { type Run, runEndpoints, runStatuses } from '@acp/contract';
 import {
   findRunBefore,
   hasChangedFiles,
+  issueNames,
   listAgents,
   listRunEvents,
   listRuns,
@@ -102,12 +103,18 @@ export const runsRoutes: UiRoute[] = [
       ...filter,
       ...(query.cursor ? { cursor: query.cursor } : {}),
     });
-    if (fragment) return runTable(items, agents);
+    const issues = await issueNames(
+      tx,
+      company_id,
+      items.map(({ issue_id }) => issue_id),
+    );
+    if (fragment) return runTable(items, { agents, issues });
     const path = `/companies/${company_id}/runs`;
     const body = runsBody({
       company_id,
       runs: items,
       agents,
+      issues,
       agent: filter.agentId ?? '',
       status: filter.status ?? '',
       issue: filter.issueId ?? '',
