@@ -76,6 +76,7 @@ export const sliceOrder = [
   'activity',
   'events',
   'settings',
+  'bounds',
   'messages',
   'trash',
   'security',

@@ -4606,6 +4606,34 @@ export interface InstanceSettings {
   require_second_factor: boolean | null;
   session_idle_minutes: number | null;
   security_event_retention_days: number | null;
+  bounds: BoundSettings | null;
+}
+export interface BoundSettings {
+  agents?: number;
+  projects?: number;
+  goals?: number;
+  labels?: number;
+  skills?: number;
+  notes?: number;
+  routines?: number;
+  chats?: number;
+  secrets?: number;
+  providers?: number;
+  budget_policies?: number;
+  model_prices?: number;
+  webhooks?: number;
+  a2a_peers?: number;
+  mcp_servers?: number;
+  channels?: number;
+  plugins?: number;
+  invites?: number;
+  board_user_keys?: number;
+  agent_keys?: number;
+  routine_triggers?: number;
+  documents?: number;
+  attachments?: number;
+  work_products?: number;
+  relations?: number;
 }
 export interface UpdateInstanceSettings {
   instance_name?: string | null;
@@ -4622,6 +4650,7 @@ export interface UpdateInstanceSettings {
   require_second_factor?: boolean | null;
   session_idle_minutes?: number | null;
   security_event_retention_days?: number | null;
+  bounds?: BoundSettings | null;
 }
 export interface Flag {
   name:

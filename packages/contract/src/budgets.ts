@@ -15,8 +15,6 @@ export type ModelRates = Static<typeof ModelRates>;
 export const Pricing = Type.Record(Type.String(), ModelRates);
 export type Pricing = Static<typeof Pricing>;
 
-export const MOST_MODEL_PRICES = 200;
-
 /** In USD per million tokens, as vendors quote them. */
 const price = { input_usd: Rate, output_usd: Rate };
 

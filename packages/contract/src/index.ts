@@ -34,6 +34,7 @@ export * from './identity-endpoints.ts';
 export * from './account-mail.ts';
 export * from './second-factors.ts';
 export * from './security.ts';
+export * from './bounds.ts';
 export * from './companies.ts';
 export * from './credentials.ts';
 export * from './company-bundle.ts';

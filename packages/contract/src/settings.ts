@@ -1,5 +1,6 @@
 /** Instance settings, which override the environment's defaults (decisions 7.7). An absent setting is unset. */
 import { Type, type Static } from 'typebox';
+import { BoundSettings } from './bounds.ts';
 import { Name, Nullable, OneOf } from './schema-kit.ts';
 
 export const instanceSettings = {
@@ -25,6 +26,7 @@ export const instanceSettings = {
   /** Minutes of inactivity after which a session ends; unset: only its lifetime counts. */
   session_idle_minutes: Type.Integer({ minimum: 5, maximum: 10_080 }),
   security_event_retention_days: Type.Integer({ minimum: 1, maximum: 36_500 }),
+  bounds: BoundSettings,
 };
 
 export type SettingKey = keyof typeof instanceSettings;
@@ -49,6 +51,7 @@ const nullableSettings = {
   require_second_factor: Nullable(instanceSettings.require_second_factor),
   session_idle_minutes: Nullable(instanceSettings.session_idle_minutes),
   security_event_retention_days: Nullable(instanceSettings.security_event_retention_days),
+  bounds: Nullable(instanceSettings.bounds),
 } satisfies Record<SettingKey, unknown>;
 
 export const InstanceSettings = Type.Object(nullableSettings);

@@ -2,6 +2,7 @@
 export * from './activity/index.ts';
 export * from './events/index.ts';
 export * from './settings/index.ts';
+export * from './bounds/index.ts';
 export * from './messages/index.ts';
 export * from './trash/index.ts';
 export * from './security/index.ts';

@@ -168,7 +168,7 @@ describe('restoring', () => {
     expect(await keys()).toBe(0);
 
     await createKeyOf(database.db, agent);
-    await within(async (tx) => mintBoardUserKey(tx, admin, company.id, { role: 'admin' }));
+    await within(async (tx) => mintBoardUserKey(tx, actors.system, company.id, { role: 'admin' }));
     await within(async (tx) => deleteCompany(tx, admin, company.id));
     expect([await keys(), await boardKeys()]).toEqual([1, 0]);
     await restore(company.id);

@@ -9,7 +9,7 @@ import { firstHeartbeatAt } from './heartbeat.ts';
 import { insertKey, mayMintKeys } from './keys.ts';
 import { assertMayConfigure, permissionsOfHire } from './policy.ts';
 import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
-import { assertProvider } from './references.ts';
+import { assertProvider, assertRoom } from './references.ts';
 import { revisionOf, versionOf } from './revisions.ts';
 import { defaultPrompt } from './role-prompts.ts';
 import { settableOnCreate } from './settable.ts';
@@ -51,6 +51,7 @@ export async function createAgent(
   }
   await assertReferences(tx, 'agents', company_id, { reports_to: input.reports_to });
 
+  await assertRoom(tx, 'agents', company_id);
   const row = await insertAgent(tx, actor, company, input, spawned);
   const details = { name: row.name, role: row.role };
   const event = { type: 'agent_created', data: summarizeAgent(row) } as const;

@@ -3,6 +3,7 @@ import { rowsOf, schema, type Tx } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { inArray, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { summarizeAgent } from './present.ts';
 
 const { agent_config_revisions, agent_runtime_states, agents, prompt_versions } = schema;
@@ -42,6 +43,7 @@ export async function insertAgents(
   list: readonly NewAgent[],
 ): Promise<void> {
   if (list.length === 0) return;
+  await assertRoom(tx, 'agents', company_id, list.length);
   const { user_id } = actorColumns(actor);
   const states = list.map(({ id }) => ({ agent_id: id }));
   const revisions = list.map(({ id, adapter_config }) => ({

@@ -3,6 +3,7 @@ import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } fro
 import { conflict, forbidden, isUuid, newApiKey, notFound, sha256Hex } from '@acp/kernel';
 import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { assertMayInstruct } from './placement.ts';
 import { answerableUser, keyExpiry, type Leaving, type LeftCredential, lostBy } from '../companies/index.ts';
 import { type AgentKeyRow, presentKey } from './present.ts';
@@ -52,6 +53,7 @@ export async function insertKey(
 ): Promise<{ row: AgentKeyRow; raw_key: string }> {
   const { id: agent_id, company_id } = agent;
   const created_by_user_id = await answerableUser(tx, actor, company_id, 'member');
+  await assertRoom(tx, 'agent_keys', agent_id);
   const { raw_key, ...stored } = newKeyMaterial();
   const [row] = await tx
     .insert(agent_api_keys)

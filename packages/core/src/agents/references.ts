@@ -5,6 +5,7 @@ import { findCompany, type HomeRules } from '../companies/index.ts';
 import { assertReferences } from '../trash/index.ts';
 import { assertHome } from './agent-home.ts';
 
+export { assertRoom } from '../bounds/index.ts';
 export { assertProvider } from '../providers/index.ts';
 export type { HomeRules } from '../companies/index.ts';
 

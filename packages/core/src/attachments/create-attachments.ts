@@ -9,6 +9,7 @@ import { schema, type Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { actorColumns, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { createIssue, findIssue, type IssueRow, issueUpdated } from '../issues/index.ts';
 import { textKindOf } from './file-names.ts';
 import { keepStorageKeys } from './orphans.ts';
@@ -28,6 +29,7 @@ export async function createAttachments(
   files: readonly StoredFile[],
 ): Promise<Attachment[]> {
   const { company_id, id: issue_id } = issue;
+  await assertRoom(tx, 'attachments', issue_id, files.length);
   const rows = await keepFiles(tx, actor, { company_id, issue_id, chat_message_id: null }, files);
   await recordChanges(
     tx,

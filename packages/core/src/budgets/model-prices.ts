@@ -1,15 +1,10 @@
 /** Companies' own prices for models, used if the operator's pricing file does not name the model. */
-import {
-  type Actor,
-  MOST_MODEL_PRICES,
-  type ModelPrice,
-  type Pricing,
-  type SetModelPrice,
-} from '@acp/contract';
+import { type Actor, type ModelPrice, type Pricing, type SetModelPrice } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { conflict, isUuid, notFound } from '@acp/kernel';
+import { isUuid, notFound } from '@acp/kernel';
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { parsePricing } from './pricing.ts';
 
 const { model_prices } = schema;
@@ -39,10 +34,6 @@ export async function setModelPrice(
   company_id: string,
   { model, ...input }: SetModelPrice,
 ): Promise<ModelPrice> {
-  // Every run loads all of them.
-  const others = and(eq(model_prices.company_id, company_id), sql`${model_prices.model} <> ${model}`);
-  if ((await tx.$count(model_prices, others)) >= MOST_MODEL_PRICES)
-    throw conflict(`a company sets at most ${MOST_MODEL_PRICES} prices`);
   const values = {
     input_usd: String(input.input_usd),
     output_usd: String(input.output_usd),
@@ -56,6 +47,7 @@ export async function setModelPrice(
       set: { ...values, updated_at: sql`now()` },
     })
     .returning();
+  await assertRoom(tx, 'model_prices', company_id, 0);
   const price = present(row!);
   const { input_usd, output_usd, cached_usd } = price;
   await recordChanges(tx, actor, [changeOf(row!, 'model_price.set', { input_usd, output_usd, cached_usd })]);

@@ -3,6 +3,7 @@ import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/
 import { invalid, isUuid, notFound } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { findAgent } from '../agents/index.ts';
 import { findProject } from '../projects/index.ts';
 import { resolvedChange, settleLater, openIncidents } from './open-incidents.ts';
@@ -46,6 +47,7 @@ export async function createBudgetPolicy(
   input: CreateBudgetPolicy,
 ): Promise<BudgetPolicy> {
   const scope_id = await scopeOf(tx, company_id, input);
+  await assertRoom(tx, 'budget_policies', company_id);
   const [row] = await tx
     .insert(budget_policies)
     .values({

@@ -1,8 +1,9 @@
 import type { Actor, Channel, ChannelKnowledge, CreateChannel, UpdateChannel } from '@acp/contract';
 import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { conflict, invalid, isUuid, notFound } from '@acp/kernel';
-import { and, count, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { findAgent } from '../agents/index.ts';
 import { openCursor } from '../events/index.ts';
 import { revokePairings } from '../identity/index.ts';
@@ -10,8 +11,6 @@ import { CURSOR } from './cursor.ts';
 import { changeOfChannel, type ChannelRow, presentChannel } from './present.ts';
 
 const { channels, companies } = schema;
-
-const MAX_CHANNELS = 20;
 
 /** Used by the scope loader to find a channel. */
 export async function findChannel(tx: Tx, id: string): Promise<ChannelRow | undefined> {
@@ -44,8 +43,7 @@ export async function createChannel(
 ): Promise<Channel> {
   assertTokens(input.kind, input.app_token ?? null);
   await assertAgent(tx, company_id, input.default_agent_id);
-  const [others] = await tx.select({ n: count() }).from(channels).where(eq(channels.company_id, company_id));
-  if ((others?.n ?? 0) >= MAX_CHANNELS) throw conflict(`a company has ${MAX_CHANNELS} channels at most`);
+  await assertRoom(tx, 'channels', company_id);
   // Starts reading now: earlier events are news to no one.
   await openCursor(tx, CURSOR);
   const [row] = await unlessTaken(async () =>

@@ -3,6 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { findAgent } from '../agents/index.ts';
 import { cancelRuns, forgetRuns } from '../runs/index.ts';
 import { type ChatRow, chatChange, presentChat } from './present.ts';
@@ -27,6 +28,7 @@ export async function createChat(
   if (agent?.company_id !== company_id) throw invalid('agent_id: no such agent in this company');
   if (actor.kind === 'agent' && actor.agent_id === agent_id)
     throw conflict('an agent cannot chat with itself');
+  await assertRoom(tx, 'chats', company_id);
   const author = actorColumns(actor);
   const [row] = await tx
     .insert(chats)

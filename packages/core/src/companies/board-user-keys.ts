@@ -3,6 +3,7 @@ import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } fro
 import { newApiKey, notFound, sha256Hex } from '@acp/kernel';
 import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { answerableUser, type Leaving, type LeftCredential, lostBy } from './answerable.ts';
 import { keyExpiry } from './key-lifetime.ts';
 
@@ -33,6 +34,7 @@ export async function mintBoardUserKey(
   input: { role: CompanyRole; label?: string | null; expires_in_days?: number | null },
 ): Promise<NewBoardUserKey> {
   const created_by_user_id = await answerableUser(tx, actor, company_id, 'admin');
+  await assertRoom(tx, 'board_user_keys', company_id);
   const raw_key = newApiKey();
   const [row] = await tx
     .insert(board_user_keys)

@@ -3,6 +3,7 @@ import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/
 import { newId, newToken, notFound, sha256Hex, type Vault } from '@acp/kernel';
 import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { actorOf, createUser, type NewUser, type UserRow } from '../identity/index.ts';
 import { requireEntitlement } from '../settings/index.ts';
 import { answerableUser, hasRole } from './answerable.ts';
@@ -75,6 +76,7 @@ export async function createInvite(
   vault: Vault | null = null,
 ): Promise<Invite> {
   const created_by = await answerableUser(tx, actor, company_id, 'admin');
+  await assertRoom(tx, 'invites', company_id);
   const [id, token] = [newId(), newToken()];
   const [row] = await tx
     .insert(invites)

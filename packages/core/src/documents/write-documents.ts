@@ -3,6 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { invalid, isUuid, newId, notFound } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { type IssueRow, issueUpdated } from '../issues/index.ts';
 import { type DocumentRow, presentDocument } from './present.ts';
 import { lockDocument } from './read-documents.ts';
@@ -82,6 +83,7 @@ async function writeRevision(
       },
     })
     .returning();
+  if (document!.latest_revision_number === 1) await assertRoom(tx, 'documents', issue.id, 0);
   const { id, latest_revision_number: revision_number } = document!;
   const author = actorColumns(actor);
   await tx.insert(document_revisions).values({

@@ -17,8 +17,9 @@ import {
   type Tx,
 } from '@acp/db';
 import { conflict, invalid, isUuid, newId, notFound, type Vault } from '@acp/kernel';
-import { and, count, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { assertBaseUrl } from '../providers/index.ts';
 import { resumeDelegations } from './delegations.ts';
 
@@ -26,7 +27,6 @@ const { a2a_peers, companies } = schema;
 
 export type PeerRow = typeof a2a_peers.$inferSelect;
 
-const MAX_PEERS = 50;
 /** A label that stands for any peer that has the agent. */
 export const ANY_PEER = 'peer';
 
@@ -101,11 +101,7 @@ export async function createPeer(
   assertPeer(input);
   const id = newId();
   const api_key_sealed = api_key && vault ? vault.seal(api_key, place(id)) : null;
-  const [others] = await tx
-    .select({ n: count() })
-    .from(a2a_peers)
-    .where(eq(a2a_peers.company_id, company_id));
-  if ((others?.n ?? 0) >= MAX_PEERS) throw conflict(`a company has ${MAX_PEERS} peers at most`);
+  await assertRoom(tx, 'a2a_peers', company_id);
   const [row] = await unlessTaken(async () =>
     tx
       .insert(a2a_peers)

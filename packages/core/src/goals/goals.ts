@@ -3,6 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import {
   assertReferences,
   DEEPEST,
@@ -18,6 +19,7 @@ const { companies, goals } = schema;
 /** @throws invalid for a parent or owner from another company */
 export async function createGoal(tx: Tx, actor: Actor, company_id: string, input: CreateGoal): Promise<Goal> {
   await assertReferences(tx, 'goals', company_id, input);
+  await assertRoom(tx, 'goals', company_id);
   const [row] = await tx
     .insert(goals)
     .values({ company_id, ...fieldsOf(input), title: input.title })

@@ -4,6 +4,7 @@ import { rowsOf, schema, type Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { actorColumns } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { takeIssueNumbers } from '../companies/index.ts';
 
 const { issue_labels, issue_relations, issues, labels } = schema;
@@ -35,6 +36,7 @@ export interface NewIssue {
 
 export async function insertLabels(tx: Tx, company_id: string, rows: readonly NewLabel[]): Promise<void> {
   if (rows.length === 0) return;
+  await assertRoom(tx, 'labels', company_id, rows.length);
   const values = rows.map((row) => ({ ...row, company_id }));
   await tx.execute(sql`insert into labels ${rowsOf(labels, values)}`);
 }

@@ -3,6 +3,7 @@ import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/
 import { conflict, isUuid, notFound } from '@acp/kernel';
 import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { issueUpdated, presentLabel } from './present.ts';
 import type { IssueRow, LabelRow } from './rows.ts';
 
@@ -68,6 +69,7 @@ export async function createLabel(
   companyId: string,
   input: { name: string; color?: string | null },
 ): Promise<Label> {
+  await assertRoom(tx, 'labels', companyId);
   const name = input.name.trim();
   const [label] = await tx
     .insert(labels)

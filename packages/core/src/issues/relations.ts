@@ -3,6 +3,7 @@ import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/
 import { conflict, invalid, isUuid, notFound } from '@acp/kernel';
 import { and, type SQL, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { issueUpdated, presentRelation } from './present.ts';
 import { type IssueRow, notTrashed, type RelationRow, selectIssues, toRelationRow } from './rows.ts';
 
@@ -64,6 +65,7 @@ export async function createRelation(
   if (made.known !== true) throw invalid('target_issue_id: unknown issue');
   if (made.cycle === true) throw invalid('the issues would block each other in a cycle');
   if (made.id === null) throw conflict('the relation already exists');
+  await assertRoom(tx, 'relations', issue.id, 0);
   const relation = toRelationRow(made);
   await recordChanges(tx, actor, [
     issueUpdated(issue, 'issue.relation_added', {

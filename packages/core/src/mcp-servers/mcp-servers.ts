@@ -16,8 +16,9 @@ import {
   type Tx,
 } from '@acp/db';
 import { conflict, invalid, isUuid, newId, notFound } from '@acp/kernel';
-import { and, count, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { assertAllowedUrl } from '../providers/index.ts';
 import { changeOfServer, type McpServerRow, presentMcpServer, serverColumns } from './present.ts';
 
@@ -31,7 +32,6 @@ export interface McpServerRules {
   commands: ReadonlyMap<string, { description: string | null; env: readonly string[] }>;
 }
 
-const MAX_SERVERS = 50;
 /** Reserved for the protocol and the connection: overriding them would break both. */
 const OWN_HEADERS =
   /^(accept|connection|content-.*|host|keep-alive|last-event-id|mcp-.*|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
@@ -74,11 +74,7 @@ export async function createMcpServer(
   if ((input.url === undefined) === (input.command === undefined))
     throw invalid('either url or command must be given');
   assertPlace(input, rules);
-  const [others] = await tx
-    .select({ n: count() })
-    .from(mcp_servers)
-    .where(eq(mcp_servers.company_id, company_id));
-  if ((others?.n ?? 0) >= MAX_SERVERS) throw conflict(`a company has ${MAX_SERVERS} MCP servers at most`);
+  await assertRoom(tx, 'mcp_servers', company_id);
   const id = newId();
   const restricted = access !== undefined && access !== null;
   const next_refresh_at = enabled ? sql`now()` : null;

@@ -3,6 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { actorColumns, type Change, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { assertReferences, moveToTrash, withoutUnchanged } from '../trash/index.ts';
 import { type NoteRow, presentNote, noteColumns } from './present.ts';
 
@@ -11,6 +12,7 @@ const { notes } = schema;
 /** @throws invalid for an issue from another company */
 export async function createNote(tx: Tx, actor: Actor, company_id: string, input: CreateNote): Promise<Note> {
   await assertReferences(tx, 'notes', company_id, input);
+  await assertRoom(tx, 'notes', company_id);
   const author = actorColumns(actor);
   const [row] = await tx
     .insert(notes)

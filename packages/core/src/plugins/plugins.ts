@@ -8,16 +8,15 @@ import {
 } from '@acp/contract';
 import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
-import { and, count, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { closeCursor } from '../events/index.ts';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { pluginCursor } from './cursor.ts';
 import { lockPlugin, type PluginRow, presentPlugin, summarizePlugin } from './store.ts';
 import { moveTo, recordPluginChange, notifyHosts } from './transitions.ts';
 
 const { companies, plugins, plugin_events } = schema;
-
-const MAX_PLUGINS = 100;
 
 export async function listPlugins(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Plugin>> {
   const page = newestFirst(plugins.created_at, plugins.id, query, null);
@@ -50,8 +49,7 @@ export async function createPlugin(
   company_id: string,
   input: CreatePlugin,
 ): Promise<Plugin> {
-  const [others] = await tx.select({ n: count() }).from(plugins).where(eq(plugins.company_id, company_id));
-  if ((others?.n ?? 0) >= MAX_PLUGINS) throw conflict(`a company has ${MAX_PLUGINS} plugins at most`);
+  await assertRoom(tx, 'plugins', company_id);
   const { name, slug, description, version, binary_path, binary_hash, config } = input;
   const values = { name, slug, description, version, binary_path, binary_hash, config };
   try {

@@ -2,6 +2,7 @@ import type { Actor } from '@acp/contract';
 import { rowsOf, schema, type Tx } from '@acp/db';
 import { inArray, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { summarizeProject } from './present.ts';
 
 const { projects } = schema;
@@ -36,6 +37,7 @@ export async function insertProjects(
   list: readonly NewProject[],
 ): Promise<void> {
   if (list.length === 0) return;
+  await assertRoom(tx, 'projects', company_id, list.length);
   const values = list.map((row) => ({ ...row, company_id }));
   await tx.execute(sql`insert into projects ${rowsOf(projects, values)}`);
   const ids = list.map(({ id }) => id);

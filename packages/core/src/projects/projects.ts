@@ -3,6 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { assertRepository } from './repository-rules.ts';
 import { assertReferences, moveToTrash, withoutUnchanged } from '../trash/index.ts';
 import { presentProject, type ProjectRow, summarizeProject, projectColumns } from './present.ts';
@@ -19,6 +20,7 @@ export async function createProject(
   await assertReferences(tx, 'projects', company_id, input);
   assertBackend(input);
   assertRepository(actor, company_id, null, input);
+  await assertRoom(tx, 'projects', company_id);
   const [row] = await tx
     .insert(projects)
     .values({ company_id, ...fieldsOf(input), name: input.name })

@@ -3,6 +3,7 @@ import { parseCloudCredentials } from '@acp/contract';
 import { rowsOf, schema, type Tx } from '@acp/db';
 import type { Vault } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
+import { assertRoom } from '../bounds/index.ts';
 import { providerPlace } from './providers.ts';
 
 const { providers } = schema;
@@ -31,6 +32,7 @@ export async function insertProviders(
   vault: Vault,
 ): Promise<void> {
   if (list.length === 0) return;
+  await assertRoom(tx, 'providers', company_id, list.length);
   const values = list.map(({ api_key, ...row }) => {
     if (row.adapter_type === 'family_cloud' && api_key !== null) parseCloudCredentials(api_key);
     const api_key_sealed = api_key === null ? null : vault.seal(api_key, providerPlace(row.id));

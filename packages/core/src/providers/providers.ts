@@ -4,6 +4,7 @@ import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, ty
 import { conflict, invalid, isUuid, newId, notFound, type Vault } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull, ne, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { assertBaseUrl, type ProviderRules } from './base-url.ts';
 import { dispatchUsers } from './dispatch-users.ts';
 import { presentProvider, type ProviderRow } from './present.ts';
@@ -56,6 +57,7 @@ export async function createProvider(
   if (is_default) assertModel(default_model);
   const secrets = sealed(id, input, after.adapter_type, vault);
   await clearDefault(tx, company_id, id, { embeddings, is_default });
+  await assertRoom(tx, 'providers', company_id);
   const row = await unlessTaken(async () => {
     const chosen = { embeddings, embedding_model, default_model, is_default };
     const values = { id, company_id, name, ...after, enabled, ...chosen, ...secrets };

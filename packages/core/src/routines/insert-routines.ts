@@ -1,6 +1,7 @@
 import { rowsOf, schema, type Tx } from '@acp/db';
 import { newId, newToken, type Vault } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
+import { assertRoom } from '../bounds/index.ts';
 import { secretPlace } from './trigger-store.ts';
 
 const { routine_triggers, routines } = schema;
@@ -42,6 +43,7 @@ export async function insertRoutines(
   vault: Vault,
 ): Promise<void> {
   if (list.length === 0) return;
+  await assertRoom(tx, 'routines', company_id, list.length);
   const values = list.map((row) => ({ ...row, company_id }));
   await tx.execute(sql`insert into routines ${rowsOf(routines, values)}`);
   if (triggers.length === 0) return;

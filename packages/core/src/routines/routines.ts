@@ -3,6 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { moveToTrash } from '../trash/index.ts';
 import { withoutUnchanged } from '../trash/index.ts';
 import { assertRoutineReferences } from './policy.ts';
@@ -32,6 +33,7 @@ export async function insertRoutine(
   input: CreateRoutine,
 ): Promise<RoutineRow> {
   await assertRoutineReferences(tx, actor, company_id, input);
+  await assertRoom(tx, 'routines', company_id);
   const [row] = await tx
     .insert(routines)
     .values({

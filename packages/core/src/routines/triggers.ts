@@ -9,6 +9,7 @@ import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/
 import { invalid, isUuid, newId, newToken, notFound, type Vault } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { answerableUser } from '../companies/index.ts';
 import { parseCron } from '../settings/index.ts';
 import { presentNewTrigger, presentTrigger } from './present.ts';
@@ -85,6 +86,7 @@ export async function insertTrigger(
   routine: Pick<RoutineRow, 'id' | 'company_id'>,
   values: NewTrigger,
 ): Promise<TriggerRow> {
+  await assertRoom(tx, 'routine_triggers', routine.id);
   const schedule = storedSchedule(values);
   const next_fire_at = schedule && (await nextFireNow(tx, schedule));
   const [row] = await tx

@@ -3,6 +3,7 @@ import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, ty
 import { conflict, isUuid, newId, notFound, type Vault } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 
 const { companies, secrets } = schema;
 
@@ -41,6 +42,7 @@ export async function createSecret(
   input: CreateSecret,
   vault: Vault,
 ): Promise<Secret> {
+  await assertRoom(tx, 'secrets', company_id);
   const { name, description = null } = input;
   const id = newId();
   const sealed = vault.seal(input.value, secretPlace(id));

@@ -36,6 +36,7 @@ const validators: Validators = {
     instanceSettings.security_event_retention_days,
     'security_event_retention_days',
   ),
+  bounds: createValidator(instanceSettings.bounds, 'bounds'),
 };
 
 /** @throws invalid if the value is not valid for this key */

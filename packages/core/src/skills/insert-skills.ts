@@ -1,5 +1,6 @@
 import { rowsOf, schema, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
+import { assertRoom } from '../bounds/index.ts';
 
 const { agent_skills, skills } = schema;
 
@@ -16,6 +17,7 @@ export interface NewSkill {
 /** Inserts a list for an admin's import, which has skipped taken slugs. */
 export async function insertSkills(tx: Tx, company_id: string, rows: readonly NewSkill[]): Promise<void> {
   if (rows.length === 0) return;
+  await assertRoom(tx, 'skills', company_id, rows.length);
   const values = rows.map((row) => ({ ...row, company_id }));
   await tx.execute(sql`insert into skills ${rowsOf(skills, values)}`);
 }

@@ -3,6 +3,7 @@ import { isUniqueViolation, schema, type Tx } from '@acp/db';
 import { conflict, forbidden, invalid, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { isAbove, isCompanyAdmin } from '../agents/index.ts';
 import { moveToTrash } from '../trash/index.ts';
 import { presentSkill, type SkillRow } from './present.ts';
@@ -29,6 +30,7 @@ export async function createSkill(
   if (slug === '') throw invalid('slug is required if the name has no letter');
   const { enabled, company_wide } = input;
   await assertMayWrite(tx, actor, { company_id, company_wide: company_wide ?? false });
+  await assertRoom(tx, 'skills', company_id);
   const values = { company_id, slug, name, description, body_markdown, enabled, company_wide };
   const row = await takingSlug(async () => (await tx.insert(skills).values(values).returning())[0]!);
   await recordChanges(tx, actor, [changeOf(row, 'skill.created')]);

@@ -1,8 +1,9 @@
 import type { Actor, CreateWebhook, NewWebhook, UpdateWebhook, Webhook } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { conflict, isUuid, newId, newToken, notFound, type Vault } from '@acp/kernel';
-import { and, count, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { isUuid, newId, newToken, notFound, type Vault } from '@acp/kernel';
+import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { answerableUser } from '../companies/index.ts';
 import { lastSequence, openCursor } from '../events/index.ts';
 import { assertAllowedUrl } from '../providers/index.ts';
@@ -17,8 +18,6 @@ export interface WebhookRules {
   /** SERVICE_WEBHOOK_ALLOWED_HOSTS: `name` or `name:port`. */
   allowed_hosts: readonly string[];
 }
-
-const MAX_WEBHOOKS = 50;
 
 export const place = (id: string) => `webhooks/${id}`;
 
@@ -66,11 +65,7 @@ export async function createWebhook(
   assertAllowedUrl(url, rules.allowed_hosts);
   const id = newId();
   const secret_sealed = vault.seal(secret, place(id));
-  const [others] = await tx
-    .select({ n: count() })
-    .from(webhooks)
-    .where(and(eq(webhooks.company_id, company_id), isNull(webhooks.issue_id)));
-  if ((others?.n ?? 0) >= MAX_WEBHOOKS) throw conflict(`a company has ${MAX_WEBHOOKS} webhooks at most`);
+  await assertRoom(tx, 'webhooks', company_id);
   const created_by_user_id = await answerableUser(tx, actor, company_id, 'admin');
   const from_seq = await listenFromNow(tx);
   const [row] = await tx

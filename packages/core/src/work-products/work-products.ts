@@ -3,6 +3,7 @@ import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/
 import { invalid, isUuid, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { findIssue, type IssueRow, issueUpdated, notTrashed } from '../issues/index.ts';
 import { assertReferences, shownColumns } from '../trash/index.ts';
 
@@ -79,6 +80,7 @@ export async function createWorkProduct(
   const { project_id = issue.project_id, created_by_run_id = runOf(actor) } = input;
   await assertReferences(tx, 'work_products', issue.company_id, { project_id: input.project_id });
   if (input.created_by_run_id) await assertRun(tx, issue.company_id, input.created_by_run_id);
+  await assertRoom(tx, 'work_products', issue.id);
   const [row] = await tx
     .insert(work_products)
     .values({

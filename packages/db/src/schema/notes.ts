@@ -31,6 +31,10 @@ export const notes = pgTable(
     index('notes_company')
       .on(t.company_id, t.created_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null`),
+    // The trash counts against the bound.
+    index('notes_trashed')
+      .on(t.company_id)
+      .where(sql`${t.deleted_at} is not null`),
     // Agents refer to a note by its title.
     index('notes_named')
       .on(t.company_id, sql`lower(${t.title})`)

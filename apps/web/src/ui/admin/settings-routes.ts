@@ -1,5 +1,6 @@
 import { adapterTypes, type Flag, type InstanceSettings, settingsEndpoints as rows } from '@acp/contract';
 import { listFlags, readSettings } from '@acp/core';
+import { boundsPart, readBounds } from './bounds-part.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -39,7 +40,8 @@ async function settingsPage(
   const { tx, user, query } = context;
   const settings = await readSettings(tx);
   const body = html`!${notice(done[query.done ?? ''])}!${runsPart(settings)}
-    !${settingsForm(settings, error, form)}
+    !${form?.has('bounds') ? settingsForm(settings, null, null) : settingsForm(settings, error, form)}
+    !${boundsPart(PATH, settings.bounds, error, form)}
     <section class="card">
       <h2>Flags</h2>
       !${table('Flags', flagColumns, await listFlags(tx))}
@@ -69,7 +71,8 @@ function settingsForm(settings: InstanceSettings, error: string | null, form: Fo
   const errors = new FieldErrors(error, [...textFields, ...numbers.map(({ name }) => name)], {
     schedule: 'backup_schedule',
   });
-  const text = (name: keyof InstanceSettings): string => form?.text(name) ?? String(settings[name] ?? '');
+  const text = (name: Exclude<keyof InstanceSettings, 'bounds'>): string =>
+    form?.text(name) ?? String(settings[name] ?? '');
   const adapters = [
     { value: '', label: t`the service’s own` },
     ...adapterTypes.map((value) => ({ value, label: words(value) })),
@@ -123,6 +126,7 @@ const readForm = (form: FormValues) => ({
     ? form.checked('require_second_factor')
     : undefined,
   runs_paused: form.has('runs_paused') ? form.checked('runs_paused') : undefined,
+  bounds: readBounds(form),
 });
 
 const said = (paused: boolean | null | undefined): string =>

@@ -1,0 +1,80 @@
+/** The bounds of the instance: how many of each kind there may be. */
+import { type BoundKind, boundKinds, bounds, type BoundSettings } from '@acp/contract';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { count } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
+import { attributes, each, html, type Html } from '../kit/html.ts';
+import { t, texts } from '../kit/language.ts';
+import { formError, input } from '../kit/parts.ts';
+
+const names: Readonly<Record<BoundKind, string>> = texts({
+  agents: 'Agents',
+  projects: 'Projects',
+  goals: 'Goals',
+  labels: 'Labels',
+  skills: 'Skills',
+  notes: 'Notes',
+  routines: 'Routines',
+  chats: 'Chats',
+  secrets: 'Secrets',
+  providers: 'Providers',
+  budget_policies: 'Budgets',
+  model_prices: 'Prices',
+  webhooks: 'Outbound webhooks',
+  a2a_peers: 'Peers',
+  mcp_servers: 'MCP servers',
+  channels: 'Channels',
+  plugins: 'Plugins',
+  invites: 'Open invites',
+  board_user_keys: 'Keys of integrations',
+  agent_keys: 'Keys per agent',
+  routine_triggers: 'Triggers per routine',
+  documents: 'Documents per issue',
+  attachments: 'Attachments per issue',
+  work_products: 'Work products per issue',
+  relations: 'Relations per issue',
+});
+
+const fieldOf = (kind: BoundKind): string => `bounds.${kind}`;
+
+/** Undefined for another form; null if every field is empty. */
+export function readBounds(form: FormValues): BoundSettings | null | undefined {
+  if (!form.has('bounds')) return undefined;
+  const given = boundKinds.flatMap((kind) => {
+    const value = form.number(fieldOf(kind));
+    return value === undefined ? [] : [[kind, value] as const];
+  });
+  return given.length === 0 ? null : Object.fromEntries(given);
+}
+
+export function boundsPart(
+  path: string,
+  settings: BoundSettings | null,
+  error: string | null,
+  form: FormValues | null,
+): Html {
+  const mine = form?.has('bounds') === true ? form : null;
+  const errors = new FieldErrors(
+    mine && error,
+    boundKinds.map((kind) => fieldOf(kind)),
+  );
+  const field = (kind: BoundKind): Html =>
+    input({
+      name: fieldOf(kind),
+      label: names[kind],
+      type: 'number',
+      min: 1,
+      value: mine?.text(fieldOf(kind)) ?? String(settings?.[kind] ?? ''),
+      hint: t`By default ${count(bounds[kind].most)}`,
+      error: errors.of(fieldOf(kind)),
+    });
+  return html`<details class="card" !${attributes({ open: mine !== null })}>
+    <summary><h2>How many there may be</h2></summary>
+    <p class="soft">How many a company may have, the trash included. What exists already stays.</p>
+    <form method="post" action="${path}">
+      !${formError(errors.general)}<input type="hidden" name="bounds" value="on" />
+      <div class="row">!${each(boundKinds, field)}</div>
+      <button>Save</button>
+    </form>
+  </details>`;
+}

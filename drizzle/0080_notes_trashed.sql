@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY IF NOT EXISTS "notes_trashed" ON "notes" USING btree ("company_id") WHERE "notes"."deleted_at" is not null;
