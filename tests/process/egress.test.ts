@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { McpServer, Plugin, RemoteTask, Run } from '@acp/contract';
 import { findBubblewrap } from '@acp/kernel';
-import { fakeCliCommand, waitFor } from '@acp/testkit';
+import { fakeCliCommand, spawnWorker, waitFor } from '@acp/testkit';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -19,6 +19,8 @@ let tiers: TwoTiers;
 let folder: string;
 let listed: Place;
 let other: Place;
+/** The proxy for programs of remote workers: answers in the place of whatever it is asked for. */
+let way: Place;
 let company_id: string;
 
 interface Place {
@@ -33,13 +35,20 @@ async function place(): Promise<Place> {
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
     request.resume().on('end', () => response.writeHead(200).end('{}'));
-  }).listen(0, '127.0.0.1');
+  });
+  // As a proxy, it is at the other end of every tunnel.
+  server.on('connect', ({ url }, socket) => {
+    asked.push(`tunnel to ${url}`);
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    server.emit('connection', socket);
+  });
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, asked, server };
 }
 
 beforeAll(async () => {
-  [listed, other] = [await place(), await place()];
+  [listed, other, way] = [await place(), await place(), await place()];
   folder = await mkdtemp('/var/tmp/egress-tiers-');
   const script = path.join(folder, 'script.json');
   const asks = `for (const url of ['http://public.example/', 'http://${other.host}/program']) await fetch(url).catch(() => null);`;
@@ -62,7 +71,7 @@ beforeAll(async () => {
     SERVICE_LOCAL_CLI_EGRESS: both,
     SERVICE_COMPANY_EGRESS: 'listed',
     SERVICE_PLUGIN_WORKSPACE_ROOT: path.join(folder, 'plugins'),
-    SERVICE_REMOTE_EGRESS_PROXY: 'http://proxy.example:3128',
+    SERVICE_REMOTE_EGRESS_PROXY: `http://${way.host}`,
     SERVICE_REMOTE_EGRESS_DNS_ADDR: '10.0.0.53:5353',
   });
   await tiers.startScheduler();
@@ -79,7 +88,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await tiers.stop();
-  for (const { server } of [listed, other]) {
+  for (const { server } of [listed, other, way]) {
     server.closeAllConnections();
     server.close();
   }
@@ -113,6 +122,54 @@ withBubblewrap('the programs of a company with a list', () => {
     expect(ended).toMatchObject({ status: 'succeeded' });
     const shown = await page(`/runs/${ended.id}`);
     for (const host of ['public.example', other.host]) expect(shown).toContain(host);
+  });
+});
+
+withBubblewrap('the programs of a remote worker', () => {
+  it('reach what is listed through the operator’s proxy, and nothing in another way; the run shows what was refused', async () => {
+    const script = path.join(folder, 'remote.json');
+    // Through the proxy it is told of, straight to addresses, and by names looked up on its own. Its last words tell how it went.
+    const tries = [
+      `const net = await import('node:net'); const dns = await import('node:dns/promises'); const got = [];`,
+      `for (const url of ['http://public.example/a', 'http://${other.host}/remote', 'http://evil.example/'])`,
+      `got.push(await fetch(url).then(({ status }) => status, () => 'failed'));`,
+      `for (const [host, port] of ${JSON.stringify([other.host, way.host].map((at) => at.split(':'))).replaceAll('"', "'")})`,
+      `got.push(await new Promise((done) => { const one = net.connect({ host, port }, () => { done('open'); one.destroy(); });`,
+      `one.on('error', () => done('shut')); setTimeout(() => done('shut'), 2000); }));`,
+      `const names = new dns.Resolver({ timeout: 500, tries: 1 }); names.setServers(['10.0.0.53']);`,
+      `got.push(await names.resolve4('public.example').then(() => 'open', () => 'shut'));`,
+      `await fetch('http://public.example/' + got.join('-'));`,
+    ].join(' ');
+    await writeFile(
+      script,
+      JSON.stringify({ calls: [{ sh: `node --input-type=module -e "${tries}"`, texts: ['ok'] }] }),
+    );
+    const worker = await tiers.api.call<{ api_key: string }>('POST', '/api/workers/register', {
+      name: 'caged',
+      tags: ['caged'],
+    });
+    const program = spawnWorker({
+      SERVICE_SERVER_URL: tiers.web.url,
+      SERVICE_WORKER_KEY: worker.api_key,
+      SERVICE_WORKER_NAME: 'caged',
+      SERVICE_WORKER_POLL_SEC: '0.2',
+      SERVICE_HOME: path.join(folder, 'worker'),
+      SERVICE_CLI_A_COMMAND: fakeCliCommand('a', script)
+        .map((word) => `"${word}"`)
+        .join(' '),
+    });
+    const adapter_config = { local_adapter_type: 'cli_a_local', tags: ['caged'] };
+    const ended = await run(await agent('Caged', { adapter_type: 'remote', adapter_config }));
+    await program.stop();
+    expect(ended).toMatchObject({ status: 'succeeded', error: null });
+    const tunnels = way.asked.filter((what) => what.startsWith('tunnel'));
+    expect(new Set(tunnels)).toEqual(new Set(['tunnel to public.example:80']));
+    expect(way.asked.filter((what) => !tunnels.includes(what))).toEqual([
+      '/a',
+      '/200-failed-failed-shut-shut-shut',
+    ]);
+    for (const shown of [await page(`/runs/${ended.id}`), await page(`/companies/${company_id}/egress`)])
+      for (const host of [other.host.split(':')[1]!, 'evil.example']) expect(shown).toContain(host);
   });
 });
 
@@ -204,7 +261,7 @@ describe('a company with a list', () => {
     await tiers.api.call('POST', `/api/agents/${far.id}/heartbeat/invoke`, {});
     expect((await claim()).payload).toMatchObject({
       egress_allowlist: expect.arrayContaining([listed.host, 'public.example:80']),
-      egress_proxy: 'http://proxy.example:3128',
+      egress_proxy: `http://${way.host}`,
       egress_dns_addr: '10.0.0.53:5353',
     });
     const open = await createTeam(tiers.api, ['Open'], { adapter_type: 'remote' });

@@ -1,6 +1,7 @@
 /** A task from the run that queues it to the result that completes it: scheduler, web tier and workers over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { QueueStats, RemoteTask, RunEvent } from '@acp/contract';
+import { runRefusals } from '@acp/core';
 import { schema } from '@acp/db';
 import { waitFor } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
@@ -117,6 +118,26 @@ describe('a task', () => {
     ]);
     expect((await stored(task.id)).result).toEqual(result);
     expect((await fleet.call('GET', '/api/agents/me', key)).status).toBe(401);
+  });
+
+  it('tells what its programs were refused, within bounds; what can’t be read is only text', async () => {
+    const { worker, begin } = await pair();
+    const { run_id } = await begin();
+    const task = await fleet.claimed(worker);
+    const log = (refused: unknown) => ({ kind: 'log', payload: { message: 'not let out', refused } });
+    const evil = { host: 'evil.example', port: 443, times: 2 };
+    const many = (from: number) =>
+      Array.from({ length: 20 }, (_, nth) => ({ host: `h${from + nth}.example`, port: 80, times: 1 }));
+    const wrong = ['none', [{ ...evil, port: 1e6 }], [{ ...evil, host: 'a b' }], [...many(0), evil]];
+    const events = [log([evil]), ...wrong.map(log), log([evil])];
+    expect((await worker.call('POST', at(task, 'events'), { events })).status).toBe(204);
+    expect(await runRefusals(fleet.kit.database.db, run_id)).toEqual([
+      { ...evil, times: 4, door: 'program' },
+    ]);
+    for (let from = 0; from < 200; from += 20)
+      await worker.call('POST', at(task, 'events'), { events: [log(many(from))] });
+    expect((await runRefusals(fleet.kit.database.db, run_id)).length).toBeLessThan(70);
+    await worker.call('POST', at(task, 'fail'), { error: 'enough' });
   });
 
   it('belongs to the worker that claimed it: to every other one it is not there', async () => {

@@ -214,6 +214,25 @@ describe('a task', () => {
     expect(secret.error).toContain('secrets of the service');
   });
 
+  it('whose way out can’t be kept is refused by name, and its program is not started', async () => {
+    const program = await tempScript({ texts: ['Outside.'] });
+    await start({ SERVICE_LOCAL_CLI: 'host', SERVICE_CLI_A_COMMAND: program });
+    const told = (egress: object) =>
+      plane.queue(kit.fakeTaskPayload({ adapter_config: { local_adapter_type: 'cli_a_local' }, ...egress }));
+    const unwalled = told({ egress_proxy: 'http://proxy.example:3128' });
+    const listed = told({ egress_allowlist: ['a.example'] });
+    const [proxy, names] = [
+      told({ egress_proxy: 'proxy.example' }),
+      told({ egress_dns_addr: 'dns.example' }),
+    ];
+    await Promise.all([unwalled, listed, proxy, names].map(ended));
+    for (const { error } of [unwalled, listed])
+      expect(error).toContain('SERVICE_LOCAL_CLI=host has no walls');
+    expect(proxy.error).toContain('egress_proxy');
+    expect(names.error).toContain('egress_dns_addr');
+    expect(await tasksLeft()).toEqual([]);
+  });
+
   it('for an adapter that the worker has not fails at once, in words', async () => {
     await start();
     const task = plane.queue(kit.fakeTaskPayload({ adapter_config: { local_adapter_type: 'lambda' } }));

@@ -1,6 +1,6 @@
 import type { ProviderFamily } from '@acp/contract';
 import type { EgressPlace } from './sandbox/egress-place.ts';
-import type { Reach } from './sandbox/reach.ts';
+import type { Reach, RefusedPlace } from './sandbox/reach.ts';
 
 export interface ProviderSpec {
   family: ProviderFamily;
@@ -167,7 +167,8 @@ export type AdapterEvent =
    */
   | { kind: 'boundary' }
   | UsageEvent
-  | { kind: 'log'; message: string }
+  /** With the places that its programs were refused. */
+  | { kind: 'log'; message: string; refused?: readonly RefusedPlace[] }
   /** A tool of the CLI's own: its call, or what it came to. */
   | { kind: 'tool'; name: string; [detail: string]: unknown }
   /** The session to go on from next time; null: forget the one that was given. */

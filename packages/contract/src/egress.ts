@@ -26,6 +26,17 @@ export const EgressRefusal = Type.Object({
 });
 export type EgressRefusal = Static<typeof EgressRefusal>;
 
+/** As a remote worker reports what its programs were refused, in a `log` of its task. */
+export const ReportedRefusals = Type.Array(
+  Type.Object({
+    host: Type.String({ minLength: 1, maxLength: 253, pattern: '^[\\x21-\\x7e]+$' }),
+    port: Type.Integer({ minimum: 0, maximum: 65_535 }),
+    times: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+  }),
+  { maxItems: 20 },
+);
+export type ReportedRefusals = Static<typeof ReportedRefusals>;
+
 /** Replaces the list. Null: no list. */
 export const SetEgress = Type.Object({
   hosts: Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 300 }), { maxItems: MOST_EGRESS_HOSTS })),

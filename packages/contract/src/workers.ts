@@ -140,8 +140,8 @@ export const TaskControl = Type.Object({
 export type TaskControl = Static<typeof TaskControl>;
 
 /**
- * `output` `{text}`, `tool`, `log` `{message}`, `error` and `prompt` are copied to the transcript as they are; anything else
- * becomes a `log` that names its kind.
+ * `output` `{text}`, `tool`, `log` `{message, refused?}`, `error` and `prompt` are copied to the transcript as they are; anything else
+ * becomes a `log` that names its kind. `refused` are the places that the company's host list kept from its programs.
  */
 export const TaskEvents = Type.Object({
   events: Type.Array(

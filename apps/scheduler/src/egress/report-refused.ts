@@ -1,4 +1,4 @@
-import type { ProgramSpec } from '@acp/adapters';
+import { type ProgramSpec, refusalWords } from '@acp/adapters';
 import { recordRefusals, type ClaimedRun } from '@acp/core';
 import type { Database } from '@acp/db';
 import type { Logger } from '@acp/kernel';
@@ -18,10 +18,7 @@ export async function reportRefused(
   const refused = reach?.takeRefused() ?? [];
   if (refused.length === 0) return;
   for (const { times } of refused) countRefusals(door, times);
-  const places = refused.map(
-    ({ host, port, times }) => `${host}:${port}${times > 1 ? ` (${times} times)` : ''}`,
-  );
-  transcript.add('log', { message: `not let out to ${places.join(', ')}`, refused });
+  transcript.add('log', { message: `not let out to ${refusalWords(refused)}`, refused });
   try {
     await recordRefusals(
       database.db,

@@ -5,6 +5,7 @@ import {
   localSandbox,
   passedSecrets,
   programEnvironment,
+  routeOf,
   type ProgramSpec,
   secretsOf,
 } from '@acp/adapters';
@@ -116,14 +117,15 @@ function usableConfig(local: Local, payload: TaskPayload, config: WorkerConfig):
 
 type Walls = Pick<ProgramSpec, 'container' | 'sandbox'>;
 
-/** Combines the operator's rules with the company's host list; what can't be confined to it is refused. */
+/** Combines the operator's rules with the company's host list and way out; what can't be confined to them is refused. */
 async function wallsOf(config: WorkerConfig, local: Local, payload: TaskPayload): Promise<Walls> {
   const known = listOf(payload);
   const list = async () => Promise.resolve(known);
   const own = { ...config, public_url: config.server_url };
-  if (local === 'docker') return { container: await containerSpec(own, payload.adapter_config, list) };
+  const route = routeOf(payload.egress_proxy, payload.egress_dns_addr);
+  if (local === 'docker') return { container: await containerSpec(own, payload.adapter_config, list, route) };
   const company = { id: payload.company_id, slug: '' };
-  return { container: null, sandbox: await localSandbox(own, local, company, list) };
+  return { container: null, sandbox: await localSandbox(own, local, company, list, route) };
 }
 
 /** The company's host list; null: none. */

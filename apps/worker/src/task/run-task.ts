@@ -1,4 +1,4 @@
-import { AdapterError, execute } from '@acp/adapters';
+import { AdapterError, execute, refusalWords } from '@acp/adapters';
 import type { RemoteTask, TaskPayload, WorkerReport } from '@acp/contract';
 import { cutText, type Logger, Scrubber, storableText, type WorkerConfig } from '@acp/kernel';
 import { EventBatch, type EventBatchSettings } from '../service/event-batch.ts';
@@ -66,11 +66,12 @@ export async function runTask(
   }
 }
 
-/** Reports the destinations its programs were denied. */
+/** Reports the destinations its programs were denied; the service shows them on the run. */
 function reportRefusal({ program }: TaskPlan['task'], batch: EventBatch): void {
   const reach = program?.container?.reach ?? program?.sandbox?.reach;
-  for (const { host, port, times } of reach?.takeRefused() ?? [])
-    batch.add({ kind: 'log', message: `not let out to ${host}:${port} (${times}×)` });
+  const refused = reach?.takeRefused() ?? [];
+  if (refused.length === 0) return;
+  batch.add({ kind: 'log', message: `not let out to ${refusalWords(refused)}`, refused });
 }
 
 function ownSecrets({ worker_key, default_llm_api_key }: WorkerConfig, payload: TaskPayload): string[] {

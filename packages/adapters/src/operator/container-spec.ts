@@ -1,6 +1,7 @@
 import { type Config, engineEnvironment } from '@acp/kernel';
 import { AdapterError } from '../adapter-error.ts';
 import type { CurrentList } from '../sandbox/reach.ts';
+import type { Route } from '../sandbox/route.ts';
 import type { ContainerSpec } from '../task.ts';
 import { ownPlace, programReach, type WayOutConfig } from './local-sandbox.ts';
 
@@ -26,14 +27,15 @@ export async function containerSpec(
   config: ContainerConfig,
   { image }: Record<string, unknown>,
   list: CurrentList,
+  route: Route | null = null,
 ): Promise<ContainerSpec> {
   const chosen = typeof image === 'string' ? image : config.cli_sandbox_image;
   if (chosen === null)
     throw new AdapterError('config', 'no image is configured: SERVICE_CLI_SANDBOX_IMAGE is not set');
   // A list can't be enforced on a network that leads elsewhere.
-  const proxied = config.sandbox_network === PROXY || (await list()) !== null;
+  const proxied = config.sandbox_network === PROXY || route !== null || (await list()) !== null;
   return {
-    ...(proxied && { reach: programReach(config, list), loopback: ownPlace(config) }),
+    ...(proxied && { reach: programReach(config, list, route), loopback: ownPlace(config) }),
     cli: config.container_cli,
     cli_env: engineEnvironment(),
     image: chosen,

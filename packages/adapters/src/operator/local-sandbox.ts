@@ -1,8 +1,8 @@
 import { BUBBLEWRAP_MEND, findBubblewrap, pickEnvironment, repositoryRoot } from '@acp/kernel';
 import type { Config } from '@acp/kernel';
-import { isIP } from 'node:net';
 import { AdapterError } from '../adapter-error.ts';
-import { type CurrentList, Reach } from '../sandbox/reach.ts';
+import { type CurrentList, isLoopback, Reach } from '../sandbox/reach.ts';
+import type { Route } from '../sandbox/route.ts';
 import type { EgressPlace } from '../sandbox/egress-place.ts';
 import type { SandboxSpec } from '../task.ts';
 
@@ -35,11 +35,12 @@ export async function localSandbox(
   adapter_type: string,
   company: { id: string; slug: string },
   list: CurrentList,
+  route: Route | null = null,
 ): Promise<SandboxSpec | undefined> {
   if (config.local_cli === 'off')
     throw new AdapterError('config', `${adapter_type} is switched off on this instance (SERVICE_LOCAL_CLI)`);
   if (config.local_cli === 'host' && isTrusted(config.local_cli_host_companies, company)) {
-    if ((await list()) === null) return undefined;
+    if ((await list()) === null && route === null) return undefined;
     throw new AdapterError(
       'config',
       'the company’s list of hosts can’t be kept: SERVICE_LOCAL_CLI=host has no walls',
@@ -52,7 +53,7 @@ export async function localSandbox(
     bubblewrap: found.file,
     readable: config.local_cli_readable,
     hidden: [config.home, repositoryRoot],
-    reach: programReach(config, list),
+    reach: programReach(config, list, route),
     loopback: ownPlace(config),
     limits: {
       memory: config.sandbox_memory_limit,
@@ -68,15 +69,17 @@ function isTrusted(companies: readonly string[], { id, slug }: { id: string; slu
 }
 
 /** What a company's programs can reach, in a sandbox or container: the operator's places and the company's list. */
-export function programReach(config: WayOutConfig, list: CurrentList): Reach {
+export function programReach(config: WayOutConfig, list: CurrentList, route: Route | null = null): Reach {
   const { service, given } = placesOf(config);
-  return new Reach({ service, places: given, company: { list, opens: config.company_egress === 'public' } });
+  const company = { list, opens: config.company_egress === 'public' };
+  return new Reach({ service, places: given, route, company });
 }
 
 /** The service's address if it is on this machine; otherwise null. */
 export function ownPlace({ public_url }: Pick<Config, 'public_url'>): EgressPlace | null {
   const service = placeOfUrl(new URL(public_url));
-  return isOwn(service) ? service : null;
+  // Many programs access the machine's own addresses without a proxy.
+  return isLoopback(service.host) ? service : null;
 }
 
 /** The service, the operator's list, and endpoints that the operator passes on in variables. */
@@ -100,9 +103,4 @@ function placeOfUrl({ hostname, port, protocol }: URL): EgressPlace {
 function placeOf(text: string): EgressPlace {
   const [, host = '', port = '443'] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(text) ?? [];
   return { host: host.toLowerCase().replaceAll(/^\[|\]$/g, ''), port: Number(port) };
-}
-
-/** Whether it is one of the machine's own addresses, which many programs access without a proxy. */
-function isOwn({ host }: EgressPlace): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

@@ -9,6 +9,7 @@ import { EgressError, type EgressPolicy, guardedLookup } from '@acp/kernel';
 import type { EgressPlace } from './egress-place.ts';
 import { clientName } from './client-hello.ts';
 import type { Reach } from './reach.ts';
+import { requestTo, type Route, throughProxy, tunnelThrough } from './route.ts';
 
 export interface EgressProxy {
   /** Its port on the machine's loopback; null for a socket. */
@@ -34,8 +35,11 @@ const keptBack = new Set([
   'x-real-ip',
 ]);
 
-/** An allowed place, with the lookup that leads to its addresses. */
-type Admitted = EgressPlace & { lookup: LookupFunction };
+/** An allowed place, with the lookup that leads to its addresses, or the proxy that leads there. */
+interface Admitted extends EgressPlace {
+  lookup: LookupFunction;
+  route: Route | null;
+}
 
 /**
  * @param where path of the Unix socket, which must be short, since the kernel allows about 100 bytes; or a port on the
@@ -90,18 +94,19 @@ async function tunnel(
   const found = place === undefined ? undefined : await admitted(reach, place);
   if (found === undefined) return void inner.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n');
   if (inner.destroyed) return;
-  const outer = connect({ ...found, timeout: IDLE_MS });
-  hold(outer);
-  outer.once('timeout', () => outer.destroy());
-  outer.once('error', (err) => {
-    if (!(err instanceof EgressError)) return;
-    reach.refuse(found);
-    inner.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n');
+  const over = new AbortController();
+  inner.once('close', () => over.abort());
+  const outer = await dial(found, hold, over.signal).catch((err: unknown) => {
+    const isRefused = err instanceof EgressError;
+    if (isRefused) reach.refuse(found);
+    // Clients try again and again if the connection just closes.
+    const status = isRefused ? '403 Forbidden' : '502 Bad Gateway';
+    return void inner.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
   });
+  if (outer === undefined) return;
   outer.once('close', () => inner.destroy());
   inner.once('close', () => outer.destroy());
-  await new Promise<void>((done) => outer.once('connect', done).once('close', done));
-  if (outer.destroyed) return;
+  if (inner.destroyed || outer.destroyed) return void outer.destroy();
   inner.write('HTTP/1.1 200 Connection Established\r\n\r\n');
   // The server may speak first, as with ssh.
   outer.pipe(inner);
@@ -110,6 +115,25 @@ async function tunnel(
   if (said === null || !(await mayBe(reach, found, said.name))) return void inner.destroy();
   outer.write(said.bytes);
   inner.pipe(outer);
+}
+
+async function dial(found: Admitted, hold: (one: Duplex) => void, signal: AbortSignal): Promise<Duplex> {
+  const { host, port, lookup, route } = found;
+  if (route !== null && route.proxy !== null) {
+    const outer = await tunnelThrough(route.proxy, route, found, { timeout: IDLE_MS, signal });
+    hold(outer);
+    return outer;
+  }
+  const outer = connect({ host, port, lookup, timeout: IDLE_MS });
+  hold(outer);
+  outer.once('timeout', () => outer.destroy());
+  const stop = (): void => void outer.destroy();
+  signal.addEventListener('abort', stop, { once: true });
+  await new Promise<void>((done, failed) => {
+    outer.once('connect', done).once('error', failed);
+    outer.once('close', () => failed(new Error('it was closed')));
+  });
+  return outer;
 }
 
 async function mayBe(reach: Reach, { host, port }: EgressPlace, name: string | null): Promise<boolean> {
@@ -142,7 +166,9 @@ async function nextChunk(inner: Duplex): Promise<Buffer | null> {
 
 async function admitted(reach: Reach, place: EgressPlace): Promise<Admitted | undefined> {
   const policy = await reach.admit(place);
-  return policy === undefined ? undefined : { ...place, lookup: lookups[policy] };
+  if (policy === undefined) return undefined;
+  const route = reach.routeTo(place);
+  return { ...place, route, lookup: route?.lookup ? guardedLookup(policy, route.lookup) : lookups[policy] };
 }
 
 const lookups: Record<EgressPolicy, LookupFunction> = {
@@ -163,7 +189,7 @@ function forward(
   asked: IncomingMessage,
   answer: ServerResponse,
   url: URL,
-  { onRefused, ...place }: Admitted & { onRefused: () => void },
+  { onRefused, host, port, lookup, route }: Admitted & { onRefused: () => void },
 ): void {
   const named = new Set((asked.headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
   const headers = Object.fromEntries(
@@ -171,13 +197,16 @@ function forward(
       ([name]) => !keptBack.has(name) && !named.has(name) && !name.startsWith('x-forwarded-'),
     ),
   );
-  const path = `${url.pathname}${url.search}`;
-  const out = request({
-    ...place,
-    path,
+  const proxy = route?.proxy ?? null;
+  const { login, ...to } =
+    route === null || proxy === null ? { login: {}, host, port, lookup } : throughProxy(proxy, route);
+  const out = (proxy === null ? request : requestTo(proxy))({
+    ...to,
+    // A proxy needs to know the host.
+    path: `${proxy === null ? '' : url.origin}${url.pathname}${url.search}`,
     method: asked.method,
     timeout: IDLE_MS,
-    headers: { ...headers, host: url.host },
+    headers: { ...headers, ...login, host: url.host },
   });
   out.once('timeout', () => out.destroy());
   out.once('error', (err) => {

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { type EgressPolicy, type HostList, isForbiddenAddress } from '@acp/kernel';
 import type { EgressPlace } from './egress-place.ts';
+import type { Route } from './route.ts';
 
 /** The company's current host list; null: it has none. */
 export type CurrentList = () => Promise<HostList | null>;
@@ -12,6 +13,8 @@ export interface ReachRules {
   policy?: EgressPolicy;
   /** Always reachable, whatever the company's list says: the service itself. */
   service?: EgressPlace | null;
+  /** How connections leave; null: straight to their destination. */
+  route?: Route | null;
   company?: {
     list: CurrentList;
     /** Whether the list may add public hosts to the operator's. */
@@ -23,6 +26,10 @@ export interface ReachRules {
 export interface RefusedPlace extends EgressPlace {
   times: number;
 }
+
+/** Refused places in a sentence. */
+export const refusalWords = (refused: readonly RefusedPlace[]): string =>
+  refused.map(({ host, port, times }) => `${host}:${port}${times > 1 ? ` (${times} times)` : ''}`).join(', ');
 
 const REFUSALS_KEPT = 20;
 const NAME_LENGTH = 253;
@@ -46,6 +53,12 @@ export class Reach {
       return policy;
     this.refuse(place);
     return undefined;
+  }
+
+  /** Null: straight there. The service, and what is on this machine, is not outside. */
+  routeTo(place: EgressPlace): Route | null {
+    const { route = null, service = null } = this.#rules;
+    return isLoopback(place.host) || (service !== null && isAt(service, place)) ? null : route;
   }
 
   /** Also for places that resolved to a forbidden address. */
@@ -84,3 +97,7 @@ export class Reach {
 function isAt({ host, port }: EgressPlace, asked: EgressPlace): boolean {
   return port === asked.port && (host.startsWith('.') ? asked.host.endsWith(host) : asked.host === host);
 }
+
+/** Whether it is one of the machine's own addresses. */
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));

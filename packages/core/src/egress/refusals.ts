@@ -4,8 +4,8 @@ import { asc, desc, eq, sql } from 'drizzle-orm';
 
 const { egress_refusals } = schema;
 
-/** Maximum number of rows per company besides those of its runs: a plugin may request any number of names. */
-const MOST_WITHOUT_RUN = 200;
+/** Maximum number of rows per company besides those of its runs, and per run: a program may request any number of names. */
+const [MOST_WITHOUT_RUN, MOST_OF_RUN] = [200, 50];
 const SHOWN = 50;
 const NAME_LENGTH = 253;
 
@@ -21,7 +21,7 @@ export interface RefusedPlace {
 }
 
 /**
- * Counts refused connections. The number of places that were not requested by a run is limited per company.
+ * Counts refused connections. The number of places is limited per run, and per company for those that no run requested.
  * @param run_id null: not requested by a run
  */
 export async function recordRefusals(
@@ -36,7 +36,7 @@ export async function recordRefusals(
     insert into egress_refusals as kept (company_id, subject_id, host, port, door, times)
     select ${company_id}, ${subject_id}, host, port, min(door), sum(times)
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(host text, port int, door text, times int)
-    where ${run_id !== null} or (select count(*) from egress_refusals where subject_id = ${subject_id}) < ${MOST_WITHOUT_RUN}
+    where (select count(*) from egress_refusals where subject_id = ${subject_id}) < ${run_id === null ? MOST_WITHOUT_RUN : MOST_OF_RUN}
       or exists (select from egress_refusals e where e.subject_id = ${subject_id} and e.host = r.host and e.port = r.port)
     group by host, port order by host, port
     on conflict (subject_id, host, port) do update set

@@ -1,7 +1,15 @@
-import type { RunEventKind, TaskEvents, WorkerActor } from '@acp/contract';
+import {
+  createValidator,
+  type EgressRefusal,
+  ReportedRefusals,
+  type RunEventKind,
+  type TaskEvents,
+  type WorkerActor,
+} from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { cutText, mapTexts, tooLarge } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
+import { recordRefusals } from '../egress/index.ts';
 import { type NewRunEvent, noteOnHandedOverRun } from '../runs/index.ts';
 import { ownTask, taskHasEnded } from './own-task.ts';
 
@@ -9,6 +17,8 @@ type TaskEvent = TaskEvents['events'][number];
 
 /** Entry kinds that a worker may report; the service's own (`status`, `action`) only come from the service. */
 const reported: readonly RunEventKind[] = ['prompt', 'output', 'tool', 'log', 'error'];
+
+const readRefused = createValidator(ReportedRefusals, 'refused');
 
 /** Limit per task, as JSON. */
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -33,11 +43,22 @@ export async function addTaskEvents(
   if (events.length === 0) return;
   const entries = events.map(entryOf);
   if (!(await noteOnHandedOverRun(tx, task.run.id, entries))) throw taskHasEnded('ended meanwhile');
+  await recordRefusals(tx, { company_id: task.company_id, run_id: task.run.id }, events.flatMap(refusedIn));
   const bytes = Buffer.byteLength(JSON.stringify(entries));
   const { rowCount } = await tx.execute(sql`
     update remote_tasks set transcript_bytes = transcript_bytes + ${bytes}
     where id = ${task_id} and worker_id = ${worker.worker_id} and transcript_bytes + ${bytes} <= ${MAX_BYTES}`);
   if (rowCount === 0) throw tooLarge('the transcript of the task is full');
+}
+
+/** Anything else that it may contain is only text of the transcript. */
+function refusedIn({ kind, payload }: TaskEvent): EgressRefusal[] {
+  if (kind !== 'log' || payload.refused === undefined) return [];
+  try {
+    return readRefused(payload.refused).map((each) => ({ ...each, door: 'program' }));
+  } catch {
+    return [];
+  }
 }
 
 function entryOf({ kind, payload }: TaskEvent): NewRunEvent {
