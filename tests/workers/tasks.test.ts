@@ -116,7 +116,8 @@ describe('a task', () => {
       ['action', ''],
       ['status', ''],
     ]);
-    expect((await stored(task.id)).result).toEqual(result);
+    expect(await stored(task.id)).toMatchObject({ result });
+    expect((await stored(task.id)).payload).toEqual({});
     expect((await fleet.call('GET', '/api/agents/me', key)).status).toBe(401);
   });
 
@@ -170,6 +171,7 @@ describe('a task', () => {
     expect((await worker.call('POST', at(task, 'fail'), { error: 'again' })).status).toBe(204);
     expect((await worker.call('POST', at(task, 'complete'), { summary: 'late' })).status).toBe(409);
     expect((await worker.call('GET', at(task, 'control'))).body).toEqual({ cancel: true });
+    expect((await stored(task.id)).payload).toEqual({});
   });
 
   it('without a summary is refused, and stays as it was', async () => {
@@ -203,7 +205,8 @@ describe('a run that is called off', () => {
     await cancel(run_id);
     expect(await worker.claim()).toBeUndefined();
     expect(await fleet.ended(run_id)).toMatchObject({ status: 'cancelled' });
-    expect((await stored(task.id)).status).toBe('cancelled');
+    expect(await stored(task.id)).toMatchObject({ status: 'cancelled' });
+    expect((await stored(task.id)).payload).toEqual({});
   });
 });
 
@@ -357,6 +360,7 @@ describe('a worker that is lost in mid task', () => {
     await change(task.id, sql`deadline = now() - interval '1 second'`);
     expect(await fleet.ended(run_id)).toMatchObject({ status: 'failed' });
     expect((await worker.call('POST', at(task, 'complete'), { summary: 'late' })).status).toBe(409);
+    expect((await stored(task.id)).payload).toEqual({});
   });
 });
 

@@ -13,6 +13,12 @@ export const WORKER_CATEGORY = 'worker';
 const ERROR_BYTES = 4000;
 
 /**
+ * What every ended task has set. Nobody reads its payload any more, with the prompt and the knowledge in it: kept until the run is
+ * deleted, it would be most of the table, and most of what deleting costs (docs/adr/0040).
+ */
+export const AT_TASK_END = sql`missing_since = null, payload = '{}'::jsonb, completed_at = clock_timestamp()`;
+
+/**
  * Stores the result as received, exactly once; a job applies it. A repeat by the same worker changes nothing.
  * @throws notFound like `ownTask`; conflict once the task was cancelled or has failed
  */
@@ -23,8 +29,7 @@ export async function completeTask(
   result: TaskResult,
 ): Promise<void> {
   const { rows } = await tx.execute<{ company_id: string; run_id: string }>(sql`
-    update remote_tasks set status = 'completed', result = ${JSON.stringify(result)}::jsonb, missing_since = null,
-      completed_at = clock_timestamp()
+    update remote_tasks set status = 'completed', result = ${JSON.stringify(result)}::jsonb, ${AT_TASK_END}
     where id = ${task_id} and worker_id = ${worker.worker_id} and status = 'claimed'
       and not exists (select from heartbeat_runs r where r.id = heartbeat_run_id and r.cancel_requested_at is not null)
     returning company_id, heartbeat_run_id as run_id`);
@@ -86,7 +91,7 @@ export async function endTask(
   if (!(await endHandedOverRun(tx, run, failure, sql`exists (select from remote_tasks t where ${live})`)))
     return false;
   const closed = await tx.execute(sql`
-    update remote_tasks t set status = ${to}, error = ${error}, missing_since = null, completed_at = clock_timestamp()
+    update remote_tasks t set status = ${to}, error = ${error}, ${AT_TASK_END}
     where ${live}`);
   if (closed.rowCount === 0) throw taskHasEnded('ended meanwhile');
   return true;

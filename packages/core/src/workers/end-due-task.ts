@@ -3,7 +3,7 @@ import { conflict } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { CANCELLED, endHandedOverRun } from '../runs/index.ts';
-import { WORKER_CATEGORY } from './bring-result.ts';
+import { AT_TASK_END, WORKER_CATEGORY } from './bring-result.ts';
 import { MAX_ATTEMPTS } from './release-tasks.ts';
 import { workerChanges } from './worker-changes.ts';
 
@@ -57,7 +57,7 @@ export async function endDueTask(tx: Tx): Promise<{ run_id: string; ended: boole
     sql`exists (select from remote_tasks t where t.id = ${task.id} and t.status = ${task.status})`,
   );
   const closed = await tx.execute(sql`
-    update remote_tasks set status = ${step.to}, error = ${step.error}, completed_at = clock_timestamp()
+    update remote_tasks set status = ${step.to}, error = ${step.error}, ${AT_TASK_END}
     where id = ${task.id} and status = ${task.status}`);
   // Its worker was faster: its result decides.
   if (ended && closed.rowCount === 0) throw conflict('the task has ended in the meantime');
