@@ -59,7 +59,7 @@ function refusalOf(row: EndpointRow, part: Part): number | null {
 /** Acts on users of the cast, signing them out or altering them for later rows, or counts what stages create. */
 const changesCast = ({ id, method, path }: EndpointRow): boolean =>
   method === 'DELETE' ||
-  path.includes('{userId}') ||
+  (method !== 'GET' && path.includes('{userId}')) ||
   [
     'companies.add-member',
     'companies.add-user',
