@@ -131,12 +131,13 @@ export const phrases: Record<string, string> = texts({
 /** Fields with values that the code knows: free text is shown as it is. */
 const WORDED = new Set(['status', 'priority', 'role', 'level']);
 
-/** `changed status from todo to done`; an action without a phrase is named by its key. */
+/** `asked for input, changed status from todo to blocked`; an action without phrase or changes is named by its key. */
 export function sentence({ action, details }: Pick<ActivityEntry, 'action' | 'details'>): string {
   const fields = typeof details.changes === 'object' && details.changes !== null ? details.changes : {};
   const changes = Object.entries(fields).flatMap(([field, change]) => {
     if (typeof change !== 'object' || change === null || !('to' in change)) return [];
     const { from, to } = change as { from?: unknown; to: unknown };
+    if (from === to) return [];
     if (field === 'body_markdown') return [t`rewrote the description`];
     if (field.endsWith('_id')) return [t`changed ${words(field.replace(/_id$/, ''))}`];
     const shown = (value: unknown): string => (WORDED.has(field) ? words(plain(value)) : plain(value));
@@ -144,9 +145,8 @@ export function sentence({ action, details }: Pick<ActivityEntry, 'action' | 'de
       ? [t`changed ${words(field)} to ${shown(to)}`]
       : [t`changed ${words(field)} from ${shown(from)} to ${shown(to)}`];
   });
-  if (changes.length > 0) return changes.join(', ');
-  const phrase = Object.hasOwn(phrases, action) ? phrases[action] : undefined;
-  return phrase ?? named(action);
+  const phrase = Object.hasOwn(phrases, action) ? phrases[action]! : '';
+  return [phrase, ...changes].filter(Boolean).join(', ') || named(action);
 }
 
 /** `created a skill`, `changed permissions of an agent`: English needs an article, other languages a different order. */

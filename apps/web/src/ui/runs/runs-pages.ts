@@ -99,7 +99,7 @@ const runColumns: readonly Column<Run>[] = [
     cell: ({ error, summary }) =>
       when(
         error === null ? firstWords(summary ?? '') : clipped(error),
-        (text) => html`<span class="soft">${text}</span>`,
+        (text) => html`<span class="soft two-lines">${text}</span>`,
       ),
   },
 ];
