@@ -1,7 +1,7 @@
 /** Reads a multipart body: fields into memory, files straight into the storage; a refused body leaves nothing behind. */
 import { invalid, ServiceError, tooLarge } from '@acp/kernel';
 import type { Request, Response } from 'express';
-import multer from 'multer';
+import type Multer from 'multer';
 import type { StorageEngine } from 'multer';
 import { callbackify } from 'node:util';
 import { checkJson } from './json-body.ts';
@@ -39,6 +39,7 @@ export async function readMultipart(
     // The upload discards all of its files together.
     _removeFile: (_request, _file, done) => done(null),
   };
+  const { default: multer } = await import('multer');
   const read = multer({
     storage: engine,
     limits: {
@@ -53,7 +54,7 @@ export async function readMultipart(
   await new Promise<void>((resolve, reject) => {
     read(request, response, (error: unknown) => {
       if (error === undefined || error === null) resolve();
-      else reject(publicError(error));
+      else reject(publicError(error, multer));
     });
   });
   const fields = { ...(request.body as Record<string, unknown>) };
@@ -63,9 +64,9 @@ export async function readMultipart(
 }
 
 /** Passes our own errors on; the parser's, which have no status, are the client's fault. */
-function publicError(error: unknown): Error {
+function publicError(error: unknown, { MulterError }: typeof Multer): Error {
   if (error instanceof ServiceError) return error;
-  if (error instanceof multer.MulterError)
+  if (error instanceof MulterError)
     return tooMuch.includes(error.code)
       ? tooLarge(error.code === 'LIMIT_FILE_COUNT' ? 'too many files' : 'payload too large')
       : invalid('malformed multipart body');

@@ -1,12 +1,15 @@
-import { hash, verify } from '@node-rs/argon2';
 import { assertUncommonPassword } from './common-passwords.ts';
 
 /** OWASP's minimum for argon2id: 19 MiB, two passes. About 20 ms off the main thread. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
+/** Loaded by the first sign-in. */
+const library = async () => import('@node-rs/argon2');
+
 let dummy: Promise<string> | undefined;
 
-export function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string): Promise<string> {
+  const { hash } = await library();
   return hash(password, cost);
 }
 
@@ -25,6 +28,7 @@ export async function hashNewPassword(password: string, about: readonly string[]
  */
 export async function verifyPassword(stored: string | null | undefined, password: string): Promise<boolean> {
   dummy ??= hashPassword('no account has this password');
+  const { verify } = await library();
   const matches = await verify(stored ?? (await dummy), password);
   return matches && stored !== null && stored !== undefined;
 }

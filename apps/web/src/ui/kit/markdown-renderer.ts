@@ -5,7 +5,6 @@ import type { Tx } from '@acp/db';
 import { html, type Html } from './html.ts';
 import { type MarkedText, splitAtTexts } from './markdown.ts';
 import { resolveReferences } from './references.ts';
-import { renderMarkdown } from './render-markdown.ts';
 import { type Rendered, TextThread } from './text-thread.ts';
 
 /** In characters. A longer text is shown in plain text. */
@@ -18,6 +17,9 @@ const INLINE_LIMIT = 6000;
 const PAGE_WAIT_MS = 2000;
 /** Total size of the cache, so that the same text is not rendered again. */
 const CACHE_LIMIT = 16_000_000;
+
+/** Loaded by the first page with a text: a process that only answers programs does without. */
+let inlineRenderer: Promise<typeof import('./render-markdown.ts')> | undefined;
 
 export class MarkdownRenderer {
   readonly #thread = new TextThread();
@@ -58,7 +60,10 @@ export class MarkdownRenderer {
       this.#rendered.set(key, known);
       return known;
     }
-    if (inline) return this.#keep(key, renderMarkdown(text));
+    if (inline) {
+      const { renderMarkdown } = await (inlineRenderer ??= import('./render-markdown.ts'));
+      return this.#keep(key, renderMarkdown(text));
+    }
     const work = this.#thread.render(text, wait).then((rendered) => this.#keep(key, rendered));
     // Work in progress is cached for the next reader, even if this one is gone.
     return Promise.race([work, aborted(wait)]);
