@@ -11,7 +11,7 @@ import { collector } from '@acp/kernel';
  * How far the heap may grow past its live objects before the next collection, in percent. V8 by itself lets it grow up to
  * fourfold, depending on the machine's memory.
  */
-const GROWTH_PERCENT = 40;
+const GROWTH_PERCENT = 30;
 const LOOK_EVERY_MS = 5000;
 /** Event loop utilisation below which a process counts as idle; a pair of idle tiers stays below 0.01. */
 const QUIET = 0.02;

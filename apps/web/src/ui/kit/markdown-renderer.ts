@@ -5,6 +5,7 @@ import type { Tx } from '@acp/db';
 import { html, type Html } from './html.ts';
 import { type MarkedText, splitAtTexts } from './markdown.ts';
 import { resolveReferences } from './references.ts';
+import type * as Inline from './render-markdown.ts';
 import { type Rendered, TextThread } from './text-thread.ts';
 
 /** In characters. A longer text is shown in plain text. */
@@ -19,7 +20,7 @@ const PAGE_WAIT_MS = 2000;
 const CACHE_LIMIT = 16_000_000;
 
 /** Loaded by the first page with a text: a process that only answers programs does without. */
-let inlineRenderer: Promise<typeof import('./render-markdown.ts')> | undefined;
+let inlineRenderer: Promise<typeof Inline> | undefined;
 
 export class MarkdownRenderer {
   readonly #thread = new TextThread();
