@@ -7,7 +7,9 @@ import { waitFor } from '@acp/testkit';
 import { FileStore } from './index.ts';
 import { S3Storage } from './s3.ts';
 
-const LIMIT_MS = 100;
+/** Where the store never says a word, and where it must get a word out first, however busy the machine is. */
+const SILENT_MS = 100;
+const ANSWERING_MS = 1000;
 const PART = 5 * 1024 * 1024;
 const away = { kind: 'unavailable', message: 'storage unavailable', retry_after_sec: 5 };
 
@@ -29,7 +31,11 @@ beforeAll(async () => {
 beforeEach(() => {
   journal = [];
   respond = () => undefined;
-  store = new S3Storage({
+  store = storeWith(SILENT_MS);
+});
+
+function storeWith(timeout_ms: number): S3Storage {
+  return new S3Storage({
     bucket: 'files',
     region: 'us-east-1',
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -37,9 +43,9 @@ beforeEach(() => {
     secret_access_key: 'secret',
     force_path_style: true,
     prefix: '',
-    timeout_ms: LIMIT_MS,
+    timeout_ms,
   });
-});
+}
 
 afterAll(() => {
   server.closeAllConnections();
@@ -66,6 +72,7 @@ it('accepts and never answers: each call fails, after a single attempt', async (
 });
 
 it('stops in the middle of an upload: the caller does not wait until its parts are removed', async () => {
+  store = storeWith(ANSWERING_MS);
   respond = (request, response) => {
     if (request.url?.includes('uploads='))
       response.end(xml('InitiateMultipartUploadResult', '<UploadId>1</UploadId>'));
@@ -79,6 +86,7 @@ it('stops in the middle of an upload: the caller does not wait until its parts a
 });
 
 it('stops after the headers, or in the middle of a body: reading it fails', async () => {
+  store = storeWith(ANSWERING_MS);
   for (const bytes of [0, 400]) {
     respond = (_request, response) => {
       response.writeHead(200, { 'Content-Length': 1000 });
@@ -92,13 +100,14 @@ it('stops after the headers, or in the middle of a body: reading it fails', asyn
 });
 
 it('a body that waits for its reader, and an upload that waits for its sender, are not given up', async () => {
+  store = storeWith(ANSWERING_MS);
   respond = (request, response) => {
     if (request.method === 'GET') response.end(Buffer.alloc(PART));
     else request.resume().on('end', () => response.setHeader('ETag', '"1"').end());
   };
   const pause = async () => {
     const begin = performance.now();
-    await waitFor(() => performance.now() - begin > 3 * LIMIT_MS);
+    await waitFor(() => performance.now() - begin > 1.5 * ANSWERING_MS);
   };
   async function* slow(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('one');
@@ -113,6 +122,7 @@ it('a body that waits for its reader, and an upload that waits for its sender, a
 });
 
 it('a store that fails at once, and then answers, is asked again', async () => {
+  store = storeWith(60_000);
   respond = (_request, response) => {
     response.statusCode = journal.length === 1 ? 503 : 200;
     response.end();
