@@ -34,7 +34,7 @@ function bundleOf(size: number): CompanyBundle {
   };
 }
 
-it('a bundle of hundreds takes as many statements as one of two, in and out', async () => {
+it('a bundle of hundreds takes as many statements as one of a dozen, in and out', async () => {
   const { url } = await cloneDatabase('sizes');
   const counter = await startStatementCounter(url);
   const logger = createLogger({ level: 'error', format: 'json', role: 'test' });
@@ -72,7 +72,8 @@ it('a bundle of hundreds takes as many statements as one of two, in and out', as
       expect((await finishExport(out)).issues).toHaveLength(size);
       return { made, merged, read };
     };
-    expect(await trip(300)).toEqual(await trip(2));
+    // With fewer, some bounds are checked without a lock.
+    expect(await trip(300)).toEqual(await trip(12));
   } finally {
     await database.close();
     counter.close();
