@@ -70,7 +70,9 @@ export class ShownReply implements FollowedReply {
   takeTurn(): boolean {
     const link = this.#parts.link();
     if (this.#closed || this.#working !== null || link === undefined) return false;
-    return this.#parts.pace.takeStep(this.#set.conversation, link.limits);
+    // First words are a message, of which there may be more than edits.
+    const between_ms = this.#sent.length === 0 ? 0 : link.limits.between_ms;
+    return this.#parts.pace.takeStep(this.#set.conversation, { ...link.limits, between_ms });
   }
 
   take(entries: readonly SpokenEntry[]): void {

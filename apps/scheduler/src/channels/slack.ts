@@ -47,8 +47,8 @@ const [envelopeOf, eventOf, pressOf] = [
   createValidator(PressPayload, 'payload'),
 ];
 
-/** `chat.update` has fifty a minute for the whole app, and messages may need some of them. */
-const limits = { step_ms: () => 1500, between_ms: 2000, typing_ms: 100_000 };
+/** `chat.update` has fifty a minute for the whole app, and complete replies need some of them. */
+const limits = { step_ms: () => 1500, between_ms: 1500, typing_ms: 100_000 };
 
 /** An app in socket mode: a WebSocket opened from here, and the Web API. */
 export class Slack implements ChannelLink {

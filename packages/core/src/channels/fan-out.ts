@@ -102,8 +102,8 @@ const statesShown: ReadonlySet<string> = new Set(['answering', 'stopped', 'faile
  * channel's holder, which shows it as it grows.
  */
 async function replies(tx: Tx, events: readonly Told<ChatMessageEvent>[]): Promise<NewOutgoing[]> {
-  const concerned = events.filter(
-    ({ data: { role, status } }) => role === 'assistant' || statesShown.has(status),
+  const concerned = inOrder(
+    events.filter(({ data: { role, status } }) => role === 'assistant' || statesShown.has(status)),
   );
   const threads = await threadsOf(tx, [...new Set(concerned.map(({ data }) => data.id))]);
   return concerned.flatMap(({ data }): NewOutgoing[] => {
@@ -135,6 +135,15 @@ async function replies(tx: Tx, events: readonly Told<ChatMessageEvent>[]): Promi
       },
     ];
   });
+}
+
+/** "Stopped." follows what had been said by then, which is the next event if there is any. */
+function inOrder(events: readonly Told<ChatMessageEvent>[]): Told<ChatMessageEvent>[] {
+  const isStop = ({ data }: Told<ChatMessageEvent>) => data.role === 'user' && data.status === 'stopped';
+  return events
+    .map((event, at) => ({ event, at: isStop(event) ? at + 1.5 : at }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ event }) => event);
 }
 
 /** By message: where its chat takes place; messages of other chats are missing. */

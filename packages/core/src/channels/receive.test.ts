@@ -20,6 +20,8 @@ import {
   claimChannels,
   createChannel,
   dueOutgoing,
+  presentMessage,
+  recordChanges,
   fanOutToChannels,
   makePairingCode,
   nextIncoming,
@@ -33,7 +35,7 @@ import {
   findChannel,
 } from '../index.ts';
 
-const { approvals, channel_inbox, channel_outbox, channels, chats, sessions } = schema;
+const { approvals, channel_inbox, channel_outbox, channels, chat_messages, chats, sessions } = schema;
 
 let database: Database;
 let company: Awaited<ReturnType<typeof createCompany>>;
@@ -205,12 +207,12 @@ describe('a paired person', () => {
   });
 });
 
-describe('an approval in a channel', () => {
-  async function publish(): Promise<void> {
-    await db().execute('select sequence_outbox(1000)');
-    await inTx((tx) => fanOutToChannels(tx, 'http://localhost'));
-  }
+async function publish(): Promise<void> {
+  await db().execute('select sequence_outbox(1000)');
+  await inTx((tx) => fanOutToChannels(tx, 'http://localhost'));
+}
 
+describe('an approval in a channel', () => {
   async function asked(title: string) {
     const approval = await inTx((tx) =>
       createApproval(tx, actors.system, company.id, { type: 'action', title }),
@@ -338,4 +340,38 @@ it('what a reply says is sent to who is paired alone', async () => {
   expect(await dueOutgoing(db(), hold, 10)).toMatchObject([{ allowed: true }]);
   await inTx((tx) => dropMembership(tx, actors.system, company.id, member.user_id));
   expect(await dueOutgoing(db(), hold, 10)).toMatchObject([{ allowed: false }]);
+});
+
+it('a reply that was stopped halfway is said before that it was, and replaces what was shown of it', async () => {
+  await createAgent(db(), company);
+  await person('member', '7');
+  await hear(words('7', 'hello'));
+  const [chat] = await chatsHere();
+  const [question] = await db()
+    .update(chat_messages)
+    .set({ status: 'stopped' })
+    .where(eq(chat_messages.chat_id, chat!.id))
+    .returning();
+  const { id: _, ...like } = question!;
+  const [reply] = await db()
+    .insert(chat_messages)
+    .values({ ...like, position: 3, role: 'assistant', body_markdown: 'Half' })
+    .returning();
+  const changes = [question!, reply!].map((row) => ({
+    company_id: company.id,
+    entity_type: 'chat_message' as const,
+    entity_id: row.id,
+    event: { type: 'chat_message' as const, data: { ...presentMessage(row), private_to_user_id: null } },
+  }));
+  await inTx((tx) => recordChanges(tx, actors.system, changes));
+  await publish();
+  const queued = await db()
+    .select()
+    .from(channel_outbox)
+    .where(eq(channel_outbox.channel_id, channel_id))
+    .orderBy(asc(channel_outbox.seq));
+  expect(queued).toMatchObject([
+    { kind: 'reply', chat_message_id: reply!.id, question_id: question!.id },
+    { kind: 'notice', body: 'Stopped.', question_id: null },
+  ]);
 });
