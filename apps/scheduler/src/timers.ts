@@ -5,6 +5,7 @@ import {
   deleteOldAlerts,
   deleteOldChannelTraffic,
   deleteOldMessages,
+  deleteExpiredInvites,
   deleteExpiredLinks,
   deleteExpiredOauthFlows,
   deleteExpiredSessions,
@@ -212,6 +213,7 @@ async function forget({ database: { db } }: TimerContext): Promise<void> {
   await deleteExpiredSessions(db);
   await deleteExpiredOauthFlows(db);
   await deleteExpiredLinks(db);
+  await deleteExpiredInvites(db);
   await deleteOldAccountMails(db);
   await deleteOldMessages(db);
   await deleteOldAlerts(db);

@@ -4628,11 +4628,13 @@ export interface BoundSettings {
   plugins?: number;
   invites?: number;
   board_user_keys?: number;
+  approvals?: number;
   agent_keys?: number;
   routine_triggers?: number;
   documents?: number;
   attachments?: number;
   work_products?: number;
+  execution_decisions?: number;
   relations?: number;
 }
 export interface UpdateInstanceSettings {

@@ -32,11 +32,14 @@ export const bounds = {
   plugins: { most: 100, per: 'company', what: 'plugins' },
   invites: { most: 1000, per: 'company', what: 'invites that nobody has accepted' },
   board_user_keys: { most: 1000, per: 'company', what: 'keys of integrations' },
+  /** Those still to be decided. */
+  approvals: { most: 5000, per: 'company', what: 'pending approvals' },
   agent_keys: { most: 100, per: 'agent', what: 'keys' },
   routine_triggers: { most: 100, per: 'routine', what: 'triggers' },
   documents: { most: 500, per: 'issue', what: 'documents' },
   attachments: { most: 2000, per: 'issue', what: 'attachments' },
   work_products: { most: 2000, per: 'issue', what: 'work products' },
+  execution_decisions: { most: 2000, per: 'issue', what: 'decisions' },
   relations: { most: 2000, per: 'issue', what: 'relations' },
 } as const satisfies Record<string, Bound>;
 

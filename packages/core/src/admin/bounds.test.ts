@@ -5,6 +5,7 @@ import { type Database, transaction, type Tx } from '@acp/db';
 import { newId, Vault } from '@acp/kernel';
 import * as kit from '@acp/testkit';
 import { createAgent, createAgentKey } from '../agents/index.ts';
+import { createApproval } from '../approvals/index.ts';
 import { createAttachments, reserveStorageKeys } from '../attachments/index.ts';
 import { createBudgetPolicy, setModelPrice } from '../budgets/index.ts';
 import { createChannel } from '../channels/index.ts';
@@ -24,7 +25,7 @@ import { createSecret } from '../secrets/index.ts';
 import { changeSettings } from '../settings/index.ts';
 import { createSkill } from '../skills/index.ts';
 import { createWebhook } from '../webhooks/index.ts';
-import { createWorkProduct } from '../work-products/index.ts';
+import { createExecutionDecision, createWorkProduct } from '../work-products/index.ts';
 
 const vault = new Vault(Buffer.alloc(32, 7));
 const system = kit.actors.system as Actor;
@@ -108,6 +109,11 @@ const creators: Record<BoundKind, (tx: Tx, s: Setting, n: number) => Promise<unk
   plugins: (tx, s, n) => createPlugin(tx, system, s.company_id, { name: `Plugin ${n}`, slug: `plugin-${n}` }),
   invites: (tx, s) => createInvite(tx, system, s.company_id, { role: 'viewer' }),
   board_user_keys: (tx, s) => mintBoardUserKey(tx, system, s.company_id, { role: 'viewer' }),
+  approvals: (tx, s, n) =>
+    createApproval(tx, kit.actors.board({ id: s.company_id }), s.company_id, {
+      type: 'plan',
+      title: `Plan ${n}`,
+    }),
   agent_keys: (tx, s) => createAgentKey(tx, system, s.company_id, { agent_id: s.agent.id }),
   routine_triggers: (tx, s) => createTrigger(tx, system, s.routine, { kind: 'webhook' }, vault),
   documents: (tx, s, n) => putDocument(tx, system, s.issue, `key-${n}`, { title: 'T', body: 'B' }),
@@ -119,6 +125,8 @@ const creators: Record<BoundKind, (tx: Tx, s: Setting, n: number) => Promise<unk
   },
   work_products: (tx, s, n) =>
     createWorkProduct(tx, system, s.issue, { type: 'report', title: `Report ${n}` }),
+  execution_decisions: (tx, s) =>
+    createExecutionDecision(tx, system, s.issue, { decision_type: 'skip', metadata: {} }),
   relations: (tx, s, n) => createRelation(tx, system, s.issue, { target_issue_id: s.others[n % 2]!.id }),
 };
 

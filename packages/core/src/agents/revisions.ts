@@ -7,6 +7,7 @@ import { actorColumns, recordChanges } from '../activity/index.ts';
 import { sameJson } from './policy.ts';
 import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
 import { assertMayTeach } from './reach.ts';
+import { trimmedConfigurations, trimmedPrompts } from './trim-history.ts';
 
 const { agent_config_revisions: revisions, agents, prompt_versions: versions } = schema;
 
@@ -53,8 +54,12 @@ export async function historyOf(
   return {
     version_number,
     written: [
-      ...(configured ? [revisionOf(tx, actor, before.id, { adapter_config, reason })] : []),
-      ...(prompted ? [versionOf(tx, before.id, version_number, system_prompt)] : []),
+      ...(configured
+        ? [revisionOf(tx, actor, before.id, { adapter_config, reason }), trimmedConfigurations(tx, before.id)]
+        : []),
+      ...(prompted
+        ? [versionOf(tx, before.id, version_number, system_prompt), trimmedPrompts(tx, before.id)]
+        : []),
     ],
   };
 }
@@ -137,7 +142,10 @@ export async function addEvolvedPrompt(
   version: Pick<typeof versions.$inferInsert, 'system_prompt' | 'score' | 'parent_version_number' | 'reason'>,
 ): Promise<number> {
   const version_number = (await lastVersion(tx, agent)) + 1;
-  await tx.insert(versions).values({ ...version, agent_id: agent.id, version_number, source: 'gepa' });
+  await tx
+    .with(trimmedPrompts(tx, agent.id))
+    .insert(versions)
+    .values({ ...version, agent_id: agent.id, version_number, source: 'gepa' });
   return version_number;
 }
 

@@ -3,6 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, forbidden, invalid } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { findIssue } from '../issues/index.ts';
 import { assertPayload } from './payload.ts';
 import { type ApprovalRow, approvalChange, presentApproval } from './present.ts';
@@ -22,6 +23,8 @@ export async function createApproval(
     const issue = await findIssue(tx, input.issue_id);
     if (issue?.company_id !== company_id) throw invalid('issue_id is not an issue of the company');
   }
+  // What the service itself asks for must not be lost.
+  if (actor.kind !== 'system') await assertRoom(tx, 'approvals', company_id);
   const requester = actorColumns(actor);
   const [row] = await tx
     .insert(approvals)

@@ -1,6 +1,6 @@
 import type { BoundKind } from '@acp/contract';
 import { schema } from '@acp/db';
-import { isNotNull, isNull, ne, type SQL } from 'drizzle-orm';
+import { eq, isNotNull, isNull, ne, type SQL } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 
 interface Source {
@@ -37,10 +37,12 @@ export const sources: Readonly<Record<BoundKind, Source>> = {
   plugins: { owner: schema.plugins.company_id },
   invites: { owner: schema.invites.company_id, where: [isNull(schema.invites.accepted_at)] },
   board_user_keys: { owner: schema.board_user_keys.company_id },
+  approvals: { owner: schema.approvals.company_id, where: [eq(schema.approvals.status, 'pending')] },
   agent_keys: { owner: schema.agent_api_keys.agent_id, where: [isNull(schema.agent_api_keys.run_id)] },
   routine_triggers: { owner: schema.routine_triggers.routine_id },
   documents: { owner: schema.documents.issue_id },
   attachments: { owner: schema.attachments.issue_id },
   work_products: { owner: schema.work_products.issue_id },
+  execution_decisions: { owner: schema.execution_decisions.issue_id },
   relations: { owner: schema.issue_relations.source_issue_id },
 };

@@ -44,6 +44,7 @@ export {
 export {
   acceptInvite,
   createInvite,
+  deleteExpiredInvites,
   joinByInvite,
   listInvites,
   previewInvite,

@@ -110,6 +110,18 @@ export async function revokeInvite(
   await recordChanges(tx, actor, [entry(row, 'invite.revoked', { role: row.role })]);
 }
 
+/** Days that an expired invite stays visible. */
+const EXPIRED_KEPT_DAYS = 30;
+const EXPIRED_BATCH = 2000;
+
+/** Deletes invites that nobody accepted in time. Those accepted stay: they say how someone came in. */
+export async function deleteExpiredInvites(tx: Tx): Promise<void> {
+  await tx.execute(sql`
+    delete from invites where id in (
+      select id from invites where accepted_at is null and expires_at < now() - make_interval(days => ${EXPIRED_KEPT_DAYS})
+      limit ${EXPIRED_BATCH})`);
+}
+
 /** What the holder of a valid token sees before accepting; undefined for an expired, used or unknown one. */
 export async function previewInvite(
   tx: Tx,

@@ -1,9 +1,9 @@
 import type { Actor, Document, PutDocument } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { invalid, isUuid, newId, notFound } from '@acp/kernel';
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
-import { assertRoom } from '../bounds/index.ts';
+import { assertRoom, beyondHistory, HISTORY } from '../bounds/index.ts';
 import { type IssueRow, issueUpdated } from '../issues/index.ts';
 import { type DocumentRow, presentDocument } from './present.ts';
 import { lockDocument } from './read-documents.ts';
@@ -96,8 +96,35 @@ async function writeRevision(
     created_by_agent_id: author.agent_id,
     created_by_user_id: author.user_id,
   });
+  if (revision_number > HISTORY.fewest) await trimRevisions(tx, id);
   await recordChanges(tx, actor, [changeOf(issue, document!, restored_from)]);
   return presentDocument(document!, body);
+}
+
+/** Removes the oldest revisions that are too many; later ones that restored them keep their text. */
+async function trimRevisions(tx: Tx, document_id: string): Promise<void> {
+  const beyond = beyondHistory({
+    table: sql`document_revisions r`,
+    where: sql`r.document_id = ${document_id}`,
+    key: sql`r.id`,
+    newest_first: sql`r.revision_number desc`,
+    text: sql`r.body`,
+  });
+  const gone = await tx
+    .delete(document_revisions)
+    .where(sql`${document_revisions.id} in ${beyond}`)
+    .returning({ id: document_revisions.id });
+  if (gone.length === 0) return;
+  const ids = gone.map(({ id }) => id);
+  await tx
+    .update(document_revisions)
+    .set({ restored_from_revision_id: null })
+    .where(
+      and(
+        eq(document_revisions.document_id, document_id),
+        inArray(document_revisions.restored_from_revision_id, ids),
+      ),
+    );
 }
 
 function changeOf(issue: IssueRow, document: DocumentRow, restoredFrom: string | null) {

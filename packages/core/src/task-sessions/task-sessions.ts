@@ -61,8 +61,20 @@ export async function createTaskSession(
       set: { run_id: sql`coalesce(excluded.run_id, ${task_sessions.run_id})`, updated_at: sql`now()` },
     })
     .returning();
+  await trimSessions(tx, row!);
   await recordChanges(tx, actor, [changeOf(row!, 'task_session.opened')]);
   return present(row!);
+}
+
+/** Ended sessions of an agent on an issue beyond this many are removed, oldest first. */
+const ENDED_KEPT = 50;
+
+async function trimSessions(tx: Tx, { agent_id, issue_id }: TaskSessionRow): Promise<void> {
+  await tx.execute(sql`
+    delete from task_sessions where id in (
+      select id from task_sessions
+      where issue_id = ${issue_id} and agent_id = ${agent_id} and status <> 'active'
+      order by created_at desc, id desc offset ${ENDED_KEPT})`);
 }
 
 /** @throws conflict if another session of the agent on the issue is active; otherwise like `createTaskSession` */

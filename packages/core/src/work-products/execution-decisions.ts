@@ -2,6 +2,7 @@ import type { Actor, CreateExecutionDecision, ExecutionDecision } from '@acp/con
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { and, eq } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { type IssueRow, issueUpdated } from '../issues/index.ts';
 
 const { execution_decisions } = schema;
@@ -42,6 +43,7 @@ export async function createExecutionDecision(
   issue: IssueRow,
   input: CreateExecutionDecision,
 ): Promise<ExecutionDecision> {
+  await assertRoom(tx, 'execution_decisions', issue.id);
   const author = actorColumns(actor);
   const [row] = await tx
     .insert(execution_decisions)

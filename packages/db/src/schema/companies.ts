@@ -113,7 +113,12 @@ export const invites = pgTable(
     accepted_at: instant(),
     created_at: createdAt(),
   },
-  (t) => [index('invites_company').on(t.company_id, t.created_at.desc(), t.id.desc())],
+  (t) => [
+    index('invites_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
+    index('invites_expires_at')
+      .on(t.expires_at)
+      .where(sql`${t.accepted_at} is null`),
+  ],
 );
 
 export const join_requests = pgTable(

@@ -27,11 +27,13 @@ const names: Readonly<Record<BoundKind, string>> = texts({
   plugins: 'Plugins',
   invites: 'Open invites',
   board_user_keys: 'Keys of integrations',
+  approvals: 'Pending approvals',
   agent_keys: 'Keys per agent',
   routine_triggers: 'Triggers per routine',
   documents: 'Documents per issue',
   attachments: 'Attachments per issue',
   work_products: 'Work products per issue',
+  execution_decisions: 'Decisions per issue',
   relations: 'Relations per issue',
 });
 

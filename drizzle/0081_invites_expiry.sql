@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY IF NOT EXISTS "invites_expires_at" ON "invites" USING btree ("expires_at") WHERE "invites"."accepted_at" is null;
