@@ -17,7 +17,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { plural, t } from '../kit/language.ts';
 import {
   checkbox,
   formError,
@@ -176,7 +176,9 @@ function figureFacts({ agent, figures }: AgentView): Html {
       ended > 0,
       () =>
         html`<dt>Success</dt>
-          <dd>${Math.round((100 * succeeded) / ended)} % of the last ${ended} runs</dd>`,
+          <dd>
+            ${plural(ended, '{0} % of the last # run', '{0} % of the last # runs', Math.round((100 * succeeded) / ended))}
+          </dd>`,
     )}
     !${when(
       runs.length > 0,

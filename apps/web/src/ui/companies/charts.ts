@@ -22,7 +22,7 @@ const charts: readonly Chart[] = texts([
     title: 'Runs',
     value: ({ runs }) => runs,
     bad: ({ failed }) => failed,
-    told: ({ runs, failed }) => t`${runs} runs, ${failed} failed`,
+    told: ({ runs, failed }) => t`Runs: ${runs}, failed: ${failed}`,
     total: (days) =>
       t`${count(sum(days, ({ runs }) => runs))} in 14 days, ${count(sum(days, ({ failed }) => failed))} failed`,
   },

@@ -4,7 +4,7 @@ import { renderSVG } from 'uqr';
 import { assetPath } from '../kit/assets.ts';
 import { timeAgo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { plural, t } from '../kit/language.ts';
 import { formError, input, notice, postButton } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 
@@ -121,7 +121,9 @@ function recoveryPart({ factors: { recovery_codes_left: left, totp, passkeys } }
     () =>
       html`<section class="card">
         <h2>Recovery codes</h2>
-        <p>${left === 0 ? t`None is left.` : t`${left} are left.`} New ones replace them.</p>
+        <p>
+          ${left === 0 ? t`None is left.` : plural(left, '# is left.', '# are left.')} New ones replace them.
+        </p>
         !${postButton(`${SECURITY_PAGE}/recovery-codes`, 'Make new codes', { class: 'quiet', confirm: 'Create new recovery codes? The current ones stop working.' })}
       </section>`,
   );

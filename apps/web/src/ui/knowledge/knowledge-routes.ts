@@ -5,7 +5,7 @@ import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { t, texts } from '../kit/language.ts';
+import { plural, t, texts } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { emptyState, input } from '../kit/parts.ts';
 import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -51,9 +51,10 @@ function extent({ sources, passages, waiting, cut }: KnowledgeState): Html {
       There are none yet.
     </p>`;
   return html`<p class="soft small">
-    ${passages} passages of ${sources} sources: notes, findings, documents, texts of files, closed issues.
-    !${when(waiting > 0, () => html`${waiting} have changed and are being read.`)}
-    !${when(cut > 0, () => html`${cut} are too long to be read in full.`)}
+    ${plural(passages, '# passage', '# passages')} of ${plural(sources, '# source', '# sources')}: notes,
+    findings, documents, texts of files, closed issues.
+    !${when(waiting > 0, () => html`${plural(waiting, '# has changed and is being read.', '# have changed and are being read.')}`)}
+    !${when(cut > 0, () => html`${plural(cut, '# is too long to be read in full.', '# are too long to be read in full.')}`)}
   </p>`;
 }
 

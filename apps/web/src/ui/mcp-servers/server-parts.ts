@@ -1,7 +1,7 @@
 import type { Agent, McpServer, McpServerCall, McpServerTool } from '@acp/contract';
 import { count, timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { plural, t } from '../kit/language.ts';
 import { checkbox, postButton, status } from '../kit/parts.ts';
 import type { Column } from '../kit/table.ts';
 
@@ -97,7 +97,7 @@ export function toolsForm({ id, tools: allowed }: McpServer, tools: readonly Mcp
     !${checkbox({ name: 'all', label: 'All, including future ones', checked: allowed === null })}
     <fieldset>
       <legend>Or only these</legend>
-      !${folded(tools.length, html`${count(tools.length)} tools`, list)}
+      !${folded(tools.length, html`${plural(tools.length, '# tool', '# tools')}`, list)}
     </fieldset>
     <button>Save</button>
   </form>`;

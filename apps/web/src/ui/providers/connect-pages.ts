@@ -2,7 +2,7 @@ import type { Provider, ProviderFamily, ProviderTest } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
-import { say, t } from '../kit/language.ts';
+import { plural, say, t } from '../kit/language.ts';
 import { formError, input, notice, select } from '../kit/parts.ts';
 
 interface Vendor {
@@ -91,7 +91,14 @@ export function modelPart(
       ? select({ ...common, choices: models.map((id) => ({ value: id, label: id })) })
       : input({ ...common, required: true, hint: 'As the vendor writes it' });
   const said = tested.ok
-    ? notice(t`It answered in ${tested.latency_ms} ms with ${tested.model_count ?? 0} models.`)
+    ? notice(
+        plural(
+          tested.model_count ?? 0,
+          'It answered in {0} ms with # model.',
+          'It answered in {0} ms with # models.',
+          tested.latency_ms,
+        ),
+      )
     : html`<div class="error form-error" role="alert">
         <p>${tested.error ?? t`It did not answer.`}</p>
         <p>

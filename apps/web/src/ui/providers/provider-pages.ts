@@ -3,7 +3,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeLeft } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
-import { t, texts } from '../kit/language.ts';
+import { plural, t, texts } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, select, status, textarea } from '../kit/parts.ts';
 import type { Column } from '../kit/table.ts';
 
@@ -81,7 +81,8 @@ export function testPart({ id, pause_reason }: Provider, tested: ProviderTest | 
   const said = ({ ok, model_count, latency_ms, error }: ProviderTest): Html =>
     ok
       ? html`<p class="notice good" role="status">
-          It answered in ${latency_ms} ms${model_count === null ? '' : t` with ${model_count} models`}.
+          It answered in ${latency_ms}
+          ms${model_count === null ? '' : plural(model_count, ' with # model', ' with # models')}.
         </p>`
       : html`<p class="error form-error" role="alert">${error ?? t`It did not answer.`}</p>`;
   return html`<section class="card">
