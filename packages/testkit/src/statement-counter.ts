@@ -24,6 +24,8 @@ export interface StatementCounter {
   texts(): string[];
   /** The same without senders, with statements sent in one round trip grouped together. */
   trips(): string[][];
+  /** The sender of each of these round trips. */
+  senders(): string[];
   close(): void;
 }
 
@@ -32,6 +34,7 @@ export async function startStatementCounter(databaseUrl: string): Promise<Statem
   const counts = new Map<string, number>();
   const texts: string[] = [];
   const trips: string[][] = [];
+  const senders: string[] = [];
   const note = (name: string, text: string): string => {
     const shown = text.replaceAll(/\s+/g, ' ').trim().slice(0, SHOWN);
     counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -42,7 +45,10 @@ export async function startStatementCounter(databaseUrl: string): Promise<Statem
     const upstream = connect(Number(target.port), target.hostname);
     client.setNoDelay(true);
     upstream.setNoDelay(true);
-    const conversation = new Conversation(note, (trip) => trips.push(trip));
+    const conversation = new Conversation(note, (trip, sender) => {
+      trips.push(trip);
+      senders.push(sender);
+    });
     client.on('data', (chunk: Buffer) => conversation.read(chunk));
     client.pipe(upstream).pipe(client);
     for (const [socket, other] of [
@@ -63,6 +69,7 @@ export async function startStatementCounter(databaseUrl: string): Promise<Statem
     total: () => texts.length,
     texts: () => texts,
     trips: () => trips,
+    senders: () => senders,
     close: () => server.close(),
   };
 }
@@ -70,7 +77,7 @@ export async function startStatementCounter(databaseUrl: string): Promise<Statem
 /** Splits a client's bytes into messages: the first has no type, each starts with its length (protocol version 3). */
 class Conversation {
   readonly #note: (name: string, text: string) => string;
-  readonly #sent: (trip: string[]) => void;
+  readonly #sent: (trip: string[], sender: string) => void;
   /** Statements since the last time an answer was requested. */
   #trip: string[] = [];
   /** Texts of parsed statements by statement name. */
@@ -79,7 +86,7 @@ class Conversation {
   #rest: Buffer = Buffer.alloc(0);
   #started = false;
 
-  constructor(note: (name: string, text: string) => string, sent: (trip: string[]) => void) {
+  constructor(note: (name: string, text: string) => string, sent: (trip: string[], sender: string) => void) {
     this.#note = note;
     this.#sent = sent;
   }
@@ -109,7 +116,7 @@ class Conversation {
     else if (message[0] === BIND)
       this.#trip.push(this.#note(this.#name, this.#prepared.get(second) ?? second));
     if (message[0] !== QUERY && message[0] !== SYNC) return;
-    this.#sent(this.#trip);
+    this.#sent(this.#trip, this.#name);
     this.#trip = [];
   }
 }
