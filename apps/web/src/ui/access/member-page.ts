@@ -37,7 +37,7 @@ export async function memberPage(context: CompanyContext, error: string | null =
   const body = html`!${formError(new FieldErrors(error).general)}!${notice(query.done === 'role' ? 'The role has been changed, effective from the next request.' : null)}
   !${roleCard(path, member, made.items.length > 0)}!${list}
   !${removeCard(path, member, { counted: made.items.length > 0 ? counted : null, is_self: member.user_id === user.user_id })}`;
-  return accessPage(context, `/${member.user_id}`, body);
+  return accessPage(context, '', body);
 }
 
 function roleCard(path: string, { display_name, email, role, joined_at }: CompanyUser, holds: boolean): Html {
@@ -49,7 +49,12 @@ function roleCard(path: string, { display_name, email, role, joined_at }: Compan
       !${select({ name: 'role', label: 'Role', value: role satisfies CompanyRole, choices })}
       <input type="hidden" name="page" value="member" /><button>Change</button>
     </div>
-    !${when(holds, () => keepBox())}
+    !${when(
+      holds,
+      () =>
+        html`<p class="soft">A smaller role ends what it could not have created.</p>
+          !${keepBox()}`,
+    )}
   </form>`;
 }
 

@@ -83,7 +83,7 @@ function memberColumns(base: string, { admin, self, held }: Shown): Column<Compa
     { label: 'E-mail', cell: ({ email }) => html`${email}` },
     ...others,
     {
-      label: 'Keys and webhooks',
+      label: 'Keys',
       kind: 'number',
       cell: ({ user_id }) => (held.has(user_id) ? html`${held.get(user_id)!}` : ''),
     },

@@ -71,7 +71,7 @@ export function boundsPart(
       error: errors.of(fieldOf(kind)),
     });
   return html`<details class="card" !${attributes({ open: mine !== null })}>
-    <summary><h2>How many there may be</h2></summary>
+    <summary>How many there may be</summary>
     <p class="soft">How many a company may have, the trash included. What exists already stays.</p>
     <form method="post" action="${path}">
       !${formError(errors.general)}<input type="hidden" name="bounds" value="on" />
