@@ -4136,7 +4136,7 @@ export interface Operations {
     answer: PeerCall[];
   };
   /**
-   * What a user has created in the company that works by itself: keys, webhook triggers, webhooks; newest first.
+   * What a user has created in the company that works by itself: keys, webhook triggers, webhooks; newest first. 404 for someone who neither is a member nor created anything.
    */
   'credentials.of-member': {
     path: {

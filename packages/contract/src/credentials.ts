@@ -46,7 +46,7 @@ export const credentialEndpoints = {
     path: '/api/companies/{companyId}/members/{userId}/credentials',
     role: 'admin',
     scope: { by: 'company', param: 'companyId' },
-    doc: 'What a user has created in the company that works by itself: keys, webhook triggers, webhooks; newest first.',
+    doc: 'What a user has created in the company that works by itself: keys, webhook triggers, webhooks; newest first. 404 for someone who neither is a member nor created anything.',
   }),
   ofUser: endpoint({
     ...list,
