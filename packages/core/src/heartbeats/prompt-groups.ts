@@ -97,7 +97,7 @@ const groups: Record<string, Group> = {
       select jsonb_agg(jsonb_build_object('id', id, 'name', name, 'role', role, 'title', title, 'description', description)
         order by name, id)
       from (select * from agents o where o.company_id = a.company_id and o.deleted_at is null and o.id <> a.id
-        and o.status <> 'terminated' and o.parent_agent_id is null order by o.created_at limit ${ROSTER}) colleague), '[]') as roster`,
+        and o.status <> 'terminated' and o.parent_agent_id is null order by o.created_at, o.id limit ${ROSTER}) colleague), '[]') as roster`,
   },
 };
 

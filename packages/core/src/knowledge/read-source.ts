@@ -35,12 +35,12 @@ const readers: Record<SourceType, (id: string) => SQL> = {
   issue: (id) => sql`
     select i.identifier || ': ' || i.title as title, concat_ws(E'\n\n',
       left(i.body_markdown, ${ISSUE_BODY}),
-      (select string_agg('## ' || title || E'\n\n' || left(summary, ${REPORT}), E'\n\n' order by created_at)
+      (select string_agg('## ' || title || E'\n\n' || left(summary, ${REPORT}), E'\n\n' order by created_at, id)
         from (select * from work_products where issue_id = i.id and type = 'report' and summary <> ''
-          order by created_at desc limit ${REPORTS}) report),
+          order by created_at desc, id desc limit ${REPORTS}) report),
       (select '## ' || case i.status when 'done' then 'Outcome' else 'Cancelled' end || E'\n\n'
-          || string_agg(left(body_markdown, ${SAID}), E'\n\n' order by created_at)
-        from (select * from comments where issue_id = i.id order by created_at desc limit ${LAST_WORDS}) said)) as text
+          || string_agg(left(body_markdown, ${SAID}), E'\n\n' order by created_at, id)
+        from (select * from comments where issue_id = i.id order by created_at desc, id desc limit ${LAST_WORDS}) said)) as text
     from issues i where i.id = ${id} and i.status in ('done', 'cancelled')`,
 };
 

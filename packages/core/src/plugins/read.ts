@@ -132,8 +132,8 @@ export async function listPluginJobs(tx: Tx, { id }: PluginRow): Promise<PluginJ
     select r.job_name, r.id, r.scheduled_at, r.status, r.result, r.error, r.started_at, r.finished_at
     from plugin_jobs j cross join lateral (
       select * from plugin_job_runs r where r.plugin_id = j.plugin_id and r.job_name = j.name
-      order by r.started_at desc limit ${JOB_RUNS}
-    ) r where j.plugin_id = ${id} order by r.started_at desc`);
+      order by r.started_at desc, r.id desc limit ${JOB_RUNS}
+    ) r where j.plugin_id = ${id} order by r.started_at desc, r.id desc`);
   return jobs.map(({ name, schedule, config, next_run_at }) => ({
     name,
     schedule,

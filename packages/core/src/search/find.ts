@@ -102,7 +102,7 @@ async function runsOf(tx: Tx, company_id: string, q: string, issues: readonly Fo
   const { rows } = await tx.execute<RunHead>(sql`
     select r.id, r.status, r.wake_reason, a.name as agent_name, i.identifier
     from heartbeat_runs r join agents a on a.id = r.agent_id left join issues i on i.id = r.issue_id
-    where r.id in (${chosen}) order by r.created_at desc limit ${MOST.runs}`);
+    where r.id in (${chosen}) order by r.created_at desc, r.id desc limit ${MOST.runs}`);
   return rows.map(({ id, status, wake_reason, agent_name, identifier }) => ({
     kind: 'run',
     id,
