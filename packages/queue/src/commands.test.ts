@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { conflict, newId, rateLimited } from '@acp/kernel';
+import { transaction } from '@acp/db';
+import { conflict, newId, notFound, rateLimited } from '@acp/kernel';
 import { cloneDatabase, waitFor } from '@acp/testkit';
 import type { TestDatabase } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { Type } from 'typebox';
 import { callRow } from './call-command.ts';
-import { deleteOldCommands, LeaseLost, migrateQueue, openQueue } from './index.ts';
+import { deleteOldCommands, LeaseLost, migrateQueue, openQueue, refuseLeased } from './index.ts';
 import type { CommandContext, CommandHandlers, Queue } from './index.ts';
 
 const row = { payload: Type.Any(), result: Type.Any(), deadline_sec: 5, taken_by: 'any', doc: '' } as const;
@@ -173,6 +174,22 @@ describe('a command', () => {
     });
     expect(await call('leased', { plugin: 'd' }, 2000)).toBe('done for d');
     expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);
+  });
+
+  it('for a lease that nobody will hold again is refused at once, and others wait on', async () => {
+    const [gone, other] = [call('leased', { plugin: 'gone' }), call('leased', { plugin: 'other' })];
+    gone.catch(() => undefined);
+    await waitFor(async () => {
+      const { rows } = await test.database.db.execute(
+        sql`select from commands where lease in ('plugin gone', 'plugin other') and status = 'queued'`,
+      );
+      return rows.length === 2;
+    });
+    await transaction(test.database, async (tx) => refuseLeased(tx, 'plugin gone', notFound()));
+    await expect(gone).rejects.toMatchObject({ kind: 'not_found' });
+    leases = ['plugin other'];
+    queue.lookForCommands();
+    expect(await other).toBe('done for other');
   });
 
   it('whose lease was lost before anything was done goes to the next holder', async () => {

@@ -7,6 +7,7 @@ export type { ConsumeOptions, JobContext, JobHandler } from './consumer.ts';
 export { callCommand } from './call-command.ts';
 export type { CallCommandOptions } from './call-command.ts';
 export type { CommandBodies } from './command-bodies.ts';
+export { refuseLeased } from './refuse-leased.ts';
 export { deleteOldCommands, LeaseLost } from './run-command.ts';
 export type { CommandContext } from './run-command.ts';
 export { migrateQueue } from './migrate-queue.ts';

@@ -176,7 +176,7 @@ function endsOf(ends: readonly CommandEnd[]): SQL {
     where c.id = e.id and c.status = 'running'`;
 }
 
-function describe(err: unknown): CommandError {
+export function describe(err: unknown): CommandError {
   if (!(err instanceof ServiceError)) return { kind: null, message: 'the command failed' };
   const { kind, message, extra, retry_after_sec } = err;
   return { kind, message, extra, retry_after_sec };

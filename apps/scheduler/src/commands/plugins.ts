@@ -22,6 +22,7 @@ import type { CommandHandlers } from '@acp/queue';
 import { FileStore } from '@acp/storage';
 import type { SchedulerContext } from '../context.ts';
 import { copyBinary, hashBinary } from '../plugins/binary.ts';
+import type { PluginRunner } from '../plugins/plugin-runner.ts';
 
 type Handlers = CommandHandlers<CommandCatalogue>;
 type PluginCommand =
@@ -33,7 +34,7 @@ const LOOK_MS = 100;
 
 /** Plugin operations that requests delegate to a scheduler. The requester has already checked the rights. */
 export function pluginCommandHandlers(context: SchedulerContext): Pick<Handlers, PluginCommand> {
-  const { database, plugins } = context;
+  const { database } = context;
   return {
     'allow-plugin': async ({ plugin_id }, { actor }) => {
       const files = new FileStore({ ...context, ledger: keyLedger(database.db) });
@@ -61,12 +62,14 @@ export function pluginCommandHandlers(context: SchedulerContext): Pick<Handlers,
       return { plugin_id };
     },
     'invoke-plugin-tool': async ({ plugin_id, namespace, name, input }, { signal }) => {
-      const result = await plugins.runner(plugin_id).invoke({ namespace, name, input }, signal);
+      const runner = await runnerOf(context, plugin_id);
+      const result = await runner.invoke({ namespace, name, input }, signal);
       return { plugin_id, tool: `${namespace}:${name}`, result };
     },
     'deliver-plugin-webhook': async ({ plugin_id, path, headers, body_base64 }) => {
       const body = Buffer.from(body_base64, 'base64');
-      await plugins.runner(plugin_id).webhook(path, headers, body);
+      const runner = await runnerOf(context, plugin_id);
+      await runner.webhook(path, headers, body);
       return { plugin_id, status: 'delivered' };
     },
   };
@@ -76,6 +79,16 @@ async function existing({ database }: SchedulerContext, id: string): Promise<Plu
   const row = await findPlugin(database.db, id);
   if (row === undefined) throw notFound();
   return row;
+}
+
+/** @throws LeaseLost if it does not run here; notFound if it was deleted, as there is no next owner to wait for then */
+async function runnerOf(context: SchedulerContext, id: string): Promise<PluginRunner> {
+  try {
+    return context.plugins.runner(id);
+  } catch (error) {
+    await existing(context, id);
+    throw error;
+  }
 }
 
 /** Checks the start rules, in their order (specification, Start rules). @throws conflict */

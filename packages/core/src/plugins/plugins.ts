@@ -3,11 +3,13 @@ import {
   type CreatePlugin,
   defaultCapabilities,
   type Plugin,
+  pluginLease,
   type PluginSummary,
   type UpdatePlugin,
 } from '@acp/contract';
 import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
+import { refuseLeased } from '@acp/queue';
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { closeCursor } from '../events/index.ts';
 import { recordChanges } from '../activity/index.ts';
@@ -120,6 +122,7 @@ export async function deletePlugin(tx: Tx, actor: Actor, id: string): Promise<vo
   if (plugin === undefined) throw notFound();
   await closeCursor(tx, pluginCursor(id));
   notifyHosts(tx, id);
+  await refuseLeased(tx, pluginLease({ plugin_id: id }), notFound());
   await recordChanges(tx, actor, [
     {
       company_id: plugin.company_id,
