@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { openDatabase, type Database } from '@acp/db';
 import { loadConfig } from '@acp/kernel';
 import { createCompany, databaseWithQueue, testLogger } from '@acp/testkit';
+import express from 'express';
 import request from 'supertest';
 import { createHealthApp } from '../health-server.ts';
 import { createMetrics } from './metrics.ts';
@@ -19,6 +20,35 @@ beforeAll(async () => {
     max: 4,
     application_name: 'away',
     connect_timeout_ms: 50,
+  });
+});
+
+/** A database that is connected and answers nothing any more. */
+const frozen = (): Database => ({
+  ...away,
+  db: { execute: async () => new Promise(() => undefined) } as unknown as Database['db'],
+});
+
+describe('a database that answers nothing', () => {
+  it('keeps no probe waiting: each says so in time, with all rows and series that need no database', async () => {
+    const app = express().use(healthRouter({ config: loadConfig({}), database: frozen(), check_ms: 50 }));
+    const health = await request(app).get('/api/health');
+    expect([health.status, health.body]).toEqual([503, { status: 'unavailable', db: 'unreachable' }]);
+    const ready = await request(app).get('/healthz/ready');
+    expect([ready.status, ready.text]).toEqual([503, 'not ready: database unreachable']);
+    const report = await request(app).get('/readyz');
+    expect(report.status).toBe(503);
+    const rows = (report.body as { checks: { name: string; ok: boolean }[] }).checks;
+    expect(rows.map(({ name, ok }) => [name, ok])).toEqual([
+      ['db_ping', false],
+      ['workers', false],
+      ['disk', expect.any(Boolean)],
+      ['backup', false],
+    ]);
+    const metrics = await request(app).get('/metrics');
+    expect(metrics.status).toBe(200);
+    expect(metrics.text).toContain('service_disk_used_pct ');
+    expect(metrics.text).not.toContain('\nservice_companies ');
   });
 });
 

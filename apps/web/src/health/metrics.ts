@@ -14,6 +14,7 @@ import type { Config } from '@acp/kernel';
 import { readQueues } from '@acp/queue';
 import { collectDefaultMetrics, Gauge, Registry, register } from 'prom-client';
 import { backupFolder, readDisk } from './disk.ts';
+import { soon } from './soon.ts';
 import type { Readiness } from './readiness.ts';
 
 interface MetricsSources {
@@ -22,6 +23,8 @@ interface MetricsSources {
   readiness: Readiness;
   /** Number of open live streams of this process; absent in a scheduler. */
   streams?: () => number;
+  /** How long a series may take; without its value then. */
+  check_ms?: number | undefined;
 }
 
 type Collect = (self: Gauge) => void | Promise<void>;
@@ -44,7 +47,7 @@ export function createMetrics(sources: MetricsSources): { contentType: string; t
         gauge.reset();
         // A gauge without labels would be reported as 0 while its source is unavailable.
         if (labelNames.length === 0) gauge.remove();
-        await Promise.resolve(collect(gauge)).catch(() => undefined);
+        await soon(Promise.resolve(collect(gauge)), sources.check_ms);
       },
     });
   };

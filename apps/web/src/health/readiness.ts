@@ -6,6 +6,7 @@ import { type Config, serviceVersion } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { CheckTimings, type Timing } from './check-timings.ts';
 import { backupFolder, readDisk } from './disk.ts';
+import { CHECK_MS, soon } from './soon.ts';
 
 interface CheckEntry {
   name: string;
@@ -33,18 +34,18 @@ interface Outcome {
 const WORKER_INTERVAL_SEC = 10;
 const MIN_TICKS = 10;
 const MIN_SAMPLES = 10;
-/** Timeout of a check: the prober gives up soon after. */
-const CHECK_MS = 5000;
 
 export class Readiness {
   readonly timings = new CheckTimings();
   readonly #database: Database;
   readonly #config: Config;
+  readonly #check_ms: number;
   readonly #started = performance.now();
 
-  constructor(database: Database, config: Config) {
+  constructor(database: Database, config: Config, check_ms = CHECK_MS) {
     this.#database = database;
     this.#config = config;
+    this.#check_ms = check_ms;
   }
 
   /** Every row is always present, whatever is broken, and none is waited for longer than `CHECK_MS`. */
@@ -77,11 +78,13 @@ export class Readiness {
 
   /** The check for deployments (decisions 7.40): database and schema, nothing that another process could break. */
   async reasonsNotReady(migrated: () => Promise<boolean>): Promise<string[]> {
-    try {
-      return (await migrated()) ? [] : ['migrations pending'];
-    } catch {
-      return ['database unreachable'];
-    }
+    const current = await soon(migrated(), this.#check_ms);
+    if (current === null) return ['database unreachable'];
+    return current ? [] : ['migrations pending'];
+  }
+
+  async isDatabaseUp(): Promise<boolean> {
+    return (await soon(this.#database.db.execute(sql`select 1`), this.#check_ms)) !== null;
   }
 
   /** @param fields those that the row has even if the check itself fails */
@@ -92,8 +95,8 @@ export class Readiness {
   ): Promise<CheckEntry> {
     const begin = performance.now();
     const over = new AbortController();
-    const late = delay(CHECK_MS, undefined, { signal: over.signal, ref: false }).then(
-      (): Outcome => ({ ok: false, ...fields(), detail: `no answer in ${CHECK_MS / 1000} s` }),
+    const late = delay(this.#check_ms, undefined, { signal: over.signal, ref: false }).then(
+      (): Outcome => ({ ok: false, ...fields(), detail: `no answer in ${this.#check_ms / 1000} s` }),
       (): Outcome => ({ ok: false }),
     );
     const failed = (): Outcome => ({ ok: false, ...fields(), detail: 'the check failed' });
@@ -146,7 +149,7 @@ export class Readiness {
         ticks,
         errors,
         error_rate_pct: round(rate),
-        detail: `${schedulers} schedulers`,
+        detail: schedulers === 1 ? '1 scheduler' : `${schedulers} schedulers`,
       });
     }
     return this.#aggregate(rows);
@@ -157,8 +160,8 @@ export class Readiness {
    * company's tokens: no tenant may have the instance reported as unready.
    */
   async #checkChannels(): Promise<CheckEntry[]> {
-    const figures = await readChannelFigures(this.#database.db).catch(() => []);
-    return figures.map(({ kind, connected, connecting, failing, refused, silent_sec }) => ({
+    const figures = await soon(readChannelFigures(this.#database.db), this.#check_ms);
+    return (figures ?? []).map(({ kind, connected, connecting, failing, refused, silent_sec }) => ({
       name: `channel:${kind}`,
       ok: silent_sec === null || silent_sec <= this.#config.readyz_channel_staleness_sec,
       duration_ms: 0,

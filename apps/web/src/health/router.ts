@@ -16,13 +16,15 @@ interface HealthDependencies {
   config: Config;
   database: Database;
   streams?: () => number;
+  /** Limit of each check. */
+  check_ms?: number;
 }
 
 const PATHS = ['/healthz', '/healthz/live', '/healthz/ready', '/readyz', '/metrics', '/api/health'] as const;
 
-export function healthRouter({ config, database, streams }: HealthDependencies): Router {
-  const readiness = new Readiness(database, config);
-  const metrics = createMetrics({ config, database, readiness, ...(streams ? { streams } : {}) });
+export function healthRouter({ config, database, streams, check_ms }: HealthDependencies): Router {
+  const readiness = new Readiness(database, config, check_ms);
+  const metrics = createMetrics({ config, database, readiness, check_ms, ...(streams ? { streams } : {}) });
   const migrated = schemaProbe(database);
   const router = Router();
 
@@ -46,10 +48,7 @@ export function healthRouter({ config, database, streams }: HealthDependencies):
     response.type(metrics.contentType).send(await metrics.text());
   });
   router.get('/api/health', async (_request: Request, response: Response) => {
-    const up = await database.db.execute(sql`select 1`).then(
-      () => true,
-      () => false,
-    );
+    const up = await readiness.isDatabaseUp();
     response
       .status(up ? 200 : 503)
       .json({ status: up ? 'ok' : 'unavailable', db: up ? 'ok' : 'unreachable' });
