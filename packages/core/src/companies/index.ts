@@ -31,7 +31,7 @@ export type { CompanyRow } from './companies.ts';
 export { agentDefaults, setAgentDefaults } from './agent-defaults.ts';
 export { assertHomeDir } from './home-dir.ts';
 export type { HomeRules } from './home-dir.ts';
-export { takeIssueNumbers } from './issue-numbers.ts';
+export { refuseUsedNumber, takeIssueNumbers } from './issue-numbers.ts';
 export {
   addMember,
   setMembershipRole,

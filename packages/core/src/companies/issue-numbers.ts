@@ -1,4 +1,5 @@
-import { sideConnectionOf, type Database, loneWrite, type Tx } from '@acp/db';
+import { type Database, isUniqueViolation, loneWrite, sideConnectionOf, type Tx } from '@acp/db';
+import { unavailable } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 
 interface Wanted {
@@ -60,6 +61,20 @@ class IssueNumbers {
       resolve(first);
     }
   }
+}
+
+/** For callers whose number turned out to be in use. */
+const RETRY_AFTER_SEC = 2;
+
+/**
+ * What an insert with a number of `takeIssueNumbers` fails with. Numbers are not flushed by themselves: after a crash or a failover the
+ * server may have forgotten some, and hands them out again although a transaction that only then began has brought one along. The
+ * counter has moved on meanwhile, so the next attempt succeeds. Throws `unavailable` in that case.
+ */
+export function refuseUsedNumber(err: unknown): never {
+  if (isUniqueViolation(err, 'issues_company_number'))
+    throw unavailable('database unavailable', err, RETRY_AFTER_SEC);
+  throw err;
 }
 
 const ofDatabases = new WeakMap<Database, IssueNumbers>();

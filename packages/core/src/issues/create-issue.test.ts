@@ -158,6 +158,18 @@ describe('createIssue', () => {
     expect(Math.max(...numbers)).toBeLessThanOrEqual(50);
   });
 
+  it('with a number that a crashed server forgot it had given is unavailable; the next attempt has the next number', async () => {
+    const s = await stage();
+    for (const title of ['one', 'two']) await create(s, { title });
+    await database.db.execute(sql`update issue_counters set next = 2 where company_id = ${s.company.id}`);
+    await expect(create(s, { title: 'three' })).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'database unavailable',
+      retry_after_sec: 2,
+    });
+    expect(await create(s, { title: 'three' })).toMatchObject({ issue_number: 3 });
+  });
+
   it('by several processes: whoever comes later has the higher number', async () => {
     const s = await stage();
     const other = openDatabase({ url, max: 2, application_name: 'other' });

@@ -3,7 +3,7 @@ import type { Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
-import { takeIssueNumbers } from '../companies/index.ts';
+import { refuseUsedNumber, takeIssueNumbers } from '../companies/index.ts';
 import { allKnown, assertKnown, knownReferences } from '../trash/index.ts';
 import { requestWakeups } from '../wakeups/index.ts';
 import { assertMayAssign, isActionable } from './policy.ts';
@@ -35,7 +35,7 @@ export async function createIssue(
   const blocked = status === 'blocked';
   const number = await takeIssueNumbers(tx, companyId, 1);
   if (number === undefined) throw notFound();
-  const { rows } = await tx.execute(sql`
+  const inserting = tx.execute(sql`
     with checked as materialized (select ${knownReferences('issues', companyId, input)}),
     numbered as (
       select c.identifier_prefix, ${number}::int as number from companies c, checked
@@ -54,6 +54,7 @@ export async function createIssue(
       returning *
     )
     select checked.*, made.* from checked left join made on true`);
+  const { rows } = await inserting.catch(refuseUsedNumber);
   const raw = rows[0] ?? {};
   assertKnown('issues', raw);
   if (raw.id === null || raw.id === undefined) throw notFound();

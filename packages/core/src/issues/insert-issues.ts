@@ -5,7 +5,7 @@ import { notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { actorColumns } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
-import { takeIssueNumbers } from '../companies/index.ts';
+import { refuseUsedNumber, takeIssueNumbers } from '../companies/index.ts';
 
 const { issue_labels, issue_relations, issues, labels } = schema;
 
@@ -61,7 +61,7 @@ export async function insertIssues(
     const origin = { origin_kind: 'import', created_by_user_id: user_id };
     return { ...row, ...origin, company_id, issue_number, identifier };
   });
-  await tx.execute(sql`insert into issues ${rowsOf(issues, values)}`);
+  await tx.execute(sql`insert into issues ${rowsOf(issues, values)}`).catch(refuseUsedNumber);
 }
 
 export async function insertIssueLabels(
