@@ -75,6 +75,8 @@ export interface ChannelLink {
    * @param id of the text that it replaces, an integer above 0 @returns false if the vendor has nothing like it here
    */
   preview(place: WritingPlace, id: number, piece: Piece, signal: AbortSignal): Promise<boolean>;
+  /** Whether `change` shows the piece as `speak` does. */
+  canChangeTo(piece: Piece): boolean;
   /** Replaces the text of a message and removes its buttons. Nothing happens if it has this text already. */
   change(conversation: string, message_id: string, piece: Piece, signal: AbortSignal): Promise<void>;
   /** Deletes a message of the bot. */

@@ -348,4 +348,19 @@ describe('a reply in Slack', () => {
     expect(said()).toEqual(['One two']);
     expect(methods().filter((method) => method === 'chat.postMessage')).toHaveLength(1);
   });
+
+  it('with links is sent anew at its end, as edits can’t keep Slack from fetching them', async () => {
+    const asked = await ask('slack', 'C1', '1.1');
+    const { outgoing } = await scheduler(asked, 'slack');
+    await asked.says('One');
+    await kit.waitFor(() => said().includes('One …'));
+    await asked.says(' [page](https://evil.example/?q=1)');
+    await kit.waitFor(() => said().includes('One page (https://evil.example/?q=1) …'));
+    await asked.ends('One [page](https://evil.example/?q=1)');
+    outgoing.kick();
+    await kit.waitFor(async () => (await asked.state()) === 'sent');
+    expect(said()).toEqual(['One <https://evil.example/?q=1|page>']);
+    const edits = vendor.slack.calls.filter(({ method }) => method === 'chat.update');
+    expect(edits.filter(({ body }) => String(body.text).includes('<'))).toEqual([]);
+  });
 });

@@ -125,8 +125,11 @@ export class OutgoingWorker {
       if (changes !== null && !isEmpty) await this.#link!.change(conversation, changes, pieces[0]!, limit);
       return;
     }
-    await this.#sayPieces(message, pieces, shown, limit);
-    for (const id of shown.slice(pieces.length)) await this.#remove(conversation, id, limit);
+    // Messages keep their order: after one that must be sent anew, so must all.
+    const anew = pieces.findIndex((piece) => !this.#link!.canChangeTo(piece));
+    const kept = anew === -1 ? pieces.length : anew;
+    await this.#sayPieces(message, pieces, shown.slice(0, kept), limit);
+    for (const id of shown.slice(kept)) await this.#remove(conversation, id, limit);
   }
 
   async #sayPieces(

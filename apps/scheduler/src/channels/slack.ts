@@ -31,6 +31,10 @@ const REFUSED =
 const PASSING =
   /^(ratelimited|rate_limited|internal_error|fatal_error|service_unavailable|request_timeout|team_added_to_org)$/;
 
+/** In a rendered piece, whose other angle brackets are escaped. */
+const LINK = /<(https?:\/\/|mailto:)[^|>]*\|/;
+const LINKS = /<((?:https?:\/\/|mailto:)[^|>]*)\|([^>]*)>/g;
+
 const Answer = Type.Object({ ok: Type.Boolean(), error: Type.Optional(Type.String()) });
 const Opened = Type.Object({ url: Type.String() });
 const Identity = Type.Object({ user_id: Type.String(), user: Type.Optional(Type.String()) });
@@ -192,6 +196,11 @@ export class Slack implements ChannelLink {
     return `${channel} ${ts}`;
   }
 
+  canChangeTo({ text }: Spoken['piece']): boolean {
+    return !LINK.test(text);
+  }
+
+  /** Links are shown as text: unlike a new message, an edit can't tell Slack not to fetch what they lead to. */
   async change(
     _conversation: string,
     message_id: string,
@@ -199,7 +208,10 @@ export class Slack implements ChannelLink {
     signal: AbortSignal,
   ): Promise<void> {
     const [channel = '', ts = ''] = message_id.split(' ');
-    await this.#call('chat.update', { channel, ts, text: piece.text, parse: 'none', blocks: [] }, signal);
+    const text = piece.text.replaceAll(LINKS, (_, href: string, label: string) =>
+      label === href ? label : `${label} (${href})`,
+    );
+    await this.#call('chat.update', { channel, ts, text, parse: 'none', blocks: [] }, signal);
   }
 
   /** Only threads have an indication. */

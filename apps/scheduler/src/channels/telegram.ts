@@ -109,6 +109,10 @@ export class Telegram implements ChannelLink {
     return String(shaped(Sent, result).message_id);
   }
 
+  canChangeTo(): boolean {
+    return true;
+  }
+
   async change(
     conversation: string,
     message_id: string,
