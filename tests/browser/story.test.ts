@@ -44,6 +44,7 @@ inBrowser(`the pages in a real browser${without}`, () => {
 
   /** Fields filled in so far, by keyboard like everything that follows. */
   const fields: string[] = [];
+  let tabs = 0;
   const tabTo = async (selector: string, text = ''): Promise<void> => {
     const there = async () =>
       page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})
@@ -51,6 +52,7 @@ inBrowser(`the pages in a real browser${without}`, () => {
     for (let presses = 0; !(await there()); presses += 1) {
       if (presses > 100) throw new Error(`no key leads to ${selector} ${text}`);
       await page.keyboard.press('Tab');
+      tabs += 1;
     }
   };
   const type = async (selector: string, text: string): Promise<void> => {
@@ -102,7 +104,9 @@ inBrowser(`the pages in a real browser${without}`, () => {
     await page.waitForSelector('.comment:has-text("All is well now.")', { timeout: 15_000 });
     await page.goto(`${service.url}/companies/${company}`);
     expect(await page.locator('.first-steps').count()).toBe(0);
+    // Each step begins where something is to be done: no way through the navigation.
     expect(fields).toHaveLength(6);
+    expect(tabs).toBeLessThan(12);
   });
 
   it('sees the card move by itself while the agent works on the issue', async () => {

@@ -48,7 +48,7 @@ export function companiesBody({ companies, can_create, templates, refused, said 
     <h2>New company</h2>
     !${formError(errors.general)}
     <div class="row">
-      !${input({ name: 'name', label: 'Name', required: true, value: form?.text('name') ?? '', error: errors.of('name') })}
+      !${input({ name: 'name', label: 'Name', required: true, autofocus: companies.length === 0, value: form?.text('name') ?? '', error: errors.of('name') })}
       !${input({ name: 'slug', label: 'Slug', value: form?.text('slug') ?? '', hint: 'a-z, 0-9 and hyphens; empty: from the name', error: errors.of('slug') })}
       <button>Create</button>
     </div>

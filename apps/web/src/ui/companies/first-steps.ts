@@ -2,7 +2,7 @@
 import type { Agent, AgentRole, CompanyTemplate, Issue } from '@acp/contract';
 import { connectForm } from '../providers/connect-pages.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import { each, html, type Html, when } from '../kit/html.ts';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { formError, input, select, status } from '../kit/parts.ts';
 
@@ -93,8 +93,8 @@ const bodies: Record<StepName, (view: FirstSteps) => Html> = {
     html`!${formError(refused?.error ?? null)}
       <div class="tiles">
         !${each(
-          cards(),
-          ({ role, name, hire, does }) =>
+          cards().map((card, index) => ({ ...card, first: index === 0 })),
+          ({ role, name, hire, does, first }) =>
             html`<form class="card" method="post" action="/companies/${company_id}/first-agent">
               <h3>${name}</h3>
               <p class="soft">It ${does}.</p>
@@ -103,7 +103,7 @@ const bodies: Record<StepName, (view: FirstSteps) => Html> = {
                 name="role"
                 value="${role}"
               />
-              <button>${hire}</button>
+              <button !${attributes({ autofocus: first })}>${hire}</button>
             </form>`,
         )}
       </div>
@@ -115,7 +115,7 @@ const bodies: Record<StepName, (view: FirstSteps) => Html> = {
     html`<form method="post" action="/companies/${company_id}/first-issue">
       !${formError(refused?.error ?? null)}
       <div class="row">
-        !${input({ name: 'title', label: 'What is to be done?', required: true, value: refused?.form.text('title') ?? '' })}
+        !${input({ name: 'title', label: 'What is to be done?', required: true, autofocus: true, value: refused?.form.text('title') ?? '' })}
         !${select({ name: 'assignee_agent_id', label: 'By', value: refused?.form.text('assignee_agent_id') || agents[0]!.id, choices: agents.slice(0, 50).map(({ id, name }) => ({ value: id, label: name })) })}
         <button>Create</button>
       </div>

@@ -101,7 +101,7 @@ ${text}</textarea>`,
 
 /** A value that is not among the choices (trashed since, or beyond the list) is kept: submitting changes nothing. */
 export function select(options: FieldOptions & { choices: readonly Choice[] }): Html {
-  const { name, value, choices, required } = options;
+  const { name, value, choices, required, autofocus } = options;
   const chosen = String(value ?? '');
   const known = chosen === '' || choices.some((choice) => choice.value === chosen);
   const items = each(
@@ -111,7 +111,7 @@ export function select(options: FieldOptions & { choices: readonly Choice[] }): 
         ${choice.label}
       </option>`,
   );
-  const rest = attributes({ required });
+  const rest = attributes({ required, autofocus });
   return labelled(
     options,
     html`<select id="f-${options.id ?? name}" name="${name}" !${rest}!${describedBy(options)}>

@@ -51,7 +51,7 @@ export function connectForm({ path, stores_keys, error, form }: ConnectForm): Ht
   return html`<form method="post" action="${path}">
     !${formError(errors.general)}
     <div class="row">
-      !${select({ name: 'vendor', label: 'Vendor', value: form?.text('vendor') || 'own', choices, error: errors.of('vendor') })}
+      !${select({ name: 'vendor', label: 'Vendor', value: form?.text('vendor') || 'own', choices, autofocus: true, error: errors.of('vendor') })}
       !${input({ name: 'base_url', label: 'Base URL', type: 'url', value: form?.text('base_url') ?? '', hint: 'Of your own endpoint (Ollama, vLLM, LM Studio, a gateway), including /v1', error: errors.of('base_url') })}
       !${input({ name: 'api_key', label: 'API key', type: 'password', hint: key_hint, error: errors.of('api_key') })}
     </div>
@@ -85,7 +85,13 @@ export function modelPart(
     (a, b) => Number(elsewise.test(a)) - Number(elsewise.test(b)),
   );
   const value = form?.text('default_model') || provider.default_model || models[0] || '';
-  const common = { name: 'default_model', label: 'Model', value, error: errors.of('default_model') };
+  const common = {
+    name: 'default_model',
+    label: 'Model',
+    value,
+    autofocus: true,
+    error: errors.of('default_model'),
+  };
   const choice =
     models.length > 0
       ? select({ ...common, choices: models.map((id) => ({ value: id, label: id })) })
