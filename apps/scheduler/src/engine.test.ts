@@ -1,14 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   cancelRun,
+  clearSetting,
   createComment,
   findIssue,
   findRun,
   invokeAgent,
   listRunEvents,
   triggerIssue,
+  putSetting,
+  type RunRow,
 } from '@acp/core';
-import type { RunRow } from '@acp/core';
 import { schema, transaction } from '@acp/db';
 import { loadConfig } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
@@ -177,6 +179,18 @@ describe('a run', () => {
     expect(answer!.content).toContain('/mcp:fly {"to": "Rome"} failed: there is no tool "fly"');
     const [comment] = await commentsOn(set.issue.id);
     expect(comment!.body_markdown).toBe('Let me see.\n\nNow I know.');
+  });
+
+  it('that creates one too many of a kind is told so, and goes on', async () => {
+    await start();
+    const set = await scene();
+    await putSetting(db.database.db, 'bounds', { notes: 1 });
+    const notes = ['One', 'Two'].map((title) => `/create-note ${title}\n\`\`\`\nText\n\`\`\`\n`);
+    model.setScript(({ messages }) => (messages.length === 2 ? `${notes.join('')}/get-issue` : 'Done.'));
+    await ended((await invoke(set)).id);
+    await clearSetting(db.database.db, 'bounds');
+    const { content } = model.requests.at(-1)!.messages[3]!;
+    expect(content).toContain('/create-note Two failed: a company has 1 notes at most');
   });
 
   it('streams its output into the transcript while the model still writes', async () => {

@@ -77,10 +77,16 @@ export async function answerableUser(
     if (!rows[0]?.may) throw forbidden('your rights have just changed');
     return actor.user_id;
   }
-  if ((actor.kind !== 'agent' && actor.kind !== 'board_user') || actor.key_id === null) return null;
-  const before = await answeringFor(tx, actor.key_id);
+  const before = await personBehind(tx, actor);
   if (before === null) return null;
   await lock(tx, before);
+  return personBehind(tx, actor);
+}
+
+/** The user, or whoever answers for the key that acts; null for the service and its operator. */
+export async function personBehind(tx: Tx, actor: Actor): Promise<string | null> {
+  if (actor.kind === 'user') return actor.user_id;
+  if ((actor.kind !== 'agent' && actor.kind !== 'board_user') || actor.key_id === null) return null;
   return answeringFor(tx, actor.key_id);
 }
 

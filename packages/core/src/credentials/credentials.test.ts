@@ -142,6 +142,20 @@ describe('what someone has created', () => {
     for (const key of kept) expect(await opens(key)).toBe(false);
   });
 
+  it.each(['in person', 'with a key of one’s own'])('is not kept by whoever leaves, %s', async (how) => {
+    const s = await setUp();
+    const using: Actor =
+      how === 'in person' ? s.by_eve : { ...actors.board(s.company, 'admin'), key_id: s.made.board.id };
+    const leave = inTx((tx) => removeMember(tx, using, s.company.id, s.eve.id, { keep_keys: true }));
+    await expect(leave).rejects.toMatchObject({ kind: 'forbidden' });
+    const step = inTx((tx) =>
+      changeMember(tx, using, s.company.id, s.eve.id, { role: 'viewer', keep_keys: true }),
+    );
+    await expect(step).rejects.toMatchObject({ kind: 'forbidden' });
+    await inTx((tx) => removeMember(tx, using, s.company.id, s.eve.id));
+    expect(await alive(s)).toEqual([]);
+  });
+
   it('is named where it ended: in the company’s activity and in the security log', async () => {
     const s = await setUp();
     await inTx((tx) => removeMember(tx, s.by_boss, s.company.id, s.eve.id));

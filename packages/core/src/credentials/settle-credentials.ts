@@ -1,8 +1,14 @@
 import type { Actor } from '@acp/contract';
 import { signal, type Tx } from '@acp/db';
-import { actorColumns, recordChanges, recordInstanceAct } from '../activity/index.ts';
+import { forbidden } from '@acp/kernel';
+import { recordChanges, recordInstanceAct } from '../activity/index.ts';
 import { settleAgentKeysOf } from '../agents/index.ts';
-import { type Leaving, type LeftCredential, settleBoardUserKeysOf } from '../companies/index.ts';
+import {
+  type Leaving,
+  type LeftCredential,
+  personBehind,
+  settleBoardUserKeysOf,
+} from '../companies/index.ts';
 import { settleTriggersOf } from '../routines/index.ts';
 import { recordSecurityEvents } from '../security/index.ts';
 import { settleWebhooksOf } from '../webhooks/index.ts';
@@ -19,17 +25,17 @@ interface Departing {
 /**
  * Ends whatever the user could not create any more, or has the actor answer for it from now on. Called after the rights have
  * changed, in the same transaction, with the account locked. @returns how many
+ * @throws forbidden for a person, or a key of that person, that wants to keep its own
  */
 export async function settleCredentials(
   tx: Tx,
   actor: Actor,
   { user_id, company_id, keep_keys }: Departing,
 ): Promise<number> {
-  const leaving: Leaving = {
-    user_id,
-    company_id,
-    heir: keep_keys ? actorColumns(actor).user_id : undefined,
-  };
+  const heir = keep_keys ? await personBehind(tx, actor) : undefined;
+  // Otherwise whoever leaves could keep a way back in.
+  if (heir === user_id) throw forbidden('someone else must keep your keys');
+  const leaving: Leaving = { user_id, company_id, heir };
   const left = [
     ...(await settleBoardUserKeysOf(tx, leaving)),
     ...(await settleAgentKeysOf(tx, leaving)),

@@ -35,12 +35,17 @@ export async function memberPage(context: CompanyContext, error: string | null =
       </section>`,
   );
   const body = html`!${formError(new FieldErrors(error).general)}!${notice(query.done === 'role' ? 'The role has been changed, effective from the next request.' : null)}
-  !${roleCard(path, member, made.items.length > 0)}!${list}
+  !${roleCard(path, member, made.items.length > 0, member.user_id === user.user_id)}!${list}
   !${removeCard(path, member, { counted: made.items.length > 0 ? counted : null, is_self: member.user_id === user.user_id })}`;
   return accessPage(context, '', body);
 }
 
-function roleCard(path: string, { display_name, email, role, joined_at }: CompanyUser, holds: boolean): Html {
+function roleCard(
+  path: string,
+  { display_name, email, role, joined_at }: CompanyUser,
+  holds: boolean,
+  is_self: boolean,
+): Html {
   const choices = roleChoices();
   return html`<form class="card" method="post" action="${path}/role">
     <h2>${display_name}</h2>
@@ -53,7 +58,7 @@ function roleCard(path: string, { display_name, email, role, joined_at }: Compan
       holds,
       () =>
         html`<p class="soft">A smaller role ends what it could not have created.</p>
-          !${keepBox()}`,
+          !${when(!is_self, () => keepBox())}`,
     )}
   </form>`;
 }
@@ -72,7 +77,7 @@ function removeCard(
     <h2>${is_self ? t`Leave the company` : t`Remove from the company`}</h2>
     <p>${effect}</p>
     <form method="post" action="${path}/remove" !${attributes({ 'data-confirm': `${question} ${effect}` })}>
-      !${when(counted, () => keepBox())}
+      !${when(counted !== null && !is_self, () => keepBox())}
       <button class="danger">${is_self ? t`Leave` : t`Remove`}</button>
     </form>
   </section>`;
