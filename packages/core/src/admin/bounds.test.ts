@@ -4,7 +4,7 @@ import { type Actor, type BoundKind, boundKinds, bounds } from '@acp/contract';
 import { type Database, transaction, type Tx } from '@acp/db';
 import { newId, Vault } from '@acp/kernel';
 import * as kit from '@acp/testkit';
-import { createAgent, createAgentKey } from '../agents/index.ts';
+import { createAgent, createAgentKey, findAgent, updateAgent } from '../agents/index.ts';
 import { createApproval } from '../approvals/index.ts';
 import { createAttachments, reserveStorageKeys } from '../attachments/index.ts';
 import { createBudgetPolicy, setModelPrice } from '../budgets/index.ts';
@@ -168,6 +168,18 @@ describe('a bound', () => {
     const { id } = (await inTx((tx) => creators.notes(tx, s, 0))) as { id: string };
     await inTx(async (tx) => deleteNote(tx, system, (await findNote(tx, id))!));
     await expect(inTx((tx) => creators.notes(tx, s, 1))).rejects.toMatchObject({ kind: 'conflict' });
+  });
+
+  it('of agents holds for those that are brought back after others took their room', async () => {
+    const s = await setUp();
+    await leave('agents', 1);
+    const set = async (status: 'terminated' | 'idle') =>
+      inTx(async (tx) => updateAgent(tx, system, (await findAgent(tx, s.agent.id))!, { status }));
+    await set('terminated');
+    for (const n of [0, 1]) await inTx((tx) => creators.agents(tx, s, n));
+    await expect(set('idle')).rejects.toMatchObject({ kind: 'conflict' });
+    await leave('agents', 2);
+    expect(await set('idle')).toMatchObject({ status: 'idle' });
   });
 
   it('of one company is not another’s', async () => {

@@ -9,7 +9,13 @@ import { assertMayWake, pauseBelow, resumeBelow } from './family-pause.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
 import { type AgentRow, presentAgent, summarizeAgent, agentColumns } from './present.ts';
 import { assertMayTeach, assertMayUpdate, assertWithinReach } from './reach.ts';
-import { assertCompanyHome, assertMayReportTo, assertProvider, type HomeRules } from './references.ts';
+import {
+  assertCompanyHome,
+  assertMayReportTo,
+  assertProvider,
+  assertRoom,
+  type HomeRules,
+} from './references.ts';
 import { historyOf } from './revisions.ts';
 import { settableOnUpdate } from './settable.ts';
 import { isWakeable } from './status.ts';
@@ -43,6 +49,9 @@ export async function updateAgent(
   assertStatusChange(actor, before, input.status);
   if (before.status === 'paused' && input.status !== undefined && isWakeable(input.status))
     await assertMayWake(tx, before);
+  // A terminated one does not count: without this, terminating and bringing back would make room for any number.
+  if (before.status === 'terminated' && (input.status ?? 'terminated') !== 'terminated')
+    await assertRoom(tx, 'agents', agent.company_id);
 
   const next_heartbeat_at = rescheduledHeartbeat(before, input);
   const history = await historyOf(tx, actor, before, input, reason);
