@@ -1,6 +1,6 @@
 /** Faulty starts of plugin.mjs, chosen by its configuration, and the reported reasons. */
 export const badStarts: readonly [what: string, config: object, reason: string][] = [
-  ['prints garbage', { write: 'hello\n', quiet: true }, 'a line is no JSON'],
+  ['prints garbage', { write: 'hello\n', quiet: true }, 'a line is not JSON'],
   [
     'sends a message of no type',
     { write: '{"type":"explode","payload":{}}\n', quiet: true },

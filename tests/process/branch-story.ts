@@ -79,14 +79,17 @@ export class StoryIssue {
   readonly issue: Issue;
   /** Home of its agent. */
   readonly home: string;
+  /** Where the agent works. */
+  readonly tree: string;
   readonly #story: BranchStory;
 
   private constructor(story: BranchStory, issue: Issue) {
     this.#story = story;
     this.issue = issue;
-    const { company_id, assignee_agent_id } = issue;
-    const agents = path.join(story.folder, 'home', 'companies', company_id, 'agents');
-    this.home = path.join(agents, assignee_agent_id ?? '');
+    const { id, company_id, assignee_agent_id } = issue;
+    const company = path.join(story.folder, 'home/companies', company_id);
+    this.home = path.join(company, 'agents', assignee_agent_id ?? '');
+    this.tree = path.join(company, 'workspaces', id, 'tree');
   }
 
   /** Creates it in a new company, assigned to a new agent. */

@@ -178,8 +178,9 @@ it('an agent gives work to a peer’s agent, answers its question, and goes on w
     title: 'And how deep?',
     assignee_agent_id: home.agents[0]!.id,
   });
-  const second = await waitFor(async () =>
-    (await issues()).find(({ parent_issue_id }) => parent_issue_id === next.id),
+  const second = await waitFor(
+    async () => (await issues()).find(({ parent_issue_id }) => parent_issue_id === next.id),
+    { timeout_ms: 60_000 },
   );
   const there = await waitFor(async () =>
     (await far.call<Issue[]>('GET', `/api/companies/${abroad.company_id}/issues`)).find(

@@ -157,7 +157,7 @@ describe('approval', () => {
     const plugin = await install({}, path.join(home, 'secret'));
     await done(plugin, 'allow');
     const [status, error] = await refusal(await act(plugin, 'start'));
-    expect([status, error]).toEqual([409, expect.stringContaining('plugin binary is no program')]);
+    expect([status, error]).toEqual([409, expect.stringContaining('plugin binary is not a program')]);
     expect(JSON.stringify(await log(plugin))).not.toContain('of the host');
     await remove(plugin);
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Workspace } from '@acp/contract';
 import { findBubblewrap } from '@acp/kernel';
 import { fakeCliCommand, fakeCliJournal, type FakeCliCall, waitFor } from '@acp/testkit';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type BranchStory, stageBranchStory, StoryIssue } from './branch-story.ts';
 
@@ -52,7 +52,13 @@ withBubblewrap('an issue', () => {
       what: 'the second call',
       timeout_ms: 30_000,
     });
-    expect((await journal())[1]!.stdin).toContain('No need to shout.');
+    const second = (await journal())[1]!;
+    expect(second.stdin).toContain('No need to shout.');
+    // It notes its call before it begins to work.
+    const file = path.join(told.tree, 'src/cart.ts');
+    await waitFor(async () => (await readFile(file, 'utf8')).includes('half of it'), {
+      what: 'half of its work',
+    });
     first.kill('SIGKILL');
     await story.startScheduler();
     await told.ended(2);
