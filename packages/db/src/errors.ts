@@ -48,6 +48,7 @@ const connectionCodes = new Set([
   '25006',
 ]);
 
+const STALE_PLAN = 'cached plan must not change result type';
 const connectionMessages = [
   'Connection terminated',
   'Client has encountered a connection error',
@@ -59,8 +60,15 @@ const connectionMessages = [
   'server conn crashed',
   'server closed the connection unexpectedly',
   // A newer release has changed a table under a prepared statement; a new connection plans it again.
-  'cached plan must not change result type',
+  STALE_PLAN,
 ];
+
+/** The statement was refused before it did anything. */
+export function isStalePlan(err: unknown): boolean {
+  for (const { message } of causes(err))
+    if (typeof message === 'string' && message.startsWith(STALE_PLAN)) return true;
+  return false;
+}
 
 /** True when the database could not be reached or the connection broke, so the statement itself may be fine. */
 export function isConnectionError(err: unknown): boolean {

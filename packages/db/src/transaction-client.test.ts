@@ -42,6 +42,23 @@ const sentBy = async (work: () => Promise<unknown>) => {
 const BEGIN = 'begin isolation level read committed';
 
 describe('a transaction', () => {
+  it('whose first statement was planned before its table changed is opened anew, and happens once', async () => {
+    await database.db.execute(sql`create table growing (id int)`);
+    const add = async (id: number) =>
+      transaction(database, async (tx) => {
+        const { rows } = await tx.execute(sql`insert into growing (id) values (${id}) returning *`);
+        await tx.execute(sql`select ${id}`);
+        return rows;
+      });
+    for (let id = 0; id <= OFTEN; id += 1) await add(id);
+    await database.db.execute(sql`alter table growing add column note text`);
+    expect(await add(100)).toEqual([{ id: 100, note: null }]);
+    const { rows } = await database.db.execute(
+      sql`select count(*)::int as count from growing where id = 100`,
+    );
+    expect(rows).toEqual([{ count: 1 }]);
+  });
+
   it('opens with its first statement, and ends with what it has for last', async () => {
     for (let round = 0; round < 3; round += 1) {
       const trips = await sentBy(async () =>

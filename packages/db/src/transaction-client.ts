@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PoolClient, Query, QueryResult } from 'pg';
 import { Batch, type Statement } from './batch.ts';
-import { isConnectionError } from './errors.ts';
+import { isConnectionError, isStalePlan } from './errors.ts';
 import { RETRY_EVERY_MS } from './patient-pool.ts';
 import type { Database } from './pool.ts';
 
@@ -80,7 +80,9 @@ export class TransactionClient {
         this.#client = client;
         return result;
       } catch (err) {
-        if (batch.done > 0) {
+        // Of a transaction that has only been opened, nothing is lost: another connection plans its first statement anew.
+        const only_opened = first !== undefined && batch.done === this.#opening.length;
+        if (batch.done > 0 && !(only_opened && isStalePlan(err))) {
           this.#client = client;
           throw err;
         }
