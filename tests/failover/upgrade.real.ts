@@ -114,7 +114,15 @@ const commit = releasedCommit();
 
     const issues = [first, second].flatMap(({ acknowledged }) => acknowledged.issues);
     const comments = [first, second].flatMap(({ acknowledged }) => acknowledged.comments);
-    expect([first.refused, second.refused]).toEqual([[], []]);
+    const refused = [...first.refused, ...second.refused];
+    // Log lines of the processes that explain it, if any.
+    const why =
+      refused.length > 0
+        ? [...old, ...young].flatMap(({ log }) =>
+            log.filter(({ level }) => level === 'warn' || level === 'error'),
+          )
+        : [];
+    expect({ refused, why }).toEqual({ refused: [], why: [] });
     expect(await faultsOf(server.url, issues, comments)).toEqual({});
     const seen = () => new Set(readers[1]!.created.values());
     await waitFor(() => second.acknowledged.issues.every((id) => seen().has(id)), {
