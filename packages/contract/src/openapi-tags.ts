@@ -15,6 +15,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   comments: 'The conversation on an issue.',
   companies: 'Tenants and their members.',
   councils: 'Agents that deliberate on an issue.',
+  credentials: 'What somebody has created that works by itself: keys, triggers, webhooks, workers.',
   docs: 'This document.',
   documents: 'Texts of an issue, with every revision.',
   'execution-decisions': 'Why an agent went which way.',
