@@ -178,15 +178,18 @@ describe('a Telegram channel', () => {
 
   it('whose scheduler is killed is taken over by another: nothing is lost, and nothing said twice that was noted as said', async () => {
     tiers.model.setScript(({ messages }) => `Answer to ${messages.at(-1)!.content.split('\n').at(-1)}`);
+    // Until it is recorded as sent: otherwise it would be sent again, which is the price of losing none.
+    const recorded = async (text: string) => {
+      await waitFor(() => saidTo(ADA).includes(text));
+      await waitFor(async () => {
+        const { rows } = await tiers.db.database.pool.query(
+          `select from channel_outbox where status = 'pending'`,
+        );
+        return rows.length === 0;
+      });
+    };
     telegram.says(ADA, 'before');
-    await waitFor(() => saidTo(ADA).includes('Answer to before'));
-    // Waits until it is recorded as sent: otherwise it would be sent again, which is the price of losing none.
-    await waitFor(async () => {
-      const { rows } = await tiers.db.database.pool.query(
-        `select from channel_outbox where status = 'pending'`,
-      );
-      return rows.length === 0;
-    });
+    await recorded('Answer to before');
     const holder = async () => {
       const { rows } = await tiers.db.database.pool.query<{ held_by: string; fence: string }>(
         'select held_by, fence from channels where id = $1',
@@ -202,7 +205,7 @@ describe('a Telegram channel', () => {
       return rows.length === 2;
     });
     telegram.says(ADA, 'with two');
-    await waitFor(() => saidTo(ADA).includes('Answer to with two'));
+    await recorded('Answer to with two');
     expect(await holder()).toEqual(held);
     scheduler.kill('SIGKILL');
     await scheduler.ended;
