@@ -130,7 +130,8 @@ async function benchRate(report: Report, { database, model, scene }: Stage): Pro
 async function benchStatements(report: Report, stage: Stage, { smoke }: BenchOptions): Promise<void> {
   const { database, model, scene } = stage;
   const counter = await startStatementCounter(database.url);
-  const settings = tiers(counter.url, model);
+  // The first backup of a new instance would be counted as idling.
+  const settings = { ...tiers(counter.url, model), SERVICE_BACKUP_SCHEDULE: 'off' };
   const web = await startService({ ...settings, SERVICE_ROLE: 'web' });
   try {
     await countRequests(report, counter, web.url, scene);
