@@ -1,5 +1,5 @@
 import type { SpokenEntry } from '@acp/contract';
-import { type GrowthPosition, readGrowth } from '@acp/core';
+import { type GrowthPosition, parseRanges, readGrowth } from '@acp/core';
 import { type Database, type Listener, WILDCARD } from '@acp/db';
 import type { Logger } from '@acp/kernel';
 
@@ -78,10 +78,8 @@ export class LiveTexts {
   }
 
   #hear(items: readonly string[]): void {
-    for (const item of items) {
-      if (item === WILDCARD) for (const following of this.#followed.values()) following.isDue = true;
-      else this.again({ run_id: runOf(item) });
-    }
+    if (items.includes(WILDCARD)) for (const following of this.#followed.values()) following.isDue = true;
+    else for (const range of parseRanges(items)) this.again(range);
   }
 
   #tick(): void {
@@ -127,14 +125,5 @@ export class LiveTexts {
     this.#followed.delete(reply.run_id);
     this.#followed.set(reply.run_id, following);
     reply.take(growth.entries);
-  }
-}
-
-function runOf(item: string): string {
-  try {
-    const { run_id } = JSON.parse(item) as { run_id?: unknown };
-    return typeof run_id === 'string' ? run_id : '';
-  } catch {
-    return '';
   }
 }

@@ -9,6 +9,7 @@ import {
   replayFloor,
   lastSequence,
   listEventsAfter,
+  parseRanges,
   type TranscriptEntry,
   type TranscriptRange,
 } from '@acp/core';
@@ -24,7 +25,6 @@ import {
   RESET_FRAME,
   transcriptFrames,
 } from './frames.ts';
-import { parseRanges } from './ranges.ts';
 import { Subscriber, type SubscriberOptions } from './subscriber.ts';
 import { type StreamCounters, StreamMetrics } from './stream-metrics.ts';
 import { TranscriptRelay } from './transcript-relay.ts';

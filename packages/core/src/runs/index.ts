@@ -32,6 +32,7 @@ export {
 } from './hand-over-run.ts';
 export type { TakenBackRun } from './hand-over-run.ts';
 export { mayReadRun, presentRun } from './present.ts';
+export { parseRanges } from './parse-ranges.ts';
 export { listTranscriptRanges } from './read-ranges.ts';
 export type { TranscriptEntry, TranscriptRange } from './read-ranges.ts';
 export { endedAmong, endsOf, findRun, listRunEvents, listRuns } from './read-runs.ts';

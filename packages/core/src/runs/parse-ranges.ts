@@ -1,6 +1,6 @@
 import { createValidator, isTopic, Nullable, Uuid } from '@acp/contract';
-import type { TranscriptRange } from '@acp/core';
 import { Type } from 'typebox';
+import type { TranscriptRange } from './read-ranges.ts';
 
 const parse = createValidator(
   Type.Object({
