@@ -18,6 +18,11 @@ function* causes(err: unknown): Generator<DriverError> {
   }
 }
 
+function someCause(err: unknown, test: (link: DriverError) => boolean): boolean {
+  for (const link of causes(err)) if (test(link)) return true;
+  return false;
+}
+
 /** For callers turned away because the database was down or busy. */
 const RETRY_AFTER_SEC = 2;
 
@@ -65,24 +70,21 @@ const connectionMessages = [
 
 /** The statement was refused before it did anything. */
 export function isStalePlan(err: unknown): boolean {
-  for (const { message } of causes(err))
-    if (typeof message === 'string' && message.startsWith(STALE_PLAN)) return true;
-  return false;
+  return someCause(err, ({ message }) => typeof message === 'string' && message.startsWith(STALE_PLAN));
 }
 
 /** True when the database could not be reached or the connection broke, so the statement itself may be fine. */
 export function isConnectionError(err: unknown): boolean {
-  for (const { code, message } of causes(err)) {
-    if (typeof code === 'string' && (connectionCodes.has(code) || code.startsWith('08'))) return true;
-    if (typeof message === 'string' && connectionMessages.some((part) => message.startsWith(part)))
-      return true;
-  }
-  return false;
+  return someCause(
+    err,
+    ({ code, message }) =>
+      (typeof code === 'string' && (connectionCodes.has(code) || code.startsWith('08'))) ||
+      (typeof message === 'string' && connectionMessages.some((part) => message.startsWith(part))),
+  );
 }
 
 function hasCode(err: unknown, ...codes: string[]): boolean {
-  for (const { code } of causes(err)) if (typeof code === 'string' && codes.includes(code)) return true;
-  return false;
+  return someCause(err, ({ code }) => typeof code === 'string' && codes.includes(code));
 }
 
 export function isUniqueViolation(err: unknown, constraint?: string): boolean {
@@ -124,8 +126,7 @@ export function asServiceError(err: unknown): ServiceError | null {
 
 /** The server's disk, memory or one of its limits is exhausted. */
 function isOutOfRoom(err: unknown): boolean {
-  for (const { code } of causes(err)) if (typeof code === 'string' && code.startsWith('53')) return true;
-  return false;
+  return someCause(err, ({ code }) => typeof code === 'string' && code.startsWith('53'));
 }
 
 /** Someone else held a lock for too long. */

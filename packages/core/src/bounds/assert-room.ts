@@ -49,7 +49,7 @@ async function count(tx: Tx, kind: BoundKind, owner_id: string): Promise<Counted
 function refuse(kind: BoundKind, { held, most }: Counted, adding: number): void {
   if (held + adding <= most) return;
   const { per, what } = bounds[kind];
-  throw conflict(`${per === 'company' ? 'a' : articleOf(per)} ${per} has ${most} ${what} at most`);
+  throw conflict(`${articleOf(per)} ${per} has ${most} ${what} at most`);
 }
 
 const articleOf = (per: string): string => (/^[aeiou]/.test(per) ? 'an' : 'a');

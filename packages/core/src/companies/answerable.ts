@@ -32,6 +32,10 @@ export function hasRole(user_id: SQLWrapper | string, company_id: SQLWrapper, le
       where m.company_id = ${company_id} and m.user_id = u.id and m.role in ${roles})))`;
 }
 
+/** Whether the user, now, is an instance admin. */
+export const isInstanceAdmin = (user_id: string): SQL =>
+  sql`exists (select from users u where u.id = ${user_id} and u.is_active and u.instance_role = 'admin')`;
+
 interface AnsweredTable {
   created_by_user_id: SQLWrapper;
   company_id: SQLWrapper;
@@ -72,7 +76,7 @@ export async function answerableUser(
     const may =
       company_id !== null && least !== null
         ? hasRole(actor.user_id, sql`${company_id}::uuid`, least)
-        : sql`exists (select from users u where u.id = ${actor.user_id} and u.is_active and u.instance_role = 'admin')`;
+        : isInstanceAdmin(actor.user_id);
     const { rows } = await tx.execute<{ may: boolean }>(sql`select ${may} as may`);
     if (!rows[0]?.may) throw forbidden('your rights have just changed');
     return actor.user_id;

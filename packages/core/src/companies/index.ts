@@ -11,7 +11,7 @@ export {
   keyExpiry,
   warnOfExpiringBoardUserKeys,
 } from './key-lifetime.ts';
-export { answerableUser, hasRole, lostBy, personBehind } from './answerable.ts';
+export { answerableUser, isInstanceAdmin, lostBy, personBehind } from './answerable.ts';
 export type { Leaving, LeftCredential } from './answerable.ts';
 export type { TokenHash } from './invites.ts';
 export {

@@ -10,10 +10,10 @@ import {
 } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
 import { conflict, isUuid, notFound } from '@acp/kernel';
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, inArray, not, sql } from 'drizzle-orm';
 import { recordChanges, recordInstanceAct, systemActor } from '../activity/index.ts';
 import { newKeyMaterial } from '../agents/index.ts';
-import { answerableUser, type Leaving, type LeftCredential } from '../companies/index.ts';
+import { answerableUser, isInstanceAdmin, type Leaving, type LeftCredential } from '../companies/index.ts';
 import { presentAdminWorker, presentWorker, type WorkerWithLoad } from './present.ts';
 import { distinct } from './register-worker.ts';
 import { releaseTasksOf } from './release-tasks.ts';
@@ -141,10 +141,7 @@ export async function settleWorkersOf(
   tx: Tx,
   { user_id, heir }: Omit<Leaving, 'company_id'>,
 ): Promise<LeftCredential[]> {
-  const lost = and(
-    eq(workers.created_by_user_id, user_id),
-    sql`not exists (select from users u where u.id = ${user_id} and u.is_active and u.instance_role = 'admin')`,
-  );
+  const lost = and(eq(workers.created_by_user_id, user_id), not(isInstanceAdmin(user_id)));
   const usable = inArray(workers.status, ['approved', 'draining', 'pending_approval']);
   const left =
     heir === undefined
