@@ -1,6 +1,13 @@
 /** Malicious or broken peers: what they leave behind is bounded, and no one else waits for them. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { delegate, findIssue, type FoundPeerAgent, type PeerRow, updatePeer } from '@acp/core';
+import {
+  delegate,
+  findIssue,
+  type FoundPeerAgent,
+  type PeerRow,
+  recordFetch,
+  updatePeer,
+} from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
 import { loadConfig, newId, Vault } from '@acp/kernel';
 import {
@@ -53,16 +60,18 @@ async function addPeer(values: Partial<typeof a2a_peers.$inferInsert> = {}): Pro
   return peer!;
 }
 
+const faraday = (): FoundPeerAgent['agent'] => ({
+  id: 'f',
+  name: 'Faraday',
+  description: '',
+  url: `${far.url}/rpc`,
+  protocol_version: '1.0',
+  skills: [],
+});
+
 /** Delegates work to the peer; returns the child issue that follows it. */
 async function given(peer: PeerRow): Promise<string> {
-  const agent: FoundPeerAgent['agent'] = {
-    id: 'f',
-    name: 'Faraday',
-    description: '',
-    url: `${far.url}/rpc`,
-    protocol_version: '1.0',
-    skills: [],
-  };
+  const agent = faraday();
   return transaction(database, async (tx) => {
     const { id } = await createIssue(tx, { id: peer.company_id });
     const parent = (await findIssue(tx, id))!;
@@ -191,6 +200,28 @@ describe('a peer', () => {
       ]);
     },
   );
+
+  it('that was replaced by one elsewhere gets neither the new key nor a word about the new address', async () => {
+    far.behave(answering(() => state('WORKING')));
+    const peer = await addPeer();
+    const open = await given(peer);
+    await step(open);
+    await waitFor(() => far.journal.length === 2);
+    const vault = new Vault(loadConfig({ SERVICE_ENCRYPTION_KEY: '7'.repeat(64) }).encryption_key);
+    const moved = { url: 'http://peer.example:9', api_key: 'key-of-the-new-peer' };
+    await transaction(database, async (tx) => updatePeer(tx, actors.board({ id: company_id }, 'admin'), peer, moved, vault));
+    for (const id of [open, await given(peer)]) {
+      expect((await step(id)).next_attempt_at).toBeNull();
+      expect(await statusOf(id)).toBe('cancelled');
+      expect((await says(id)).at(-1)).toContain('the peer has moved since it was given this');
+    }
+    expect(far.journal).toHaveLength(2);
+    // A fetch of the former card that ends only now.
+    const late = { agents: [{ ...faraday(), name: 'Impostor' }] };
+    await transaction(database, async (tx) => recordFetch(tx, peer, late));
+    const [now] = await database.db.select().from(a2a_peers).where(eq(a2a_peers.id, peer.id));
+    expect(now).toMatchObject({ agents: [], last_fetched_at: null });
+  });
 
   it('that does not take words at work goes on with the task, and they are not sent again', async () => {
     far.behave((asked) =>

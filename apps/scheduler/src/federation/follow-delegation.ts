@@ -17,7 +17,7 @@ import {
   wordsToForward,
 } from '@acp/core';
 import { transaction } from '@acp/db';
-import { newId, ServiceError } from '@acp/kernel';
+import { conflict, newId, ServiceError } from '@acp/kernel';
 import { fetchJson } from './fetch-json.ts';
 import type { PeerParts } from './refresh-peer.ts';
 import { readAnswer, readRemote, refusalOf } from './remote-task.ts';
@@ -135,6 +135,12 @@ const mayReach = (public_url: string, remote_url: string): boolean =>
 const isLoopback = (url: string): boolean =>
   /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 
+/** The key is only for the peer's current address: what was given to an earlier one can't be followed with it. @throws conflict */
+function assertSamePlace({ url }: PeerRow, { remote_url }: DelegationRow): void {
+  if (new URL(remote_url).origin !== new URL(url).origin)
+    throw conflict('the peer has moved since it was given this');
+}
+
 const POLLS: readonly string[] = ['tasks/get', 'GetTask'];
 const SEND = ['message/send', 'SendMessage'] as const;
 
@@ -158,6 +164,7 @@ async function request(
   signal: AbortSignal,
 ): Promise<unknown> {
   const { remote_url, dialect } = delegation;
+  assertSamePlace(peer, delegation);
   await takeCall(database.db, peer);
   const key = peerKey(vault, peer);
   const headers: Record<string, string> = {

@@ -1,7 +1,7 @@
 import type { PeerAgent } from '@acp/contract';
 import { schema, signal, type Tx } from '@acp/db';
 import { rateLimited } from '@acp/kernel';
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import type { PeerRow } from './peers.ts';
 
@@ -33,7 +33,10 @@ export async function claimDuePeers(
 
 const LONGEST_ERROR = 500;
 
-/** Records the result of fetching the card. Reports a peer that starts or stops failing. */
+/**
+ * Records the result of fetching the card. Reports a peer that starts or stops failing. The card of an address that the peer has
+ * left in the meantime says nothing about the new one.
+ */
 export async function recordFetch(
   tx: Tx,
   peer: PeerRow,
@@ -42,7 +45,7 @@ export async function recordFetch(
   const failed = 'error' in outcome;
   const status = failed ? 'failing' : 'healthy';
   const error = failed ? outcome.error.slice(0, LONGEST_ERROR) : null;
-  await tx
+  const { rowCount } = await tx
     .update(a2a_peers)
     .set({
       status,
@@ -50,7 +53,8 @@ export async function recordFetch(
       ...(failed ? {} : { agents: outcome.agents, last_fetched_at: sql`now()` }),
       next_refresh_at: sql`now() + make_interval(secs => refresh_interval_seconds)`,
     })
-    .where(eq(a2a_peers.id, peer.id));
+    .where(and(eq(a2a_peers.id, peer.id), eq(a2a_peers.url, peer.url)));
+  if (rowCount === 0) return;
   if (!failed) signal(tx, 'tools', peer.company_id);
   if (peer.status === status) return;
   const { id: entity_id, company_id, label } = peer;
