@@ -1,13 +1,6 @@
 /** Malicious or broken peers: what they leave behind is bounded, and no one else waits for them. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  delegate,
-  findIssue,
-  type FoundPeerAgent,
-  type PeerRow,
-  recordFetch,
-  updatePeer,
-} from '@acp/core';
+import { delegate, findIssue, type FoundPeerAgent, type PeerRow, recordFetch, updatePeer } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
 import { loadConfig, newId, Vault } from '@acp/kernel';
 import {
@@ -209,7 +202,9 @@ describe('a peer', () => {
     await waitFor(() => far.journal.length === 2);
     const vault = new Vault(loadConfig({ SERVICE_ENCRYPTION_KEY: '7'.repeat(64) }).encryption_key);
     const moved = { url: 'http://peer.example:9', api_key: 'key-of-the-new-peer' };
-    await transaction(database, async (tx) => updatePeer(tx, actors.board({ id: company_id }, 'admin'), peer, moved, vault));
+    await transaction(database, async (tx) =>
+      updatePeer(tx, actors.board({ id: company_id }, 'admin'), peer, moved, vault),
+    );
     for (const id of [open, await given(peer)]) {
       expect((await step(id)).next_attempt_at).toBeNull();
       expect(await statusOf(id)).toBe('cancelled');

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import {
   cancelRun,
   claimRun,
+  findAgent,
   findRun,
   handOverRun,
   invokeAgent,
@@ -14,6 +15,7 @@ import {
   takeBackRun,
   ToolRegistry,
   triggerIssue,
+  updatePermissions,
 } from '@acp/core';
 import { createListener, type Listener, schema, transaction } from '@acp/db';
 import { loadConfig, Vault } from '@acp/kernel';
@@ -23,6 +25,7 @@ import * as kit from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { loadPricing } from '../pricing.ts';
 import type { BroughtResult } from './remote-result.ts';
+import { HeldRun } from './held-run.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { workspaceSources } from '../workspaces/sources.ts';
 import { RunPool } from './run-pool.ts';
@@ -108,6 +111,20 @@ describe('claims at once', () => {
     for (const of of [{ id }, ...others])
       await kit.waitFor(async () => (await read(of.id)).error_category === 'config');
     await kit.waitFor(() => pool.free() === pool.size);
+  });
+});
+
+describe('a run in progress', () => {
+  it('may do no more than its agent may by now, as soon as a permission is withdrawn', async () => {
+    const { agent, human } = await scene('llm');
+    const claimed = (await act(async (tx) => claimRun(tx, { claimed_by: 'scheduler', lease_sec: 30 })))!;
+    const held = new HeldRun(claimed, 30, performance.now());
+    leases.add(held);
+    const row = (await findAgent(db.database.db, agent.id))!;
+    await act(async (tx) => updatePermissions(tx, human, row, { 'issues.update': false }));
+    await kit.waitFor(() => claimed.actor.permissions['issues.update'] === false);
+    leases.drop(held);
+    expect(claimed.actor.permissions).toEqual({ 'issues.update': false });
   });
 });
 

@@ -1,4 +1,4 @@
-import type { RunAudience, RunLease } from '@acp/core';
+import type { ClaimedRun, RunAudience, RunLease } from '@acp/core';
 
 /** Why a run stops early. After `lost` and `stopping` it belongs to someone else: nothing more is written. */
 type StopCause = 'cancelled' | 'lost' | 'stopping';
@@ -14,12 +14,16 @@ export class RunStopped extends Error {
   }
 }
 
+/** A run's lease and, unless it only writes, its agent: the actor of its verbs. */
+type Held = RunLease & Partial<Pick<ClaimedRun, 'actor'>>;
+
 /** A run owned by this process for as long as its lease lasts. */
 export class HeldRun {
   readonly run_id: string;
   readonly company_id: string;
   readonly fence: number;
   readonly audience: RunAudience;
+  readonly #actor: ClaimedRun['actor'] | undefined;
   readonly #leaseMs: number;
   readonly #abort = new AbortController();
   /** Monotonic time at which the statement that last acquired or renewed the lease was sent. */
@@ -27,11 +31,12 @@ export class HeldRun {
   #why: StopCause | null = null;
 
   /** @param claimedAt `performance.now()` before the claim was sent, so that the lease cannot have begun earlier */
-  constructor(lease: RunLease, leaseSec: number, claimedAt: number) {
+  constructor(lease: Held, leaseSec: number, claimedAt: number) {
     this.run_id = lease.run_id;
     this.company_id = lease.company_id;
     this.fence = lease.fence;
     this.audience = lease.audience;
+    this.#actor = lease.actor;
     this.#leaseMs = leaseSec * 1000;
     this.#renewedAt = claimedAt;
   }
@@ -50,8 +55,14 @@ export class HeldRun {
     return (this.#why === null || this.#why === 'cancelled') && !this.lapsed();
   }
 
-  renewed(sentAt: number): void {
+  get agent_id(): string | undefined {
+    return this.#actor?.agent_id;
+  }
+
+  /** @param permissions what its agent may do now: from the next verb on, the run may do no more. Null: unknown */
+  renewed(sentAt: number, permissions: ClaimedRun['actor']['permissions'] | null): void {
     this.#renewedAt = Math.max(this.#renewedAt, sentAt);
+    if (this.#actor !== undefined && permissions !== null) this.#actor.permissions = permissions;
   }
 
   lapsed(): boolean {

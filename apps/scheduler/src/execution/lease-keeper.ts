@@ -22,11 +22,15 @@ export class LeaseKeeper {
 
   constructor(settings: LeaseKeeperSettings) {
     this.#set = settings;
-    // A cancel request is noticed immediately; the flag read by each renewal is the fallback.
+    // Cancel requests and withdrawn permissions are noticed immediately; what each renewal reads is the fallback.
     this.#unsubscribe = [
       settings.listener.on('control', (ids) => {
         for (const id of ids) this.#held.get(id)?.stop('cancelled');
         if (ids.includes(WILDCARD)) void this.renew();
+      }),
+      settings.listener.on('credentials', (ids) => {
+        const named = (run: HeldRun) => run.agent_id !== undefined && ids.includes(run.agent_id);
+        if ([...this.#held.values()].some(named)) void this.#renewAnew();
       }),
       settings.listener.onReconnect(() => void this.renew()),
     ];
@@ -48,6 +52,12 @@ export class LeaseKeeper {
       this.#renewing = null;
     });
     await this.#renewing;
+  }
+
+  /** A renewal under way may have read what was true before. */
+  async #renewAnew(): Promise<void> {
+    await this.#renewing;
+    await this.renew();
   }
 
   /** Releases all runs: their leases expire in the database, so that any scheduler's sweep takes them over. */
@@ -82,8 +92,8 @@ export class LeaseKeeper {
     const sentAt = performance.now();
     try {
       const { held, lost } = await renewLeases(database.db, claimed_by, asked, lease_sec);
-      for (const { run_id, cancel_requested } of held) {
-        this.#held.get(run_id)?.renewed(sentAt);
+      for (const { run_id, cancel_requested, permissions } of held) {
+        this.#held.get(run_id)?.renewed(sentAt, permissions);
         if (cancel_requested) this.#held.get(run_id)?.stop('cancelled');
       }
       for (const id of lost) this.#held.get(id)?.stop('lost');

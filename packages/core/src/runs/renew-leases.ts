@@ -5,7 +5,7 @@ import type { LeaseRenewal, RunLease } from './types.ts';
 /**
  * Extends the leases that the process still owns, by the database's clock, in one statement for all its runs. An expired but
  * unswept lease is extended, too: only a sweep ends a run's right to write, so a database outage longer than a lease costs no
- * runs.
+ * runs. Also reads what the runs' agents may do by now: a permission that is withdrawn ends for runs in progress, too.
  */
 export async function renewLeases(
   tx: Tx,
@@ -16,7 +16,11 @@ export async function renewLeases(
   if (leases.length === 0) return { held: [], lost: [] };
   const named = leases.map(({ run_id, fence }) => ({ run_id, fence }));
   // Locked in id order: two statements over the same rows can't deadlock.
-  const { rows } = await tx.execute<{ run_id: string; cancel_requested: boolean }>(sql`
+  const { rows } = await tx.execute<{
+    run_id: string;
+    cancel_requested: boolean;
+    permissions: Record<string, boolean> | null;
+  }>(sql`
     with lease as materialized (
       select r.id from heartbeat_runs r
       join jsonb_to_recordset(${JSON.stringify(named)}::jsonb) as l(run_id uuid, fence bigint)
@@ -26,7 +30,8 @@ export async function renewLeases(
     )
     update heartbeat_runs r set lease_expires_at = clock_timestamp() + make_interval(secs => ${lease_sec})
     from lease where r.id = lease.id
-    returning r.id as run_id, r.cancel_requested_at is not null as cancel_requested`);
+    returning r.id as run_id, r.cancel_requested_at is not null as cancel_requested,
+      (select a.permissions from agents a where a.id = r.agent_id) as permissions`);
   const held = new Set(rows.map(({ run_id }) => run_id));
   return { held: rows, lost: named.map(({ run_id }) => run_id).filter((id) => !held.has(id)) };
 }

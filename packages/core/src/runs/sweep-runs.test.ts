@@ -223,7 +223,7 @@ describe('a scheduler that slept past its lease', () => {
     const { run } = await running();
     await lapse();
     expect(await renewLeases(database.db, 'scheduler', [run], 30)).toEqual({
-      held: [{ run_id: run.run_id, cancel_requested: false }],
+      held: [{ run_id: run.run_id, cancel_requested: false, permissions: {} }],
       lost: [],
     });
     expect(await sweep()).toBeUndefined();
@@ -238,7 +238,7 @@ describe('renewing leases', () => {
     const gone = { ...first, fence: first.fence + 7 };
     const before = database.statements();
     expect(await renewLeases(database.db, 'scheduler', [gone, second], 30)).toEqual({
-      held: [{ run_id: second.run_id, cancel_requested: true }],
+      held: [{ run_id: second.run_id, cancel_requested: true, permissions: {} }],
       lost: [first.run_id],
     });
     expect(database.statements() - before).toBe(1);

@@ -71,7 +71,8 @@ export interface RunAction {
 }
 
 export interface LeaseRenewal {
-  held: { run_id: string; cancel_requested: boolean }[];
+  /** `permissions`: the agent's current ones; null if it is gone. */
+  held: { run_id: string; cancel_requested: boolean; permissions: Record<string, boolean> | null }[];
   /** Swept in the meantime, or never ours: their execution must be aborted and can no longer write. */
   lost: string[];
 }
