@@ -45,6 +45,7 @@ export {
   isRefusal,
   isUniqueViolation,
 } from './errors.ts';
+export { storedNow } from './stored-now.ts';
 export { waitBriefly } from './wait-briefly.ts';
 export { MOST_ROWS, newestFirst, oldestFirst } from './newest-first.ts';
 export type { Page, PageRequest } from './newest-first.ts';

@@ -1,5 +1,5 @@
 import type { ChannelStatus } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { schema, storedNow, type Tx } from '@acp/db';
 import { cutText, storableText } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { ChannelRow } from './present.ts';
@@ -38,7 +38,7 @@ export async function claimChannels(
   const { rows } = await tx.execute<{ id: string }>(sql`
     with free as materialized (
       select h.id, c.deleted_at is null as alive from channels h join companies c on c.id = h.company_id
-      where h.enabled and h.lease_until <= now()
+      where h.enabled and h.lease_until <= ${storedNow}
       order by h.lease_until limit ${limit} for no key update of h skip locked
     ), put_off as (
       update channels set held_by = null, lease_until = now() + ${PUT_OFF} from free where channels.id = free.id and not free.alive

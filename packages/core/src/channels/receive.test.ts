@@ -312,6 +312,17 @@ describe('a hold', () => {
     expect((await renewChannels(db(), [{ ...second, ...state }], 15)).size).toBe(1);
   });
 
+  it('that was given back is free at once, though its time is rounded up to the next millisecond', async () => {
+    for (let tries = 0; tries < 12; tries += 1) {
+      const again = await inTx(async (tx) => {
+        await releaseChannel(tx, hold);
+        return claimChannels(tx, 'two', 15, 5);
+      });
+      expect(again.map(({ id }) => id)).toEqual([channel_id]);
+      hold = { channel_id, held_by: 'two', fence: again[0]!.fence };
+    }
+  });
+
   it('ends with the channel switched off, and other tokens ask for another connection', async () => {
     const row = async () => (await findChannel(db(), channel_id))!;
     await inTx(async (tx) => updateChannel(tx, actors.system, await row(), { bot_token: '${secret:U}' }));

@@ -1,4 +1,4 @@
-import { schema, type Tx } from '@acp/db';
+import { schema, storedNow, type Tx } from '@acp/db';
 import { cutText, storableText } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { paired } from './drafts.ts';
@@ -48,9 +48,9 @@ export async function dueOutgoing(
       case when o.kind = 'outcome' then (select a.external_id from channel_outbox a where a.id = o.reply_to::uuid) end as changes,
       o.user_id is null or ${paired(sql`o.channel_id`, sql`o.user_id`)} as allowed
     from channel_outbox o
-    where o.channel_id = ${channel_id} and o.status = 'pending' and o.next_attempt_at <= now()
+    where o.channel_id = ${channel_id} and o.status = 'pending' and o.next_attempt_at <= ${storedNow}
       and not exists (select from channel_outbox e where e.channel_id = o.channel_id and e.status = 'pending'
-        and e.conversation = o.conversation and e.seq < o.seq and e.next_attempt_at > now())
+        and e.conversation = o.conversation and e.seq < o.seq and e.next_attempt_at > ${storedNow})
       and case when o.kind = 'outcome' then not exists (
         select from channel_outbox a where a.id = o.reply_to::uuid and a.status = 'pending') else true end
     order by o.seq limit ${limit}`);

@@ -1,5 +1,5 @@
 import { type Actor, adapterTraits, type CompileSettings } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { schema, storedNow, type Tx } from '@acp/db';
 import { conflict, invalid, newId, notFound } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
@@ -67,7 +67,7 @@ export async function compileNextDue(tx: Tx): Promise<boolean> {
   const { rows } = await tx.execute<{ company_id: string; agent_id: string | null }>(sql`
     update compile_settings set next_at = now() + make_interval(hours => coalesce(every_hours, 24))
     where company_id = (select s.company_id from compile_settings s join companies c on c.id = s.company_id and c.deleted_at is null
-      where s.next_at <= now() order by s.next_at limit 1 for update of s skip locked)
+      where s.next_at <= ${storedNow} order by s.next_at limit 1 for update of s skip locked)
     returning company_id, agent_id`);
   const [due] = rows;
   if (due === undefined) return false;

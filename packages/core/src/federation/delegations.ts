@@ -1,6 +1,6 @@
 /** The steps by which a delegation follows its task at the peer. Schedulers take them and do the network calls. */
 import { endedTaskStates, type TaskState, type TaskUsage } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { schema, storedNow, type Tx } from '@acp/db';
 import { cutText } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
@@ -52,7 +52,7 @@ export async function claimDelegations(
     .where(
       sql`issue_id in (
         select d.issue_id from a2a_delegations d
-        where d.next_attempt_at <= now() and d.company_id <> all(${sql.param(except)}::uuid[])
+        where d.next_attempt_at <= ${storedNow} and d.company_id <> all(${sql.param(except)}::uuid[])
         order by d.next_attempt_at limit ${limit} for no key update of d skip locked)`,
     )
     .returning();

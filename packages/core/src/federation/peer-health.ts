@@ -1,5 +1,5 @@
 import type { PeerAgent } from '@acp/contract';
-import { schema, signal, type Tx } from '@acp/db';
+import { schema, signal, storedNow, type Tx } from '@acp/db';
 import { rateLimited } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
@@ -20,7 +20,7 @@ export async function claimDuePeers(
   const { rows } = await tx.execute<{ id: string; company_id: string; alive: boolean }>(sql`
     with due as materialized (
       select p.id, c.deleted_at is null as alive from a2a_peers p join companies c on c.id = p.company_id
-      where p.enabled and p.next_refresh_at <= now() and p.company_id <> all(${sql.param(except)}::uuid[])
+      where p.enabled and p.next_refresh_at <= ${storedNow} and p.company_id <> all(${sql.param(except)}::uuid[])
       order by p.next_refresh_at limit ${limit}
       for no key update of p skip locked
     )

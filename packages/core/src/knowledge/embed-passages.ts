@@ -1,6 +1,6 @@
 /** Which passages lack embeddings, and the progress of computing them. Nothing here calls a provider. */
 import type { Provider } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { schema, storedNow, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { embeddingModel, insertVectors, spaceOf } from './vectors.ts';
 
@@ -23,7 +23,7 @@ export async function claimEmbedding(tx: Tx): Promise<EmbeddingClaim | undefined
     update knowledge_embeddings e set next_attempt_at = now() + make_interval(secs => ${LEASE_SEC})
     from (
       select e.company_id from knowledge_embeddings e join companies c on c.id = e.company_id and c.deleted_at is null
-      where e.wanted_at is not null and e.next_attempt_at <= now()
+      where e.wanted_at is not null and e.next_attempt_at <= ${storedNow}
       order by e.next_attempt_at limit 1 for update of e skip locked
     ) due
     where e.company_id = due.company_id

@@ -1,4 +1,4 @@
-import { schema, signal, type Tx } from '@acp/db';
+import { schema, signal, storedNow, type Tx } from '@acp/db';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import type { ListedMcpTool } from './listed-tools.ts';
@@ -32,7 +32,7 @@ export async function claimMcpServers(
   const { rows } = await tx.execute<{ id: string; company_id: string; alive: boolean }>(sql`
     with due as materialized (
       select s.id, c.deleted_at is null as alive from mcp_servers s join companies c on c.id = s.company_id
-      where s.next_refresh_at is not null and s.next_refresh_at <= now()
+      where s.next_refresh_at is not null and s.next_refresh_at <= ${storedNow}
         and s.company_id <> all(${sql.param(except)}::uuid[])
       order by s.next_refresh_at limit ${limit}
       for no key update of s skip locked

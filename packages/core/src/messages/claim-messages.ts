@@ -1,5 +1,5 @@
 import type { MessageChannel } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { storedNow, type Tx } from '@acp/db';
 import { cutText, storableText, type Vault } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { place } from './queue-messages.ts';
@@ -31,7 +31,7 @@ export async function claimMessages(
     { [K in keyof ClaimedMessage]: ClaimedMessage[K] } & { body_sealed: string | null }
   >(sql`
     with due as materialized (
-      select id from outgoing_messages where next_attempt_at is not null and next_attempt_at <= now()
+      select id from outgoing_messages where next_attempt_at is not null and next_attempt_at <= ${storedNow}
       order by next_attempt_at limit ${limit} for no key update skip locked
     )
     update outgoing_messages m set next_attempt_at = now() + make_interval(secs => ${lease_sec}), attempts = attempts + 1

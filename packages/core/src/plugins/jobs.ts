@@ -1,4 +1,4 @@
-import { schema, type Tx } from '@acp/db';
+import { schema, storedNow, type Tx } from '@acp/db';
 import { and, eq, sql } from 'drizzle-orm';
 import type { PluginHold } from './holder.ts';
 import { databaseNow, nextRun } from './register.ts';
@@ -29,7 +29,7 @@ export async function takeDueJobs(tx: Tx, held_by: string): Promise<DueJob[]> {
   }>(sql`
     select j.plugin_id, p.fence, j.name, j.schedule, j.config, j.next_run_at as scheduled_at
     from plugin_jobs j join plugins p on p.id = j.plugin_id
-    where p.held_by = ${held_by} and p.state = 'running' and j.next_run_at <= now()
+    where p.held_by = ${held_by} and p.state = 'running' and j.next_run_at <= ${storedNow}
     order by j.next_run_at limit ${BATCH} for no key update of j skip locked`);
   if (rows.length === 0) return [];
   const now = await databaseNow(tx);

@@ -1,4 +1,4 @@
-import { schema, type Tx } from '@acp/db';
+import { schema, storedNow, type Tx } from '@acp/db';
 import { and, eq, sql } from 'drizzle-orm';
 import type { WebhookRow } from './present.ts';
 
@@ -32,7 +32,7 @@ export async function claimWebhooks(
   const { rows } = await tx.execute<{ [K in keyof ClaimedWebhook]: ClaimedWebhook[K] }>(sql`
     with due as materialized (
       select w.id, c.deleted_at is null as alive from webhooks w join companies c on c.id = w.company_id
-      where w.enabled and w.next_attempt_at is not null and w.next_attempt_at <= now()
+      where w.enabled and w.next_attempt_at is not null and w.next_attempt_at <= ${storedNow}
         and (w.lease_until is null or w.lease_until < now())
         and w.company_id <> all(${sql.param(except)}::uuid[])
       order by w.next_attempt_at limit ${limit}

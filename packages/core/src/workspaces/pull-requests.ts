@@ -1,5 +1,5 @@
 import type { UpdateWorkProduct, WorkProduct } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { schema, storedNow, type Tx } from '@acp/db';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { findIssue, updateIssue } from '../issues/index.ts';
@@ -93,7 +93,7 @@ export async function claimDuePullRequests(tx: Tx, limit: number): Promise<PullR
   const { rows } = await tx.execute<{ id: string }>(sql`
     update pull_requests set next_look_at = now() + interval '5 minutes', looked_at = clock_timestamp()
     where work_product_id in (
-      select work_product_id from pull_requests where open and next_look_at <= now()
+      select work_product_id from pull_requests where open and next_look_at <= ${storedNow}
       order by next_look_at limit ${limit} for update skip locked)
     returning work_product_id as id`);
   if (rows.length === 0) return [];
