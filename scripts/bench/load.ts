@@ -11,17 +11,28 @@ export interface LoadRequest {
   headers?: Record<string, string>;
 }
 
+export interface Loaded {
+  /** Requests that were answered. */
+  count: number;
+  a_second: number;
+}
+
+/** Requests per second. */
+export async function load(...args: Parameters<typeof loadFor>): Promise<number> {
+  return (await loadFor(...args)).a_second;
+}
+
 /**
- * Requests per second. Each connection cycles through the requests, with starting points spread over the list. Throws if a
- * response is not a success: a fast refusal is not a figure.
+ * Each connection cycles through the requests, with starting points spread over the list. It may take up to a second longer
+ * than asked. Throws if a response is not a success: a fast refusal is not a figure.
  */
-export async function load(
+export async function loadFor(
   url: string,
   key: string,
   requests: readonly LoadRequest[],
   seconds: number,
   connections = CONNECTIONS,
-): Promise<number> {
+): Promise<Loaded> {
   const withBody = requests.some(({ body }) => body !== undefined);
   const own = requests.map((request) => ({ ...request }));
   let begins = 0;
@@ -43,5 +54,6 @@ export async function load(
   });
   if (result.non2xx + result.errors + result.timeouts > 0 || result.requests.total === 0)
     throw new Error(`${requests[0]?.path}: ${result.non2xx} refusals, ${result.errors} errors at ${url}`);
-  return result.requests.total / result.duration;
+  const count = result.requests.total;
+  return { count, a_second: count / result.duration };
 }

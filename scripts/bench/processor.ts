@@ -3,7 +3,7 @@ import path from 'node:path';
 import { cloneDatabase, forkFakeModel, waitFor } from '@acp/testkit';
 import type { TestDatabase } from '@acp/testkit';
 import { forkModule } from './forked.ts';
-import { load } from './load.ts';
+import { load, loadFor } from './load.ts';
 import type { LoadRequest } from './load.ts';
 import { postgresProcesses } from './postgres-processes.ts';
 import { ONLY_LOOK } from './quick-model.ts';
@@ -96,9 +96,9 @@ async function benchActs(report: Report, { smoke }: BenchOptions): Promise<void>
       const requests = act.requests(scene);
       const spent = async (url: string, key: string, pid: number): Promise<Spent> => {
         const before = await clock(pid);
-        const a_second = await load(url, key, requests, seconds, CLIENTS);
+        const { count, a_second } = await loadFor(url, key, requests, seconds, CLIENTS);
         const after = await clock(pid);
-        const each = (name: keyof typeof after) => (after[name] - before[name]) / (a_second * seconds);
+        const each = (name: keyof typeof after) => (after[name] - before[name]) / count;
         return { process: each('process'), database: each('database'), a_second };
       };
       const ours = async () => spent(service.url, scene.board_key, service.pid);

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { loadConfig, measure, openSpan, startTelemetry, traced } from '@acp/kernel';
 import { cloneDatabase } from '@acp/testkit';
 import { forkModule } from './forked.ts';
-import { CONNECTIONS, load as fire, type LoadRequest } from './load.ts';
+import { CONNECTIONS, loadFor, type LoadRequest } from './load.ts';
 import type { BenchOptions, Report } from './report.ts';
 import { createScene } from './scene.ts';
 import { environment, processorMs, startService, temporaryFolder } from './service.ts';
@@ -62,8 +62,8 @@ export async function benchTelemetry(report: Report, { smoke }: BenchOptions): P
       /** CPU milliseconds of the process per response. */
       const cost = async (): Promise<number> => {
         const before = await processorMs(service.pid);
-        const rate = await fire(service.url, scene.agent_key, [request], seconds);
-        return ((await processorMs(service.pid)) - before) / (rate * seconds);
+        const { count } = await loadFor(service.url, scene.agent_key, [request], seconds);
+        return ((await processorMs(service.pid)) - before) / count;
       };
       await cost();
       // Checks once that nothing is dropped, which would be cheaper.
@@ -126,14 +126,14 @@ async function inTurns(
     JSON.stringify({ settings, endpoint, rounds: turns, slice_ms: SLICE_MS }),
   ]);
   try {
-    await fire(web.greeting, key, [request], WARM_UP_SEC);
+    await loadFor(web.greeting, key, [request], WARM_UP_SEC);
     const load = { over: false };
     const measured = once(web.child, 'message').then(([message]) => {
       load.over = true;
       return JSON.parse(String(message)) as number[];
     });
     web.child.send('go');
-    while (!load.over) await fire(web.greeting, key, [request], LOAD_SEC);
+    while (!load.over) await loadFor(web.greeting, key, [request], LOAD_SEC);
     return await measured;
   } finally {
     await web.stop();
