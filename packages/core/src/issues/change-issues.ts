@@ -8,7 +8,7 @@ import { deleteIssue } from './delete-issue.ts';
 import { findIssue } from './find-issue.ts';
 import { issueUpdated } from './present.ts';
 import { restoreIssue } from './restore-issue.ts';
-import { type IssueRow, notTrashed, selectIssues, shownIssue } from './rows.ts';
+import { type IssueRow, notTrashed, rowVersion, selectIssues, shownIssue } from './rows.ts';
 import { updateIssue } from './update-issue.ts';
 
 const { issue_labels, labels } = schema;
@@ -31,7 +31,7 @@ export async function changeIssues(
   for (const { issue_id } of back) await bringBack(tx, actor, company_id, issue_id);
   const rows = await selectIssues(
     tx,
-    sql`select ${shownIssue} from issues i
+    sql`select ${shownIssue}, ${rowVersion('i')} as row_version from issues i
         where i.company_id = ${company_id} and i.id = any(${sql.param(ids)}::uuid[]) and ${notTrashed('i')}`,
   );
   const known = new Map(rows.map((row) => [row.id, row]));

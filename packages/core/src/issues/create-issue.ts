@@ -1,5 +1,5 @@
-import type { Actor, CreateIssue, Issue } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import type { Actor, CreateIssue, Issue, IssueStatus } from '@acp/contract';
+import { fixedForms, type Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
@@ -31,30 +31,16 @@ export async function createIssue(
 ): Promise<Issue> {
   if (input.assignee_agent_id) assertMayAssign(actor);
   const status = input.status ?? 'todo';
-  const author = actorColumns(actor);
-  const blocked = status === 'blocked';
   const number = await takeIssueNumbers(tx, companyId, 1);
   if (number === undefined) throw notFound();
-  const inserting = tx.execute(sql`
-    with checked as materialized (select ${knownReferences('issues', companyId, input)}),
-    numbered as (
-      select c.identifier_prefix, ${number}::int as number from companies c, checked
-      where c.id = ${companyId} and c.deleted_at is null and ${allKnown('issues')}
-    ),
-    made as (
-      insert into issues (company_id, project_id, goal_id, parent_issue_id, title, body_markdown, status, priority,
-        assignee_agent_id, origin_kind, origin_id, identifier, issue_number, blocked_at, blocked_by_agent_id,
-        created_by_agent_id, created_by_user_id)
-      select ${companyId}::uuid, ${input.project_id ?? null}::uuid, ${input.goal_id ?? null}::uuid,
-        ${input.parent_issue_id ?? null}::uuid, ${input.title}, ${input.body_markdown ?? null}, ${status},
-        ${input.priority ?? 'medium'}, ${input.assignee_agent_id ?? null}::uuid, ${origin.kind}, ${origin.id},
-        identifier_prefix || '-' || number, number, case when ${blocked} then now() end,
-        case when ${blocked} then ${author.agent_id}::uuid end, ${author.agent_id}::uuid, ${author.user_id}::uuid
-      from numbered
-      returning *
-    )
-    select checked.*, made.* from checked left join made on true`);
-  const { rows } = await inserting.catch(refuseUsedNumber);
+  const rows = await insertIssue(tx, {
+    ...input,
+    company_id: companyId,
+    number,
+    status,
+    origin,
+    author: actorColumns(actor),
+  }).catch(refuseUsedNumber);
   const raw = rows[0] ?? {};
   assertKnown('issues', raw);
   if (raw.id === null || raw.id === undefined) throw notFound();
@@ -79,6 +65,76 @@ export async function createIssue(
     },
   ]);
   return presentIssue(issue);
+}
+
+const referring = ['project_id', 'goal_id', 'parent_issue_id', 'assignee_agent_id'] as const;
+
+const inserts = fixedForms([
+  ...referring,
+  'company_id',
+  'number',
+  'title',
+  'body_markdown',
+  'status',
+  'priority',
+  'origin_kind',
+  'origin_id',
+  'agent_id',
+  'user_id',
+]);
+
+interface Numbered extends CreateIssue {
+  company_id: string;
+  number: number;
+  status: IssueStatus;
+  origin: IssueOrigin;
+  author: ReturnType<typeof actorColumns>;
+}
+
+/** Checks the references and inserts. One row: the checks' results, and the issue's columns, null if it was not made. */
+async function insertIssue(
+  tx: Tx,
+  { origin, author, ...issue }: Numbered,
+): Promise<Record<string, unknown>[]> {
+  const given = referring.filter((name) => issue[name]);
+  const values = {
+    company_id: issue.company_id,
+    number: issue.number,
+    project_id: issue.project_id ?? null,
+    goal_id: issue.goal_id ?? null,
+    parent_issue_id: issue.parent_issue_id ?? null,
+    assignee_agent_id: issue.assignee_agent_id ?? null,
+    title: issue.title,
+    body_markdown: issue.body_markdown ?? null,
+    status: issue.status,
+    priority: issue.priority ?? 'medium',
+    origin_kind: origin.kind,
+    origin_id: origin.id,
+    ...author,
+  };
+  return inserts(tx, given.join(), values, (v) => {
+    const named = Object.fromEntries(given.map((name) => [name, v[name]]));
+    return sql`
+    with checked as materialized (select ${knownReferences('issues', v.company_id, named)}),
+    numbered as (
+      select c.identifier_prefix, ${v.number}::int as number, ${v.status}::text = 'blocked' as blocked
+      from companies c, checked
+      where c.id = ${v.company_id} and c.deleted_at is null and ${allKnown('issues')}
+    ),
+    made as (
+      insert into issues (company_id, project_id, goal_id, parent_issue_id, title, body_markdown, status, priority,
+        assignee_agent_id, origin_kind, origin_id, identifier, issue_number, blocked_at, blocked_by_agent_id,
+        created_by_agent_id, created_by_user_id)
+      select ${v.company_id}::uuid, ${v.project_id}::uuid, ${v.goal_id}::uuid, ${v.parent_issue_id}::uuid,
+        ${v.title}, ${v.body_markdown}, ${v.status}, ${v.priority}, ${v.assignee_agent_id}::uuid,
+        ${v.origin_kind}, ${v.origin_id}, identifier_prefix || '-' || number, number,
+        case when blocked then now() end, case when blocked then ${v.agent_id}::uuid end,
+        ${v.agent_id}::uuid, ${v.user_id}::uuid
+      from numbered
+      returning *
+    )
+    select checked.*, made.* from checked left join made on true`;
+  });
 }
 
 function defaultOrigin(actor: Actor): IssueOrigin {

@@ -1,10 +1,18 @@
 import { isUuid } from '@acp/kernel';
 import { fixedStatement, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
-import { type IssueRow, notTrashed, selectIssues, shownIssue, toIssueRow } from './rows.ts';
+import {
+  type IssueRow,
+  type IssueVersion,
+  notTrashed,
+  rowVersion,
+  selectIssues,
+  shownIssue,
+  toIssueRow,
+} from './rows.ts';
 
 /** Undefined if absent, in the trash or below something that is. */
-export async function findIssue(tx: Tx, id: string): Promise<IssueRow | undefined> {
+export async function findIssue(tx: Tx, id: string): Promise<IssueVersion | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await byId(tx, { id });
   return row === undefined ? undefined : toIssueRow(row);
@@ -12,7 +20,9 @@ export async function findIssue(tx: Tx, id: string): Promise<IssueRow | undefine
 
 const byId = fixedStatement(
   ['id'],
-  ({ id }) => sql`select ${shownIssue} from issues i join companies c on c.id = i.company_id
+  ({
+    id,
+  }) => sql`select ${shownIssue}, ${rowVersion('i')} as row_version from issues i join companies c on c.id = i.company_id
     where i.id = ${id} and c.deleted_at is null and ${notTrashed('i')}`,
 );
 

@@ -1,10 +1,12 @@
 import { jsonRowReader, rowReader, schema, type Tx } from '@acp/db';
-import type { SQL } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { inNoTrash, shownColumns, shownRow } from '../trash/index.ts';
 
 const { issues } = schema;
 
 export type IssueRow = typeof issues.$inferSelect;
+/** An issue and the version of its row, which every change replaces. */
+export type IssueVersion = IssueRow & { row_version?: string };
 export type LabelRow = typeof schema.labels.$inferSelect;
 export type RelationRow = typeof schema.issue_relations.$inferSelect;
 
@@ -27,6 +29,13 @@ export const issueFields = shownColumns(issues);
 
 /** `i.*` as clients see it: references to things in the trash are null. */
 export const shownIssue = shownRow('issues', 'i');
+
+/**
+ * A row's place and the transaction that wrote it: no later version has both, not even one written by the same transaction.
+ * @param issue alias of the issues table in the statement
+ */
+export const rowVersion = (issue: string): SQL =>
+  sql`(${sql.identifier(issue)}.ctid::text || ${sql.identifier(issue)}.xmin::text)`;
 
 /** The rows of a statement that returns issues. */
 export async function selectIssues(tx: Tx, statement: SQL): Promise<IssueRow[]> {

@@ -1,10 +1,10 @@
 /** "Parent auto-unblocked" (decisions 2): issues that waited for a closed issue can continue. */
-import { type Tx, terminalIssueStatuses } from '@acp/db';
+import { fixedStatement, type Tx, terminalIssueStatuses } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import type { WakeupRequest } from '../wakeups/index.ts';
 import { issueUpdated } from './present.ts';
-import { type IssueRow, selectIssues, shownIssue } from './rows.ts';
+import { type IssueRow, selectIssues, shownIssue, toIssueRow } from './rows.ts';
 
 interface LockedIssue {
   issue: IssueRow | undefined;
@@ -18,22 +18,30 @@ interface LockedIssue {
  * blocked (`no key update`).
  */
 export async function lockIssue(tx: Tx, id: string, withDependents: boolean): Promise<LockedIssue> {
-  // For a pair (source, target), `blocks` reads forwards and `depends_on` backwards.
-  const dependents = withDependents
-    ? sql`union select p.parent_issue_id from issues p where p.id = ${id} and p.parent_issue_id is not null
-          union select r.target_issue_id from issue_relations r where r.source_issue_id = ${id} and r.relation_type = 'blocks'
-          union select r.source_issue_id from issue_relations r where r.target_issue_id = ${id} and r.relation_type = 'depends_on'`
-    : sql``;
-  const rows = await selectIssues(
-    tx,
-    sql`select i.* from issues i where i.id = any (array(select ${id}::uuid ${dependents})) and i.deleted_at is null
-        order by i.id for no key update of i`,
-  );
+  const rows = (await (withDependents ? lockWithDependents : lockAlone)(tx, { id })).map(toIssueRow);
   return {
     issue: rows.find((row) => row.id === id),
     dependents: rows.filter((row) => row.id !== id).map((row) => row.id),
   };
 }
+
+const lockAlone = fixedStatement(
+  ['id'],
+  ({ id }) =>
+    sql`select i.* from issues i where i.id = ${id} and i.deleted_at is null for no key update of i`,
+);
+
+// For a pair (source, target), `blocks` reads forwards and `depends_on` backwards.
+const lockWithDependents = fixedStatement(
+  ['id'],
+  ({ id }) => sql`
+    select i.* from issues i where i.deleted_at is null and i.id = any (array(
+      select ${id}::uuid
+      union select p.parent_issue_id from issues p where p.id = ${id} and p.parent_issue_id is not null
+      union select r.target_issue_id from issue_relations r where r.source_issue_id = ${id} and r.relation_type = 'blocks'
+      union select r.source_issue_id from issue_relations r where r.target_issue_id = ${id} and r.relation_type = 'depends_on'
+    )) order by i.id for no key update of i`,
+);
 
 /**
  * Returns those locked dependents to `todo` that nothing blocks any more: no open child, no open blocker, and no question to a

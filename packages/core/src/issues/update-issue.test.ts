@@ -10,9 +10,11 @@ import {
   createUser,
   databaseWithQueue,
   queuedJobs,
+  waitFor,
 } from '@acp/testkit';
-import { and, eq } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { awaitInput, deleteIssue, findIssue, type IssueRow, setNeedsRouting, updateIssue } from './index.ts';
+import { presentIssue } from './present.ts';
 
 const { issues, issue_relations, wakeup_requests } = schema;
 let database: Database;
@@ -61,6 +63,15 @@ const held = (agent: { id: string }) => ({
   checkout_run_id: newId(),
 });
 const free = { checked_out_by_agent_id: null, checked_out_at: null, checkout_run_id: null };
+
+const shown = async (id: string) => presentIssue((await findIssue(database.db, id))!);
+
+const waitsForLock = async ({ db }: Database) => {
+  const { rows } = await db.execute(sql`
+    select from pg_locks where not granted and pid in (
+      select pid from pg_stat_activity where datname = current_database())`);
+  return rows.length > 0;
+};
 
 describe('the notice of a blocked issue', () => {
   const notices = async (company: { id: string }) => {
@@ -139,12 +150,65 @@ describe('updateIssue', () => {
     expect(await entries(issue)).toEqual([]);
   });
 
-  it('of a title takes five statements', async () => {
+  it('of a title takes five statements, four if the caller has read the issue', async () => {
     const s = await stage();
     const issue = await s.make({});
-    const before = database.statements();
-    await patch(s.human, issue, { title: 'new' });
-    expect(database.statements() - before).toBe(5);
+    const read = (await findIssue(database.db, issue.id))!;
+    const taken = async (subject: IssueRow, title: string) => {
+      const before = database.statements();
+      await patch(s.human, subject, { title });
+      return database.statements() - before;
+    };
+    expect([await taken(read, 'new'), await taken(issue, 'newer')]).toEqual([4, 5]);
+  });
+
+  it('answers with and records the row as it is, whatever has happened since the caller read it', async () => {
+    const s = await stage();
+    const issue = await s.make({ status: 'blocked', priority: 'low', assignee_agent_id: s.ada.id });
+    const read = (await findIssue(database.db, issue.id))!;
+    const first = await patch(s.human, read, { status: 'todo', title: 'painted' });
+    expect(first).toEqual(await shown(issue.id));
+    expect(await reasons(s.ada, issue)).toEqual(['unblocked']);
+    const late = await patch(s.human, read, { status: 'in_progress', priority: 'high' });
+    expect(late).toEqual(await shown(issue.id));
+    expect(late).toMatchObject({ title: 'painted', status: 'in_progress', priority: 'high' });
+    const recorded = (await entries(issue)).map(({ details }) => (details as { changes: unknown }).changes);
+    expect(recorded).toContainEqual({
+      status: { from: 'todo', to: 'in_progress' },
+      priority: { from: 'low', to: 'high' },
+    });
+  });
+
+  it('sees what its own transaction has changed since the issue was read', async () => {
+    const s = await stage();
+    const issue = await s.make({ status: 'todo' });
+    await transaction(database, async (tx) => {
+      await updateIssue(tx, s.human, issue, { title: 'first' });
+      const read = (await findIssue(tx, issue.id))!;
+      await updateIssue(tx, s.human, read, { status: 'blocked' });
+      await updateIssue(tx, s.human, read, { status: 'in_progress' });
+    });
+    const changed = (await entries(issue)).map(({ details }) => (details as { changes: object }).changes);
+    expect(changed).toContainEqual({ status: { from: 'blocked', to: 'in_progress' } });
+  });
+
+  it('waits for a change that is under way, then builds on it', async () => {
+    const s = await stage();
+    const issue = await s.make({ status: 'todo' });
+    const read = (await findIssue(database.db, issue.id))!;
+    const [changed, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const other = transaction(database, async (tx) => {
+      await updateIssue(tx, s.human, read, { status: 'in_review' });
+      changed.resolve();
+      await mayEnd.promise;
+    });
+    await changed.promise;
+    const mine = patch(s.human, read, { status: 'in_progress' });
+    await waitFor(async () => waitsForLock(database), { what: 'the second change to wait' });
+    mayEnd.resolve();
+    await Promise.all([other, mine]);
+    const seen = (await entries(issue)).map(({ details }) => (details as { changes: object }).changes);
+    expect(seen).toContainEqual({ status: { from: 'in_review', to: 'in_progress' } });
   });
 
   it('with an unknown or foreign reference is invalid', async () => {
@@ -256,7 +320,7 @@ describe('updateIssue', () => {
 
   it('of an issue trashed meanwhile is not found', async () => {
     const s = await stage();
-    const issue = await s.make({});
+    const issue = (await findIssue(database.db, (await s.make({})).id))!;
     await transaction(database, (tx) => deleteIssue(tx, s.human, issue));
     await expect(patch(s.human, issue, { title: 'late' })).rejects.toMatchObject({ kind: 'not_found' });
   });

@@ -10,7 +10,7 @@ import { assertMayAssign, isTerminal, type IssuePlan, planUpdate } from './polic
 import { issueUpdated, presentIssue } from './present.ts';
 import { findIssue } from './find-issue.ts';
 import { enqueueSettling } from './parking.ts';
-import { type IssueRow, shownIssue, toIssueRow } from './rows.ts';
+import { type IssueRow, type IssueVersion, rowVersion, shownIssue, toIssueRow } from './rows.ts';
 import { lockIssue, unblockDependents } from './unblock.ts';
 
 const { issues } = schema;
@@ -23,10 +23,12 @@ const { issues } = schema;
 export async function updateIssue(
   tx: Tx,
   actor: Actor,
-  subject: IssueRow,
+  subject: IssueVersion,
   input: UpdateIssue,
 ): Promise<Issue> {
   const patch = withoutUnchanged('issues', subject, input);
+  const unlocked = await changeUnlocked(tx, actor, subject, patch);
+  if (unlocked !== undefined) return finishUpdate(tx, actor, unlocked);
   const ends = patch.status !== undefined && isTerminal(patch.status);
   await assertReferences(tx, 'issues', subject.company_id, patch, subject.id);
   const { issue, dependents } = await lockIssue(tx, subject.id, ends);
@@ -35,50 +37,97 @@ export async function updateIssue(
     assertMayAssign(actor);
   const plan = planUpdate(issue, patch, actor);
   if (Object.keys(plan.set).length === 0) return presentIssue((await findIssue(tx, issue.id)) ?? issue);
-  const after = await setColumns(tx, issue.id, plan.set);
+  const [row] = await setColumns(tx, issue.id, plan.set);
+  if (row === undefined) throw notFound();
+  const after = toIssueRow(row);
+  const waiting =
+    ends && !isTerminal(issue.status) ? await unblockDependents(tx, after, dependents) : undefined;
+  if (waiting !== undefined) await enqueueSettling(tx, [after.id]);
+  return finishUpdate(tx, actor, { before: issue, after, plan, waiting });
+}
+
+interface Updated {
+  before: IssueRow;
+  after: IssueRow;
+  plan: IssuePlan;
+  /** What happens to the issues that waited for this one. */
+  waiting?: { changes: Change[]; wakeups: WakeupRequest[] } | undefined;
+}
+
+/** Wakes, records and presents. */
+async function finishUpdate(tx: Tx, actor: Actor, { before, after, plan, waiting }: Updated): Promise<Issue> {
   const changes: Change[] = [
     issueUpdated(after, 'issue.updated', { changes: plan.changes }),
-    ...(await blockedNotice(tx, actor, issue, after)),
+    ...(await blockedNotice(tx, actor, before, after)),
+    ...(waiting?.changes ?? []),
   ];
-  const wakeups: WakeupRequest[] = [];
+  const wakeups: WakeupRequest[] = [...(waiting?.wakeups ?? [])];
   if (plan.wake !== undefined && after.assignee_agent_id !== null)
-    wakeups.push({
+    wakeups.unshift({
       company_id: after.company_id,
       agent_id: after.assignee_agent_id,
       issue_id: after.id,
       reason: plan.wake,
     });
-  if (ends && !isTerminal(issue.status)) {
-    const waiting = await unblockDependents(tx, after, dependents);
-    changes.push(...waiting.changes);
-    wakeups.push(...waiting.wakeups);
-    await enqueueSettling(tx, [after.id]);
-  }
   await requestWakeups(tx, actor, wakeups);
   await recordChanges(tx, actor, changes);
   return presentIssue(after);
 }
 
+/** References are checked against the database, and whoever ends an issue locks what waits for it. */
+const ofItself: readonly string[] = ['title', 'body_markdown', 'status', 'priority'];
+
+/**
+ * The same in one statement, if the patch concerns only the issue itself and its row is still the version that the caller read;
+ * otherwise undefined, and nothing has been written.
+ */
+async function changeUnlocked(
+  tx: Tx,
+  actor: Actor,
+  subject: IssueVersion,
+  patch: UpdateIssue,
+): Promise<Updated | undefined> {
+  const { row_version } = subject;
+  if (row_version === undefined || Object.keys(patch).some((field) => !ofItself.includes(field)))
+    return undefined;
+  if (patch.status !== undefined && isTerminal(patch.status)) return undefined;
+  const plan = planUpdate(subject, patch, actor);
+  if (Object.keys(plan.set).length === 0) return undefined;
+  const [written] = await setColumns(tx, subject.id, plan.set, row_version);
+  // What the row holds now is known, but for the instants.
+  return written && { before: subject, after: { ...subject, ...plan.set, ...toIssueRow(written) }, plan };
+}
+
 const columns = getTableColumns(issues);
 const names = Object.keys(columns) as (keyof typeof columns)[];
-const updates = fixedForms([...names, 'of_id']);
+const updates = fixedForms([...names, 'of_id', 'row_version']);
 
 const valuesOf = (set: IssuePlan['set']) =>
   Object.fromEntries(names.map((name) => [name, set[name]])) as Record<(typeof names)[number], unknown>;
 
-async function setColumns(tx: Tx, id: string, set: IssuePlan['set']): Promise<IssueRow> {
+/**
+ * @param row_version the only version to be changed; without it, any
+ * @returns the row, or, of a given version, only what the database decides; undefined if there is none
+ */
+async function setColumns(
+  tx: Tx,
+  id: string,
+  set: IssuePlan['set'],
+  row_version?: string,
+): Promise<Record<string, unknown>[]> {
   const given = names.filter((name) => set[name] !== undefined);
   // `blocked_at` is either the statement's clock or null.
   const clock = given.filter((name) => is(set[name], SQL));
   const form = given.map((name) => (clock.includes(name) ? `${name} now` : name)).join();
-  const [row] = await updates(tx, form, { ...valuesOf(set), of_id: id }, (values) => {
+  const versioned = row_version !== undefined;
+  return updates(tx, `${form} ${versioned}`, { ...valuesOf(set), of_id: id, row_version }, (values) => {
     const parts = given.map((name) => {
       const value = set[name];
       return sql`${sql.identifier(name)} = ${is(value, SQL) ? value : values[name]}`;
     });
+    const only = versioned ? sql`and ${rowVersion('i')} = ${values.row_version}` : sql``;
     return sql`update issues i set ${sql.join([...parts, sql`updated_at = now()`], sql`, `)}
-      where i.id = ${values.of_id} returning ${shownIssue}`;
+      where i.id = ${values.of_id} ${only}
+      returning ${versioned ? sql`i.blocked_at, i.updated_at` : shownIssue}`;
   });
-  if (!row) throw notFound();
-  return toIssueRow(row);
 }

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 
 const parents = { issues: 'parent_issue_id', goals: 'parent_goal_id' } as const;
 export type Tree = keyof typeof parents;
@@ -29,7 +29,7 @@ export function inNoTrash(table: Tree, row: string = table): SQL {
 }
 
 /** Condition: something with that many levels may be placed below the parent. */
-export function hasRoomBelow(table: Tree, parent_id: string, levels = 1): SQL {
+export function hasRoomBelow(table: Tree, parent_id: string | Placeholder, levels = 1): SQL {
   return sql`(with recursive ${above(table, sql`${parent_id}::uuid`)}
     select coalesce(max(depth), 0) + ${levels} <= ${DEEPEST} from above)`;
 }

@@ -4,7 +4,7 @@
  */
 import type { Tx } from '@acp/db';
 import { invalid } from '@acp/kernel';
-import { getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
+import { getTableColumns, getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { DEEPEST, hasRoomBelow, inNoTrash, type Tree } from './in-no-trash.ts';
 
@@ -91,6 +91,11 @@ export function withoutUnchanged<I extends object>(table: Referring, row: object
 
 export type Named<T extends Referring> = { readonly [K in Column<T>]?: string | null | undefined };
 
+/** The same, or in place of each id a placeholder for it. */
+export type NamedOrPlaced<T extends Referring> = {
+  readonly [K in Column<T>]?: string | Placeholder | null | undefined;
+};
+
 /**
  * Select list with two booleans per column, for `assertKnown`: whether it names an entity of the company, and whether a parent
  * has room for another level. References that the row already has are always accepted: their targets may be in the trash by now.
@@ -98,12 +103,12 @@ export type Named<T extends Referring> = { readonly [K in Column<T>]?: string | 
  */
 export function knownReferences<T extends Referring>(
   table: T,
-  company_id: string,
-  input: Named<T>,
+  company_id: string | Placeholder,
+  input: NamedOrPlaced<T>,
   row_id?: string,
 ): SQL {
   const checks = columnsOf(table).map(([column, target]) => {
-    const id = (input as Record<string, string | null | undefined>)[column];
+    const id = (input as Record<string, string | Placeholder | null | undefined>)[column];
     const known = id ? knownTo(table, company_id, { column, target, id, row_id }) : sql`true`;
     const room = id && isParent(table, target) ? hasRoomBelow(target, id) : sql`true`;
     return sql`${known} as ${sql.identifier(`${column}_known`)}, ${room} as ${sql.identifier(`${column}_room`)}`;
@@ -113,8 +118,8 @@ export function knownReferences<T extends Referring>(
 
 function knownTo(
   table: Referring,
-  company_id: string,
-  { column, target, id, row_id }: { column: string; target: Target; id: string; row_id: string | undefined },
+  company_id: string | Placeholder,
+  { column, target, id, row_id }: { column: string; target: Target; id: unknown; row_id: string | undefined },
 ): SQL {
   const there = sql`exists (select from ${sql.identifier(target)} named
     where named.id = ${id} and named.company_id = ${company_id} and ${isThere(target)})`;

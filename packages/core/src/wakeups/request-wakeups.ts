@@ -1,5 +1,5 @@
 import { MAX_CAUSE_DEPTH, type Actor, type WakeReason } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { fixedStatement, type Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { causeDepth, humanActor } from '../activity/index.ts';
@@ -46,28 +46,13 @@ export async function requestWakeups(
   const wanted = requests.filter((request) => request.agent_id !== author?.agent_id);
   if (wanted.length === 0 || depth > MAX_CAUSE_DEPTH) return [];
   const human = humanActor(actor);
-  const { rows } = await tx.execute<{ [K in keyof RequestedWakeup]: RequestedWakeup[K] }>(sql`
-    insert into wakeup_requests as held (company_id, agent_id, issue_id, reason, payload, cause_run_id, depth)
-    select distinct on (wanted.agent_id, wanted.issue_id)
-      wanted.company_id, wanted.agent_id, wanted.issue_id, wanted.reason, coalesce(wanted.payload, '{}'),
-      ${author?.run_id ?? null}::uuid, ${depth}::int
-    from jsonb_to_recordset(${JSON.stringify(wanted.map(numbered))}::jsonb)
-      as wanted(company_id uuid, agent_id uuid, issue_id uuid, reason text, payload jsonb, place int)
-    join agents on agents.id = wanted.agent_id and agents.company_id = wanted.company_id
-      and agents.deleted_at is null and agents.status <> 'terminated'
-    join companies on companies.id = wanted.company_id and companies.deleted_at is null
-    left join issues on issues.id = wanted.issue_id and issues.company_id = wanted.company_id and issues.deleted_at is null
-    where wanted.issue_id is null
-      or (issues.id is not null and (${human} or issues.stalled_runs < ${MAX_STALLED_RUNS}))
-    order by wanted.agent_id, wanted.issue_id, wanted.place
-    on conflict (agent_id, coalesce(issue_id, '00000000-0000-0000-0000-000000000000'::uuid)) where status = 'pending'
-    do update set
-      reason = excluded.reason,
-      payload = held.payload || excluded.payload,
-      cause_run_id = excluded.cause_run_id,
-      depth = case when ${human && depth === 0} then 0 else greatest(held.depth, excluded.depth) end
-      where excluded.reason <> 'schedule'
-    returning id, agent_id, issue_id, run_id`);
+  const rows = (await inserted(tx, {
+    wanted: JSON.stringify(wanted.map(numbered)),
+    run_id: author?.run_id ?? null,
+    depth,
+    human,
+    new_chain: human && depth === 0,
+  })) as unknown as RequestedWakeup[];
   const agent_ids = new Set(rows.filter((row) => row.run_id === null).map((row) => row.agent_id));
   await enqueueMany(
     tx,
@@ -78,6 +63,32 @@ export async function requestWakeups(
   );
   return rows;
 }
+
+const inserted = fixedStatement(
+  ['wanted', 'run_id', 'depth', 'human', 'new_chain'],
+  ({ wanted, run_id, depth, human, new_chain }) => sql`
+    insert into wakeup_requests as held (company_id, agent_id, issue_id, reason, payload, cause_run_id, depth)
+    select distinct on (wanted.agent_id, wanted.issue_id)
+      wanted.company_id, wanted.agent_id, wanted.issue_id, wanted.reason, coalesce(wanted.payload, '{}'),
+      ${run_id}::uuid, ${depth}::int
+    from jsonb_to_recordset(${wanted}::jsonb)
+      as wanted(company_id uuid, agent_id uuid, issue_id uuid, reason text, payload jsonb, place int)
+    join agents on agents.id = wanted.agent_id and agents.company_id = wanted.company_id
+      and agents.deleted_at is null and agents.status <> 'terminated'
+    join companies on companies.id = wanted.company_id and companies.deleted_at is null
+    left join issues on issues.id = wanted.issue_id and issues.company_id = wanted.company_id and issues.deleted_at is null
+    where wanted.issue_id is null
+      or (issues.id is not null and (${human}::boolean or issues.stalled_runs < ${MAX_STALLED_RUNS}))
+    order by wanted.agent_id, wanted.issue_id, wanted.place
+    on conflict (agent_id, coalesce(issue_id, '00000000-0000-0000-0000-000000000000'::uuid)) where status = 'pending'
+    do update set
+      reason = excluded.reason,
+      payload = held.payload || excluded.payload,
+      cause_run_id = excluded.cause_run_id,
+      depth = case when ${new_chain}::boolean then 0 else greatest(held.depth, excluded.depth) end
+      where excluded.reason <> 'schedule'
+    returning id, agent_id, issue_id, run_id`,
+);
 
 /** If there are several requests for the same agent and issue, the first one counts. */
 function numbered(request: WakeupRequest, place: number): WakeupRequest & { place: number } {
