@@ -42,7 +42,8 @@ export async function checkoutForRuns(
 }
 
 // A checkout that an earlier run of the agent left behind is taken over as this run's: only one that the agent took itself
-// counts as held before.
+// counts as held before. Each issue is looked up by its id: for as many runs as PostgreSQL expects here, it would rather read all
+// issues of the company.
 const checkouts = fixedStatement(
   ['runs'],
   ({ runs }) => sql`
@@ -51,17 +52,20 @@ const checkouts = fixedStatement(
     ), held as (
       select i.id, begun.run_id, begun.agent_id,
         coalesce(i.checked_out_by_agent_id = begun.agent_id and i.checkout_run_id is null, false) as before
-      from begun join issues i on i.id = begun.issue_id
-      join companies c on c.id = i.company_id and c.deleted_at is null
-      where ${notTrashed('i')}
-      for no key update of i
+      from begun cross join lateral (
+        select i.id, i.checked_out_by_agent_id, i.checkout_run_id from issues i
+        join companies c on c.id = i.company_id and c.deleted_at is null
+        where i.id = begun.issue_id and ${notTrashed('i')}
+        for no key update of i
+      ) i
     ), taken as (
       update issues i set
         checked_out_by_agent_id = held.agent_id,
         checked_out_at = case when held.before then i.checked_out_at else now() end,
         checkout_run_id = case when held.before then null else held.run_id end
       from held
-      where i.id = held.id and coalesce(i.checked_out_by_agent_id, held.agent_id) = held.agent_id
+      where i.id = any (array(select id from held)) and i.id = held.id
+        and coalesce(i.checked_out_by_agent_id, held.agent_id) = held.agent_id
       returning i.*, held.before as held_before, held.run_id as taken_by_run_id
     ), answered as (
       ${wakeupsConsumed(sql`select taken_by_run_id from taken union all select run_id from begun where issue_id is null`)}

@@ -7,7 +7,7 @@ import { budgetHeld, mintRunKey, noteRunsStarted } from '../agents/index.ts';
 import { pricesColumn, pricesIn, scopesOfRun } from '../budgets/index.ts';
 import { enqueueWaitingWork } from './end-run.ts';
 import { type Picked, pickRuns } from './pick-run.ts';
-import { runRow } from './rows.ts';
+import { queuedOfAgent, runRow } from './rows.ts';
 import { endedChange, startedChange } from './run-changes.ts';
 import { insertLastEvents, transcriptSignal } from './run-events.ts';
 import {
@@ -128,7 +128,7 @@ function startStatement(limited: boolean): Parameters<typeof starts>[3] {
     with oldest as materialized (
       select q.* from unnest(${agent_ids}::uuid[]) as picked(agent_id) cross join lateral (
         select r.id, r.kind, r.subject_id from heartbeat_runs r
-        where r.agent_id = picked.agent_id and r.status = 'queued' and r.kind in (${knownKinds()})
+        where r.agent_id = picked.agent_id and ${queuedOfAgent('r')} and r.kind in (${knownKinds()})
           and not ${budgetHeld(scopesOfRun('r'))}
         order by r.created_at, r.id limit 1) q
     )${subjects.locks}

@@ -8,7 +8,7 @@ import { noteRunEnded, revokeRunKeys } from '../agents/index.ts';
 import { chargeCost, insertRunCost, projectOfRun } from '../budgets/index.ts';
 import { pauseProvider } from '../providers/index.ts';
 import { retryRun } from './retry-run.ts';
-import { runRow } from './rows.ts';
+import { queuedOfAgent, runRow } from './rows.ts';
 import { endedChange } from './run-changes.ts';
 import { insertLastEvents, transcriptSignal } from './run-events.ts';
 import { runKind, runKinds } from './run-kinds.ts';
@@ -121,7 +121,7 @@ async function writeEnd(
       (select min(seq) from entry) as "from", (select max(seq) from entry) as "to",
       exists (select from budget_policies p where p.company_id = ended.company_id) as budgeted,
       coalesce((select q.id from heartbeat_runs q
-        where q.agent_id = ended.agent_id and q.status = 'queued' and q.id <> ended.id
+        where q.agent_id = ended.agent_id and ${queuedOfAgent('q')} and q.id <> ended.id
         order by q.created_at, q.id limit 1), (select q.id from heartbeat_runs q
         where q.company_id = ended.company_id and q.status = 'queued' and q.id <> ended.id
           and exists (select from instance_settings where key = 'company_max_concurrent_runs')

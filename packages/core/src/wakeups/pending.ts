@@ -33,7 +33,7 @@ export async function bindWakeups(
  */
 export function wakeupsConsumed(run_ids: SQL): SQL {
   return sql`update wakeup_requests set status = 'consumed', consumed_at = now()
-    where run_id in (${run_ids}) and status = 'pending'`;
+    where run_id = any (array(${run_ids})) and status = 'pending'`;
 }
 
 /** The same as a statement of its own. @returns the consumed ones */

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Database, transaction, type Tx } from '@acp/db';
+import { openQueue, type Queue } from '@acp/queue';
+import { actors, cloneDatabase, createAgent, createCompany, createIssue } from '@acp/testkit';
+import { sql } from 'drizzle-orm';
+import { type ClaimedRun, claimRun, finishRun, triggerIssue } from '../index.ts';
+
+const ISSUES = 2000;
+const QUEUED = 400;
+
+let database: Database;
+let queue: Queue;
+beforeAll(async () => {
+  ({ database } = await cloneDatabase('claim_reads'));
+  queue = await openQueue({ database, role: 'client' });
+});
+afterAll(async () => queue.stop());
+
+/** Rows of the table that the work reads. Its connection's figures may still include what it did before. */
+async function rowsRead(tx: Tx, table: string, work: () => Promise<void>): Promise<number> {
+  const read = async () => {
+    const { rows } = await tx.execute<{ read: number }>(sql`
+      select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_xact_user_tables where relname = ${table}`);
+    return rows[0]!.read;
+  };
+  const before = await read();
+  await work();
+  return (await read()) - before;
+}
+
+describe('a run of a company with thousands of issues, planned when hardly anything was queued', () => {
+  it('begins without reading the other issues, and ends without reading what others have queued', async () => {
+    const company = await createCompany(database.db);
+    const agent = await createAgent(database.db, company);
+    const issue = await createIssue(database.db, company, { assignee_agent_id: agent.id });
+    await database.db.execute(sql`
+      insert into issues (company_id, title, status, priority, issue_number, identifier)
+      select ${company.id}, 'Other ' || n, 'todo', 'low', 1000 + n, 'OTHER-' || n from generate_series(1, ${ISSUES}::int) n`);
+    await database.db.execute(sql`analyze`);
+    await transaction(database, async (tx) => triggerIssue(tx, actors.board(company), issue));
+    let run: ClaimedRun | undefined;
+    const ofIssues = await transaction(database, async (tx) =>
+      rowsRead(tx, 'issues', async () => {
+        run = await claimRun(tx, { claimed_by: 'test', lease_sec: 30 });
+      }),
+    );
+    expect(run).toMatchObject({ issue_id: issue.id });
+    expect(ofIssues).toBeLessThan(10);
+    await database.db.execute(sql`
+      insert into agents (company_id, name, role, adapter_type, heartbeat_enabled, heartbeat_interval_sec)
+      values (${company.id}, 'Bob', 'engineer', 'llm', false, 300)`);
+    await database.db.execute(sql`
+      insert into heartbeat_runs (company_id, agent_id, wake_reason, adapter_type, created_at)
+      select company_id, id, 'manual', 'llm', now() - interval '1 hour' from agents, generate_series(1, ${QUEUED}::int)
+      where name = 'Bob'`);
+    const ofRuns = await transaction(database, async (tx) =>
+      rowsRead(tx, 'heartbeat_runs', async () => {
+        const result = { failure: null, text: 'Done.', usage: null, changed: false };
+        expect(await finishRun(tx, run!, result)).toBe(true);
+      }),
+    );
+    expect(ofRuns).toBeLessThan(10);
+  });
+});
