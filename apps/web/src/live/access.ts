@@ -1,6 +1,6 @@
 /** What an open stream may see: determined when it starts, every minute, and immediately when memberships change. */
 import type { Actor, AgentActor, BoardUserActor } from '@acp/contract';
-import { aliveSessions, findCompany, listCompanies, loadAccess, type UserAccess } from '@acp/core';
+import { aliveSessions, endedKeys, findCompany, listCompanies, loadAccess, type UserAccess } from '@acp/core';
 import type { Tx } from '@acp/db';
 import type { Subscriber } from './subscriber.ts';
 
@@ -41,7 +41,7 @@ async function userAccess(tx: Tx, access: UserAccess, only: string | null): Prom
   return visible ? companiesOf(access, [only]) : null;
 }
 
-/** The current access of all streams, in three queries; null for a stream that must end. */
+/** The current access of all streams, in four queries; null for a stream that must end. */
 export async function verifyAccess(
   tx: Tx,
   subscribers: readonly Subscriber[],
@@ -49,21 +49,33 @@ export async function verifyAccess(
   const users = new Set<string>();
   const companies = new Set<string>();
   const sessions = new Set<string>();
+  const keys: (AgentActor | BoardUserActor)[] = [];
   for (const { actor, only } of subscribers) {
     if (actor.kind === 'user') {
       users.add(actor.user_id);
       if (actor.session_id !== null) sessions.add(actor.session_id);
-    } else if (actor.kind === 'agent' || actor.kind === 'board_user') companies.add(actor.company_id);
+    } else if (actor.kind === 'agent' || actor.kind === 'board_user') {
+      companies.add(actor.company_id);
+      keys.push(actor);
+    }
     if (only !== null) companies.add(only);
   }
   const access = users.size > 0 ? await loadAccess(tx, [...users]) : new Map<string, UserAccess>();
   const open = sessions.size > 0 ? await aliveSessions(tx, [...sessions]) : new Set<string>();
   const rows = companies.size > 0 ? await listCompanies(tx, [...companies]) : [];
   const alive = new Set(rows.map((company) => company.id));
+  const gone = keys.length > 0 ? await endedKeys(tx, keys.map(heldKey)) : new Set<string>();
   const ended = ({ actor }: Subscriber) =>
-    actor.kind === 'user' && actor.session_id !== null && !open.has(actor.session_id);
+    'key_id' in actor
+      ? actor.key_id !== null && gone.has(actor.key_id)
+      : actor.kind === 'user' && actor.session_id !== null && !open.has(actor.session_id);
   return new Map(subscribers.map((each) => [each, ended(each) ? null : verified(each, access, alive)]));
 }
+
+const heldKey = (actor: AgentActor | BoardUserActor) =>
+  actor.kind === 'agent'
+    ? { key_id: actor.key_id, agent_id: actor.agent_id, run_id: actor.run_id }
+    : { key_id: actor.key_id };
 
 function verified(
   { actor, only }: Subscriber,

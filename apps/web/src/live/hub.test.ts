@@ -1,9 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Actor, CompanyRole, Topic } from '@acp/contract';
-import { appendRunEvents, type Change, lastSequence, recordChanges, systemActor } from '@acp/core';
+import {
+  appendRunEvents,
+  type Change,
+  lastSequence,
+  recordChanges,
+  revokeRunKeys,
+  systemActor,
+} from '@acp/core';
 import { type Database, schema, signal, transaction } from '@acp/db';
-import { createRunningRun, type TestDatabase, testDatabase, testLogger, waitFor } from '@acp/testkit';
+import {
+  createKeyOf,
+  createRunningRun,
+  type TestDatabase,
+  testDatabase,
+  testLogger,
+  waitFor,
+} from '@acp/testkit';
 import { and, eq } from 'drizzle-orm';
 import { LiveHub } from './hub.ts';
 import type { Sink } from './subscriber.ts';
@@ -227,6 +241,29 @@ describe('the live hub', () => {
     await publish(company, 1);
     await waitFor(() => witness.frames().length === 1);
     expect(theirs.frames()).toHaveLength(0);
+  });
+
+  it('ends what a run’s key has opened with the run, and what an agent’s has with the agent', async () => {
+    const { run, ada: agent } = await createRunningRun(database.db);
+    const [kept, given_up] = await transaction(database, async (tx) =>
+      Promise.all([createKeyOf(tx, agent), createKeyOf(tx, agent, { run_id: run.run_id })]),
+    );
+    const hub = await openHub();
+    const open = async (key_id: string, run_id: string | null) => {
+      const one = reader();
+      const actor = { ...run.actor, key_id, run_id };
+      await hub.subscribe({ actor, only: null, sink: one.sink }, null);
+      return one.state;
+    };
+    const [ofRun, ofAgent] = [await open(given_up.id, run.run_id), await open(kept.id, null)];
+    await transaction(database, async (tx) => revokeRunKeys(tx, [{ id: run.run_id, agent_id: agent.id }]));
+    await waitFor(() => ofRun.ended);
+    expect(ofAgent.ended).toBe(false);
+    await transaction(database, async (tx) => {
+      await tx.update(schema.agents).set({ status: 'terminated' }).where(eq(schema.agents.id, agent.id));
+      signal(tx, 'credentials', agent.id);
+    });
+    await waitFor(() => ofAgent.ended);
   });
 
   it('drops a reader that does not read, and counts it', async () => {

@@ -309,16 +309,14 @@ export class LiveHub {
 
   #credentialsChanged(items: readonly string[]): void {
     const named = new Set(items);
-    const concerned = [...this.#subscribers.all()].filter(
-      ({ actor, companies }) =>
-        named.has(WILDCARD) ||
-        (actor.kind === 'user' && (named.has(actor.user_id) || named.has(actor.session_id ?? ''))) ||
-        [...companies].some((company) => named.has(company)),
-    );
-    void this.#verify(concerned);
+    const all = [...this.#subscribers.all()];
+    void this.#verify(named.has(WILDCARD) ? all : all.filter((subscriber) => subscriber.isNamedIn(named)));
   }
 
-  /** A revoked key's streams stay open (specification, Live event stream); those of keys whose creator had to leave do not. */
+  /**
+   * A revoked key's streams stay open (specification, Live event stream); those of keys whose creator had to leave do not, nor
+   * those of whoever has ended (`endedKeys`): a run's key must not outlive its run.
+   */
   #keysEnded(items: readonly string[]): void {
     const ended = new Set(items);
     for (const subscriber of this.#subscribers.all()) {

@@ -49,6 +49,14 @@ export class Subscriber {
     return this.topics?.some((topic) => topics.includes(topic)) ?? true;
   }
 
+  /** Whether its access may have changed, given the ids of users, sessions, agents, keys of runs, and companies. */
+  isNamedIn(ids: ReadonlySet<string>): boolean {
+    const { actor } = this;
+    if ([...this.companies].some((company) => ids.has(company))) return true;
+    if (actor.kind === 'agent') return ids.has(actor.agent_id) || ids.has(actor.key_id ?? '');
+    return actor.kind === 'user' && (ids.has(actor.user_id) || ids.has(actor.session_id ?? ''));
+  }
+
   /** Whether the actor may see the event. */
   sees({ company_id, type, data }: { company_id: string | null; type: string; data: unknown }): boolean {
     if (company_id === null) return this.instance_wide;

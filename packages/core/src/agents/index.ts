@@ -36,7 +36,7 @@ export {
   revokeRunKeys,
 } from './keys.ts';
 export { warnOfExpiringKeys } from './expiring-keys.ts';
-export { findBearer, markKeysUsed, resolveBearer } from './resolve-bearer.ts';
+export { endedKeys, findBearer, markKeysUsed, resolveBearer } from './resolve-bearer.ts';
 export { defaultPrompt } from './role-prompts.ts';
 export { presentAgent, summarizeAgent } from './present.ts';
 export type { AgentKeyRow, AgentRow } from './present.ts';

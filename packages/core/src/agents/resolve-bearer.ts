@@ -70,6 +70,27 @@ function actorOf(row: BearerRow): AgentActor | BoardUserActor {
   };
 }
 
+/** Whoever opened something that outlasts a request with a key. */
+type KeyHolder = Pick<AgentActor, 'key_id' | 'agent_id' | 'run_id'> | Pick<BoardUserActor, 'key_id'>;
+
+/**
+ * The keys among these whose holders have ended, so that nothing may stay open for them: agents that are trashed or terminated,
+ * runs that are over or have handed in their key, keys that have expired. One that was just revoked is none of them (specification,
+ * Live event stream).
+ */
+export async function endedKeys(tx: Tx, holders: readonly KeyHolder[]): Promise<Set<string>> {
+  const { rows } = await tx.execute<{ key_id: string }>(sql`
+    select held.key_id
+    from jsonb_to_recordset(${JSON.stringify(holders)}::jsonb) as held(key_id uuid, agent_id uuid, run_id uuid)
+    left join agents agent on agent.id = held.agent_id and agent.deleted_at is null and agent.status <> 'terminated'
+    left join agent_api_keys key on key.id = held.key_id
+    left join heartbeat_runs run on run.id = key.run_id
+    left join board_user_keys board on board.id = held.key_id
+    where (held.agent_id is not null and agent.id is null) or key.expires_at <= now() or board.expires_at <= now()
+      or (held.run_id is not null and run.status is distinct from 'running')`);
+  return new Set(rows.map(({ key_id }) => key_id));
+}
+
 /** `last_used_at` of both kinds of keys: called with what has accumulated over some seconds, never by a request. */
 export async function markKeysUsed(tx: Tx, key_ids: readonly string[]): Promise<void> {
   if (key_ids.length === 0) return;
