@@ -3,14 +3,19 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import type { Client } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isLockTimeout } from './errors.ts';
+import { isDeadlock, isLockTimeout } from './errors.ts';
 import type { Tx } from './tx.ts';
 import { waitBriefly } from './wait-briefly.ts';
 
-/** A statement queued for a table lock blocks everyone behind it, so give up early and try again. */
-const LOCK_TIMEOUT_MS = 2000;
+/**
+ * A statement queued for a table lock blocks everyone behind it, so give up early and try again. A migration that already holds
+ * a lock on one table may wait for somebody who waits for that one: then it must give up before PostgreSQL looks for deadlocks,
+ * after a second by default, and picks the other as its victim.
+ */
+const LOCK_TIMEOUT_MS = 400;
 const RETRY_MS = 500;
-const TRIES = 100;
+/** About six minutes. */
+const TRIES = 400;
 
 /**
  * Applies the folder's migrations that are newer than the last applied one, each in its own transaction together with its
@@ -65,7 +70,7 @@ async function applyPatiently(db: Tx, migration: MigrationMeta): Promise<void> {
       });
       return;
     } catch (err) {
-      if (left === 0 || !isLockTimeout(err)) throw err;
+      if (left === 0 || !(isLockTimeout(err) || isDeadlock(err))) throw err;
       await delay(RETRY_MS);
     }
   }

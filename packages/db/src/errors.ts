@@ -134,6 +134,11 @@ export function isLockTimeout(err: unknown): boolean {
   return hasCode(err, '55P03');
 }
 
+/** The transaction and others waited for each other, and this one was chosen to be undone. */
+export function isDeadlock(err: unknown): boolean {
+  return hasCode(err, '40P01');
+}
+
 /** The database was reachable and rejected the input; other input may still be accepted. */
 export function isRefusal(err: unknown): boolean {
   return asServiceError(err)?.kind !== 'unavailable';

@@ -119,10 +119,33 @@ describe('migrate, where others work', () => {
     await holder.query('begin');
     await holder.query('select count(*) from issues');
     const migrating = migrate({ url, folder });
-    // The migration gives up after two seconds, so a reader that queued behind it is served before the holder ends.
+    // The migration soon gives up, so a reader that queued behind it is served before the holder ends.
     const waits = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event = 'relation'`;
     await waitFor(async () => (await database.pool.query(waits)).rows[0].n > 0);
     await database.pool.query('select count(*) from issues');
+    await holder.query('commit');
+    holder.release();
+    await migrating;
+    expect((await database.pool.query('select one_more from issues')).rows).toEqual([]);
+  });
+
+  it.each([
+    ['gives up before somebody who holds what it needs becomes the victim of a deadlock', ''],
+    ['tries again if it becomes the victim of a deadlock', '?options=-c%20deadlock_timeout%3D10ms'],
+  ])('%s', async (_title, options) => {
+    const { url, database } = await emptyDatabase(options === '' ? 'cycle' : 'victim');
+    await migrate({ url });
+    const folder = await folderWithText(
+      options === '' ? '9999_cycle' : '9999_victim',
+      'alter table issues add column one_more int;--> statement-breakpoint\nalter table agents add column one_more int',
+    );
+    const holder = await database.pool.connect();
+    await holder.query('begin');
+    await holder.query('select count(*) from agents');
+    const migrating = migrate({ url: `${url}${options}`, folder });
+    const waits = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event = 'relation'`;
+    await waitFor(async () => (await database.pool.query(waits)).rows[0].n > 0);
+    await holder.query('select count(*) from issues');
     await holder.query('commit');
     holder.release();
     await migrating;
