@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** Five migrations ago: it knows nothing of what they added. */
-const RELEASE = '0791568ff2';
+/** The oldest release whose processes repeat a statement that was prepared before a migration changed its table. */
+const RELEASE = '74de1132';
 const root = path.resolve(import.meta.dirname, '../..');
 
 function git(...words: string[]): string {
@@ -39,7 +39,7 @@ export async function checkOut(commit: string): Promise<Released> {
   else execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'ignore' });
   return {
     folder,
-    command: [process.execPath, path.join(folder, 'apps/launcher/src/main.ts')],
+    command: [process.execPath, path.join(folder, 'apps/launcher/src/main.mjs')],
     stop: async () => {
       git('worktree', 'remove', '--force', folder);
       rmSync(parent, { recursive: true, force: true });
