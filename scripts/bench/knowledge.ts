@@ -14,7 +14,7 @@ import {
   spaceOf,
   vectorIndexState,
 } from '@acp/core';
-import { type Database, openDatabase, schema, transaction } from '@acp/db';
+import { type Database, openDatabase, schema, takeTime, transaction } from '@acp/db';
 import { cloneDatabase, createCompany, createUser, actors, wordEmbeddings } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { readdir, readFile } from 'node:fs/promises';
@@ -176,7 +176,7 @@ async function fill(database: Database, company_id: string, count: number): Prom
     select ${company_id}, 'note', gen_random_uuid(), 1, 20 from generate_series(1, ${count / 20}::int)`);
   // Takes longer than any statement of the service is allowed to.
   await transaction(database, async (tx) => {
-    await tx.execute(sql`set local statement_timeout = 0`);
+    await takeTime(tx);
     await tx.execute(sql`
     insert into knowledge_chunks (source_key, company_id, ordinal, heading, text)
     select s.id, s.company_id, n, 'Page ' || left(s.id::text, 8) || ' section ' || n, (

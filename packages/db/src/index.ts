@@ -7,7 +7,7 @@ export type { Statement } from './batch.ts';
 export type { CommitStatement } from './transaction-state.ts';
 export { sideConnectionOf } from './side-connection.ts';
 export { together } from './together.ts';
-export { databaseNow, loneWrite, savepoint, transaction } from './transaction.ts';
+export { databaseNow, loneWrite, savepoint, takeTime, transaction } from './transaction.ts';
 export { signal } from './signals.ts';
 export { signalChannels, WILDCARD } from './signal-channels.ts';
 export type { SignalChannel } from './signal-channels.ts';

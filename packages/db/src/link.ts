@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@acp/kernel';
+import { endIfSilent } from './silence.ts';
 
 interface LinkOptions {
   /** The direct address: LISTEN needs a session of its own. */
@@ -30,17 +31,8 @@ const WARN_FROM = 8;
 const CONNECT_TIMEOUT_MS = 5000;
 // A peer that vanished silently (a failed-over host) is noticed after at most the sum of both.
 const PING_EVERY_MS = 30_000;
-const PING_TIMEOUT_MS = 10_000;
+const ANSWER_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2000;
-
-/** Ends the connection when no answer arrives. */
-function ping(client: Client | null): void {
-  // The driver supports `query_timeout` per query; its types don't.
-  const question = { text: 'select 1', query_timeout: PING_TIMEOUT_MS };
-  client?.query(question).catch(() => {
-    client.end().catch(() => undefined);
-  });
-}
 
 /** Quiet during a restart, then ever more rarely: a database that is away for an hour produces a dozen lines. */
 function shouldLog(failures: number): boolean {
@@ -67,6 +59,7 @@ export function openLink(options: LinkOptions): Link {
     client.on('notification', ({ channel, payload }) => options.onNotification?.(channel, payload ?? ''));
     try {
       await client.connect();
+      endIfSilent(client, ANSWER_MS);
       await options.prepare?.(client);
     } catch (err) {
       await client.end().catch(() => undefined);
@@ -112,7 +105,7 @@ export function openLink(options: LinkOptions): Link {
     waiting.reject(new Error('the database link is closed'));
   }
 
-  const pinging = setInterval(() => ping(up), PING_EVERY_MS).unref();
+  const pinging = setInterval(() => void up?.query('select 1').catch(() => undefined), PING_EVERY_MS).unref();
   const running = stayConnected();
   return {
     client: async () => waiting.promise,

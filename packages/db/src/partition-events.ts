@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { inSteps, isMyStep, STEP_WAIT_MS } from './partition-steps.ts';
 import type { Database } from './pool.ts';
+import { takeTime } from './transaction.ts';
 import type { Tx } from './tx.ts';
 import { waitBriefly } from './wait-briefly.ts';
 
@@ -52,7 +53,7 @@ export async function partitionStep(tx: Tx): Promise<boolean> {
     await tx.execute(sql`select partition_events(${Number(state.ends)})`);
     return false;
   } else {
-    await tx.execute(sql`set local statement_timeout = 0`);
+    await takeTime(tx);
     await tx.execute(sql`alter table events validate constraint events_end`);
   }
   return true;

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { inSteps, isMyStep, STEP_WAIT_MS } from './partition-steps.ts';
 import type { Database } from './pool.ts';
+import { takeTime } from './transaction.ts';
 import type { Tx } from './tx.ts';
 import { waitBriefly } from './wait-briefly.ts';
 
@@ -42,7 +43,7 @@ export async function partitionTranscriptStep(tx: Tx): Promise<boolean> {
     await tx.execute(sql`select partition_run_events()`);
     return false;
   } else {
-    await tx.execute(sql`set local statement_timeout = 0`);
+    await takeTime(tx);
     await tx.execute(sql`alter table run_events validate constraint run_events_part`);
   }
   return true;

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isConnectionError } from './errors.ts';
+import { destroyConnection, isSilence } from './silence.ts';
 
 export const RETRY_EVERY_MS = 100;
 
@@ -9,10 +10,24 @@ type ConnectCallback = (err?: Error, client?: PoolClient, release?: PoolClient['
 
 /**
  * Restarting PostgreSQL takes about a second, so connecting is retried for `patienceMs` before callers fail. Also, pg-pool
- * discards a connection after any error, even a constraint violation; here only broken connections are discarded.
+ * discards a connection after any error, even a constraint violation; here only broken connections are discarded, and those for
+ * which `isSuspect`.
  */
-export function makePatient(pool: Pool, patienceMs: number): void {
-  const connectOnce: () => Promise<PoolClient> = pool.connect.bind(pool);
+export function makePatient(
+  pool: Pool,
+  patienceMs: number,
+  isSuspect: (client: PoolClient) => boolean,
+): void {
+  const connectAny: () => Promise<PoolClient> = pool.connect.bind(pool);
+
+  async function connectOnce(): Promise<PoolClient> {
+    for (;;) {
+      const client = await connectAny();
+      if (!isSuspect(client)) return client;
+      destroyConnection(client);
+      client.release(true);
+    }
+  }
 
   async function connectPatiently(): Promise<PoolClient> {
     const giveUpAt = performance.now() + patienceMs;
@@ -57,7 +72,7 @@ export function makePatient(pool: Pool, patienceMs: number): void {
       try {
         return await queryOn(client, args);
       } catch (err) {
-        if (!isConnectionError(err) || pool.ending || !isLoneSelect(args[0])) throw err;
+        if (isSilence(err) || !isConnectionError(err) || pool.ending || !isLoneSelect(args[0])) throw err;
         if (dead <= 0 && performance.now() + RETRY_EVERY_MS > giveUpAt) throw err;
       }
       if (dead <= 0) await delay(RETRY_EVERY_MS);

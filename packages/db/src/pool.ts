@@ -5,6 +5,7 @@ import type { Statement } from './batch.ts';
 import { countingClient } from './counting-client.ts';
 import type { Notifier } from './notifier.ts';
 import { makePatient } from './patient-pool.ts';
+import { endIfSilent } from './silence.ts';
 import type { Tx } from './tx.ts';
 
 export interface PoolStats {
@@ -45,6 +46,11 @@ export interface DatabaseOptions {
   /** Maximum duration of one statement and of one wait for a lock. Defaults 30,000 and 10,000. */
   statement_timeout_ms?: number;
   lock_timeout_ms?: number;
+  /**
+   * How long a connection may leave a statement without an answer before it is given up; Infinity: for ever. Default: 5 s more
+   * than a statement may take.
+   */
+  answer_within_ms?: number;
   /** Named statements are tied to a session: only where `url` is not a transaction-mode pooler. */
   prepared_statements?: boolean;
   /**
@@ -61,6 +67,10 @@ const IDLE_MS = 30_000;
 // Far longer than any statement of a healthy instance takes, yet short enough that a bad one can't hold up the rest.
 const STATEMENT_MS = 30_000;
 const LOCK_MS = 10_000;
+// On top of a statement's maximum duration: for the answer's way here.
+const ANSWER_MS = 5000;
+// For statements that may take for ever, a host that vanished is noticed by the kernel, some ten minutes after this.
+const KEEP_ALIVE_MS = 60_000;
 
 // JIT compilation takes tens of milliseconds and never pays off for our statements, which finish in a few.
 const COMPILES_NOTHING = '-c jit=off';
@@ -92,6 +102,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: options.queue_timeout_ms ?? connectTimeoutMs,
     idleTimeoutMillis: IDLE_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     // Statements that a transaction issues together are sent together (`together`); elsewhere each answer is awaited.
     pipeline: true,
     // A startup parameter of the connection, which poolers reject.
@@ -110,7 +121,21 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('error', (err) => {
     options.logger?.warn('an idle database connection was lost', { error: err.message });
   });
-  makePatient(pool, connectTimeoutMs);
+  const answerMs = options.answer_within_ms ?? limits.statement_timeout + ANSWER_MS;
+  // What kept one connection from answering may have happened to all that were open then.
+  const openedAt = new WeakMap<object, number>();
+  let silentAt = -Infinity;
+  pool.on('connect', (client) => {
+    openedAt.set(client, performance.now());
+    if (Number.isFinite(answerMs)) endIfSilent(client, answerMs, onSilence);
+  });
+  function onSilence(): void {
+    // One line for all connections that end together.
+    if (performance.now() - silentAt > ANSWER_MS)
+      options.logger?.warn('the database is connected and does not answer', { after_ms: answerMs });
+    silentAt = performance.now();
+  }
+  makePatient(pool, connectTimeoutMs, (client) => openedAt.get(client)! <= silentAt);
   return {
     db: drizzle(pool),
     pool,

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createListener, createNotifier, openDatabase, transaction } from './index.ts';
+import { createListener, createNotifier, openDatabase, takeTime, transaction } from './index.ts';
 import type { Database, Tx } from './index.ts';
 
 // A server of its own: tests running next to it must not lose theirs.
@@ -34,13 +34,18 @@ async function restart(whileDown: () => Promise<void>): Promise<void> {
   server = await startEmbeddedPostgres({ data_dir: folder, logger });
 }
 
-/** Forwards connections to the server of `to` and counts them. */
+/** Forwards connections to the server of `to` and counts them. While frozen, it accepts more and forwards nothing. */
 async function startRelay(to: string) {
   const target = new URL(to);
   const open = new Set<Socket>();
   let attempts = 0;
+  let frozen = false;
   const relay = createServer((socket) => {
     attempts += 1;
+    if (frozen) {
+      open.add(socket.on('error', () => undefined).pause());
+      return;
+    }
     const upstream = connect(Number(target.port), target.hostname);
     for (const [from, into] of [
       [socket, upstream],
@@ -57,6 +62,13 @@ async function startRelay(to: string) {
   return {
     url: url.href,
     attempts: () => attempts,
+    freeze: (freeze: boolean) => {
+      frozen = freeze;
+      for (const socket of open) {
+        if (freeze) socket.pause();
+        else socket.resume();
+      }
+    },
     close: async () => {
       for (const socket of open) socket.destroy();
       await new Promise((resolve) => relay.close(resolve));
@@ -208,5 +220,51 @@ describe('a pooler whose server is away', () => {
     await expect(behind.db.execute(sql`select 1`)).rejects.toThrow('Failed query');
     await behind.close();
     await pooler.close();
+  });
+});
+
+describe('a server that is connected and does not answer', () => {
+  const ANSWER_MS = 1500;
+  const quickly = { max: 3, application_name: 'test', connect_timeout_ms: 300, answer_within_ms: ANSWER_MS };
+
+  it('is given up in time by reads, transactions and commits; then all connections are new', async () => {
+    const relay = await startRelay(server.url);
+    const frozen = openDatabase({ ...quickly, url: relay.url });
+    await Promise.all([1, 2, 3].map(async () => frozen.db.execute(sql`select pg_sleep(0.05)`)));
+    const startedAt = performance.now();
+    let others: Promise<PromiseSettledResult<unknown>[]> = Promise.resolve([]);
+    const committing = transaction(frozen, async (tx) => {
+      await ask(tx);
+      relay.freeze(true);
+      others = Promise.allSettled([ask(frozen.db), transaction(frozen, ask)]);
+    });
+    await expect(committing).rejects.toMatchObject({ kind: 'unavailable', message: 'database unavailable' });
+    expect((await others).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    const took = performance.now() - startedAt;
+    // Each of the three waited by itself, and none was sent again.
+    expect(took).toBeGreaterThan(ANSWER_MS - 600);
+    expect(took).toBeLessThan(ANSWER_MS * 2);
+    // Nobody waits for a connection that was open then.
+    const after = performance.now();
+    await expect(transaction(frozen, ask)).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(performance.now() - after).toBeLessThan(ANSWER_MS);
+    expect(frozen.poolStats()).toMatchObject({ total: 0, waiting: 0 });
+    relay.freeze(false);
+    expect((await transaction(frozen, ask)).rows).toEqual([{ n: 1 }]);
+    await frozen.close();
+    await relay.close();
+  });
+
+  it('is waited for by a statement that may take its time', async () => {
+    const patient = openDatabase({ ...quickly, url: server.url });
+    const slowly = async (tx: Tx) => tx.execute<{ n: number }>(sql`select 1 as n from pg_sleep(2)`);
+    const taking = transaction(patient, async (tx) => {
+      await takeTime(tx);
+      return slowly(tx);
+    });
+    const giving = transaction(patient, slowly);
+    await expect(giving).rejects.toMatchObject({ kind: 'unavailable' });
+    expect((await taking).rows).toEqual([{ n: 1 }]);
+    await patient.close();
   });
 });

@@ -5,6 +5,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { inSteps, isMyStep } from './partition-steps.ts';
 import type { Database } from './pool.ts';
+import { takeTime } from './transaction.ts';
 import type { Tx } from './tx.ts';
 import { waitBriefly } from './wait-briefly.ts';
 
@@ -67,7 +68,7 @@ export async function partitionByTimeStep(tx: Tx, table: TimedTable): Promise<bo
     );
     return false;
   } else {
-    await tx.execute(sql`set local statement_timeout = 0`);
+    await takeTime(tx);
     await tx.execute(sql`alter table ${whole} validate constraint ${constraint}`);
   }
   return true;

@@ -4,6 +4,7 @@ import { Batch, type Statement } from './batch.ts';
 import { isConnectionError, isStalePlan } from './errors.ts';
 import { RETRY_EVERY_MS } from './patient-pool.ts';
 import type { Database } from './pool.ts';
+import { allowSilence, endSilence, isSilence } from './silence.ts';
 
 const COMMIT: Statement = { text: 'commit' };
 const NOT_DURABLE: Statement = { text: 'set local synchronous_commit to off', setting: true };
@@ -17,6 +18,7 @@ export class TransactionClient {
   readonly #opening: readonly Statement[];
   #client: PoolClient | undefined;
   #beginning: Promise<QueryResult> | undefined;
+  #patient = false;
 
   constructor(database: Database, durable: boolean) {
     this.#database = database;
@@ -47,11 +49,19 @@ export class TransactionClient {
     if (command === 'ROLLBACK') throw new Error('the transaction failed before its commit');
   }
 
+  /** Called after the first statement. */
+  allowSilence(): void {
+    if (this.#client === undefined) return;
+    this.#patient = true;
+    allowSilence(this.#client);
+  }
+
   /** Rolls back and releases the connection, or discards it if it is broken. */
   async rollBack(cause: unknown): Promise<void> {
     const client = this.#client;
     if (client === undefined) return;
     this.#client = undefined;
+    if (this.#patient) endSilence(client);
     if (isConnectionError(cause)) return client.release(asError(cause));
     try {
       await client.query('rollback');
@@ -62,6 +72,7 @@ export class TransactionClient {
   }
 
   release(): void {
+    if (this.#client !== undefined && this.#patient) endSilence(this.#client);
     this.#client?.release();
     this.#client = undefined;
   }
@@ -87,7 +98,11 @@ export class TransactionClient {
           throw err;
         }
         client.release(asError(err));
-        if (!isConnectionError(err) || (dead <= 0 && performance.now() + RETRY_EVERY_MS > giveUpAt))
+        if (
+          isSilence(err) ||
+          !isConnectionError(err) ||
+          (dead <= 0 && performance.now() + RETRY_EVERY_MS > giveUpAt)
+        )
           throw err;
       }
       if (dead <= 0) await delay(RETRY_EVERY_MS);

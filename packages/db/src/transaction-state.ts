@@ -10,6 +10,8 @@ export type CommitStatement<T> = (items: readonly T[]) => SQL | Promise<Statemen
 /** What an open transaction carries besides its connection. */
 export interface TransactionState {
   database: Database;
+  /** Its connection, once there is one, may wait for a statement as long as that takes. */
+  allowSilence: () => void;
   /** Sent after the commit. */
   signals: Signals;
   /** Written with the commit, in the order of first request. */
@@ -19,8 +21,8 @@ export interface TransactionState {
 // Keyed by session rather than by transaction object: a savepoint has its own object on the same session.
 const states = new WeakMap<object, TransactionState>();
 
-export function openState(tx: Tx, database: Database): TransactionState {
-  const state: TransactionState = { database, signals: new Map(), last: new Map() };
+export function openState(tx: Tx, database: Database, allowSilence: () => void): TransactionState {
+  const state: TransactionState = { database, allowSilence, signals: new Map(), last: new Map() };
   states.set(tx._.session, state);
   return state;
 }

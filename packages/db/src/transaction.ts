@@ -6,7 +6,7 @@ import { asServiceError, isConnectionError } from './errors.ts';
 import { commitStatements } from './commit-statements.ts';
 import type { Database } from './pool.ts';
 import { TransactionClient } from './transaction-client.ts';
-import { closeState, openState, snapshotState } from './transaction-state.ts';
+import { closeState, openState, snapshotState, stateOf } from './transaction-state.ts';
 import type { Tx } from './tx.ts';
 
 const dialect = new PgDialect();
@@ -40,7 +40,7 @@ async function run<T>(database: Database, fn: (tx: Tx) => Promise<T>, durable: b
   const client = new TransactionClient(database, durable);
   const session = new NodePgSession(client as unknown as NodePgClient, dialect, undefined);
   const tx: Tx = new NodePgTransaction(dialect, session, undefined);
-  const state = openState(tx, database);
+  const state = openState(tx, database, () => client.allowSilence());
   let result: T;
   try {
     result = await fn(tx);
@@ -78,6 +78,12 @@ export async function loneWrite(database: Database, statement: SQL): Promise<Rec
     if (!isConnectionError(err)) throw asServiceError(err) ?? err;
     return transaction(database, async (tx) => (await tx.execute(statement)).rows);
   }
+}
+
+/** For the rest of the transaction, a statement may take as long as it needs: an hour's work that no one waits for. */
+export async function takeTime(tx: Tx): Promise<void> {
+  await tx.execute(sql`set local statement_timeout = 0`);
+  stateOf(tx)?.allowSilence();
 }
 
 /** The database's clock, the only one that leases and deadlines are compared with. */

@@ -18,7 +18,12 @@ const KEEP_FINISHED_SEC = 900;
  * `migrate` as an `after` hook. A single statement when nothing has changed.
  */
 export async function migrateQueue(url: string, catalogue: Catalogue = jobCatalogue): Promise<void> {
-  const database = openDatabase({ url, max: 2, application_name: 'migrate-queue' });
+  const database = openDatabase({
+    url,
+    max: 2,
+    application_name: 'migrate-queue',
+    answer_within_ms: Infinity,
+  });
   try {
     const wanted = fingerprint(catalogue);
     if ((await readFingerprint(database.db)) === wanted) return;

@@ -25,6 +25,8 @@ async function change(context: CommandContext, act: typeof enableVectorIndex): P
     max: 1,
     application_name: 'ctl',
     logger: context.logger,
+    // Building the index says nothing until it is done.
+    answer_within_ms: Infinity,
   });
   try {
     await act(own.db);

@@ -1,7 +1,6 @@
 import type { Actor, TrashType } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { takeTime, type Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
-import { sql } from 'drizzle-orm';
 import { recordInstanceAct, systemActor } from '../activity/index.ts';
 import { findCompany } from '../companies/index.ts';
 import { lockFreeEntry, lockTrashEntry, purgeOldTrash, type TrashRow } from '../trash/index.ts';
@@ -43,7 +42,7 @@ export async function purgeFromTrash(tx: Tx, actor: Actor, wanted: WantedEntry):
 export async function purgeOutlived(tx: Tx, trash_id: string): Promise<boolean> {
   const entry = await lockFreeEntry(tx, trash_id);
   if (!entry) return false;
-  await tx.execute(sql`set local statement_timeout = 0`);
+  await takeTime(tx);
   await purge(tx, systemActor('retention'), entry);
   return true;
 }
