@@ -1,6 +1,7 @@
 /** Modules that are loaded but not used cost memory in every process. */
 import { expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -39,8 +40,13 @@ it('a scheduler loads neither pages nor the API, and no vendor’s library befor
 
 it('neither tier loads, before it is used, what asks others, sends mail, verifies who signs in, reads files, checks, formats or draws', () => {
   const heavy =
-    /node_modules\/(?:undici|nodemailer|@simplewebauthn|@peculiar|@node-rs|multer|sanitize-html|jimp|highlight\.js|@modelcontextprotocol|@aws-sdk|@opentelemetry\/(?!api\/)|unpdf|yauzl|@zxcvbn-ts|typebox\/build\/value)\//;
+    /node_modules\/(?:undici|nodemailer|@simplewebauthn|@peculiar|@node-rs|multer|sanitize-html|jimp|highlight\.js|@modelcontextprotocol|@aws-sdk|@opentelemetry\/(?!api\/)|unpdf|yauzl|yaml|markdown-it|openid-client|oauth4webapi|jose|@zxcvbn-ts|typebox\/build\/value)\//;
   const loaded = [...loadedByScheduler(), ...loadedBy('@acp/web')];
   expect(loaded.filter((file) => file.includes('node_modules/')).length).toBeGreaterThan(100);
   expect(loaded.filter((file) => heavy.test(file))).toEqual([]);
+});
+
+it('there is one table of media types: Express and what it is made of would each load their own, half a megabyte', () => {
+  const lock = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as { packages: object };
+  expect(Object.keys(lock.packages).filter((place) => place.endsWith('/mime-db'))).toHaveLength(1);
 });

@@ -19,7 +19,7 @@ import {
 } from './client.ts';
 import { type Expected, PROVIDER_TIMEOUT_SEC, type ProviderName, type SignInProvider } from './provider.ts';
 
-interface OidcOptions {
+export interface OidcOptions {
   name: ProviderName;
   label: string;
   issuer: string;

@@ -3,7 +3,6 @@ import { type Mailing, OAUTH_FLOW_MINUTES, openOauthFlow, takeOauthFlow } from '
 import { type Database, transaction } from '@acp/db';
 import { type Config, invalid, type Logger, notFound, sha256Hex, unauthenticated, Vault } from '@acp/kernel';
 import { type CookieOptions, type Request, type Response, Router } from 'express';
-import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 import { callerPlace } from '../http/caller-place.ts';
 import { OAUTH_COOKIE, readCookie } from '../http/cookies.ts';
 import { answerPage } from '../ui/answer-page.ts';
@@ -50,6 +49,7 @@ export function oauthRouter({
     if (!provider) throw notFound();
     const tab = { next: ownPath(request.query.next) };
     return page(response, provider, tab, async () => {
+      const { randomNonce, randomPKCECodeVerifier, randomState } = await import('openid-client');
       const expected = {
         state: randomState(),
         nonce: randomNonce(),

@@ -1,8 +1,10 @@
 /** Converts Markdown to Telegram's HTML and Slack's mrkdwn, in pieces of acceptable length. Pure. */
+import { createRequire } from 'node:module';
 import type { ChannelKind } from '@acp/contract';
-import MarkdownIt from 'markdown-it';
+import type MarkdownIt from 'markdown-it';
 
-type Token = ReturnType<InstanceType<typeof MarkdownIt>['parse']>[number];
+type Parser = InstanceType<typeof MarkdownIt>;
+type Token = ReturnType<Parser['parse']>[number];
 
 /** A piece as sent, and the same without markup in case the vendor rejects it. */
 export interface Piece {
@@ -54,7 +56,17 @@ const dialects: Record<ChannelKind, Dialect> = {
 const MOST_PIECES = 10;
 const SAFE_LINK = /^(https?:\/\/|mailto:)/i;
 
-const parser = new MarkdownIt({ html: false, linkify: false, breaks: true });
+const require = createRequire(import.meta.url);
+let made: Parser | undefined;
+
+/** Loaded with the first message: a megabyte that an instance without channels never needs. */
+function parser(): Parser {
+  if (made === undefined) {
+    const Made = require('markdown-it') as typeof MarkdownIt;
+    made = new Made({ html: false, linkify: false, breaks: true });
+  }
+  return made;
+}
 
 /** @param rest Markdown appended to a text that is cut */
 export function piecesOf(kind: ChannelKind, markdown: string, rest: string): Piece[] {
@@ -133,7 +145,7 @@ function render(dialect: Dialect, source: string): string {
     blocks.push(`${blocks.length === 0 ? '' : close}${lines.join('\n')}`);
     marker = '';
   };
-  const tokens = parser.parse(source, {});
+  const tokens = parser().parse(source, {});
   for (const [at, token] of tokens.entries()) {
     const { type } = token;
     if (type === 'bullet_list_open') lists.push({ next: null });

@@ -1,5 +1,7 @@
 /** Pure: splits a text into passages along its Markdown structure. Plain text is Markdown that consists of paragraphs. */
-import MarkdownIt, { type Token } from 'markdown-it';
+import { createRequire } from 'node:module';
+import type MarkdownIt from 'markdown-it';
+import type { Token } from 'markdown-it';
 
 export interface Chunk {
   /** Title of the source, followed by the headings above the passage. */
@@ -17,9 +19,19 @@ const LONGEST_HEADING = 300;
 export const LONGEST_SOURCE = 400_000;
 export const MOST_CHUNKS = 300;
 
-// Blocks only: inline markup is irrelevant here, and parsing it is slow on hostile text.
-const parser = new MarkdownIt();
-parser.core.ruler.enableOnly(['normalize', 'block']);
+const require = createRequire(import.meta.url);
+let made: InstanceType<typeof MarkdownIt> | undefined;
+
+/** Loaded with the first source: only schedulers index. */
+function parser(): InstanceType<typeof MarkdownIt> {
+  if (made === undefined) {
+    const Made = require('markdown-it') as typeof MarkdownIt;
+    made = new Made();
+    // Blocks only: inline markup is irrelevant here, and parsing it is slow on hostile text.
+    made.core.ruler.enableOnly(['normalize', 'block']);
+  }
+  return made;
+}
 
 interface Block {
   kind: 'heading' | 'table' | 'fence' | 'other';
@@ -110,7 +122,7 @@ function headingOf(title: string, path: readonly { label: string }[]): string {
 function* blocksOf(text: string): Generator<Block> {
   // Split lines like the parser does.
   const lines = text.replaceAll(/\r\n?/g, '\n').split('\n');
-  const tokens = parser.parse(text, {});
+  const tokens = parser().parse(text, {});
   for (const [at, token] of tokens.entries()) {
     if (token.level !== 0 || token.map === null || token.nesting < 0) continue;
     const [from, to] = token.map;

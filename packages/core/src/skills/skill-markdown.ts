@@ -1,7 +1,8 @@
 /** SKILL.md: YAML front matter with `name` and `description`, then Markdown (the open Agent Skills format). Pure. */
+import { createRequire } from 'node:module';
 import { createValidator, SkillDescription, SkillName } from '@acp/contract';
 import { invalid } from '@acp/kernel';
-import { parseDocument, visit } from 'yaml';
+import type * as Yaml from 'yaml';
 
 export interface SkillMarkdown {
   name: string;
@@ -19,6 +20,10 @@ const frontMatter = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
 /** The YAML parser may take up to 15 ms for a thousand maliciously chosen characters. */
 const MAX_FRONT_MATTER = 8000;
 const MAX_YAML = 50_000;
+
+/** Loaded with the first YAML: a megabyte that most processes never need. */
+const yaml = (): typeof Yaml => require('yaml') as typeof Yaml;
+const require = createRequire(import.meta.url);
 
 export function hasFrontMatter(text: string): boolean {
   return frontMatter.test(text);
@@ -64,6 +69,7 @@ function fromJson(text: string): unknown {
 
 function parseYaml(text: string, what: string): unknown {
   try {
+    const { parseDocument, visit } = yaml();
     const document = parseDocument(text, { schema: 'core' });
     const [error] = document.errors;
     if (error) throw error;
