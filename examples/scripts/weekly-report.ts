@@ -24,7 +24,7 @@ for (const group of costs.groups)
 const inbox = await client.call('inbox.get', { path });
 lines.push(
   '',
-  '## Waits for a person',
+  '## Waiting for a person',
   '',
   `${inbox.approvals.length} approvals, ${inbox.awaiting_input.length} questions`,
 );

@@ -79,7 +79,7 @@ inBrowser(`the keyboard alone${without}`, () => {
     await page.waitForURL(/\/issues$/);
     await open(`${issues}?sort=title&q=o`);
     await press('j', 'x', 'j', 'x');
-    expect(await page.textContent('[data-chosen]')).toBe('2 chosen');
+    expect(await page.textContent('[data-chosen]')).toBe('2 selected');
     expect([await excessWidth(page), await seriousFaults(page)]).toEqual([0, []]);
     await page.selectOption('#f-bulk-priority', 'critical');
     await page.focus('[data-bulk] button:not(.danger)');
@@ -145,7 +145,7 @@ inBrowser(`the keyboard alone${without}`, () => {
     await press('h');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('an hour');
     await press('Enter');
-    await page.waitForSelector('[role=status]:has-text("“Paint the shop” is put off.")');
+    await page.waitForSelector('[role=status]:has-text("“Paint the shop” is snoozed.")');
     await ready();
     expect([await count(), await seriousFaults(page)]).toEqual([waiting - 1, []]);
     await press('j');

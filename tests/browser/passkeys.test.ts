@@ -58,7 +58,7 @@ inBrowser(`sign-in in a real browser${without}`, () => {
     await page.click('[data-passkey=add]');
     await page.waitForSelector('[data-recovery-codes]:not([hidden])');
     expect((await page.textContent('[data-recovery-codes] code'))!.split('\n')).toHaveLength(10);
-    await page.click('text=I have kept them');
+    await page.click('text=I have saved them');
     await page.waitForSelector('td:has-text("Laptop")');
     expect(await seriousFaults(page)).toEqual([]);
     await page.setViewportSize({ width: 390, height: 800 });

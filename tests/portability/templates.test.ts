@@ -101,7 +101,7 @@ describe('the page Export and import', () => {
     expect(await database.db.$count(schema.agents)).toBe(before);
     expect((await admin.post(`${base()}/import`, add)).text).toContain('This was created');
     const again = await admin.post(`${base()}/import`, add);
-    expect(again.text).toContain('Nothing: the company has all of it.');
+    expect(again.text).toContain('Nothing: the company already has all of it.');
   });
 
   it('tells the place of a fault, and gives no key back', async () => {

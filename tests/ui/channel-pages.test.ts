@@ -45,7 +45,7 @@ const rowOf = async (path: string) => {
 
 it('an admin adds a channel by the names of secrets, sees its state and what to mend, and deletes it', async () => {
   const admin = Browser.of(app, cast.admin);
-  expect((await admin.get(list)).text).toContain('No channel yet');
+  expect((await admin.get(list)).text).toContain('No channels yet');
   const refused = await admin.post(list, { ...form, kind: 'slack' });
   expect(refused.text).toContain('socket mode needs one');
   expect(refused.text).toContain('value="support"');

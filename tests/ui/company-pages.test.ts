@@ -322,8 +322,8 @@ it('a viewer puts an issue off, is told who said what, and brings it back', asyn
   expect(await inbox()).toContain(': Is this urgent?');
   const off = await viewer.post(`/issues/${body.id}/snooze`, { minutes: '60' });
   const text = (await viewer.get(off.headers.location!)).text;
-  expect(text).toMatch(/is put off\./);
-  expect(text).toMatch(new RegExp(`Put off[\\s\\S]*${title}[\\s\\S]*Bring back`));
+  expect(text).toMatch(/is snoozed\./);
+  expect(text).toMatch(new RegExp(`Snoozed[\\s\\S]*${title}[\\s\\S]*Bring back`));
   expect((await viewer.post(`/issues/${body.id}/snooze`, { minutes: '0' })).status).toBe(400);
   await viewer.post(`/issues/${body.id}/unread`);
   expect(await inbox()).toMatch(new RegExp(`Unread[\\s\\S]*${title}`));
@@ -342,13 +342,13 @@ it('a viewer puts an approval off from its page, and another still sees it waiti
   const before = [await pending(viewer), await pending(other)];
   const off = await viewer.post(`${path}/snooze`, { minutes: '240' });
   const text = (await viewer.get(off.headers.location!)).text;
-  expect(text).toContain(`“${title}” is put off.`);
-  expect(text).toMatch(new RegExp(`<h2>Put off[\\s\\S]*${title}[\\s\\S]*Bring back`));
+  expect(text).toContain(`“${title}” is snoozed.`);
+  expect(text).toMatch(new RegExp(`<h2>Snoozed[\\s\\S]*${title}[\\s\\S]*Bring back`));
   expect([await pending(viewer), await pending(other)]).toEqual([before[0]! - 1, before[1]]);
-  expect((await viewer.get(path)).text).toContain('Put off: back in your inbox');
+  expect((await viewer.get(path)).text).toContain('Snoozed: back in your inbox');
   const list = `${base}/approvals`;
-  expect((await viewer.get(list)).text).toMatch(new RegExp(`${title}[\\s\\S]*put off,`));
-  expect((await other.get(list)).text).not.toContain('put off,');
+  expect((await viewer.get(list)).text).toMatch(new RegExp(`${title}[\\s\\S]*snoozed,`));
+  expect((await other.get(list)).text).not.toContain('snoozed,');
   await viewer.post(`${path}/unsnooze`);
   expect(await pending(viewer)).toBe(before[0]);
   expect((await Browser.of(app, cast.stranger).post(`${path}/snooze`, { minutes: '60' })).status).toBe(404);
@@ -445,10 +445,12 @@ it('an admin adds a webhook, sees its secret once and its deliveries, has one se
   const shown = await admin.get(page);
   expect(shown.text).toContain('it answered 500');
   const again = /action="(\/webhook-deliveries\/[\w-]+\/redeliver)"/.exec(shown.text)![1]!;
-  expect((await admin.get((await admin.post(again)).headers.location!)).text).toContain('It is sent again.');
+  expect((await admin.get((await admin.post(again)).headers.location!)).text).toContain(
+    'It is being sent again.',
+  );
   await admin.post(`${page}/enabled`, { enabled: '' });
   expect((await admin.post(again)).text).toContain('the webhook is switched off');
   const gone = await admin.post(`${page}/delete`);
-  expect((await admin.get(gone.headers.location!)).text).toContain('The webhook is deleted.');
+  expect((await admin.get(gone.headers.location!)).text).toContain('The webhook has been deleted.');
   expect((await admin.get(page)).status).toBe(404);
 });

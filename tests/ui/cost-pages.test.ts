@@ -117,7 +117,7 @@ describe('a budget', () => {
     expect(empty.text).toContain('value="55"');
     expect((await admin.post(here, { ...budget, limit_usd: '5', enabled: '' })).status).toBe(303);
     expect((await policies())[0]).toMatchObject({ limit_usd: '5.00000000', enabled: false });
-    expect((await admin.get(at('budgets'))).text).toContain('nothing is counted of');
+    expect((await admin.get(at('budgets'))).text).toContain('not counted; limit');
     expect((await admin.post(`${here}/delete`)).headers.location).toBe(`${at('budgets')}?done=deleted`);
     expect(await policies()).toEqual([]);
   });

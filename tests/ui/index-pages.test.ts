@@ -42,7 +42,7 @@ describe('the compiled index', () => {
   it('shows a draft beside what agents read, and an admin promotes or discards it there and nowhere else', async () => {
     const here = `/companies/${cast.company_id}/knowledge/index`;
     const [admin, member, viewer] = [cast.admin, cast.member, cast.viewer].map((who) => Browser.of(app, who));
-    expect((await viewer!.get(here)).text).toContain('Agents read no index yet');
+    expect((await viewer!.get(here)).text).toContain('Agents have no index to read yet');
     await createVersion(1, 'promoted', ['They bloom in June.', 'They are <script>alert(1)</script> red.']);
     await createVersion(2, 'draft', ['They bloom in July.', 'They are <script>alert(1)</script> red.']);
     const { text } = await admin!.get(here);

@@ -26,7 +26,7 @@ describe('health', () => {
   it('says that nothing runs, then that all is well, then what is broken and what to do', async () => {
     await database.pool.query('delete from alerts');
     await database.pool.query('delete from scheduler_processes');
-    expect(await health()).toContain('<h2>Nothing runs</h2>');
+    expect(await health()).toContain('<h2>Nothing is running</h2>');
     await database.pool.query(
       `insert into scheduler_processes (scheduler, started_at, updated_at, disk_used_pct)
        values ('here-1', now(), now(), 41.2), ('there-2', now(), now() - interval '5 minutes', null)`,
@@ -75,13 +75,13 @@ describe('an admin of the instance', () => {
       expect([verb, answer.status]).toEqual([verb, 303]);
       expect((await admin.get(answer.headers.location!)).text).toContain(said);
     };
-    await step('approve', 'The worker may work now.');
+    await step('approve', 'The worker has been approved.');
     expect(await claim()).toBe(204);
     await step('drain', 'gets no new ones');
     await step('undrain', 'gets tasks again');
     await step('disable', 'no longer works');
     expect(await claim()).toBe(403);
-    await step('enable', 'may work again');
+    await step('enable', 'has been enabled');
     expect((await admin.post(`${path}/approve`)).status).toBe(409);
     await step('delete', 'The worker and its key have been deleted.');
     expect(await claim()).toBe(401);
@@ -92,7 +92,7 @@ describe('an admin of the instance', () => {
     const page = await admin.get('/admin/workers');
     const source = /data-live="workers" data-source="([^"]+)"/.exec(page.text)![1]!;
     const part = await admin.get(source);
-    expect(part.text).toContain('in work');
+    expect(part.text).toContain('in progress');
     expect(part.text).not.toContain('<html');
     expect(page.text).toMatch(/<body data-company="instance" data-cursor="\d+"/);
     const refused = await admin.post('/admin/workers', { new: 'on', name: ' ', tags: '' });
@@ -134,10 +134,10 @@ describe('alerts', () => {
     await alert(cast.company_id, 'Runs are stuck');
     const admin = Browser.of(app, cast.instance_admin);
     const { text } = await admin.get('/admin/alerts');
-    for (const said of ['The &#60;disk&#62; is full', 'Runs are stuck', 'by no one yet', 'SERVICE_SMTP_URL'])
+    for (const said of ['The &#60;disk&#62; is full', 'Runs are stuck', 'not yet', 'SERVICE_SMTP_URL'])
       expect(text).toContain(said);
     const seen = await admin.post(`/admin/alerts/${own}/acknowledge`);
-    expect((await admin.get(seen.headers.location!)).text).toContain('No more reminders');
+    expect((await admin.get(seen.headers.location!)).text).toContain('no more reminders');
     const muted = await admin.post(`/admin/alerts/${own}/mute`, { hours: '8' });
     expect((await admin.get(muted.headers.location!)).text).toContain('muted, ');
     expect((await admin.post('/admin/alerts/test')).text).toContain('no channel is set up');

@@ -70,7 +70,7 @@ describe('the list of issues', () => {
     expect(done.text.match(/data-status="todo"/g)).toHaveLength(2);
     expect(titlesOf((await member.get(`${list}?label=${label}`)).text)).toHaveLength(2);
     const back = await member.post(`${list}/undo`, { changes: changesIn(done.text) });
-    expect(back.text).toContain('2 issues as before again.');
+    expect(back.text).toContain('2 issues changed back.');
     expect(titlesOf((await member.get(`${list}?label=${label}`)).text)).toEqual([]);
     await member.get(`${list}?all=yes`);
   });

@@ -119,7 +119,7 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
   await database.db.update(mcp_servers).set({ listed_tools }).where(eq(mcp_servers.id, id));
   expect((await admin.get(own)).text).toContain('<summary>21 tools</summary>');
   const gone = await admin.post(`${own}/delete`);
-  expect((await admin.get(gone.headers.location!)).text).toContain('The server is deleted.');
+  expect((await admin.get(gone.headers.location!)).text).toContain('The server has been deleted.');
   expect((await admin.get(own)).status).toBe(404);
 });
 
@@ -182,7 +182,7 @@ it('an admin sees which push notifications were given up, and has one sent again
   expect(shown).not.toContain('secret-path');
   const again = await admin.post(`/push-deliveries/${delivery!.id}/redeliver`);
   expect(again.headers.location).toBe(`${path}?done=queued`);
-  expect((await admin.get(`${path}?status=failed`)).text).toContain('None was given up');
+  expect((await admin.get(`${path}?status=failed`)).text).toContain('None failed');
   expect((await admin.get(path)).text).toContain('pending');
   expect((await Browser.of(app, cast.member).get(path)).status).toBe(403);
 });

@@ -62,12 +62,12 @@ describe('the list of routines', () => {
   it('says what to do while there is none, and to a viewer without a button', async () => {
     const { company_id } = cast;
     const empty = `/companies/${company_id}/routines?archived=yes`;
-    expect(said((await Browser.of(app, cast.member).get(empty)).text)).toContain('No archived routine');
+    expect(said((await Browser.of(app, cast.member).get(empty)).text)).toContain('No archived routines');
     const member = (await Browser.of(app, cast.member).get(list())).text;
-    expect(member).toContain('No routine yet');
+    expect(member).toContain('No routines yet');
     expect(member).toContain(`href="${list()}/new"`);
     const viewer = (await Browser.of(app, cast.viewer).get(list())).text;
-    expect(viewer).toContain('No routine yet');
+    expect(viewer).toContain('No routines yet');
     expect(viewer).not.toContain(`${list()}/new`);
   });
 
@@ -84,7 +84,7 @@ describe('the list of routines', () => {
     expect(await row()).toMatch(/^Counted active \S.* in \d+ (?:d|h|min|s) never$/);
     await member.post(`${here}/fire`);
     await member.post(`${here}/status`, { status: 'paused' });
-    expect(await row()).toMatch(/^Counted paused \S.* by no schedule just now$/);
+    expect(await row()).toMatch(/^Counted paused \S.* no schedule just now$/);
     await member.post(`${here}/status`, { status: 'archived' });
     expect(await row()).toBe('');
     expect((await member.get(`${list()}?archived=yes`)).text).toContain('Counted');

@@ -110,7 +110,7 @@ it('a run of a program says what each of its tools took, which failed, and which
     'Waited 9.0 s',
     'Prepared 2.0 s',
     'set-up 1.0 s npm ci',
-    'Answer 29.0 s no words, 7 tool calls, 0 tokens read, 0 written, $0.00',
+    'Answer 29.0 s no words, 7 tool calls, 0 input tokens, 0 output tokens, $0.00',
     'Bash 2.0 s failed: &#60;b&#62;',
     'Read 3.0 s a.ts',
     '5 1.0 s',
@@ -126,7 +126,7 @@ it('a run of a program says what each of its tools took, which failed, and which
   const many = (await Browser.of(app, cast.viewer).get(`/runs/${long.run_id}/part/steps`)).text;
   expect(many).toContain('steps-scroll');
   expect(rowsOf(many)).toHaveLength(301);
-  expect(many).toContain('The first 300 calls of tools.');
+  expect(many).toContain('The first 300 tool calls.');
 });
 
 it('a failure says what to do next, and that the run can be tried again', async () => {
@@ -199,7 +199,7 @@ it('of a run in a private chat others download nothing, and read nothing of it i
   });
   expect((await Browser.of(app, cast.member).get(`/runs/${again.run_id}/compare`)).text).toContain('ab');
   expect((await Browser.of(app, cast.admin).get(`/runs/${again.run_id}/compare`)).text).toContain(
-    'Nothing that you may read.',
+    'Nothing you are allowed to read.',
   );
   expect((await Browser.of(app, cast.admin).get(compared)).status).toBe(200);
 });

@@ -110,7 +110,7 @@ async function summary(client: Client, company: DemoCompany, narrator: Narrator)
     say(`${parent === null ? '' : '  '}${identifier}  ${mark}  ${title} (${name})`);
   }
   const { runs, failed, input_tokens: read, output_tokens: written, cost_usd: cost } = narrator.totals;
-  const figures = `${read} tokens read, ${written} written, $${cost.toFixed(4)}`;
+  const figures = `${read} input tokens, ${written} output, $${cost.toFixed(4)}`;
   say(`${runs} runs${failed > 0 ? `, ${failed} of them failed` : ''}; ${figures}.`);
 }
 

@@ -127,8 +127,8 @@ const about: Readonly<Record<string, string>> = {
   warn_percent: 'Warns at this part of the limit',
   action: 'What happens at the limit',
   cost_usd: 'Cost in USD',
-  input_tokens: 'Tokens read',
-  output_tokens: 'Tokens written',
+  input_tokens: 'Input tokens',
+  output_tokens: 'Output tokens',
   cached_tokens: 'Of the tokens read, those from a cache',
   occurred_at: 'When, in UTC',
   // Routines
@@ -144,7 +144,7 @@ const about: Readonly<Record<string, string>> = {
   // Peers
   api_key: 'Key that the peer asks for',
   timeout_seconds: 'Time of one call',
-  rate_limit_rpm: 'Calls a minute',
+  rate_limit_rpm: 'Calls per minute',
   refresh_interval_seconds: 'Time between two fetches of its card',
   local_preference_bias: '0 to 1: how much better than an own agent one of the peer must fit',
 };

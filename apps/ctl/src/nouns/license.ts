@@ -5,8 +5,7 @@ import { readGivenLicense } from '@acp/kernel';
 import { type Answer, type Command, option } from '../command.ts';
 
 function answer(state: LicenseState): Answer {
-  const until =
-    state.expires_at === null ? 'without an end' : `until ${new Date(state.expires_at).toISOString()}`;
+  const until = state.expires_at === null ? 'no expiry' : `until ${new Date(state.expires_at).toISOString()}`;
   const texts = {
     trial: `trial, ${until}`,
     licensed: `licensed to ${state.holder}, ${until}`,

@@ -106,7 +106,7 @@ export class Narrator {
     const seconds = (Date.parse(run.finished_at ?? '') - Date.parse(run.started_at ?? '')) / 1000;
     const figures = [
       ...(Number.isNaN(seconds) ? [] : [`${seconds.toFixed(1)} s`]),
-      `${run.input_tokens} tokens read (${run.cached_tokens} cached), ${run.output_tokens} written`,
+      `${run.input_tokens} input tokens (${run.cached_tokens} cached), ${run.output_tokens} output`,
       `$${run.cost_usd.toFixed(4)}`,
     ].join(', ');
     const error = run.error === null ? '' : `: ${run.error}`;

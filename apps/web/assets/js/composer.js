@@ -135,7 +135,7 @@ function startPreview(composer, field, path) {
     }
     place.hidden = showing;
     field.closest('.field').hidden = !showing;
-    button.textContent = showing ? t`Preview` : t`Write on`;
+    button.textContent = showing ? t`Preview` : t`Edit`;
     button.setAttribute('aria-pressed', String(!showing));
     if (showing) field.focus();
     return undefined;

@@ -128,7 +128,7 @@ function startChoosing(list, rows) {
   const tell = () => {
     const chosen = boxes().filter(({ checked }) => checked).length;
     bulk.hidden = chosen === 0;
-    bulk.querySelector('[data-chosen]').textContent = t`${chosen} chosen`;
+    bulk.querySelector('[data-chosen]').textContent = t`${chosen} selected`;
     all.checked = chosen > 0 && chosen === boxes().length;
     all.indeterminate = chosen > 0 && !all.checked;
   };

@@ -52,7 +52,7 @@ function build() {
       signal: asked.signal,
     }).catch((error) => (error.name === 'AbortError' ? 'overtaken' : null));
     if (response === 'overtaken') return undefined;
-    if (!response?.ok) return found.replaceChildren(t`The search failed. Type on to try it again.`);
+    if (!response?.ok) return found.replaceChildren(t`The search failed. Keep typing to try again.`);
     found.innerHTML = await response.text();
     combobox.resetSelection();
     return undefined;

@@ -49,7 +49,7 @@ async function call() {
   try {
     given = JSON.parse(input.value.trim() || '{}');
   } catch {
-    throw new Error(t`The arguments are no JSON.`);
+    throw new Error(t`The arguments are not valid JSON.`);
   }
   const { content, isError } = await ask('tools/call', { name: tool.value.trim(), arguments: given });
   const text = content.map((block) => block.text ?? `[${block.type}]`).join('\n');

@@ -11,7 +11,7 @@ const card = (title: string, body: string): string =>
       <div class="card">
         <h1>${title}</h1>
         !${body}
-        <p><a href="/login">Back to the sign-in</a></p>
+        <p><a href="/login">Back to sign-in</a></p>
       </div>
     </main>`,
   );
@@ -30,11 +30,9 @@ export function requestResetPage(email: string, error: string | null): string {
 
 export function resetRequestedPage(): string {
   return card(
-    t`Look into your mail`,
+    t`Check your mail`,
     html`<p>${RESET_REQUESTED}</p>
-      <p class="soft">
-        Nothing there? Look into the spam folder, or ask an administrator for a new password.
-      </p>`,
+      <p class="soft">Nothing there? Check the spam folder, or ask an administrator for a new password.</p>`,
   );
 }
 

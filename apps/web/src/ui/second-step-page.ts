@@ -31,7 +31,7 @@ export function secondStepPage({ totp, passkeys }: SecondFactors, error: string 
         </label>
         <button>Continue</button>
         !${passkey}
-        <p class="soft"><a href="/login">Begin again</a></p>
+        <p class="soft"><a href="/login">Start over</a></p>
       </form>
     </main>`,
     ['passkeys.js'],

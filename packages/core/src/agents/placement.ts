@@ -63,7 +63,7 @@ export function assertMayRunAs(
  */
 export function assertMayInstruct(actor: Actor, agent: Pick<Target, 'company_id' | 'permissions'>): void {
   if (!permits(agent.permissions, 'secrets.use') || isCompanyAdmin(actor, agent.company_id)) return;
-  throw forbidden('instructions for an agent with secrets.use are reserved for admins');
+  throw forbidden('only admins can change the instructions of an agent with secrets.use');
 }
 
 /** Fields that are part of an agent's prompt, or that determine which prompt it has. */

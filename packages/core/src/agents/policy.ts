@@ -41,10 +41,10 @@ export function assertMayConfigure(
 ): void {
   if (isCompanyAdmin(actor, company_id) || sameJson(before, after)) return;
   if (!sameJson(before.allow_dangerous_permissions, after.allow_dangerous_permissions))
-    throw forbidden('allow_dangerous_permissions is for admins');
+    throw forbidden('only admins can set allow_dangerous_permissions');
   const usesSecrets = actor.kind === 'agent' && permits(actor.permissions, 'secrets.use');
   if (!usesSecrets && (namesSecret(before) || namesSecret(after)))
-    throw forbidden('an adapter_config with secrets is for admins and agents with secrets.use');
+    throw forbidden('only admins and agents with secrets.use can refer to secrets in adapter_config');
 }
 
 /** Ignores key order, which jsonb does not preserve. */

@@ -39,7 +39,7 @@ export async function assertWithinReach(tx: Tx, actor: Actor, { id }: { id: stri
   const { rows } = await tx.execute<{ above: boolean }>(
     sql`select ${isAbove(actor)} as above from agents a where a.id = ${id}`,
   );
-  if (rows[0]?.above === true) throw forbidden('the agent may do more than you');
+  if (rows[0]?.above === true) throw forbidden('the agent has more rights than you');
 }
 
 /** Checks whether the actor may make the change. @throws like `assertMayChange` */

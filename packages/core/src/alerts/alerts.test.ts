@@ -80,7 +80,7 @@ describe('an alert', () => {
       expect.arrayContaining([
         ['slack', '', '[plane.example.com] The disk of scheduler one is 95 % full'],
         ['mail', 'ops@example.com', '[plane.example.com] The disk of scheduler one is 95 % full'],
-        ['mail', 'ops@example.com', '[plane.example.com] Passed: The disk of scheduler one is 95 % full'],
+        ['mail', 'ops@example.com', '[plane.example.com] Resolved: The disk of scheduler one is 95 % full'],
       ]),
     );
     expect(await sent()).toHaveLength(4);
@@ -143,7 +143,7 @@ describe('an alert', () => {
     const subjects = (await sent())
       .filter(({ channel }) => channel === 'slack')
       .map(({ subject }) => subject);
-    expect(subjects.filter((subject) => !subject.includes('Passed'))).toHaveLength(3);
+    expect(subjects.filter((subject) => !subject.includes('Resolved'))).toHaveLength(3);
     expect(subjects).toHaveLength(6);
     expect((await listAlerts(database.db, null, { status: 'resolved' })).items).toHaveLength(5);
   });

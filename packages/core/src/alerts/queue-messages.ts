@@ -101,11 +101,11 @@ function messageOf(
     first === undefined || alerts.length > 1
       ? said`${alerts.length} alerts`
       : first.status === 'resolved'
-        ? said`Passed: ${sentences[0]!}`
+        ? said`Resolved: ${sentences[0]!}`
         : said`${sentences[0]!}`;
   const lines = shown.map(({ status, level, mend }, at) => {
     const message = sentences[at]!;
-    if (status === 'resolved') return said`PASSED: ${message}`;
+    if (status === 'resolved') return said`RESOLVED: ${message}`;
     const headed = level === 'error' ? said`ERROR: ${message}` : said`WARNING: ${message}`;
     return said`${headed}\n  ${saidText(mend)}`;
   });

@@ -34,7 +34,7 @@ export async function settleCredentials(
 ): Promise<number> {
   const heir = keep_keys ? await personBehind(tx, actor) : undefined;
   // Otherwise whoever leaves could keep a way back in.
-  if (heir === user_id) throw forbidden('someone else must keep your keys');
+  if (heir === user_id) throw forbidden('only someone else can keep your keys');
   const leaving: Leaving = { user_id, company_id, heir };
   const left = [
     ...(await settleBoardUserKeysOf(tx, leaving)),

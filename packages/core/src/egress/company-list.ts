@@ -76,7 +76,7 @@ export async function addEgressHost(
   host: string,
 ): Promise<CompanyEgress> {
   const before = await readEgress(tx, company_id);
-  if (before.hosts === null) throw conflict('the company has no list');
+  if (before.hosts === null) throw conflict('the company has no host list');
   const [clean] = cleanHosts([host]);
   if (before.hosts.includes(clean!)) return before;
   return setEgress(tx, actor, company_id, { ...before, hosts: [...before.hosts, host] });

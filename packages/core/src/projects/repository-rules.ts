@@ -31,7 +31,7 @@ export function assertRepository(
   if (denied !== undefined) throw forbidden(`${denied} is for admins`);
   const trusted = before?.repo_secret || (before?.env && Object.keys(before.env).length > 0);
   if (trusted && changes('repo_url'))
-    throw forbidden('the repository of a project with a secret or an environment for it is for admins');
+    throw forbidden('only admins can change the repository of a project with a secret or an environment');
 }
 
 const defaults: Partial<Record<string, unknown>> = { env: {}, push_after_run: false };

@@ -111,8 +111,8 @@ async function assertMayWrite(
       and (${skill.company_wide} or exists (select from agent_skills s
         where s.agent_id = a.id and s.skill_id = ${skill.id ?? null}::uuid))
     order by 1 desc limit 1`);
-  if (rows[0]?.secretive) throw forbidden('a skill of an agent with secrets.use is for admins');
-  if (rows[0]) throw forbidden('the skill is of an agent that may do more than you');
+  if (rows[0]?.secretive) throw forbidden('only admins can change skills of an agent with secrets.use');
+  if (rows[0]) throw forbidden('the skill belongs to an agent with more rights than you');
 }
 
 type Text = Pick<UpdateSkill, 'slug' | 'name' | 'description' | 'body_markdown'>;

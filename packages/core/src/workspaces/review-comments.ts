@@ -104,7 +104,8 @@ export async function updateReviewComment(
   subject: ReviewCommentRow,
   { body_markdown, status }: UpdateReviewComment,
 ): Promise<ReviewComment> {
-  if (body_markdown !== undefined && !isAuthor(actor, subject)) throw forbidden('another’s comment');
+  if (body_markdown !== undefined && !isAuthor(actor, subject))
+    throw forbidden('the comment is someone else’s');
   const [row] = await tx
     .update(review_comments)
     .set({ body_markdown, status, updated_at: sql`now()` })
@@ -119,7 +120,7 @@ export async function updateReviewComment(
 /** @throws forbidden for another's comment, except for admins */
 export async function deleteReviewComment(tx: Tx, actor: Actor, subject: ReviewCommentRow): Promise<void> {
   if (!isAuthor(actor, subject) && !isCompanyAdmin(actor, subject.company_id))
-    throw forbidden('another’s comment');
+    throw forbidden('the comment is someone else’s');
   const [row] = await tx.delete(review_comments).where(eq(review_comments.id, subject.id)).returning();
   const issue = await findIssue(tx, subject.issue_id);
   if (!row || !issue) throw notFound();

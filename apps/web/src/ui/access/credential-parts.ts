@@ -12,12 +12,12 @@ export const keptQuery = (form: FormValues): Record<string, string> =>
   form.checked('keep_keys') ? { keep_keys: 'true' } : {};
 
 const kindNames: Readonly<Record<CredentialKind, string>> = texts({
-  board_user_key: 'Key of an integration',
-  agent_key: 'Key of an agent',
-  routine_trigger: 'Webhook of a routine',
+  board_user_key: 'Integration key',
+  agent_key: 'Agent key',
+  routine_trigger: 'Routine webhook',
   webhook: 'Outbound webhook',
-  repository_webhook: 'Webhook of a repository',
-  worker: 'Key of a worker',
+  repository_webhook: 'Repository webhook',
+  worker: 'Worker key',
 });
 
 const columns: Column<MadeCredential>[] = [
@@ -38,4 +38,4 @@ export function countOf(made: readonly MadeCredential[], more: boolean): string 
 }
 
 export const keepBox = (): Html =>
-  checkbox({ name: 'keep_keys', label: 'Keep them working; from then on I answer for them', checked: false });
+  checkbox({ name: 'keep_keys', label: 'Keep them working; I take responsibility for them', checked: false });

@@ -108,7 +108,7 @@ async function requestsPage(context: CompanyContext, error: string | null = null
           !${table('Requests to join', requestColumns(context, names), items)}!${moreLink(base, next_cursor, 'Older requests')}
         </div>`
       : emptyState(
-          'No one is asking to join',
+          'No requests to join',
           html`Users of this instance may ask through the API. It is quicker to
             <a href="${invitesPath(company_id)}">invite them</a>.`,
         );

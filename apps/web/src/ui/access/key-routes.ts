@@ -29,7 +29,7 @@ async function keysPage(
       ? html`<div class="card">
           !${table('Integration keys', keyColumns(names), items)}!${moreLink(base, next_cursor, 'Older keys')}
         </div>`
-      : emptyState('No integration has a key', html`Create one below for a script or a service.`);
+      : emptyState('No integration keys yet', html`Create one below for a script or a service.`);
   const body = html`!${when(raw_key, (key) => shownOnce('The new key, shown only once:', key))}
     !${notice(query.done === 'revoked' ? 'The key has been revoked, effective immediately.' : null)}
     <form class="card" method="post" action="${base}">
@@ -38,7 +38,7 @@ async function keysPage(
       <div class="row">
         !${input({ name: 'label', label: 'What it is for', value: form?.text('label') ?? '', error: errors.of('label') })}
         !${select({ name: 'role', label: 'Role', value: form?.text('role') || 'member', choices: roleChoices(), error: errors.of('role') })}
-        !${input({ name: 'expires_in_days', label: 'Days until it ends', type: 'number', min: 1, value: form?.text('expires_in_days') ?? '', hint: 'Empty: valid until revoked', error: errors.of('expires_in_days') })}
+        !${input({ name: 'expires_in_days', label: 'Expires in (days)', type: 'number', min: 1, value: form?.text('expires_in_days') ?? '', hint: 'Empty: valid until revoked', error: errors.of('expires_in_days') })}
         <button>Mint a key</button>
       </div>
     </form>

@@ -26,7 +26,7 @@ export async function memberPage(context: CompanyContext, error: string | null =
     made.items.length > 0,
     () =>
       html`<section class="card">
-        <h2>Works without ${member.display_name}</h2>
+        <h2>What can outlive the access of ${member.display_name}</h2>
         <p class="soft">
           Keys and webhooks that ${member.display_name} answers for. They end when a role is taken away that
           it takes to create them.
@@ -57,7 +57,7 @@ function roleCard(
     !${when(
       holds,
       () =>
-        html`<p class="soft">A smaller role ends what it could not have created.</p>
+        html`<p class="soft">A lower role revokes what it could not have created.</p>
           !${when(!is_self, () => keepBox())}`,
     )}
   </form>`;
@@ -70,8 +70,8 @@ function removeCard(
 ): Html {
   const effect =
     counted === null
-      ? t`No key or webhook ends with it.`
-      : t`Ends with it, immediately, unless it is kept: ${counted}.`;
+      ? t`No keys or webhooks are affected.`
+      : t`Revoked immediately with it, unless kept: ${counted}.`;
   const question = is_self ? t`Leave the company?` : t`Remove ${display_name} from the company?`;
   return html`<section class="card danger">
     <h2>${is_self ? t`Leave the company` : t`Remove from the company`}</h2>

@@ -121,7 +121,7 @@ function addForm(base: string, outsiders: readonly UserRow[]): Html {
     outsiders.length > 0,
     () =>
       html`<form class="card" method="post" action="${base}/add">
-        <h2>Add a user of this instance</h2>
+        <h2>Add an existing user</h2>
         <div class="row">
           !${select({ name: 'user_id', label: 'User', choices: outsiders.map(({ id, display_name, email }) => ({ value: id, label: display_name === email ? email : `${display_name} (${email})` })) })}
           !${select({ name: 'role', label: 'Role', value: 'member', choices: roleChoices() })}

@@ -34,7 +34,7 @@ async function activityPage(context: UiContext<'company'>): Promise<Html> {
           </ol>
           !${moreLink(type === undefined ? path : `${path}?type=${type}`, next_cursor, 'Earlier')}
         </section>`
-      : emptyState('Nothing has happened', html`Actions of people and agents are listed here.`);
+      : emptyState('No activity', html`What people and agents do is listed here.`);
   const body = html`<form class="filters row" method="get" action="${path}" data-autosubmit>
       !${select({ name: 'type', label: 'What', value: type ?? '', choices })}
       <button class="quiet">Show</button>

@@ -39,8 +39,8 @@ async function usersPage(
 }
 
 const done: Record<string, string> = texts({
-  created: 'The account is there.',
-  deleted: 'The account is deleted.',
+  created: 'The account has been created.',
+  deleted: 'The account has been deleted.',
 });
 
 const userColumns: Column<User>[] = [

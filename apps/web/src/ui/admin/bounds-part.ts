@@ -71,8 +71,8 @@ export function boundsPart(
       error: errors.of(fieldOf(kind)),
     });
   return html`<details class="card" !${attributes({ open: mine !== null })}>
-    <summary>How many there may be</summary>
-    <p class="soft">How many a company may have, the trash included. What exists already stays.</p>
+    <summary>Limits</summary>
+    <p class="soft">Limits per company, including its trash. What already exists stays.</p>
     <form method="post" action="${path}">
       !${formError(errors.general)}<input type="hidden" name="bounds" value="on" />
       <div class="row">!${each(boundKinds, field)}</div>

@@ -31,9 +31,11 @@ async function healthPage({ tx, user }: UiContext<'none'>): Promise<Html> {
     !${schedulersCard(await listSchedulers(tx))}!${queuesCard(await readQueues(tx))}
     !${workersCard(await readTicks(tx))}!${when(walls.length > 0, () => pluginWalls(walls))}
     <section class="card">
-      <h2>Model providers of the instance</h2>
-      <p>As configured by the environment, tested by a scheduler: a list of models, or one token.</p>
-      !${postButton('/admin/operations/providers/test', 'Test them', { class: 'quiet' })}
+      <h2>Instance model providers</h2>
+      <p>
+        Configured by the environment and tested by a scheduler: it lists the models, or asks for one token.
+      </p>
+      !${postButton('/admin/operations/providers/test', 'Test all', { class: 'quiet' })}
     </section>
     <p class="soft small">
       For machines: <a href="/readyz">/readyz</a>, <a href="/metrics">/metrics</a>.
@@ -52,10 +54,10 @@ function verdict(figures: InstanceFigures, alerts: readonly Alert[]): Html {
     </section>`;
   const said =
     schedulers === 0
-      ? t`Nothing runs`
+      ? t`Nothing is running`
       : alerts_error > 0
         ? t`Something is broken`
-        : t`It works, but someone should have a look`;
+        : t`Working, but something needs attention`;
   return html`<section
     class="card verdict"
     data-state="${schedulers === 0 || alerts_error > 0 ? 'bad' : 'warn'}"
@@ -91,11 +93,11 @@ function figuresCard(figures: InstanceFigures): Html {
   const oldest = span(oldest_queued_run_sec);
   const shown: [label: string, value: number, beside?: string][] = [
     [t`Schedulers`, figures.schedulers],
-    [t`Runs under way`, figures.runs_running],
-    [t`Runs waiting`, runs_queued, runs_queued > 0 && oldest !== '' ? t`the oldest for ${oldest}` : ''],
+    [t`Active runs`, figures.runs_running],
+    [t`Queued runs`, runs_queued, runs_queued > 0 && oldest !== '' ? t`the oldest for ${oldest}` : ''],
     [t`Workers online`, figures.workers_online],
-    [t`Their tasks, waiting`, figures.tasks_queued],
-    [t`Messages to send`, figures.messages_pending + figures.webhook_deliveries_pending],
+    [t`Queued tasks`, figures.tasks_queued],
+    [t`Queued messages`, figures.messages_pending + figures.webhook_deliveries_pending],
   ];
   return html`<section class="card" aria-label="Figures">
     <dl class="figures">
@@ -116,7 +118,7 @@ const schedulerColumns: Column<SchedulerProcess>[] = [
   { label: 'Scheduler', cell: ({ scheduler }) => html`<code>${scheduler}</code>` },
   { label: 'State', cell: ({ reports }) => status(reports ? 'running' : 'silent') },
   { label: 'Started', cell: ({ started_at }) => timeAgo(started_at) },
-  { label: 'Heard of', cell: ({ updated_at }) => timeAgo(updated_at) },
+  { label: 'Last heard from', cell: ({ updated_at }) => timeAgo(updated_at) },
   {
     label: 'Disk used',
     kind: 'number',
@@ -138,8 +140,8 @@ const schedulersCard = (schedulers: readonly SchedulerProcess[]): Html =>
 const queueColumns: Column<QueueCounts>[] = [
   { label: 'Queue', cell: ({ name }) => html`<code>${name}</code>` },
   { label: 'Waiting', kind: 'number', cell: ({ ready }) => html`${count(ready)}` },
-  { label: 'Under way', kind: 'number', cell: ({ active }) => html`${count(active)}` },
-  { label: 'Failed for good', kind: 'number', cell: ({ failed }) => html`${count(failed)}` },
+  { label: 'Active', kind: 'number', cell: ({ active }) => html`${count(active)}` },
+  { label: 'Failed permanently', kind: 'number', cell: ({ failed }) => html`${count(failed)}` },
 ];
 
 /** Shows the queues that are not empty. */
@@ -149,9 +151,7 @@ function queuesCard(queues: readonly QueueCounts[]): Html {
     <h2>Queues</h2>
     !${
       filled.length === 0
-        ? html`<p class="soft">
-            None of the ${queues.length} queues has anything waiting, as of the last minute.
-          </p>`
+        ? html`<p class="soft">All ${queues.length} queues are empty, as of the last minute.</p>`
         : table('Queues', queueColumns, filled, { narrow: true })
     }
   </section>`;
@@ -171,7 +171,7 @@ const workersCard = (workers: readonly Worker[]): Html =>
     workers.length > 0,
     () =>
       html`<details class="card">
-        <summary>Background work of the last minute</summary>
+        <summary>Background work in the last minute</summary>
         !${table('Background work', workerColumns, workers, { narrow: true })}
       </details>`,
   );

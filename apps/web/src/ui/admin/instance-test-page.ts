@@ -9,8 +9,8 @@ import { type Column, table } from '../kit/table.ts';
 type Tested = InstanceProviderTests['providers'][number];
 
 const probes: Record<Tested['probe'], string> = texts({
-  list_models: 'list of models',
-  message: 'a message of one token',
+  list_models: 'model list',
+  message: 'a one-token message',
   caller_identity: 'caller identity',
 });
 

@@ -18,12 +18,12 @@ async function licensePage(
 ): Promise<Html> {
   const state = await licenseState(tx);
   const errors = new FieldErrors(error, ['license_key'], { license: 'license_key' });
-  const until = state.expires_at === null ? t`without an end` : t`until ${writtenDay(state.expires_at)}`;
+  const until = state.expires_at === null ? t`no expiry` : t`until ${writtenDay(state.expires_at)}`;
   const body = html`!${notice(query.done === 'installed' ? 'The license has been installed.' : undefined)}
     <section class="card">
       <h2>This instance</h2>
       <p>!${status(state.status)} ${state.holder ?? ''} ${state.read_only ? '' : until}</p>
-      !${when(state.read_only || null, () => html`<p class="error">Nothing can be changed and no runs start; work in progress is finished.</p>`)}
+      !${when(state.read_only || null, () => html`<p class="error">Nothing can be changed and no runs start; work in progress will finish.</p>`)}
     </section>
     <form class="card" method="post" action="${PATH}">
       <h2>Install a license</h2>

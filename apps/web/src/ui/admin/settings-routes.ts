@@ -57,7 +57,7 @@ function runsPart({ runs_paused: paused }: InstanceSettings): Html {
     </p>
     !${
       paused
-        ? postButton(PATH, 'Let runs start again', { class: '', fields: { runs_paused: '' } })
+        ? postButton(PATH, 'Let runs start', { class: '', fields: { runs_paused: '' } })
         : postButton(PATH, 'Stop all runs', {
             class: 'danger',
             fields: { runs_paused: 'on' },
@@ -74,7 +74,7 @@ function settingsForm(settings: InstanceSettings, error: string | null, form: Fo
   const text = (name: Exclude<keyof InstanceSettings, 'bounds'>): string =>
     form?.text(name) ?? String(settings[name] ?? '');
   const adapters = [
-    { value: '', label: t`the service’s own` },
+    { value: '', label: t`the service default` },
     ...adapterTypes.map((value) => ({ value, label: words(value) })),
   ];
   return html`<form class="card" method="post" action="${PATH}">

@@ -13,8 +13,8 @@ const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
 const PATH = '/admin/trash';
 
 const done: Record<string, string> = texts({
-  restored: 'It has been restored, without its keys.',
-  purged: 'It is gone for good.',
+  restored: 'Restored, without its keys.',
+  purged: 'Deleted permanently.',
 });
 
 const pathOf = (type: TrashType | undefined): string => (type ? `${PATH}?type=${type}` : PATH);
@@ -29,7 +29,7 @@ async function trashPage(context: UiContext<'none'>, error: string | null = null
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Trash', await columnsFor(context, items), items)}!${moreLink(pathOf(type), next_cursor, 'Older things')}
+          !${table('Trash', await columnsFor(context, items), items)}!${moreLink(pathOf(type), next_cursor, 'Older items')}
         </div>`
       : emptyState(
           'The trash is empty',
@@ -83,7 +83,7 @@ function acts({ type, entity_id, trash_id, name }: TrashEntry): Html {
   return html`!${postButton(`${entry}/restore`, 'Restore', { class: 'quiet small' })}
     <details class="sure">
       <summary>Purge …</summary>
-      !${postButton(`${entry}/purge`, t`Delete ${name} for good`, { class: 'danger small' })}
+      !${postButton(`${entry}/purge`, t`Delete ${name} permanently`, { class: 'danger small' })}
     </details>`;
 }
 

@@ -76,11 +76,11 @@ function accountForm(
   const rights = is_self
     ? html`<p class="soft">Only another administrator can change your role and state.</p>`
     : html`!${select({ name: 'instance_role', label: 'Role in this instance', value: form?.text('instance_role') ?? user.instance_role, choices: roles })}
-      !${checkbox({ name: 'is_active', label: 'May sign in', checked: form?.checked('is_active') ?? user.is_active })}
+      !${checkbox({ name: 'is_active', label: 'Can sign in', checked: form?.checked('is_active') ?? user.is_active })}
       !${when(
         holds,
         () =>
-          html`<p class="soft">A smaller role or no sign-in ends the keys and webhooks listed below.</p>
+          html`<p class="soft">A lower role, or no sign-in, revokes the keys and webhooks listed below.</p>
             !${keepBox()}`,
       )}`;
   return html`<form class="card" method="post" action="${LIST}/${user.id}">
@@ -105,7 +105,7 @@ function passwordForm(user: User, refused: Refused | null): Html {
     !${formError(errors.general)}
     <div class="row">
       !${input({ name: 'new_password', label: 'New password', type: 'password', required: true, minlength: 8, autocomplete: 'new-password', hint: '8 characters or more; the user’s sessions end', error: errors.of('new_password') })}
-      <button>Set it</button>
+      <button>Set password</button>
     </div>
   </form>`;
 }
@@ -113,7 +113,9 @@ function passwordForm(user: User, refused: Refused | null): Html {
 function factorPart(user: User): Html {
   return html`<section class="card">
     <h2>Second factor</h2>
-    <p>For users who have lost app, passkeys and recovery codes: all are removed, and their sessions end.</p>
+    <p>
+      For users who have lost their app, passkeys and recovery codes: all are removed, and their sessions end.
+    </p>
     !${postButton(`${LIST}/${user.id}/reset-second-factor`, 'Remove the second factor', { class: 'danger small', confirm: t`Remove the second factor of ${user.display_name}?` })}
   </section>`;
 }
@@ -124,7 +126,7 @@ function credentialPart(user: User, { items, next_cursor }: Page<MadeCredential>
     items.length > 0,
     () =>
       html`<section class="card">
-        <h2>Works without ${user.display_name}</h2>
+        <h2>What can outlive the access of ${user.display_name}</h2>
         !${credentialTable(items)}!${moreLink(`${LIST}/${user.id}`, next_cursor, 'Older ones')}
       </section>`,
   );
@@ -135,8 +137,8 @@ function deletePart(user: User, holds: boolean, refused: Refused | null): Html {
   return html`<section class="card danger">
     <h2>Delete the account</h2>
     <p>
-      Sessions and memberships are removed for good. What the user wrote stays. To keep the account, disable
-      its sign-in instead.
+      Sessions and memberships are removed permanently. What the user wrote stays. To keep the account,
+      disable its sign-in instead.
     </p>
     !${formError(errors.general)}
     <form
@@ -147,10 +149,10 @@ function deletePart(user: User, holds: boolean, refused: Refused | null): Html {
       !${when(
         holds,
         () =>
-          html`<p>The keys and webhooks listed above end as well.</p>
+          html`<p>The keys and webhooks listed above are revoked as well.</p>
             !${keepBox()}`,
       )}
-      <button class="danger">Delete for good</button>
+      <button class="danger">Delete permanently</button>
     </form>
   </section>`;
 }

@@ -62,13 +62,13 @@ export function filterForm(path: string, { q, state, sort }: AgentsFilter): Html
   return html`<form class="filters row" method="get" action="${path}" role="search" data-autosubmit>
     !${input({ name: 'q', label: 'Name or role', type: 'search', value: q })}
     !${select({ name: 'state', label: 'State', value: state, choices: [choice('', t`any`), choice('working', words('working')), choice('error', words('failed')), choice('paused', words('paused'))] })}
-    !${select({ name: 'sort', label: 'Order', value: sort, choices: [choice('name', words('name')), choice('last_run', t`ran last`), choice('success', t`fails most`), choice('spent', t`costs most`)] })}
+    !${select({ name: 'sort', label: 'Order', value: sort, choices: [choice('name', words('name')), choice('last_run', t`last run`), choice('success', t`most failures`), choice('spent', t`highest cost`)] })}
     <button class="quiet">Filter</button>
   </form>`;
 }
 
 export function agentTable(lines: readonly AgentLine[]): Html {
-  if (lines.length === 0) return emptyState('Nothing matches', html`No agent is like that.`);
+  if (lines.length === 0) return emptyState('Nothing matches', html`No agent matches these filters.`);
   return table('Agents', columns, lines);
 }
 

@@ -162,7 +162,7 @@ function figureFacts({ agent, figures }: AgentView): Html {
     <dd>
       !${
         current_issue === null
-          ? html`<span class="soft">nothing now</span>`
+          ? html`<span class="soft">nothing right now</span>`
           : html`<a href="/issues/${current_issue.id}" title="${current_issue.title}"
               >${current_issue.identifier}</a
             >`
@@ -271,7 +271,7 @@ export function agentForm(
     </div>
     !${textarea({ name: 'system_prompt', label: 'System prompt', value: value('system_prompt'), rows: 8, hint: 'Empty for a new agent: its role’s default', error: errors.of('system_prompt') })}
     !${textarea({ name: 'adapter_config', label: 'Adapter configuration (JSON)', value: config, rows: 4, mono: true, error: errors.of('adapter_config') })}
-    !${checkbox({ name: 'heartbeat_enabled', label: 'Wake it by a heartbeat', checked: typed ? typed.checked('heartbeat_enabled') : (agent?.heartbeat_enabled ?? false) })}
+    !${checkbox({ name: 'heartbeat_enabled', label: 'Wake it on a heartbeat', checked: typed ? typed.checked('heartbeat_enabled') : (agent?.heartbeat_enabled ?? false) })}
     !${checkbox({ name: 'externally_available', label: 'External agents may call it (A2A); its name, description and skills are then public', checked: typed ? typed.checked('externally_available') : (agent?.externally_available ?? false) })}
     !${checkbox({ name: 'auto_extract_findings', label: 'After its runs, a model records findings that others should know', checked: typed ? typed.checked('auto_extract_findings') : (agent?.auto_extract_findings ?? false) })}
     !${input({ name: 'heartbeat_interval_sec', label: 'Seconds between heartbeats', type: 'number', min: 1, value: value('heartbeat_interval_sec') || 300, error: errors.of('heartbeat_interval_sec') })}

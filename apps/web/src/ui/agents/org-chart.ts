@@ -22,8 +22,8 @@ export const orgControls = (): Html =>
     <button type="button" class="quiet small" data-org="out" aria-label="Smaller">−</button>
     <button type="button" class="quiet small" data-org="in" aria-label="Larger">+</button>
     <button type="button" class="quiet small" data-org="fit">Fit</button>
-    <button type="button" class="quiet small" data-org="unfold">Unfold all</button>
-    <button type="button" class="quiet small" data-org="fold">Fold all</button>
+    <button type="button" class="quiet small" data-org="unfold">Expand all</button>
+    <button type="button" class="quiet small" data-org="fold">Collapse all</button>
     <span class="soft small">Arrow keys move between agents; + and − zoom.</span>
   </div>`;
 

@@ -125,7 +125,7 @@ function configurationOf(revision: ConfigurationRevision, before: ConfigurationR
 const sessionColumns: Column<TaskSession>[] = [
   { label: 'Issue', cell: ({ issue_id }) => html`<a href="/issues/${issue_id}">issue</a>` },
   { label: 'Status', cell: (session) => status(session.status) },
-  { label: 'Last said', cell: ({ summary }) => html`<span class="prose">${summary ?? ''}</span>` },
+  { label: 'Last message', cell: ({ summary }) => html`<span class="prose">${summary ?? ''}</span>` },
   { label: 'Run', cell: ({ run_id }) => when(run_id, (run) => html`<a href="/runs/${run}">run</a>`) },
   { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
 ];

@@ -26,11 +26,11 @@ const SHOWN = { limit: 50 };
 
 const done: Record<string, string> = texts({
   session: 'The next run starts a new session.',
-  file: 'The file is stored.',
+  file: 'The file has been saved.',
   knowledge: 'Saved. Search reflects this within a few seconds.',
-  'file-deleted': 'The file is deleted.',
-  skill: 'The skill is there.',
-  'skill-deleted': 'The skill is deleted.',
+  'file-deleted': 'The file has been deleted.',
+  skill: 'The skill has been created.',
+  'skill-deleted': 'The skill has been deleted.',
 });
 
 async function settingsPage(

@@ -21,9 +21,9 @@ export interface AlertsView {
 }
 
 const done: Record<string, string> = texts({
-  acknowledged: 'No more reminders are sent.',
-  muted: 'Nothing is sent about it until then.',
-  heard: 'It is heard again.',
+  acknowledged: 'Acknowledged: no more reminders are sent.',
+  muted: 'Muted: nothing is sent about it until then.',
+  heard: 'Unmuted.',
   test: 'A test is on its way; the result will appear below.',
 });
 
@@ -40,7 +40,7 @@ export function alertsBody(
     'Alerts',
     [
       { label: t`Now`, path: view.path },
-      { label: t`Passed`, path: passed },
+      { label: t`Resolved`, path: passed },
     ],
     view.past ? passed : view.path,
   )}
@@ -53,7 +53,7 @@ export function alertsPart(view: AlertsView): Html {
   const { alerts, past, path, next_cursor } = view;
   if (alerts.length === 0)
     return past
-      ? emptyState('Nothing has passed', html`Resolved alerts stay here for 90 days.`)
+      ? emptyState('No resolved alerts', html`Resolved alerts stay here for 90 days.`)
       : emptyState('All is well', html`Anything that needs attention appears here automatically.`);
   const columns = past ? pastColumns : currentColumns(view);
   return html`<div class="card">
@@ -81,7 +81,7 @@ const pastColumns: Column<Alert>[] = [
   { label: 'Level', cell: ({ level }) => status(level) },
   what,
   { label: 'Since', cell: ({ opened_at }) => timeAgo(opened_at) },
-  { label: 'Passed', cell: ({ resolved_at }) => timeAgo(resolved_at) },
+  { label: 'Resolved', cell: ({ resolved_at }) => timeAgo(resolved_at) },
 ];
 
 const currentColumns = ({ acts, names }: AlertsView): Column<Alert>[] => [
@@ -89,17 +89,17 @@ const currentColumns = ({ acts, names }: AlertsView): Column<Alert>[] => [
   what,
   { label: 'Since', cell: ({ opened_at }) => timeAgo(opened_at) },
   {
-    label: 'Seen to',
+    label: 'Acknowledged',
     cell: ({ acknowledged_at, acknowledged_by_user_id: by }) =>
       acknowledged_at === null
-        ? html`<span class="soft">by no one yet</span>`
+        ? html`<span class="soft">not yet</span>`
         : html`${(by && names.get(by)) ?? t`an integration`} !${timeAgo(acknowledged_at)}`,
   },
   {
-    label: 'Acts',
+    label: 'Actions',
     kind: 'acts',
     cell: ({ id, acknowledged_at, muted_until }) =>
-      html` !${when(acknowledged_at === null, () => postButton(`${acts}/${id}/acknowledge`, 'I see to it', { class: 'small' }))}
+      html` !${when(acknowledged_at === null, () => postButton(`${acts}/${id}/acknowledge`, 'Acknowledge', { class: 'small' }))}
       !${mute(`${acts}/${id}/mute`, muted_until)}`,
   },
 ];
@@ -126,7 +126,7 @@ export function channelsPart(
     !${
       ways.length === 0
         ? html`<p>
-            No one outside of these pages: set <code>SERVICE_SMTP_URL</code> for mail, or
+            No one is notified outside these pages: set <code>SERVICE_SMTP_URL</code> for mail, or
             <code>SERVICE_ALERT_SLACK_URL</code>, <code>SERVICE_ALERT_TELEGRAM_TOKEN</code> or
             <code>SERVICE_ALERT_WEBHOOK_URL</code>.
           </p>`
@@ -138,7 +138,7 @@ export function channelsPart(
     !${when(
       messages.length > 0,
       () =>
-        html`<h3>Sent lately</h3>
+        html`<h3>Sent recently</h3>
           !${table('Messages', messageColumns, messages)}`,
     )}
   </section>`;

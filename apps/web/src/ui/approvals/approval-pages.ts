@@ -71,7 +71,7 @@ export function approvalList({
           'Nothing is waiting for a decision',
           html`Agents ask here before they hire, install or exceed their budget.`,
         )
-      : emptyState('None', html`<a href="${listPath(company_id, 'all')}">Look at all approvals</a>.`);
+      : emptyState('None', html`<a href="${listPath(company_id, 'all')}">Show all approvals</a>.`);
   const columns = [
     { label: 'What', cell: ({ id, title }: Approval) => html`<a href="/approvals/${id}">${title}</a>` },
     { label: 'Kind', cell: ({ type }: Approval) => html`${typeNames[type]}` },
@@ -80,7 +80,7 @@ export function approvalList({
     {
       label: 'Status',
       cell: (approval: Approval) =>
-        html`!${state(approval)}!${when(snoozed.get(approval.id), (until) => html` <span class="soft small">put off, !${timeTo(until)}</span>`)}`,
+        html`!${state(approval)}!${when(snoozed.get(approval.id), (until) => html` <span class="soft small">snoozed, !${timeTo(until)}</span>`)}`,
     },
   ];
   const more = moreLink(listPath(company_id, of || 'all'), next_cursor, 'Older approvals');
@@ -189,7 +189,7 @@ function laterPart({ approval, snoozed_until }: ApprovalView): Html {
   if (snoozed_until === null)
     return html`<div class="card">!${laterMenu(`/approvals/${id}/snooze`, { id, named })}</div>`;
   return html`<div class="card row">
-    <span class="grow">Put off: back in your inbox !${timeTo(snoozed_until)}.</span>
+    <span class="grow">Snoozed: back in your inbox !${timeTo(snoozed_until)}.</span>
     !${postButton(`/approvals/${id}/unsnooze`, 'Bring back', { class: 'quiet small' })}
   </div>`;
 }
@@ -210,7 +210,9 @@ function outcome(approval: Approval, names: Names): Html {
     budget_override: t`No limit changes automatically: ${who} is notified. Budgets are raised on their own page.`,
   };
   return html`${said[approval.type]}
-    <span class="soft">You decide on the version of !${timeAgo(updated_at)}; a newer one is refused.</span>`;
+    <span class="soft"
+      >Your decision is about the version of !${timeAgo(updated_at)}; it is refused if that has changed.</span
+    >`;
 }
 
 function decisionForm({ approval, refused, names }: ApprovalView): Html {
@@ -226,7 +228,7 @@ function decisionForm({ approval, refused, names }: ApprovalView): Html {
     <p>!${outcome(approval, names)}</p>
     !${textarea({ name: 'note', label: 'Note for the requester', hint: 'A rejection needs a reason', rows: 3, value: form?.text('note') ?? '', error: errors.of('note') })}
     <div class="buttons">
-      <button>${again ? t`Carry out again` : t`Approve`}</button>
+      <button>${again ? t`Retry` : t`Approve`}</button>
       !${when(
         !again,
         () =>

@@ -37,7 +37,7 @@ async function backupsPage({ tx, user }: UiContext<'none'>): Promise<Html> {
 }
 
 const columns: Column<Backup>[] = [
-  { label: 'Begun', cell: ({ started_at }) => timeAgo(started_at) },
+  { label: 'Started', cell: ({ started_at }) => timeAgo(started_at) },
   {
     label: 'State',
     cell: ({ status: state, phase, error }) =>

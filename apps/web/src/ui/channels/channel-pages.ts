@@ -38,7 +38,7 @@ export const channelColumns: Column<Channel>[] = [
   { label: 'App', cell: ({ kind }) => html`${kindNames[kind]}` },
   { label: 'Bot', cell: ({ bot_name }) => html`${bot_name === null ? '' : `@${bot_name}`}` },
   { label: 'State', cell: stateOf },
-  { label: 'Heard of', cell: ({ last_seen_at }) => timeAgo(last_seen_at) },
+  { label: 'Last heard from', cell: ({ last_seen_at }) => timeAgo(last_seen_at) },
 ];
 
 function stateOf({ enabled, status: state, failing_since }: Channel): Html {
@@ -65,7 +65,7 @@ export function channelState(channel: Channel): Html {
     <h2>State</h2>
     <p>!${stateOf(channel)} ${said}</p>
     !${when(enabled && last_error, (error) => html`<p class="error">${error}</p>`)}
-    !${when(last_seen_at, (seen) => html`<p class="soft">Last heard of ${kindNames[kind]}: !${timeAgo(seen)}</p>`)}
+    !${when(last_seen_at, (seen) => html`<p class="soft">Last heard from ${kindNames[kind]}: !${timeAgo(seen)}</p>`)}
     <div class="row">
       !${postButton(`/channels/${channel.id}/test`, 'Send me a test message', { class: 'quiet' })}
       !${postButton(`/channels/${channel.id}/enabled`, enabled ? 'Switch off' : 'Switch on', { class: 'quiet', fields: { enabled: enabled ? '' : 'on' } })}
@@ -106,7 +106,7 @@ export function channelForm(
     </div>
     <div class="row">
       !${select({ name: 'bot_token', label: 'Secret with the bot token', required: true, value: form?.text('bot_token') ?? nameOf(channel?.bot_token), choices: secretChoices(t`choose a secret`), error: errors.of('bot_token') })}
-      !${when(channel?.kind !== 'telegram', () => select({ name: 'app_token', label: 'Secret with the app-level token', value: form?.text('app_token') ?? nameOf(channel?.app_token), choices: secretChoices(t`none`), hint: 'Slack alone: xapp-…', error: errors.of('app_token') }))}
+      !${when(channel?.kind !== 'telegram', () => select({ name: 'app_token', label: 'Secret with the app-level token', value: form?.text('app_token') ?? nameOf(channel?.app_token), choices: secretChoices(t`none`), hint: 'Slack only: xapp-…', error: errors.of('app_token') }))}
     </div>
     !${input({ name: 'groups', label: 'Groups', value: form?.text('groups') ?? channel?.groups.join(', ') ?? '', hint: 'Comma-separated ids of the groups and channels in which it answers. It always answers in private.', error: errors.of('groups') })}
     <button>${channel === null ? t`Add` : t`Save`}</button>
@@ -120,10 +120,10 @@ const refusedColumns = (
   { label: 'Group', cell: (group) => html`${group.title}` },
   { label: 'Id', cell: (group) => html`<code>${group.id}</code>` },
   {
-    label: 'Let in',
+    label: 'Allowed',
     kind: 'acts',
     cell: (group) =>
-      postButton(`/channels/${id}/groups`, 'Let it answer', {
+      postButton(`/channels/${id}/groups`, 'Let it answer here', {
         class: 'quiet small',
         fields: { groups: [...groups, group.id].join(',') },
       }),
@@ -136,7 +136,7 @@ export function refusedGroups({ id, groups, refused_groups }: Channel): Html {
     refused_groups.length > 0,
     () =>
       html`<section class="card">
-        <h2>Spoken to elsewhere</h2>
+        <h2>Addressed in other groups</h2>
         <p class="soft">It did not answer there. Everyone in a group can read what agents say in it.</p>
         !${table('Groups', refusedColumns(id, groups), refused_groups)}
       </section>`,
@@ -161,7 +161,7 @@ export const personColumns: Column<ChannelPerson>[] = [
     label: 'There',
     cell: ({ external_name, external_id }) => html`${external_name} <code>${external_id}</code>`,
   },
-  { label: 'Notified of', cell: ({ notify }) => html`${notify.join(', ')}` },
+  { label: 'Notified about', cell: ({ notify }) => html`${notify.join(', ')}` },
   { label: 'Since', cell: ({ created_at }) => timeAgo(created_at) },
   {
     label: 'End',
@@ -178,7 +178,7 @@ export function deletion({ id, name }: Channel): Html {
   return html`<section class="card danger">
     <h2>Delete</h2>
     <p>Permanent, including its pairings and unsent messages. Chats are kept.</p>
-    !${postButton(`/channels/${id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the channel ${name}?` })}
+    !${postButton(`/channels/${id}/delete`, 'Delete permanently', { class: 'danger', confirm: t`Delete the channel ${name}?` })}
   </section>`;
 }
 

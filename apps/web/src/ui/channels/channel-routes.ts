@@ -37,7 +37,7 @@ const done: Record<string, string> = texts({
   saved: 'Saved.',
   sent: 'A message is on its way to you.',
   unpaired: 'The pairing has ended.',
-  deleted: 'The channel is deleted.',
+  deleted: 'The channel has been deleted.',
 });
 
 const MOST_SECRETS = 200;
@@ -65,7 +65,7 @@ async function channelsPage(
           !${table('Channels', channelColumns, items)}!${moreLink(path, next_cursor, 'Older channels')}
         </div>`
       : emptyState(
-          'No channel yet',
+          'No channels yet',
           html`People can talk with agents, and decide approvals, in Slack and Telegram. Keep the bot’s token
             as a <a href="/companies/${company_id}/secrets">secret</a>, and name it here.`,
         );

@@ -21,7 +21,7 @@ async function myChannelsPage(
   const channels = await myChannels(tx, user);
   const list =
     channels.length === 0
-      ? emptyState('No channel', html`Admins of your companies can connect Slack and Telegram.`)
+      ? emptyState('No channels', html`Admins of your companies can connect Slack and Telegram.`)
       : each(channels, (channel) => channelCard(channel, code?.channel_id === channel.id ? code : null));
   return shell({
     title: t`Slack and Telegram`,
@@ -43,7 +43,7 @@ function channelCard(
     <h2>${company_name}: ${name}</h2>
     !${when(code, (given) => codeShown(given, bot))}
     !${pairing === null ? html`<p>You are not paired with ${bot}.</p>` : pairedPart(id, pairing)}
-    !${postButton(`${OWN}/${id}/code`, pairing === null ? 'Make a code' : 'Pair another account', { class: 'quiet' })}
+    !${postButton(`${OWN}/${id}/code`, pairing === null ? 'Create a code' : 'Pair another account', { class: 'quiet' })}
   </section>`;
 }
 
@@ -63,7 +63,7 @@ function pairedPart(id: string, pairing: NonNullable<MyChannel['pairing']>): Htm
       !${timeAgo(pairing.created_at)}.
     </p>
     <form method="post" action="${OWN}/${id}/notify">
-      <p>Notify me there of:</p>
+      <p>Notify me there about:</p>
       !${newsBoxes(pairing.notify)}
       <button>Save</button>
     </form>

@@ -24,7 +24,7 @@ export function chatsBody(
   const path = `/companies/${company_id}/chats`;
   const empty = q
     ? emptyState('Nothing found', html`Searches titles and messages.`)
-    : emptyState('No chat yet', html`Choose an agent and say what you want. Only you can see your chats.`);
+    : emptyState('No chats yet', html`Choose an agent and say what you want. Only you can see your chats.`);
   const search = q ? `${path}?q=${encodeURIComponent(q)}` : path;
   return html`!${formError(error)} !${when(can_write, () => newChat(path, agents, agent_id))}
     <form class="filters row" method="get" action="${path}" role="search">
@@ -132,6 +132,6 @@ export function chatSettings({ id, title }: Chat): Html {
       !${input({ name: 'title', label: 'Title', value: title ?? '' })}
       <button>Save</button>
     </form>
-    !${postButton(`/chats/${id}/delete`, 'Delete this chat', { class: 'danger', confirm: 'Delete this chat for good?' })}
+    !${postButton(`/chats/${id}/delete`, 'Delete this chat', { class: 'danger', confirm: 'Delete this chat permanently?' })}
   </details>`;
 }

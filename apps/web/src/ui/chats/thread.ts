@@ -72,7 +72,7 @@ function files(row: ChatMessageRow): Html {
 
 function stateOf({ role, status }: ChatMessageRow): string {
   if (role === 'assistant') return status === 'stopped' ? 'stopped' : '';
-  return { waiting: t`waits for its turn`, stopped: 'stopped' }[status] ?? '';
+  return { waiting: t`is waiting for its turn`, stopped: 'stopped' }[status] ?? '';
 }
 
 /** Actions taken besides writing, and the cost. */

@@ -39,7 +39,7 @@ export function companiesBody({ companies, can_create, templates, refused, said 
           </ul>
         </div>`
       : emptyState(
-          'No company yet',
+          'No companies yet',
           can_create
             ? html`Create the first one below.`
             : html`Ask an administrator for an invite, or ask to join below.`,
@@ -170,7 +170,7 @@ export function dashboardParts(view: DashboardView): Html {
         !${runningNow(view, names)}
       </section>
       <section class="card">
-        <h2>Waits for a person</h2>
+        <h2>Waiting for a person</h2>
         !${
           waiting.length === 0
             ? html`<p class="soft">Nothing.</p>`
@@ -178,7 +178,7 @@ export function dashboardParts(view: DashboardView): Html {
                   !${each(waiting.slice(0, MOST_LISTED), (item) => html`<li class="whole"><a class="grow" href="${item.path}">${item.title}</a><span class="soft small">${item.what}</span></li>`)}
                 </ul>
                 <p class="more">
-                  <a href="/companies/${company_id}/inbox">All in the inbox</a
+                  <a href="/companies/${company_id}/inbox">Open the inbox</a
                   >!${when(waiting.length > MOST_LISTED, () => html` <span class="soft small">and ${waiting.length - MOST_LISTED} more</span>`)}
                 </p>`
         }
@@ -196,7 +196,7 @@ export function dashboardParts(view: DashboardView): Html {
       !${
         activity.length === 0
           ? emptyState(
-              'Nothing has happened yet',
+              'No activity yet',
               html`<a href="/companies/${company_id}/agents/new">Hire an agent</a>, then
                 <a href="/companies/${company_id}/issues/new">write an issue</a>.`,
             )

@@ -115,7 +115,7 @@ const bodies: Record<StepName, (view: FirstSteps) => Html> = {
     html`<form method="post" action="/companies/${company_id}/first-issue">
       !${formError(refused?.error ?? null)}
       <div class="row">
-        !${input({ name: 'title', label: 'What is to be done?', required: true, autofocus: true, value: refused?.form.text('title') ?? '' })}
+        !${input({ name: 'title', label: 'What needs to be done?', required: true, autofocus: true, value: refused?.form.text('title') ?? '' })}
         !${select({ name: 'assignee_agent_id', label: 'By', value: refused?.form.text('assignee_agent_id') || agents[0]!.id, choices: agents.slice(0, 50).map(({ id, name }) => ({ value: id, label: name })) })}
         <button>Create</button>
       </div>

@@ -129,7 +129,7 @@ function defaultsForm(view: SettingsView): Html {
       !${input({ name: 'heartbeat_interval_sec', label: 'Seconds between heartbeats', type: 'number', min: 1, value: form?.text('heartbeat_interval_sec') ?? defaults.heartbeat_interval_sec, error: errors.of('heartbeat_interval_sec') })}
     </div>
     !${textarea({ name: 'adapter_config', label: 'Adapter configuration (JSON)', value: config, rows: 4, mono: true, error: errors.of('adapter_config') })}
-    !${checkbox({ name: 'heartbeat_enabled', label: 'Wake them by a heartbeat', checked: form?.checked('heartbeat_enabled') ?? defaults.heartbeat_enabled })}
+    !${checkbox({ name: 'heartbeat_enabled', label: 'Wake them on a heartbeat', checked: form?.checked('heartbeat_enabled') ?? defaults.heartbeat_enabled })}
     <button>Save</button>
   </form>`;
 }
@@ -140,8 +140,8 @@ function deletePart(view: SettingsView): Html {
   return html`<form class="card danger" method="post" action="/companies/${company.id}/delete">
     <h2>Delete the company</h2>
     <p>
-      Its runs are cancelled, its schedules stop, its keys are revoked for good. An instance admin can restore
-      it from the trash for a while.
+      Its runs are cancelled, its schedules stop, its keys are revoked permanently. An instance admin can
+      restore it from the trash for a while.
     </p>
     <div class="row">
       !${input({ name: 'slug', id: 'confirm-slug', label: t`Type ${company.slug} to confirm`, required: true, error })}

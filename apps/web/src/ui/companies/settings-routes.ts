@@ -15,8 +15,8 @@ const settingsPath = (company_id: string): string => `/companies/${company_id}/s
 const done: Record<string, string> = texts({
   general: 'Saved.',
   agents: 'Saved. New agents start with this.',
-  logo: 'The logo is set.',
-  'no-logo': 'The logo is removed.',
+  logo: 'The logo has been saved.',
+  'no-logo': 'The logo has been removed.',
 });
 
 async function settingsPage(context: CompanyContext, refused: Refused | null): Promise<Html> {

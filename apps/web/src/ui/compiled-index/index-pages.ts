@@ -31,7 +31,7 @@ export function indexPart(view: IndexView): Html {
   !${
     promoted === null
       ? emptyState(
-          'Agents read no index yet',
+          'Agents have no index to read yet',
           html`The first one appears once an admin has promoted a draft.`,
         )
       : html`<section class="card" aria-label="Promoted">

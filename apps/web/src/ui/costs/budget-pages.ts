@@ -41,7 +41,7 @@ export function budgetsParts(view: BudgetsView): Html {
           !${moreLink(budgetsPath(company_id), next_cursor, 'Older budgets')}
         </section>`
       : emptyState(
-          'No budget yet',
+          'No budgets yet',
           html`Without one, agents spend whatever their work costs. A budget warns in time, and can stop what
           it covers.`,
         );
@@ -92,7 +92,7 @@ function limitFields({ typed, errors, enabled }: Fields): Html {
       !${input({ name: 'limit_usd', label: 'Limit (USD)', required: true, value: typed('limit_usd'), error: errors.of('limit_usd') })}
       !${select({ name: 'window', label: 'Window', value: typed('window'), choices: windows, hint: 'In UTC; weeks begin on Monday', error: errors.of('window') })}
       !${input({ name: 'warn_percent', label: 'Warn at (% of the limit)', type: 'number', min: 1, value: typed('warn_percent'), error: errors.of('warn_percent') })}
-      !${select({ name: 'at_limit', label: 'At the limit it', value: typed('at_limit'), choices: actions, hint: 'Stopping: nothing new starts until a person decides or the window ends', error: errors.of('at_limit') })}
+      !${select({ name: 'at_limit', label: 'When the limit is reached', value: typed('at_limit'), choices: actions, hint: 'Stopping: nothing new starts until a person decides or the window ends', error: errors.of('at_limit') })}
     </div>
     !${checkbox({ name: 'enabled', label: 'Switched on', checked: enabled })}`;
 }
@@ -110,7 +110,7 @@ export function newBudgetForm(
     !${formError(fields.errors.general)}
     !${select({ name: 'scope', label: 'Bounds', value: form?.text('scope') ?? '', choices: scopes, error: fields.errors.of('scope') })}
     !${limitFields(fields)}
-    <button>Set it</button>
+    <button>Set password</button>
   </form>`;
 }
 
@@ -131,8 +131,8 @@ export function budgetBody(usage: BudgetUsage, error: string | null, form: FormV
       <h2>Delete</h2>
       <p>
         Permanent, including its incidents.
-        !${when(policy.action === 'pause', () => html`Work that only it blocked continues.`)}
+        !${when(policy.action === 'pause', () => html`Work that was blocked only by it continues.`)}
       </p>
-      !${postButton(`${here}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the budget ${budgetName(usage)}?` })}
+      !${postButton(`${here}/delete`, 'Delete permanently', { class: 'danger', confirm: t`Delete the budget ${budgetName(usage)}?` })}
     </section>`;
 }

@@ -11,11 +11,11 @@ export const windowNames: Record<BudgetPolicy['window'], string> = texts({
   day: 'a day',
   week: 'a week',
   month: 'a month',
-  lifetime: 'in all',
+  lifetime: 'in total',
 });
 
 export const actionNames: Record<BudgetPolicy['action'], string> = texts({
-  pause: 'stops what it bounds',
+  pause: 'stops what it covers',
   notify: 'notifies the admins',
 });
 
@@ -26,7 +26,7 @@ const kinds: Record<BudgetPolicy['scope_type'], string> = texts({
 });
 
 export function scopeOf({ policy, scope_name }: BudgetUsage): string {
-  return scope_name ?? t`${kinds[policy.scope_type]} that is gone`;
+  return scope_name ?? t`${kinds[policy.scope_type]} (deleted)`;
 }
 
 /** `Ada, a month`. */
@@ -47,7 +47,7 @@ function levelOf({ policy, spent_usd, waived }: BudgetUsage): string {
 export function usagePart(usage: BudgetUsage): Html {
   const { policy, spent_usd, reserved_usd } = usage;
   const { limit_usd, enabled, warn_percent } = policy;
-  if (!enabled) return html`<span class="soft">nothing is counted of !${money(limit_usd)}</span>`;
+  if (!enabled) return html`<span class="soft">not counted; limit !${money(limit_usd)}</span>`;
   const share = (amount: number): number => (limit_usd > 0 ? (amount / limit_usd) * 100 : 100);
   const label = t`${usd(spent_usd)} of ${usd(limit_usd)} spent`;
   const spent = share(spent_usd);

@@ -28,7 +28,7 @@ export function entriesBody(view: EntriesView): Html {
       ? html`<div class="card">
           !${table('Entries', entryColumns(names), entries)}!${moreLink(path, next_cursor, 'Older entries')}
         </div>`
-      : emptyState('Nothing was spent yet', html`Each run leaves an entry when it ends.`);
+      : emptyState('Nothing spent yet', html`Each run leaves an entry when it ends.`);
   return html`!${list}!${when(view.can_write, () => reportForm(path, view))}`;
 }
 
@@ -36,7 +36,7 @@ function entryColumns(names: ReadonlyMap<string, string>): Column<CostEvent>[] {
   const agent = ({ agent_id: id }: CostEvent): Html => {
     if (id === null) return html`<span class="soft">no agent</span>`;
     const name = names.get(id);
-    return name === undefined ? html`an agent that is gone` : html`<a href="/agents/${id}">${name}</a>`;
+    return name === undefined ? html`a deleted agent` : html`<a href="/agents/${id}">${name}</a>`;
   };
   return [
     { label: 'When', cell: ({ occurred_at }) => timeAgo(occurred_at) },
@@ -50,8 +50,8 @@ function entryColumns(names: ReadonlyMap<string, string>): Column<CostEvent>[] {
     },
     { label: 'Provider', cell: ({ provider }) => html`${provider}` },
     { label: 'Model', cell: ({ model }) => html`<code>${model}</code>` },
-    { label: 'Tokens read', kind: 'number', cell: ({ input_tokens }) => count(input_tokens) },
-    { label: 'Tokens written', kind: 'number', cell: ({ output_tokens }) => count(output_tokens) },
+    { label: 'Input tokens', kind: 'number', cell: ({ input_tokens }) => count(input_tokens) },
+    { label: 'Output tokens', kind: 'number', cell: ({ output_tokens }) => count(output_tokens) },
     { label: 'Spent', kind: 'number', cell: spentPart },
   ];
 }
@@ -77,8 +77,8 @@ function reportForm(path: string, { agents, error, form }: EntriesView): Html {
     </div>
     <div class="row">
       !${select({ name: 'agent_id', label: 'Agent', value: typed('agent_id'), choices, hint: 'Counts towards its budgets', error: errors.of('agent_id') })}
-      !${input({ name: 'input_tokens', label: 'Tokens read', type: 'number', min: 0, value: typed('input_tokens'), error: errors.of('input_tokens') })}
-      !${input({ name: 'output_tokens', label: 'Tokens written', type: 'number', min: 0, value: typed('output_tokens'), error: errors.of('output_tokens') })}
+      !${input({ name: 'input_tokens', label: 'Input tokens', type: 'number', min: 0, value: typed('input_tokens'), error: errors.of('input_tokens') })}
+      !${input({ name: 'output_tokens', label: 'Output tokens', type: 'number', min: 0, value: typed('output_tokens'), error: errors.of('output_tokens') })}
     </div>
     <button>Report</button>
   </form>`;

@@ -17,7 +17,7 @@ const figures = ({ incident }: Incident): Html =>
 
 /** A breach that paused work is waived to let it go on; anything else is only acknowledged. */
 const waiveLabel = ({ incident, usage }: Incident): string =>
-  incident.kind === 'breach' && usage.policy.action === 'pause' ? t`Let it go on` : t`Take note`;
+  incident.kind === 'breach' && usage.policy.action === 'pause' ? t`Allow it to continue` : t`Acknowledge`;
 
 export function openIncidentsPart(open: readonly Incident[], is_admin: boolean): Html {
   const acts = (of: Incident): Html =>
@@ -115,7 +115,7 @@ function consequence({ incident, usage: { policy } }: Incident): string {
 function resolveForm(of: Incident, errors: FieldErrors, form: FormValues | null): Html {
   const { window_end } = of.usage;
   const hint =
-    window_end === null ? t`for good, at this limit` : t`until the window ends, or the limit changes`;
+    window_end === null ? t`permanently, at this limit` : t`until the window ends, or the limit changes`;
   return html`<form class="card" method="post" action="${resolvePath(of)}">
     <h2>Decide</h2>
     !${input({ name: 'limit_usd', label: 'New limit (USD)', required: true, value: form?.text('limit_usd') ?? '', error: errors.of('limit_usd'), hint: 'Above the current one; if that is spent already too, the next incident opens immediately' })}

@@ -36,10 +36,10 @@ export function pricesBody(view: PricesView): Html {
           !${moreLink(pricesPath(company_id), next_cursor, 'Older prices')}
         </section>`
       : emptyState(
-          'No price set yet',
+          'No prices set yet',
           html`The operator’s pricing file comes first. A model in neither list is estimated at
-          ${usd(defaultRates.InputPer1K * 1000)} per million tokens read and
-          ${usd(defaultRates.OutputPer1K * 1000)} per million written.`,
+          ${usd(defaultRates.InputPer1K * 1000)} per million input tokens and
+          ${usd(defaultRates.OutputPer1K * 1000)} per million output tokens.`,
         );
   return html`!${unpricedPart(view)}!${list}!${when(is_admin, () => priceForm(view))}`;
 }
@@ -51,11 +51,11 @@ function unpricedPart({ company_id, spent, prices, is_admin }: PricesView): Html
   const columns: Column<Spent>[] = [
     { label: 'Model', cell: ({ key }) => html`<code>${key ?? ''}</code>` },
     { label: 'Estimated', kind: 'number', cell: ({ estimated_usd }) => money(estimated_usd) },
-    { label: 'Tokens read', kind: 'number', cell: ({ input_tokens }) => count(input_tokens) },
-    { label: 'Tokens written', kind: 'number', cell: ({ output_tokens }) => count(output_tokens) },
+    { label: 'Input tokens', kind: 'number', cell: ({ input_tokens }) => count(input_tokens) },
+    { label: 'Output tokens', kind: 'number', cell: ({ output_tokens }) => count(output_tokens) },
   ];
   const act: Column<Spent> = {
-    label: 'Act',
+    label: 'Actions',
     kind: 'acts',
     cell: ({ key }) =>
       html`<a class="button quiet small" href="${setPricePath(company_id, key ?? '')}">Set its price</a>`,
@@ -73,10 +73,10 @@ function unpricedPart({ company_id, spent, prices, is_admin }: PricesView): Html
 
 const priceColumns: Column<ModelPrice>[] = [
   { label: 'Model', cell: ({ model }) => html`<code>${model}</code>` },
-  { label: 'A million read', kind: 'number', cell: ({ input_usd }) => money(input_usd) },
-  { label: 'A million written', kind: 'number', cell: ({ output_usd }) => money(output_usd) },
+  { label: 'Per million input', kind: 'number', cell: ({ input_usd }) => money(input_usd) },
+  { label: 'Per million output', kind: 'number', cell: ({ output_usd }) => money(output_usd) },
   {
-    label: 'A million cached',
+    label: 'Per million cached',
     kind: 'number',
     cell: ({ input_usd, cached_usd }) => money(cached_usd ?? input_usd),
   },
@@ -84,7 +84,7 @@ const priceColumns: Column<ModelPrice>[] = [
 ];
 
 const changeColumn = (company_id: string): Column<ModelPrice> => ({
-  label: 'Act',
+  label: 'Actions',
   kind: 'acts',
   cell: ({ id, model }) =>
     html`<span class="buttons"
@@ -107,10 +107,10 @@ function priceForm({ company_id, prices, model, error, form }: PricesView): Html
     !${formError(errors.general)}
     <div class="row">
       !${input({ name: 'model', label: 'Model', required: true, value: form?.text('model') ?? model, hint: 'As runs name it', error: errors.of('model') })}
-      !${input({ name: 'input_usd', label: 'A million read (USD)', required: true, value: typed('input_usd'), error: errors.of('input_usd') })}
-      !${input({ name: 'output_usd', label: 'A million written (USD)', required: true, value: typed('output_usd'), error: errors.of('output_usd') })}
-      !${input({ name: 'cached_usd', label: 'A million cached (USD)', value: typed('cached_usd'), hint: 'Empty: same as other input', error: errors.of('cached_usd') })}
+      !${input({ name: 'input_usd', label: 'Per million input (USD)', required: true, value: typed('input_usd'), error: errors.of('input_usd') })}
+      !${input({ name: 'output_usd', label: 'Per million output (USD)', required: true, value: typed('output_usd'), error: errors.of('output_usd') })}
+      !${input({ name: 'cached_usd', label: 'Per million cached (USD)', value: typed('cached_usd'), hint: 'Empty: same as other input', error: errors.of('cached_usd') })}
     </div>
-    <button>Set it</button>
+    <button>Set password</button>
   </form>`;
 }

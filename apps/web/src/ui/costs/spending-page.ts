@@ -36,7 +36,7 @@ export function spendingBody(view: SpendingView): Html {
     (path: string, nobody: string) =>
     ({ key, label }: Group): Html => {
       if (key === null) return html`<span class="soft">${nobody}</span>`;
-      const name = label ?? t`gone for good`;
+      const name = label ?? t`permanently deleted`;
       return present.has(key) ? html`<a href="${path}/${key}">${name}</a>` : html`${name}`;
     };
   return html`!${totals(view)}!${dayPart(view)}
@@ -80,11 +80,11 @@ function totals({ month, today, by_day, by_agent }: SpendingView): Html {
       <dd>${count(sumOf(by_agent, 'runs'))}</dd>
     </div>
     <div>
-      <dt>Tokens read</dt>
+      <dt>Input tokens</dt>
       <dd>${count(sumOf(by_day, 'input_tokens'))}</dd>
     </div>
     <div>
-      <dt>Tokens written</dt>
+      <dt>Output tokens</dt>
       <dd>${count(sumOf(by_day, 'output_tokens'))}</dd>
     </div>
   </dl>`;
@@ -139,8 +139,8 @@ function groupPart(
     { label: 'Share', cell: ({ cost_usd }) => shareBar(cost_usd, total_usd) },
     spentColumn,
     runsColumn,
-    { label: 'Tokens read', kind: 'number', cell: ({ input_tokens }) => count(input_tokens) },
-    { label: 'Tokens written', kind: 'number', cell: ({ output_tokens }) => count(output_tokens) },
+    { label: 'Input tokens', kind: 'number', cell: ({ input_tokens }) => count(input_tokens) },
+    { label: 'Output tokens', kind: 'number', cell: ({ output_tokens }) => count(output_tokens) },
   ];
   return html`<section class="card">
     <h2>${heading}</h2>

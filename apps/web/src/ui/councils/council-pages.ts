@@ -50,7 +50,7 @@ function conveneForm(issue_id: string, agents: readonly Agent[]): Html {
     <summary>Convene a council</summary>
     <form method="post" action="/issues/${issue_id}/convene-council">
       !${textarea({ name: 'question', id: 'council-question', label: 'Question', rows: 3, hint: 'Empty: how to go about this issue' })}
-      !${input({ name: 'rounds', id: 'council-rounds', label: 'Rounds, at most', type: 'number', min: 1, value: 2, hint: '1 to 5; fewer if no one changes an answer' })}
+      !${input({ name: 'rounds', id: 'council-rounds', label: 'Maximum rounds', type: 'number', min: 1, value: 2, hint: '1 to 5; fewer if no one changes an answer' })}
       <fieldset>
         <legend>Participants (none ticked: the assignee, its manager, and those whose roles fit)</legend>
         !${each(

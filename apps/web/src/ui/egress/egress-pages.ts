@@ -54,14 +54,14 @@ function listPart({ company_id, egress, needed, error, form }: EgressView): Html
         repositories, from the next connection on.
       </p>
       !${formError(errors.general)}<input type="hidden" name="version" value="${version}" />
-      !${textarea({ name: 'hosts', label: 'One on each line', value: typed, rows: Math.min(14, Math.max(5, typed.split('\n').length + 1)), mono: true, hint: 'host, host:port, *.domain, *.domain:port; port 443 unless another or * is given', error: errors.of('hosts') })}
-      <button>${hosts === null ? t`Let out to these alone` : t`Save`}</button>
+      !${textarea({ name: 'hosts', label: 'One per line', value: typed, rows: Math.min(14, Math.max(5, typed.split('\n').length + 1)), mono: true, hint: 'host, host:port, *.domain, *.domain:port; port 443 unless another or * is given', error: errors.of('hosts') })}
+      <button>${hosts === null ? t`Allow only these hosts` : t`Save`}</button>
     </form>
     !${when(
       hosts !== null,
       () =>
         html`<section class="card danger">
-          <h2>Do without a list</h2>
+          <h2>Lift the restriction</h2>
           <p>Then this company can again reach whatever the instance can.</p>
           !${postButton(`${path}/delete`, 'Remove the list', { class: 'danger', fields: { version: String(version) }, confirm: 'Remove the host list?' })}
         </section>`,
@@ -70,15 +70,15 @@ function listPart({ company_id, egress, needed, error, form }: EgressView): Html
 
 function neededPart({ company_id, egress, needed }: EgressView): Html {
   if (egress.hosts === null || needed.length === 0) return html``;
-  return html`<section class="card scroll-x" tabindex="0" aria-label="Not let out to">
+  return html`<section class="card scroll-x" tabindex="0" aria-label="Hosts in use that are not allowed">
     <h2>In use, but not allowed</h2>
     <p class="soft">These fail until their host is on the list.</p>
     !${table(
-      'Not let out to',
+      'Hosts in use that are not allowed',
       [
         { label: 'Host', cell: ({ host }) => html`<code>${host}</code>` },
         { label: 'For', cell: ({ what, path }) => html`<a href="${path}">${what}</a>` },
-        { label: 'Act', kind: 'acts', cell: ({ host }) => allowButton(company_id, host) },
+        { label: 'Actions', kind: 'acts', cell: ({ host }) => allowButton(company_id, host) },
       ],
       needed,
     )}
@@ -98,8 +98,8 @@ export function refusedPart({
   refused,
 }: Pick<EgressView, 'company_id' | 'egress' | 'refused'>): Html {
   if (refused.length === 0)
-    return html`<h2>Refused of late</h2>
-      !${emptyState('Nothing was refused', html`Refused requests are counted here by host.`)}`;
+    return html`<h2>Recently refused</h2>
+      !${emptyState('No refused requests', html`Refused requests are counted here by host.`)}`;
   const columns: Column<RefusedPlace>[] = [
     { label: 'Host', cell: (place) => html`<code>${nameOf(place)}</code>` },
     { label: 'Asked by', cell: ({ doors }) => html`${doors.map(words).join(', ')}` },
@@ -111,11 +111,11 @@ export function refusedPart({
     },
   ];
   const acts: Column<RefusedPlace> = {
-    label: 'Act',
+    label: 'Actions',
     kind: 'acts',
     cell: (place) => allowButton(company_id, nameOf(place)),
   };
-  return html`<h2>Refused of late</h2>
+  return html`<h2>Recently refused</h2>
     !${table('Refused', egress.hosts === null ? columns : [...columns, acts], refused)}`;
 }
 

@@ -47,7 +47,7 @@ function progress(evolution: PromptEvolution, can_write: boolean): Html {
 function outcome(evolution: PromptEvolution): Html {
   const { agent_id, version_number: version, winner_number: winner } = evolution;
   return version === null
-    ? html`Nothing was better than the initial prompt.`
+    ? html`No candidate was better than the initial prompt.`
     : html`Candidate ${winner} became
         <a href="/agents/${agent_id}/prompts">version ${version}</a>${promotionWords(evolution)}.`;
 }
@@ -80,9 +80,9 @@ function candidateFold(
   const figures = score === null ? '' : t`score ${score.toFixed(2)}, ${usd(cost ?? 0)} a rollout`;
   return html`<details data-fold="candidate-${number}">
     <summary>
-      ${number === 0 ? t`The prompt it began with` : t`Candidate ${number}`} !${status(candidate.status)}
+      ${number === 0 ? t`The initial prompt` : t`Candidate ${number}`} !${status(candidate.status)}
       <span class="soft"
-        >${figures}${candidate.on_front ? t`, on the front` : ''}${number === winner ? t`, the winner` : ''}</span
+        >${figures}${candidate.on_front ? t`, on the Pareto front` : ''}${number === winner ? t`, the winner` : ''}</span
       >
     </summary>
     !${when(reason, (text) => html`<p>${text}</p>`)}
@@ -92,7 +92,7 @@ function candidateFold(
         : before === null
           ? html`<pre>${prompt}</pre>`
           : html`<p class="soft small">
-                Differences from ${parent === 0 ? t`the prompt it began with` : t`candidate ${parent!}`}:
+                Differences from ${parent === 0 ? t`the initial prompt` : t`candidate ${parent!}`}:
               </p>
               !${textDiff(before, prompt)}`
     }
@@ -112,7 +112,7 @@ function issueTable({ instances, candidates }: PromptEvolution): Html {
     },
     { label: 'Used for', cell: ({ split }) => html`${split === 'held_out' ? t`scores` : t`learning`}` },
     ...shown.map(({ number }): Column<EvolutionInstance> => ({
-      label: number === 0 ? t`Beginning` : t`No. ${number}`,
+      label: number === 0 ? t`Initial` : t`No. ${number}`,
       kind: 'number',
       cell: ({ scores }) =>
         when(

@@ -20,7 +20,7 @@ const SHOWN = 50;
 const EVOLUTIONS = 20;
 
 const done: Record<string, string> = texts({
-  prompt: 'That is the prompt now.',
+  prompt: 'This is now the agent’s prompt.',
   settings: 'Saved.',
 });
 

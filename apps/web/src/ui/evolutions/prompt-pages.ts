@@ -63,7 +63,7 @@ function versionList({ agent, versions, can_write }: PromptsView): Html {
           : html`<p class="soft small">Differences from version ${before.version_number}:</p>
               !${textDiff(before.system_prompt, prompt)}`
       }
-      !${when(can_write && !current, () => postButton(`/agents/${agent.id}/prompt-versions/${number}/activate`, 'Make it the agent’s prompt'))}
+      !${when(can_write && !current, () => postButton(`/agents/${agent.id}/prompt-versions/${number}/activate`, 'Use as the agent’s prompt'))}
     </details>`;
   });
 }
@@ -102,8 +102,8 @@ function evolveForms(agent: Agent, evolutions: readonly PromptEvolutionSummary[]
       Improvements become a version. Needs 13 finished issues.
     </p>
     <div class="row">
-      !${input({ name: 'max_rollouts', label: 'Rollouts, at most', type: 'number', min: 30, value: DEFAULT_ROLLOUTS, hint: '30 to 300; each takes two model calls' })}
-      !${input({ name: 'max_cost_usd', label: 'USD, at most', type: 'number', min: 1, value: DEFAULT_EVOLUTION_USD })}
+      !${input({ name: 'max_rollouts', label: 'Maximum rollouts', type: 'number', min: 30, value: DEFAULT_ROLLOUTS, hint: '30 to 300; each takes two model calls' })}
+      !${input({ name: 'max_cost_usd', label: 'Maximum cost (USD)', type: 'number', min: 1, value: DEFAULT_EVOLUTION_USD })}
     </div>
     <button>Evolve the prompt</button>
   </form>`;

@@ -35,11 +35,16 @@ type NumberField =
 
 const numbers: readonly { name: NumberField; label: string; hint: string; usual: number }[] = [
   { name: 'timeout_seconds', label: 'Time limit (s)', hint: 'Of one call', usual: 60 },
-  { name: 'rate_limit_rpm', label: 'Calls a minute', hint: 'At most', usual: 60 },
-  { name: 'refresh_interval_seconds', label: 'Card every (s)', hint: 'How often it is fetched', usual: 3600 },
+  { name: 'rate_limit_rpm', label: 'Calls per minute', hint: 'At most', usual: 60 },
+  {
+    name: 'refresh_interval_seconds',
+    label: 'Refresh card every (s)',
+    hint: 'How often it is fetched',
+    usual: 3600,
+  },
   {
     name: 'local_preference_bias',
-    label: 'Bias to our own',
+    label: 'Preference for own agents',
     hint: '0: none; 1: our agents always come first',
     usual: 0.2,
   },

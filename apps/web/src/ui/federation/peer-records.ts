@@ -30,7 +30,7 @@ function peerTabs({ id }: Peer, rest: string): Html {
   const own = `/peers/${id}`;
   const pages = [
     { label: t`Peer`, path: own },
-    { label: t`Work given`, path: `${own}/delegations` },
+    { label: t`Delegated work`, path: `${own}/delegations` },
     { label: t`Calls`, path: `${own}/calls` },
   ];
   return tabs('Peer', pages, own + rest);
@@ -49,12 +49,13 @@ const delegationColumns: Column<PeerDelegation>[] = [
     label: 'State',
     cell: ({ state, followed }) =>
       html`!${status(state)}
-      !${when(!followed && !endedTaskStates.includes(state), () => html`<span class="soft small">followed no more</span>`)}`,
+      !${when(!followed && !endedTaskStates.includes(state), () => html`<span class="soft small">no longer tracked</span>`)}`,
   },
   {
     label: 'Cost',
     kind: 'number',
-    cell: ({ cost_usd }) => (cost_usd === null ? html`<span class="soft">not said</span>` : money(cost_usd)),
+    cell: ({ cost_usd }) =>
+      cost_usd === null ? html`<span class="soft">not reported</span>` : money(cost_usd),
   },
   {
     label: 'What went wrong',
@@ -67,7 +68,7 @@ const delegationColumns: Column<PeerDelegation>[] = [
       ),
   },
   { label: 'Changed', cell: ({ changed_at }) => timeAgo(changed_at) },
-  { label: 'Given', cell: ({ created_at }) => timeAgo(created_at) },
+  { label: 'Delegated', cell: ({ created_at }) => timeAgo(created_at) },
 ];
 
 async function delegationsPage(context: PeerContext): Promise<Html> {
@@ -107,10 +108,7 @@ async function callsPage(context: PeerContext): Promise<Html> {
           <p class="soft">Calls that only ask for a task’s state are listed if they failed.</p>
           !${table('Calls of the peer', callColumns, items)}!${moreLink(own, next_cursor, 'Older calls')}
         </div>`
-      : emptyState(
-          'It was not called yet',
-          html`Every call of one of its agents appears here, with its outcome.`,
-        );
+      : emptyState('No calls yet', html`Every call of one of its agents appears here, with its outcome.`);
   return peerFrame(context, '/calls', list);
 }
 

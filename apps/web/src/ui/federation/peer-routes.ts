@@ -19,8 +19,8 @@ const listPath = (company_id: string): string => `/companies/${company_id}/peers
 const done: Record<string, string> = texts({
   added: 'The peer has been added. Its card is fetched within seconds.',
   saved: 'Saved.',
-  fetched: 'The card was asked for.',
-  deleted: 'The peer is deleted.',
+  fetched: 'The card is being fetched.',
+  deleted: 'The peer has been deleted.',
 });
 
 async function peersPage(
@@ -37,7 +37,7 @@ async function peersPage(
           !${table('Peers', peerColumns, items)}!${moreLink(path, next_cursor, 'Older peers')}
         </div>`
       : emptyState(
-          'No peer yet',
+          'No peers yet',
           html`Work can be delegated to agents of other companies and systems, over the agent-to-agent
           protocol.`,
         );

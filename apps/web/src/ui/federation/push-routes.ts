@@ -31,7 +31,7 @@ const columns: Column<PushDelivery>[] = [
   { label: 'What came of it', cell: ({ error, response_status }) => html`${error ?? response_status ?? ''}` },
   { label: 'Made', cell: ({ created_at }) => timeAgo(created_at) },
   {
-    label: 'Again',
+    label: 'Retry',
     kind: 'acts',
     cell: ({ id }) => postButton(`/push-deliveries/${id}/redeliver`, 'Send again', { class: 'quiet small' }),
   },
@@ -53,7 +53,7 @@ async function pushesPage(context: UiContext, error: string | null = null): Prom
           !${table('Push notifications', columns, items)}!${moreLink(own, next_cursor, 'Older ones')}
         </div>`
       : emptyState(
-          failed ? 'None was given up' : 'Nothing was sent yet',
+          failed ? 'None failed' : 'Nothing sent yet',
           html`Clients of the agent-to-agent protocol may ask to be notified when their task changes.`,
         );
   const filter = failed
@@ -63,7 +63,7 @@ async function pushesPage(context: UiContext, error: string | null = null): Prom
     title: t`Push notifications`,
     active: peersPath(company_id),
     trail: [{ label: t`Peers`, path: peersPath(company_id) }],
-    body: html`!${peerTabs(company_id, path)}!${notice(query.done === 'queued' ? 'It is sent again.' : null)}!${formError(error)}!${filter}!${list}`,
+    body: html`!${peerTabs(company_id, path)}!${notice(query.done === 'queued' ? 'It is being sent again.' : null)}!${formError(error)}!${filter}!${list}`,
   });
 }
 

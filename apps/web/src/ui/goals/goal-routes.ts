@@ -20,7 +20,7 @@ const listPath = (company_id: string): string => `/companies/${company_id}/goals
 const MOST = 200;
 
 const done: Record<string, string> = texts({
-  created: 'The goal is set.',
+  created: 'The goal has been created.',
   changed: 'Saved.',
   deleted: 'The goal is in the trash.',
 });
@@ -65,7 +65,7 @@ async function goalsPage(
     goals.length > 0
       ? html`<div class="card">!${tree(goals)}</div>`
       : emptyState(
-          'No goal yet',
+          'No goals yet',
           html`Say what the company wants to achieve. Agents read an issue’s goals with every run on it.`,
         );
   const fresh = mayWrite(context) ? await goalForm(context, path, t`New goal`, goals, error, form, null) : '';

@@ -49,7 +49,7 @@ function appearanceForm(preferences: Preferences, error: string | null, form: Fo
   };
   return html`<form class="card" method="post" action="${PATH}">
     !${formError(errors.general)}
-    !${select({ name: 'theme', label: 'Theme', value: value('theme'), choices: listed(themes, t`as the system has it`), error: errors.of('theme') })}
+    !${select({ name: 'theme', label: 'Theme', value: value('theme'), choices: listed(themes, t`same as the system`), error: errors.of('theme') })}
     !${select({ name: 'density', label: 'Density', value: value('density'), choices: listed(densities, t`comfortable`), error: errors.of('density') })}
     !${select({ name: 'language', label: 'Language', value: value('language'), choices: languageChoices(), error: errors.of('language') })}
     !${input(time_zone)}
@@ -61,7 +61,7 @@ function appearanceForm(preferences: Preferences, error: string | null, form: Fo
 
 /** Each language by its own name, for users who read no other. */
 const languageChoices = (): Choice[] => [
-  { value: '', label: t`as the browser has it` },
+  { value: '', label: t`same as the browser` },
   ...languages.map((tag) => ({
     value: tag,
     label: new Intl.DisplayNames([tag], { type: 'language' }).of(tag) ?? tag,

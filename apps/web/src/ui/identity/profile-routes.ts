@@ -80,7 +80,7 @@ function addressBody({ by_mail, email, verified_at, pending_email, link_expires_
     </p>
     <div class="row">
       !${postButton('/profile/email/resend', 'Send a new link', { class: '' })}!${when(pending_email, () =>
-        postButton('/profile/email/cancel', 'Keep the address I have'),
+        postButton('/profile/email/cancel', 'Keep my current address'),
       )}
     </div>
   </section>`;
@@ -93,7 +93,7 @@ function knownBody(known: readonly UserModel[]): Html {
     () =>
       html`<section class="card">
         <h2>What agents have noted about you</h2>
-        <p class="soft">They read it when you ask them for work. Tell them what to change by a comment.</p>
+        <p class="soft">They read it when you ask them for work. Tell them in a comment what to change.</p>
         !${each(
           known,
           ({ company_name, body_markdown, agent_name, updated_at }) =>

@@ -43,7 +43,7 @@ function codesPart({ recovery_codes: codes }: SecurityView): Html {
     <h2>Your recovery codes</h2>
     <p>Each signs you in once if you lose your second factor. They are shown only once: keep them safe.</p>
     <pre><code>${(codes ?? []).join('\n')}</code></pre>
-    <p><a href="${SECURITY_PAGE}">I have kept them</a></p>
+    <p><a href="${SECURITY_PAGE}">I have saved them</a></p>
   </section>`;
 }
 
@@ -83,7 +83,7 @@ function confirmForm({ secret, otpauth_url }: NewTotp): Html {
 const passkeyColumns: Column<Passkey>[] = [
   { label: 'Name', cell: ({ name }) => html`${name}` },
   {
-    label: 'Kept',
+    label: 'Stored',
     cell: ({ backed_up }) => html`${backed_up ? t`synced across your devices` : t`on one device`}`,
   },
   { label: 'Added', cell: ({ created_at }) => timeAgo(created_at) },
@@ -124,7 +124,7 @@ function recoveryPart({ factors: { recovery_codes_left: left, totp, passkeys } }
         <p>
           ${left === 0 ? t`None is left.` : plural(left, '# is left.', '# are left.')} New ones replace them.
         </p>
-        !${postButton(`${SECURITY_PAGE}/recovery-codes`, 'Make new codes', { class: 'quiet', confirm: 'Create new recovery codes? The current ones stop working.' })}
+        !${postButton(`${SECURITY_PAGE}/recovery-codes`, 'Create new codes', { class: 'quiet', confirm: 'Create new recovery codes? The current ones stop working.' })}
       </section>`,
   );
 }

@@ -10,10 +10,10 @@ import { SECURITY_PAGE, securityBody } from './security-pages.ts';
 type Context = UiContext<'none'>;
 
 const done: Record<string, string> = texts({
-  app: 'The app is removed.',
-  passkey: 'The passkey is added.',
-  removed: 'The passkey is removed.',
-  ended: 'Signed out there.',
+  app: 'The app has been removed.',
+  passkey: 'The passkey has been added.',
+  removed: 'The passkey has been removed.',
+  ended: 'That session has been ended.',
 });
 
 async function securityPage(

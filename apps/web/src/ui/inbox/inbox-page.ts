@@ -21,7 +21,7 @@ export interface InboxView {
 const wishes: Record<Approval['type'], string> = texts({
   hire_agent: 'wants to hire an agent',
   plan: 'asks you to agree to a plan',
-  action: 'asks for leave to act',
+  action: 'asks for permission to act',
   budget_override: 'asks for more budget',
   install: 'wants to install something',
 });
@@ -34,7 +34,7 @@ export function inboxParts(view: InboxView): Html {
   const line = (issue: IssueSummary): Html => issueLine(issue, view.reasons.get(issue.id));
   const parts = [
     section(
-      t`Waits for your decision`,
+      t`Waiting for your decision`,
       inbox.approvals.map(
         (approval) =>
           html`<li>
@@ -67,12 +67,12 @@ export function inboxParts(view: InboxView): Html {
       inbox.unread_issues.map(line),
       postButton(`/companies/${company_id}/inbox/read`, 'Mark all as read', { class: 'quiet small' }),
     ),
-    section(t`Put off`, snoozedLines(inbox)),
+    section(t`Snoozed`, snoozedLines(inbox)),
   ].join('');
   return (
     parts ||
     emptyState(
-      'Nothing waits for you',
+      'Nothing is waiting for you',
       html`Agents’ questions and what others write on issues appear here. In the meantime, look at the
         <a href="/companies/${company_id}/board">board</a>.`,
     )

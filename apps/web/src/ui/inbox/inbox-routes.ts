@@ -43,7 +43,7 @@ async function readNotice({ tx, query, company_id }: CompanyContext): Promise<Ht
   const issue = id && isUuid(id) ? await findIssue(tx, id) : undefined;
   if (issue?.company_id !== company_id) return '';
   return html`<div class="notice good" role="status">
-    ${query.later ? t`${issue.identifier} is put off.` : t`${issue.identifier} is marked as read.`}
+    ${query.later ? t`${issue.identifier} is snoozed.` : t`${issue.identifier} is marked as read.`}
     !${postButton(`/issues/${issue.id}/unread`, 'Undo', { class: 'link' })}
   </div>`;
 }
@@ -53,7 +53,7 @@ async function putOffNotice({ tx, query, company_id }: CompanyContext): Promise<
   const approval = query.put_off ? await findApproval(tx, query.put_off) : undefined;
   if (approval?.company_id !== company_id) return '';
   return html`<div class="notice good" role="status">
-    ${t`“${approval.title}” is put off.`}
+    ${t`“${approval.title}” is snoozed.`}
     !${postButton(`/approvals/${approval.id}/unsnooze`, 'Undo', { class: 'link' })}
   </div>`;
 }

@@ -208,7 +208,7 @@ function filesPart({ issue, attachments, can_write }: Omit<BelongingsView, 'prod
       !${when(can_write, () =>
         postButton(`/attachments/${file.id}/delete`, 'Delete', {
           class: 'link small',
-          confirm: t`Delete ${file.filename} for good?`,
+          confirm: t`Delete ${file.filename} permanently?`,
         }),
       )}
     </li>`;

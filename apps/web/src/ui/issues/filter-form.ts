@@ -28,7 +28,7 @@ export const statusChoices = (): Choice[] => [{ value: 'open', label: t`open` },
 
 const sortWords: Record<(typeof issueSorts)[number], string> = texts({
   created_at: 'newest',
-  updated_at: 'changed last',
+  updated_at: 'recently changed',
   priority: 'most urgent',
   title: 'title',
 });
@@ -87,12 +87,12 @@ const current = (is: boolean): Html => attributes({ 'aria-current': is ? 'page' 
 function keepForm(company_id: string, layout: ViewLayout, query: string): Html {
   if (query === '') return '';
   return html`<details class="edit">
-    <summary>Keep this view</summary>
+    <summary>Save this view</summary>
     <form class="row" method="post" action="/companies/${company_id}/views?${query}">
       <input type="hidden" name="layout" value="${layout}" />
       !${input({ name: 'name', id: 'view-name', label: 'Name', required: true })}
-      !${checkbox({ name: 'shared', label: 'for everybody here', checked: false })}
-      <button>Keep</button>
+      !${checkbox({ name: 'shared', label: 'for everyone here', checked: false })}
+      <button>Save</button>
     </form>
   </details>`;
 }
@@ -101,7 +101,7 @@ function changeForm({ id, name, shared }: SavedView): Html {
   return html`<details class="edit">
     <summary>This view</summary>
     <div class="row">
-      !${postButton(`/views/${id}/shared`, shared ? 'Keep it to its owner' : 'Share it', { class: 'quiet small', fields: { shared: shared ? '' : 'on' } })}
+      !${postButton(`/views/${id}/shared`, shared ? 'Make it private' : 'Share it', { class: 'quiet small', fields: { shared: shared ? '' : 'on' } })}
       !${postButton(`/views/${id}/delete`, 'Delete it', { class: 'danger small', confirm: t`Delete the view ${name}?` })}
     </div>
   </details>`;

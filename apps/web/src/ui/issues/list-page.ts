@@ -131,11 +131,11 @@ function columnsOf(view: RowView): Column<Issue>[] {
 }
 
 const chooser: Column<Issue> = {
-  label: 'Choose',
+  label: 'Select',
   kind: 'acts',
-  head: () => html`<input type="checkbox" aria-label="All of this page" data-choose-all />`,
+  head: () => html`<input type="checkbox" aria-label="All on this page" data-choose-all />`,
   cell: ({ id, identifier }) =>
-    html`<input type="checkbox" name="issue" value="${id}" aria-label="Choose ${identifier}" />`,
+    html`<input type="checkbox" name="issue" value="${id}" aria-label="Select ${identifier}" />`,
 };
 
 const titleColumn = (view: RowView): Column<Issue> => ({
@@ -238,12 +238,12 @@ function bulkBar({ choices, company_id, filter }: ListView): Html {
   const field = (name: string, label: string, options: readonly Choice[]): Html =>
     select({ name, id: `bulk-${name}`, label, value: '', choices: [stays(), ...options] });
   return html`<fieldset class="bulk" data-bulk>
-    <legend>Change the <span data-chosen>chosen</span></legend>
+    <legend>Change the <span data-chosen>selected</span></legend>
     <div class="row">
       !${field('status', t`Status`, listed(issueStatuses))}!${field('priority', t`Priority`, listed(priorities))}
       !${field('assignee_agent_id', t`Assignee`, [none(t`nobody`), ...choices.agents])}
       !${field('project_id', t`Project`, [none(t`none`), ...choices.projects])}
-      !${field('add_label', t`Add label`, choices.labels)}!${field('remove_label', t`Take off label`, choices.labels)}
+      !${field('add_label', t`Add label`, choices.labels)}!${field('remove_label', t`Remove label`, choices.labels)}
       <button>Change</button>
       <button
         class="danger"

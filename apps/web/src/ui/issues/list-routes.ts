@@ -89,7 +89,7 @@ async function listPage(context: ListContext, filter: ViewFilter, told: Told = {
 }
 
 const said = (done: string | undefined): Html =>
-  when(done === 'kept' && t`The view is kept.`, (text) => toast(text));
+  when(done === 'kept' && t`The view has been saved.`, (text) => toast(text));
 
 /** The changes requested in the bulk bar, for each selected issue. */
 function changesOf(form: FormValues, { query }: UiContext): { changes: IssueChange[] } {
@@ -197,7 +197,7 @@ export const issueListRoutes: UiRoute[] = [
       const filter = filterOf(context.query);
       const address = pathWith(listPath(context.company_id), filter);
       return listPage(context, filter, {
-        said: toast(t`${counted(changed)} as before again.`, { address }),
+        said: toast(t`${counted(changed)} changed back.`, { address }),
       });
     },
     failed: (context, error) => listPage(context, filterOf(context.query), { error }),

@@ -42,7 +42,7 @@ function filesPart({ id, attachments, can_write }: MaterialView): Html {
         can_write
           ? postButton(`/attachments/${file.id}/delete`, 'Delete', {
               class: 'link small',
-              confirm: t`Delete ${file.filename} for good?`,
+              confirm: t`Delete ${file.filename} permanently?`,
             })
           : '',
     },
@@ -145,7 +145,7 @@ export function documentBody({ id, document, older, can_write, error }: Document
         html`<form class="card" method="post" action="${here}">
           <h2>Edit</h2>
           !${input({ name: 'title', label: 'Title', required: true, value: document.title })}
-          !${textarea({ name: 'body', label: 'Text', rows: 14, value: document.latest_body, hint: 'Markdown; the text as it is now stays as a revision' })}
+          !${textarea({ name: 'body', label: 'Text', rows: 14, value: document.latest_body, hint: 'Markdown; the current text is kept as a revision' })}
           <button>Save</button>
         </form>`,
     )}
@@ -173,7 +173,7 @@ function revisionColumns(here: string, can_write: boolean): Column<RevisionHead>
       kind: 'acts',
       cell: (revision) =>
         can_write
-          ? postButton(`${pathOf(revision)}/restore`, 'Bring this text back', { class: 'link small' })
+          ? postButton(`${pathOf(revision)}/restore`, 'Restore this text', { class: 'link small' })
           : '',
     },
   ];

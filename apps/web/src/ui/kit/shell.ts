@@ -31,7 +31,7 @@ export function shell(options: ShellOptions): Html {
   const groups = company ? companyNav(user, company.id, options.counts) : instanceNav(user);
   return documentPage(
     title,
-    html`<a class="skip" href="#main">Skip to the content</a>
+    html`<a class="skip" href="#main">Skip to content</a>
       <header class="top">
         <a class="brand" href="/companies">Control plane</a>
         !${when(company, companyLink)}

@@ -28,7 +28,7 @@ async function knowledgePage(context: UiContext<'company'>): Promise<Html> {
   const found = await searchFor({ ...context, actor: context.user }, q, SHOWN);
   const state = await knowledgeState(tx, company_id);
   const body = html`<form class="filters row" method="get" action="${path}" role="search">
-      !${input({ name: 'q', label: 'Search all that is known', type: 'search', value: q, hint: 'A question or words' })}
+      !${input({ name: 'q', label: 'Search all knowledge', type: 'search', value: q, hint: 'A question or words' })}
       <button>Search</button>
     </form>
     !${q === '' || found.length > 0 ? each(found, result) : emptyState('Nothing found', html`Nothing found. Try other words.`)}

@@ -20,7 +20,7 @@ export const isAdmin = ({ user, company_id }: Pick<UiContext, 'user' | 'company_
 const done: Record<string, string> = texts({
   added: 'The server has been added. Its tools are listed within seconds.',
   saved: 'Saved.',
-  deleted: 'The server is deleted.',
+  deleted: 'The server has been deleted.',
 });
 
 /** Frame of the pages below "Connect". Without the feature flag there are none, as in the API. */

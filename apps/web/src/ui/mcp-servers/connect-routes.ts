@@ -58,9 +58,9 @@ async function clientsPage(
 const tryForm = (company_id: string, key: string | null): Html =>
   html`<form class="card" hidden data-try-tool="/mcp/${company_id}" autocomplete="off">
     <h2>Try a tool</h2>
-    <p class="soft">It is really called, as by your client, with all its effects.</p>
+    <p class="soft">This is a real call, as your client would make it, with all its effects.</p>
     <div class="row">
-      !${input({ name: 'key', id: 'try-key', label: 'Key', type: 'password', required: true, value: key ?? '', hint: 'Stays in this page' })}
+      !${input({ name: 'key', id: 'try-key', label: 'Key', type: 'password', required: true, value: key ?? '', hint: 'Not stored: kept in this page only' })}
       !${input({ name: 'tool', id: 'try-tool', label: 'Tool', required: true, value: 'list_issues', list: 'try-tools' })}
     </div>
     <datalist id="try-tools"></datalist>
@@ -79,7 +79,7 @@ function keyForm(path: string, error: string | null, form: FormValues | null): H
     <div class="row">
       !${input({ name: 'label', label: 'What it is for', value: form?.text('label') ?? 'MCP client', error: errors.of('label') })}
       !${select({ name: 'role', label: 'Role', value: form?.text('role') || 'member', choices: roleChoices(), error: errors.of('role') })}
-      !${input({ name: 'expires_in_days', label: 'Days until it ends', type: 'number', min: 1, value: form?.text('expires_in_days') ?? '', hint: 'Empty: valid until revoked', error: errors.of('expires_in_days') })}
+      !${input({ name: 'expires_in_days', label: 'Expires in (days)', type: 'number', min: 1, value: form?.text('expires_in_days') ?? '', hint: 'Empty: valid until revoked', error: errors.of('expires_in_days') })}
       <button>Mint a key</button>
     </div>
   </form>`;

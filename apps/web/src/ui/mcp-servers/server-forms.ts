@@ -120,7 +120,7 @@ export function tryForm({ id }: McpServer, tools: readonly McpServerTool[], trie
   if (choices.length === 0 && tried === null) return html``;
   return html`<form class="card" method="post" action="/mcp-servers/${id}/try">
     <h2>Try a tool</h2>
-    <p class="soft">It is really called, as by an agent, with all its effects.</p>
+    <p class="soft">This is a real call, as an agent would make it, with all its effects.</p>
     !${formError(tried?.error ?? null)}
     <div class="row">
       !${select({ name: 'tool', id: 'try-tool', label: 'Tool', choices, value: tried?.tool ?? '' })}

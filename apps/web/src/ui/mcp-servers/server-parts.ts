@@ -43,10 +43,10 @@ export function healthPart(server: McpServer): Html {
     <dl class="facts">
       <dt>Listed</dt>
       <dd>!${last_listed_at === null ? html`never` : timeAgo(last_listed_at)}</dd>
-      <dt>Calls itself</dt>
+      <dt>Reported name</dt>
       <dd>${server_info ?? t`nothing yet`}</dd>
       <dt>Protocol</dt>
-      <dd>${protocol_version ?? t`not agreed on yet`}</dd>
+      <dd>${protocol_version ?? t`not negotiated yet`}</dd>
       <dt>Calls</dt>
       <dd>${count(server.call_count)}, of which ${count(server.failed_call_count)} failed</dd>
     </dl>
@@ -90,7 +90,7 @@ export function toolsForm({ id, tools: allowed }: McpServer, tools: readonly Mcp
       ? each(tools, ({ name, called, description, allowed: checked }) =>
           tick({ name: 'tool', value: name, label: called, about: description, checked }),
         )
-      : html`<p class="soft">None were listed yet.</p>`;
+      : html`<p class="soft">None listed yet.</p>`;
   return html`<form class="card" method="post" action="/mcp-servers/${id}/tools">
     <h2>Tools</h2>
     <p class="soft">Agents read each tool’s own description. Select the ones they need.</p>
@@ -124,6 +124,6 @@ export function deletePart({ id, name }: McpServer): Html {
   return html`<section class="card danger">
     <h2>Delete</h2>
     <p>Permanent, including the record of its calls.</p>
-    !${postButton(`/mcp-servers/${id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the server ${name}?` })}
+    !${postButton(`/mcp-servers/${id}/delete`, 'Delete permanently', { class: 'danger', confirm: t`Delete the server ${name}?` })}
   </section>`;
 }

@@ -38,7 +38,7 @@ async function serversPage(
       ? html`<div class="card">
           !${table('MCP servers', serverColumns, items)}!${moreLink(path, next_cursor, 'Older servers')}
         </div>`
-      : emptyState('No MCP server yet', html`Your agents can use the tools of servers that you add here.`);
+      : emptyState('No MCP servers yet', html`Your agents can use the tools of servers that you add here.`);
   const offers = offeredMcpCommands(context.services.mcp_servers.commands);
   // A rejected input is shown in the form that it came from.
   const isProgram = form?.has('command') === true;

@@ -28,10 +28,10 @@ const listPath = (company_id: string): string => `/companies/${company_id}/notes
 const kinds = (): Choice[] => noteKinds.map((value) => ({ value, label: words(value) }));
 
 const done: Record<string, string> = texts({
-  created: 'The note is written.',
+  created: 'The note has been created.',
   changed: 'Saved.',
   archived: 'The note has been archived: it is hidden from lists and agents.',
-  unarchived: 'The note is back.',
+  unarchived: 'The note has been restored.',
   deleted: 'The note is in the trash.',
 });
 
@@ -62,7 +62,7 @@ async function notesPage(
           !${table('Notes', columns, found.items)}!${moreLink(filter ? `${path}?${filter}` : path, found.next_cursor, 'Older notes')}
         </div>`
       : emptyState(
-          q || archived ? 'Nothing found' : 'No note yet',
+          q || archived ? 'Nothing found' : 'No notes yet',
           html`Write down below what agents and people should know, or let agents do it:
             <code>/create-note</code>, <code>/record-finding</code>.`,
         );

@@ -32,8 +32,8 @@ async function listPart({ tx, company_id, query }: CompanyContext): Promise<Html
   const { items, next_cursor } = await listPlugins(tx, company_id, pageOf(query));
   if (items.length === 0)
     return emptyState(
-      'No plugin yet',
-      html`A plugin is a program that brings tools, jobs and webhooks. An admin registers it, looks at its
+      'No plugins yet',
+      html`A plugin is a program that provides tools, jobs and webhooks. An admin registers it, checks its
       binary, and allows it.`,
     );
   return html`<div class="card">
@@ -112,10 +112,7 @@ async function auditPage(context: CompanyContext): Promise<Html> {
       ? html`<section class="card">
           !${table('Audit', auditColumns, items)}!${moreLink(`${active}/audit`, next_cursor, 'Earlier')}
         </section>`
-      : emptyState(
-          'Nothing has happened',
-          html`Approvals, denied attempts and changes of state are listed here.`,
-        );
+      : emptyState('No activity', html`Approvals, denied attempts and changes of state are listed here.`);
   return companyPage(context, {
     title: t`Audit`,
     active,
@@ -145,7 +142,7 @@ async function instancePage(context: UiContext<'none'>): Promise<Html> {
       ? html`<section class="card">
           !${table('Plugins', all, items)}!${moreLink(INSTANCE, next_cursor, 'Older plugins')}
         </section>`
-      : emptyState('No plugin', html`Plugins of all companies are listed here.`);
+      : emptyState('No plugins', html`Plugins of all companies are listed here.`);
   return shell({ title: t`Plugins`, user, company: null, active: INSTANCE, body });
 }
 

@@ -88,7 +88,7 @@ async function workPart({ tx, subject }: PluginContext): Promise<Html> {
       html`<section class="card">
         <h2>Events</h2>
         <p>
-          It gets
+          It receives
           !${each(events, (pattern, index) => html`!${index > 0 ? ', ' : ''}<code>${pattern}</code>`)}, at
           least once and in order.
         </p>
@@ -99,7 +99,7 @@ async function workPart({ tx, subject }: PluginContext): Promise<Html> {
     () =>
       html`<section class="card">
         <h2>Webhooks</h2>
-        <p class="soft">They take a member’s bearer key.</p>
+        <p class="soft">They require a member’s bearer key.</p>
         !${table('Webhooks', webhookColumns, webhooks)}
       </section>`,
   )}

@@ -28,11 +28,11 @@ const done: Record<string, string> = texts({
   rescinded: 'The ban has been lifted. It must be allowed again.',
   started: 'Started.',
   stopped: 'Stopped.',
-  restarted: 'Started again.',
+  restarted: 'Restarted.',
   enabled: 'Switched on. It can be started.',
   disabled: 'Switched off.',
   saved: 'Saved. A running plugin picks it up at its next start.',
-  deleted: 'The plugin is deleted.',
+  deleted: 'The plugin has been deleted.',
 });
 
 export const doneNotice = ({ query }: Pick<UiContext, 'query'>): Html => notice(done[query.done ?? '']);

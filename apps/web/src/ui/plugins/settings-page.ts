@@ -51,7 +51,7 @@ export async function settingsPage(
     <section class="card danger">
       <h2>Delete</h2>
       <p>Permanent, including its values, log and history. Its process is stopped.</p>
-      !${postButton(`/plugins/${id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete ${name}?` })}
+      !${postButton(`/plugins/${id}/delete`, 'Delete permanently', { class: 'danger', confirm: t`Delete ${name}?` })}
     </section>`;
   return pluginPage(context, '/settings', body);
 }

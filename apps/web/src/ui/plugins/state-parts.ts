@@ -14,7 +14,7 @@ const meanings: Readonly<Record<string, string>> = texts({
   kv: 'store its own values',
   'issues.read': 'read the issues and comments of the company',
   'issues.comment': 'comment on issues of the company',
-  metrics: 'publish figures on the metrics endpoint',
+  metrics: 'publish metrics on the metrics endpoint',
 });
 
 export const capabilityMeaning = (capability: string): string =>
@@ -41,7 +41,7 @@ export function stateFacts(plugin: Plugin, health: PluginHealth): Html {
       !${when(
         health.next_start_at,
         (at) =>
-          html`<dt>Starts again</dt>
+          html`<dt>Restarts</dt>
             <dd>!${timeTo(at)}</dd>`,
       )}
       <dt>Crashes</dt>
@@ -57,7 +57,7 @@ export function stateFacts(plugin: Plugin, health: PluginHealth): Html {
 
 function healthOf({ status: running, healthy, last_checked_at }: PluginHealth): Html {
   if (running === 'not_running') return html`<span class="soft">not running</span>`;
-  if (healthy === null) return html`<span class="soft">not asked yet</span>`;
+  if (healthy === null) return html`<span class="soft">not checked yet</span>`;
   return html`!${status(healthy ? 'healthy' : 'failing')}
     <span class="soft small">!${timeAgo(last_checked_at)}</span>`;
 }
@@ -70,7 +70,7 @@ function sandboxOf({ sandbox }: Plugin): Html {
 }
 
 const boundColumns: Column<PluginBound>[] = [
-  { label: 'Bound', cell: ({ bound }) => html`${boundWords.bound[bound]}` },
+  { label: 'Limit', cell: ({ bound }) => html`${boundWords.bound[bound]}` },
   { label: 'At most', cell: ({ limit }) => html`${limit}` },
   {
     label: 'Held by',

@@ -15,7 +15,7 @@ export function importOutcome({ created, skipped, warnings }: ImportedCompany, p
     !${when(preview, () => html`<p>Nothing is changed yet.</p>`)}
     !${
       made.length === 0
-        ? html`<p class="soft">Nothing: the company has all of it.</p>`
+        ? html`<p class="soft">Nothing: the company already has all of it.</p>`
         : table(
             'What is created',
             [

@@ -61,7 +61,7 @@ function bundleField(id: string): Html {
 
 function keysField(): Html {
   return html`<details>
-    <summary>Keys of its providers</summary>
+    <summary>Provider keys</summary>
     !${textarea({ name: 'provider_keys', label: 'One per line: provider label = key', rows: 3, mono: true, hint: 'A provider without a key is created switched off' })}
   </details>`;
 }
@@ -109,7 +109,7 @@ export function foundingForms(
     html`<form method="post" action="/companies/import">
       <input type="hidden" name="import" value="on" /><input type="hidden" name="template" value="${slug}" />
       !${input({ name: 'name', id: `name-${slug}`, label: 'Name of the new company', required: true })}
-      <button>Found a company with it</button>
+      <button>Create a company from it</button>
     </form>`;
   return html`!${when(templates.length > 0, () => teamCards(templates, founding))}
     <form class="card" method="post" action="/companies/import" enctype="multipart/form-data">

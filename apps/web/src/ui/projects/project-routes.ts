@@ -24,7 +24,7 @@ const done: Record<string, string> = texts({
   created: 'The project has been created: give it issues.',
   changed: 'Saved.',
   deleted: 'The project is in the trash.',
-  unhooked: 'The webhook is gone.',
+  unhooked: 'The webhook has been deleted.',
 });
 
 const columns: Column<Project>[] = [
@@ -58,7 +58,7 @@ async function projectsPage(
       ? html`<div class="card">
           !${table('Projects', columns, items)}!${moreLink(path, next_cursor, 'Older projects')}
         </div>`
-      : emptyState('No project yet', html`A project groups issues, and gives agents their context.`);
+      : emptyState('No projects yet', html`A project groups issues, and gives agents their context.`);
   const fresh = mayWrite(context)
     ? projectForm(path, t`New project`, await choicesOf(context), error, form, null, isAdmin(context))
     : '';

@@ -51,7 +51,7 @@ export function repositoryForm(
     </div>
     <div class="row">
       !${when(admin, () => input(field('repo_secret', t`Secret for it`, t`Name of a secret: an HTTPS token, user:token, or a private SSH key. Only git receives it.`)))}
-      !${input({ ...field('workspace_days', t`Days that folders stay`, t`After the end of their issue`), type: 'number', min: 1 })}
+      !${input({ ...field('workspace_days', t`Days to keep folders`, t`After their issue is closed`), type: 'number', min: 1 })}
     </div>
     !${when(
       admin,

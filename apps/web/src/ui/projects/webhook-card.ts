@@ -28,7 +28,7 @@ export function webhookCard(project_id: string, { webhook, public_url, secret }:
               Pull requests are checked every few minutes. With a webhook, their host reports changes
               immediately.
             </p>
-            !${postButton(here, 'Make a webhook', { class: 'quiet' })}`
+            !${postButton(here, 'Create a webhook', { class: 'quiet' })}`
         : html`<p>
               Enter this address and the secret at GitHub or GitLab. GitHub: content type JSON, events for
               pull requests, reviews and checks. GitLab: merge requests, comments and pipelines; the secret as
@@ -42,9 +42,8 @@ export function webhookCard(project_id: string, { webhook, public_url, secret }:
             <p class="soft small">
               !${
                 webhook.received_at === null
-                  ? t`Nothing has come yet.`
-                  : html`The last that came: ${webhook.last_event ?? t`something`}
-                    !${timeAgo(webhook.received_at)}`
+                  ? t`Nothing received yet.`
+                  : html`Last received: ${webhook.last_event ?? t`something`} !${timeAgo(webhook.received_at)}`
               }
             </p>
             <div class="buttons">

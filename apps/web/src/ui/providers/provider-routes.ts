@@ -18,7 +18,7 @@ const listPath = (company_id: string): string => `/companies/${company_id}/provi
 const done: Record<string, string> = texts({
   added: 'The provider has been added. Test it, then give it to an agent.',
   saved: 'Saved.',
-  deleted: 'The provider is deleted.',
+  deleted: 'The provider has been deleted.',
 });
 
 async function providersPage(
@@ -35,7 +35,7 @@ async function providersPage(
           !${table('Providers', providerColumns, items)}!${moreLink(path, next_cursor, 'Older providers')}
         </div>`
       : emptyState(
-          'No provider yet',
+          'No providers yet',
           html`Agents use the instance’s default until the company has its own.
             <a href="/companies/${company_id}/connect-model">Connect a model</a>.`,
         );

@@ -37,14 +37,14 @@ export function listBody(view: RoutineListView): Html {
 
 function nothing({ company_id, archived, can_write }: RoutineListView): Html {
   if (archived)
-    return emptyState('No archived routine', html`An archived routine keeps its runs but no longer fires.`);
+    return emptyState('No archived routines', html`An archived routine keeps its runs but no longer fires.`);
   const what = html`A routine repeatedly creates an issue for an agent: on a schedule, by a webhook, or by
   hand.`;
   const todo = can_write
     ? html`<a href="${listPath(company_id)}/new">Write the first one</a>, then give it a schedule; or open an
         issue that should recur and turn it into a routine.`
     : html`A member of the company writes them.`;
-  return emptyState('No routine yet', html`!${what} !${todo}`);
+  return emptyState('No routines yet', html`!${what} !${todo}`);
 }
 
 function columnsOf(agents: ReadonlyMap<string, string>): Column<Routine>[] {
@@ -55,7 +55,7 @@ function columnsOf(agents: ReadonlyMap<string, string>): Column<Routine>[] {
     {
       label: 'Next fire',
       cell: ({ next_fire_at: at }) =>
-        at === null ? html`<span class="soft">by no schedule</span>` : timeTo(at),
+        at === null ? html`<span class="soft">no schedule</span>` : timeTo(at),
     },
     { label: 'Last fired', cell: ({ last_fired_at }) => timeAgo(last_fired_at) },
   ];

@@ -20,13 +20,13 @@ export function promoteForm({ id }: Pick<IssueDetail, 'id'>, refused: Refused | 
     listed: false,
   });
   return html`<details class="card" !${attributes({ open: refused !== null })}>
-    <summary>Make a routine of this issue</summary>
+    <summary>Turn this issue into a routine</summary>
     <form method="post" action="/issues/${id}/promote-routine">
       <p class="hint">The schedule creates an issue like this one each time. This one stays as it is.</p>
       !${formError(errors.general)}
       !${input({ name: 'name', id: 'name-promote', label: 'Name of the routine', value: refused?.form.text('name') ?? '', hint: 'Empty: the title of the issue', error: errors.of('name') })}
       !${schedule}
-      <button class="quiet">Make a routine</button>
+      <button class="quiet">Create a routine</button>
     </form>
   </details>`;
 }

@@ -31,7 +31,7 @@ type Field = (typeof fields)[number];
 export const policyWords: Readonly<Record<Routine['concurrency_policy'], string>> = texts({
   coalesce_if_active: 'comment on that issue',
   skip_if_active: 'do nothing',
-  always_enqueue: 'make another issue',
+  always_enqueue: 'create another issue',
 });
 
 /** A rejected form, with what was typed. */

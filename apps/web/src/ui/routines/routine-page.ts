@@ -56,7 +56,7 @@ export function routineBody(view: RoutineView): Html {
 function template({ description, title_template, body_template }: Routine): Html {
   return html`<section class="card">
     !${when(description, markdown)}
-    <h2>The issue it makes</h2>
+    <h2>The issue it creates</h2>
     <p><strong>${title_template}</strong></p>
     !${body_template ? html`<pre class="wrapped">${body_template}</pre>` : html`<p class="soft">No description.</p>`}
   </section>`;
@@ -93,7 +93,7 @@ function facts(view: RoutineView): Html {
       <dd>${policyWords[routine.concurrency_policy]}</dd>
       <dt>Next fire</dt>
       <dd>
-        !${routine.next_fire_at === null ? html`<span class="soft">by no schedule</span>` : timeTo(routine.next_fire_at)}
+        !${routine.next_fire_at === null ? html`<span class="soft">no schedule</span>` : timeTo(routine.next_fire_at)}
       </dd>
       <dt>Last fired</dt>
       <dd>!${timeAgo(routine.last_fired_at)}</dd>

@@ -41,10 +41,10 @@ const done: Readonly<Record<string, string>> = texts({
   coalesced: 'Fired: its open issue has a comment about it, and the agent is woken.',
   skipped: 'Fired: its last issue is still open, so nothing was done.',
   failed: 'The fire failed.',
-  trigger: 'The trigger is there.',
+  trigger: 'The trigger has been created.',
   url: 'The webhook has a new URL; the old one no longer works.',
   signing: 'The signing mode has been changed.',
-  removed: 'The trigger is gone.',
+  removed: 'The trigger has been deleted.',
 });
 
 export async function routinePage(context: UiContext, row: RoutineRow, outcome: Outcome = {}): Promise<Html> {

@@ -34,7 +34,7 @@ export function scheduleFields({
   const cron = input({
     name: 'cron_expression',
     id: `cron_expression-${form}`,
-    label: 'When, as cron has it',
+    label: 'Cron expression',
     value: cron_expression,
     required: true,
     hint: 'Minute, hour, day of the month, month, weekday: 0 9 * * 1 is Mondays at nine',

@@ -89,7 +89,7 @@ function changes(trigger: RoutineTrigger, { refused, signable }: TriggerForms): 
     <div class="buttons">
       !${when(trigger.kind === 'webhook', () => postButton(`${path}/rotate-url`, 'New URL', { class: 'quiet small', confirm: 'The old URL stops working immediately. Continue?' }))}
       !${when(trigger.signing_mode !== 'none' && signable, () => postButton(`${path}/rotate-secret`, 'New secret', { class: 'quiet small', confirm: 'The old secret stops working immediately. Continue?' }))}
-      !${postButton(`${path}/delete`, 'Remove', { class: 'danger small', confirm: 'Remove this trigger for good?' })}
+      !${postButton(`${path}/delete`, 'Remove', { class: 'danger small', confirm: 'Delete this trigger permanently?' })}
     </div>
   </details>`;
 }
@@ -130,7 +130,7 @@ function changeForm(trigger: RoutineTrigger, refused: Refused | null): Html {
 const signingForm = ({ id, signing_mode }: RoutineTrigger, signable: boolean): Html =>
   html`<form method="post" action="/routine-triggers/${id}/signing-mode" class="row">
     !${select({ name: 'signing_mode', id: `signing_mode-${id}`, label: 'Signature', value: signing_mode, choices: modes(signable), hint: signable ? 'Switching to a signed mode creates a secret, shown once' : unsignable })}
-    <button class="quiet">Set it</button>
+    <button class="quiet">Set password</button>
   </form>`;
 
 const triggerFields = ['label', 'cron_expression', 'timezone', 'replay_window_sec', 'signing_mode'] as const;

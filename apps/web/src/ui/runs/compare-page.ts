@@ -20,15 +20,15 @@ const facts: readonly Fact[] = texts([
   ['Why', (run) => html`${words(run.wake_reason)}`],
   ['Model', (run) => html`${run.model ?? '–'}`],
   ['Took', (run) => html`${run.started_at ? duration(run.started_at, run.finished_at ?? new Date()) : '–'}`],
-  ['Tokens read', (run) => html`${count(run.input_tokens)}`],
-  ['Tokens written', (run) => html`${count(run.output_tokens)}`],
+  ['Input tokens', (run) => html`${count(run.input_tokens)}`],
+  ['Output tokens', (run) => html`${count(run.output_tokens)}`],
   ['Cost', (run) => money(run.cost_usd)],
   ['Error', (run) => html`${run.error ?? '–'}`],
 ]);
 
 export function compareBody({ run, text, before }: Compared): Html {
   if (before === null)
-    return emptyState('Nothing to compare with', html`It is the agent’s first run at this work.`);
+    return emptyState('Nothing to compare with', html`This is the agent’s first run on this work.`);
   return html`<section class="card scroll-x" tabindex="0" aria-label="Figures">
       <table>
         <thead>
@@ -53,6 +53,6 @@ export function compareBody({ run, text, before }: Compared): Html {
     </section>
     <section class="card" aria-label="What was said">
       <h2>What was said</h2>
-      !${before.text === '' && text === '' ? html`<p class="soft">Nothing that you may read.</p>` : textDiff(before.text, text)}
+      !${before.text === '' && text === '' ? html`<p class="soft">Nothing you are allowed to read.</p>` : textDiff(before.text, text)}
     </section>`;
 }

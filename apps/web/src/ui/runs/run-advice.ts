@@ -8,7 +8,7 @@ interface Place {
 
 const advice: Record<string, (place: Place) => Html> = {
   auth: ({ company_id }) =>
-    html`The provider refused the key. <a href="/companies/${company_id}/providers">Put in a new one</a>, test
+    html`The provider refused the key. <a href="/companies/${company_id}/providers">Enter a new one</a>, test
       it, and run the agent again.`,
   quota: ({ company_id }) =>
     html`The provider has no quota left for the key. It is tried again when its pause ends;

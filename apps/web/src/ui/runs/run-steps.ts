@@ -91,7 +91,7 @@ function saidOf({ began_at, first_output_at, tools, errors }: RunStep, used: Tur
     ...(used === null
       ? []
       : [
-          t`${count(used.input_tokens)} tokens read, ${count(used.output_tokens)} written`,
+          t`${count(used.input_tokens)} input tokens, ${count(used.output_tokens)} output tokens`,
           usd(used.cost_usd),
         ]),
   ];
@@ -119,7 +119,7 @@ export function runSteps(run: Run, time: RunTime): Html {
     aria-label="${t`Where the time went, step by step`}"
   >
     !${rows}
-    !${when(time.tools.length >= MOST_RUN_TOOLS, () => html`<p class="soft small">${t`The first ${MOST_RUN_TOOLS} calls of tools. The transcript has them all.`}</p>`)}
+    !${when(time.tools.length >= MOST_RUN_TOOLS, () => html`<p class="soft small">${t`The first ${MOST_RUN_TOOLS} tool calls. The transcript has them all.`}</p>`)}
   </div>`;
 }
 

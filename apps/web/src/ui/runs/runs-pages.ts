@@ -188,8 +188,8 @@ export function runFacts({
       !${fact(t`Adapter`, html`${words(run.adapter_type)} ${run.model ?? ''}`)}
       !${fact(t`Created`, timeAgo(run.created_at))}
       !${run.started_at ? fact(t`Took`, html`${duration(run.started_at, run.finished_at ?? new Date())}`) : ''}
-      !${fact(t`Tokens read`, html`${count(run.input_tokens)} (${count(run.cached_tokens)} cached)`)}
-      !${fact(t`Tokens written`, html`${count(run.output_tokens)}`)} !${fact(t`Cost`, money(run.cost_usd))}
+      !${fact(t`Input tokens`, html`${count(run.input_tokens)} (${count(run.cached_tokens)} cached)`)}
+      !${fact(t`Output tokens`, html`${count(run.output_tokens)}`)} !${fact(t`Cost`, money(run.cost_usd))}
       !${fact(t`Transcript`, html`<a href="/api/heartbeat-runs/${run.id}/transcript" download>download</a>`)}
       !${live ? '' : fact(t`Before`, html`<a href="/runs/${run.id}/compare">compare with the last run</a>`)}
       !${run.retry_of_run_id ? fact(t`Retry of`, html`<a href="/runs/${run.retry_of_run_id}">a lost run</a>`) : ''}
@@ -218,7 +218,7 @@ function againForms(issue_id: string, { adapter_type, model }: Run): Html {
 
 /** Hosts that the run was denied access to, with a link to the list for those who can change it. */
 function refusedHosts({ company_id }: Run, refused: readonly EgressRefusal[]): Html {
-  return html`<h3>Not let out to</h3>
+  return html`<h3>Hosts in use that are not allowed</h3>
     <ul>
       !${each(
         refused,

@@ -65,7 +65,7 @@ const keys = (): [keys: string, does: string][] => [
   ['j, k', t`down and up in a list`],
   ['x', t`choose the issue of the row`],
   ['s, p, a', t`change status, priority or assignee of the row`],
-  ['h', t`put off what waits in the inbox`],
+  ['h', t`snooze an item in the inbox`],
   ['e', t`mark the issue in the inbox as read`],
   [t`Enter`, t`open what has the focus`],
   [t`Arrow keys`, t`from card to card on the board`],

@@ -47,7 +47,7 @@ async function secretsPage(
           !${table('Secrets', columns, items)}!${moreLink(path, next_cursor, 'Older secrets')}
         </div>`
       : emptyState(
-          'No secret yet',
+          'No secrets yet',
           html`Store a key or a password below, then write <code>${placeholder('NAME')}</code> where an
             agent’s configuration needs it.`,
         );
@@ -110,7 +110,7 @@ async function secretPage(context: SecretContext, error: string | null = null): 
       <p>
         Anything that references <code>${placeholder(subject.name)}</code> will fail. Secrets have no trash.
       </p>
-      !${postButton(`/secrets/${subject.id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete ${subject.name}?` })}
+      !${postButton(`/secrets/${subject.id}/delete`, 'Delete permanently', { class: 'danger', confirm: t`Delete ${subject.name}?` })}
     </section>`;
   return companyPage(context, {
     title: subject.name,

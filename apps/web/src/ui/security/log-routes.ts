@@ -56,7 +56,7 @@ async function logOf(
     </form>
     !${
       items.length === 0
-        ? emptyState('Nothing has happened', html`Refusals and uses from new addresses are listed here.`)
+        ? emptyState('No activity', html`Refusals and uses from new addresses are listed here.`)
         : html`<div class="card">
             !${table('Security events', columns, items)}!${moreLink(here, next_cursor, 'Older events')}
           </div>`

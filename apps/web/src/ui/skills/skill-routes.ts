@@ -17,7 +17,7 @@ const bySkill = { by: 'skill', param: 'skillId' } as const;
 const listPath = (company_id: string): string => `/companies/${company_id}/skills`;
 
 const done: Record<string, string> = texts({
-  created: 'The skill is there.',
+  created: 'The skill has been created.',
   changed: 'Saved: agents use the new version from their next run on.',
   deleted: 'The skill is in the trash.',
 });
@@ -53,7 +53,7 @@ async function skillsPage(
           !${table('Skills', columns, items)}!${moreLink(path, next_cursor, 'Older skills')}
         </div>`
       : emptyState(
-          'No skill yet',
+          'No skills yet',
           html`A skill is a text that tells agents how something is done here. They look it up with
             <code>/use-skill</code>.`,
         );

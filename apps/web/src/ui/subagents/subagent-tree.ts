@@ -35,7 +35,7 @@ function line(sub: Subagent): Html {
       >
       <span class="grow"></span>
       !${when(sub.cost_usd > 0, () => money(sub.cost_usd))}
-      !${when(sub.awaits_subagents, () => html`<span class="soft small">waits for its own</span>`)}
+      !${when(sub.awaits_subagents, () => html`<span class="soft small">waiting for its own sub-agents</span>`)}
       !${when(sub.ended_at, (at) => html`<span class="soft small">!${timeAgo(at)}</span>`)}
       !${status(sub.outcome ?? sub.status)}
     </div>

@@ -29,7 +29,7 @@ export const deliveryColumns: Column<WebhookDelivery>[] = [
   { label: 'What came of it', cell: ({ error, response_status }) => html`${error ?? response_status ?? ''}` },
   { label: 'Made', cell: ({ created_at }) => timeAgo(created_at) },
   {
-    label: 'Again',
+    label: 'Retry',
     kind: 'acts',
     cell: ({ id }) =>
       postButton(`/webhook-deliveries/${id}/redeliver`, 'Deliver again', { class: 'quiet small' }),
@@ -63,13 +63,13 @@ export function webhookActs({ id, url, enabled, disabled_reason }: Webhook): Htm
       <h2>${enabled ? t`Switch off` : t`Switched off`}</h2>
       !${when(disabled_reason, (reason) => html`<p class="error">By the service: ${reason}.</p>`)}
       <p class="soft">
-        ${enabled ? t`What waits is given up.` : t`Once enabled again, it receives events from that point on.`}
+        ${enabled ? t`Pending deliveries are discarded.` : t`Once enabled again, it receives events from that point on.`}
       </p>
       !${postButton(`/webhooks/${id}/enabled`, enabled ? 'Switch off' : 'Switch on', { class: 'quiet', fields: { enabled: enabled ? '' : 'on' } })}
     </section>
     <section class="card danger">
       <h2>Delete</h2>
       <p>Permanent, including its deliveries.</p>
-      !${postButton(`/webhooks/${id}/delete`, 'Delete for good', { class: 'danger', confirm: t`Delete the webhook to ${url}?` })}
+      !${postButton(`/webhooks/${id}/delete`, 'Delete permanently', { class: 'danger', confirm: t`Delete the webhook to ${url}?` })}
     </section>`;
 }

@@ -18,8 +18,8 @@ const listPath = (company_id: string): string => `/companies/${company_id}/webho
 
 const done: Record<string, string> = texts({
   saved: 'Saved.',
-  queued: 'It is sent again.',
-  deleted: 'The webhook is deleted.',
+  queued: 'It is being sent again.',
+  deleted: 'The webhook has been deleted.',
 });
 
 async function webhooksPage(
@@ -37,7 +37,7 @@ async function webhooksPage(
       ? html`<div class="card">
           !${table('Webhooks', webhookColumns(names), items)}!${moreLink(path, next_cursor, 'Older webhooks')}
         </div>`
-      : emptyState('No webhook yet', html`The company’s events can be sent, signed, to a URL of yours.`);
+      : emptyState('No webhooks yet', html`The company’s events can be sent, signed, to a URL of yours.`);
   const body = html`!${when(secret, (value) => shownOnce('The secret used for signing deliveries, shown only once:', value))}
   !${notice(done[query.done ?? ''])}!${list}!${webhookForm(path, null, error, form)}`;
   return companyPage(context, { title: t`Webhooks`, active: path, body });
@@ -56,7 +56,7 @@ async function webhookPage(
   const deliveries =
     items.length > 0
       ? html`!${table('Deliveries', deliveryColumns, items)}!${moreLink(own, next_cursor, 'Older deliveries')}`
-      : html`<p class="soft">Nothing was sent yet.</p>`;
+      : html`<p class="soft">Nothing sent yet.</p>`;
   return companyPage(context, {
     title: new URL(webhook.url).host,
     active: path,

@@ -31,10 +31,10 @@ export interface FleetSaid {
 const shownStatuses = ['pending_approval', 'approved', 'draining', 'disabled', 'rejected'] as const;
 
 const done: Record<string, string> = texts({
-  approved: 'The worker may work now.',
-  rejected: 'The worker is turned away.',
+  approved: 'The worker has been approved.',
+  rejected: 'The worker has been rejected.',
   disabled: 'The worker’s key no longer works; its tasks go to others.',
-  enabled: 'The worker may work again.',
+  enabled: 'The worker has been enabled.',
   draining: 'The worker finishes its tasks and gets no new ones.',
   undrained: 'The worker gets tasks again.',
   saved: 'Saved.',
@@ -63,7 +63,7 @@ export function fleetBody(view: FleetView, said: FleetSaid): Html {
       <input type="hidden" name="new" value="on" />
       <div class="row">
         !${input({ name: 'name', label: 'Name', required: true, value: isNew ? form?.text('name') : '', error: errors.of('name') })}
-        !${input({ name: 'tags', label: 'Tags', hint: 'With commas between them', value: isNew ? form?.text('tags') : '', error: errors.of('tags') })}
+        !${input({ name: 'tags', label: 'Tags', hint: 'Comma-separated', value: isNew ? form?.text('tags') : '', error: errors.of('tags') })}
         <button>Create</button>
       </div>
     </form>`;
@@ -103,7 +103,7 @@ function figures({ workers, by_tag, ...queue }: QueueStats): Html {
     </section>
     <section class="card">
       <h2>Tasks</h2>
-      <p>${queue.queued} queued, ${queue.claimed} in work</p>
+      <p>${queue.queued} queued, ${queue.claimed} in progress</p>
       !${oldest}
       <p class="soft small">${queue.completed_24h} completed and ${queue.failed_24h} failed within a day</p>
     </section>
@@ -151,7 +151,7 @@ const moves: Record<WorkerStatus, readonly { act: string; label: string; ask?: (
   {
     pending_approval: [
       { act: 'approve', label: 'Approve' },
-      { act: 'reject', label: 'Reject', ask: (name) => t`Turn ${name} away for good?` },
+      { act: 'reject', label: 'Reject', ask: (name) => t`Reject ${name} permanently?` },
     ],
     approved: [
       { act: 'drain', label: 'Drain' },
@@ -175,7 +175,7 @@ function acts({ id, name, tags, status: state }: AdminWorker): Html {
       <summary>More …</summary>
       <form method="post" action="${path}">
         !${input({ name: 'name', id: `name-${id}`, label: 'Name', required: true, value: name })}
-        !${input({ name: 'tags', id: `tags-${id}`, label: 'Tags', hint: 'With commas between them', value: tags.join(', ') })}
+        !${input({ name: 'tags', id: `tags-${id}`, label: 'Tags', hint: 'Comma-separated', value: tags.join(', ') })}
         <button class="small">Save</button>
       </form>
       !${postButton(`${path}/delete`, 'Delete', { class: 'danger small', confirm: t`Delete ${name} and its key?` })}

@@ -92,7 +92,7 @@ export function workspaceState(
 }
 
 function checkPart({ check_status, check_output, checked_at }: Workspace): Html {
-  if (check_status === 'none') return html`<span class="soft">none was run</span>`;
+  if (check_status === 'none') return html`<span class="soft">not run</span>`;
   return html`!${status(check_status)} !${when(checked_at, timeAgo)}
   !${when(
     check_output,
@@ -206,7 +206,7 @@ function reviewForm({ workspace, diff, draft }: ChangesView): Html {
         );
   return html`<form class="card" method="post" action="/issues/${workspace.issue_id}/changes/review">
     <h2>Review</h2>
-    !${textarea({ name: 'body_markdown', id: 'review', label: 'What you think of it', rows: 3, value: draft, hint })}
+    !${textarea({ name: 'body_markdown', id: 'review', label: 'Your review', rows: 3, value: draft, hint })}
     <div class="buttons">
       <button name="verdict" value="approve">Approve</button>
       <button class="quiet" name="verdict" value="request_changes">Ask for changes</button>
