@@ -2,7 +2,10 @@ import { claimOrphans, forgetStorageKeys } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import type { Storage } from '@acp/storage';
 
-const BATCH = 100;
+/** As many as a store deletes in one request. */
+const BATCH = 1000;
+/** What is left is for the next sweep: a backup may be waiting for this one. */
+const SWEEP_MS = 60_000;
 /** An upload takes minutes; anything older was left by a process that died. */
 const LEFTOVERS_AFTER_MS = 24 * 3600 * 1000;
 
@@ -16,18 +19,13 @@ export async function sweepStorage(
   signal: AbortSignal,
 ): Promise<number> {
   let swept = 0;
-  for (let found = BATCH; found === BATCH && !signal.aborted;) {
+  const endsAt = performance.now() + SWEEP_MS;
+  for (let found = BATCH; found === BATCH && !signal.aborted && performance.now() < endsAt;) {
     const keys = await transaction(database, async (tx) => claimOrphans(tx, BATCH));
-    const failures: unknown[] = [];
-    const gone: string[] = [];
-    for (const key of keys)
-      await storage.delete(key).then(
-        () => gone.push(key),
-        (error: unknown) => failures.push(error),
-      );
+    const { gone, failure } = await storage.deleteAll(keys, signal);
     await forgetStorageKeys(database.db, gone);
-    // One that can't be deleted does not block the others.
-    if (failures.length > 0) throw failures[0];
+    // A store that falls silent costs one request; the timer comes back.
+    if (failure !== undefined) throw failure;
     found = keys.length;
     swept += found;
   }

@@ -114,9 +114,9 @@ export class FileStore {
     if (keys.length === 0) return;
     try {
       const claimed = await this.#ledger.claim(keys);
-      const enough = AbortSignal.timeout(DISCARD_MS);
-      for (const key of claimed) await this.#storage.delete(key, enough);
-      await this.#ledger.forget(claimed);
+      const { gone, failure } = await this.#storage.deleteAll(claimed, AbortSignal.timeout(DISCARD_MS));
+      await this.#ledger.forget(gone);
+      if (failure !== undefined) throw failure;
     } catch (error) {
       this.#logger?.warn('stored files will be removed by the sweep', { keys, error });
     }

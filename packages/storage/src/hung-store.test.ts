@@ -140,6 +140,44 @@ it('what an upload leaves in a hung store is left to the sweep, with its key rec
     forget: async (keys: readonly string[]) => Promise.resolve(void forgotten.push(...keys)),
   };
   await new FileStore({ storage: store, ledger }).discard(['a/b', 'a/c']);
-  expect([methods(), forgotten]).toEqual([['DELETE'], []]);
+  expect([methods(), forgotten]).toEqual([['POST'], []]);
+  store.close();
+});
+
+it('a store that refuses to delete several objects at once is sent one request for each, from then on', async () => {
+  store = storeWith(ANSWERING_MS);
+  respond = (request, response) => {
+    response.statusCode = request.method === 'POST' ? 501 : request.url?.includes('kept') ? 403 : 204;
+    response.end();
+  };
+  const keys = ['a/b', 'a/kept', 'a/c'];
+  for (const posts of [1, 0]) {
+    journal = [];
+    const { gone, failure } = await store.deleteAll(keys);
+    expect([gone.toSorted(), failure]).toMatchObject([['a/b', 'a/c'], away]);
+    expect(methods().filter((method) => method === 'POST')).toHaveLength(posts);
+  }
+  // Then it falls silent: a single limit for all of them.
+  respond = () => undefined;
+  const startedAt = performance.now();
+  const many = Array.from({ length: 500 }, (_, n) => `a/${n}`);
+  expect(await store.deleteAll(many)).toMatchObject({ gone: [], failure: away });
+  expect(performance.now() - startedAt).toBeLessThan(3 * ANSWERING_MS);
+  store.close();
+});
+
+it('of several objects, a store says which it could not delete', async () => {
+  store = storeWith(ANSWERING_MS);
+  const error = (key: string, code: string) => `<Error><Key>${key}</Key><Code>${code}</Code></Error>`;
+  respond = (request, response) =>
+    void request
+      .resume()
+      .on('end', () =>
+        response.end(xml('DeleteResult', error('a/kept', 'AccessDenied') + error('a/gone', 'NoSuchKey'))),
+      );
+  expect(await store.deleteAll(['a/b', 'a/kept', 'a/gone'])).toMatchObject({
+    gone: ['a/b', 'a/gone'],
+    failure: away,
+  });
   store.close();
 });

@@ -10,9 +10,9 @@ import type { Readable } from 'node:stream';
 import { conflict, newId, ServiceError } from '@acp/kernel';
 import { readMarker } from './marker.ts';
 import { Meter } from './metered.ts';
-import { checkFolder, checkKey } from './storage.ts';
+import { checkFolder, checkKey, deleteEach } from './storage.ts';
 import { storeUnavailable } from './store-unavailable.ts';
-import type { ByteRange, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
+import type { ByteRange, Deleted, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
 
 // A delete that prunes an empty folder may race with a put that has just created it.
 const RENAME_ATTEMPTS = 5;
@@ -72,6 +72,11 @@ export class LocalStorage implements Storage {
       throw storeError(error);
     }
     await this.#prune(dirname(path));
+  }
+
+  async deleteAll(keys: readonly string[]): Promise<Deleted> {
+    for (const key of keys) checkKey(key);
+    return deleteEach(keys, 1, async (key) => this.delete(key));
   }
 
   async *list(folder: string): AsyncIterable<ListedObject> {

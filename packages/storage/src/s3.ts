@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
+  DeleteObjectsCommand,
   GetObjectCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
@@ -10,14 +11,19 @@ import {
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
-import type { ListMultipartUploadsCommandOutput, ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
+import type {
+  DeleteObjectsCommandOutput,
+  ListMultipartUploadsCommandOutput,
+  ListObjectsV2CommandOutput,
+} from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { ServiceError } from '@acp/kernel';
 import { guardedBody, OpenBodies } from './guarded-body.ts';
 import { Meter } from './metered.ts';
-import { checkFolder, checkKey } from './storage.ts';
+import { rejection, reporting, silenceIsFinal } from './s3-requests.ts';
+import { checkFolder, checkKey, deleteEach } from './storage.ts';
 import { storeUnavailable } from './store-unavailable.ts';
-import type { ByteRange, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
+import type { ByteRange, Deleted, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
 
 interface S3Settings {
   bucket: string;
@@ -49,6 +55,8 @@ const SILENCE_MS = 9000;
 const BULK_SILENCE_MS = 60_000;
 // More than the bodies of all owners are likely to need.
 const SOCKETS = 256;
+/** Deletions in flight where each is a request. */
+const LANES = 8;
 /** The form of our keys: folder, owner and id. */
 const OWN_KEY = /^[a-z-]+\/[0-9a-f-]{36}\/[0-9a-f-]{36}$/;
 
@@ -63,6 +71,8 @@ export class S3Storage implements Storage {
   readonly #bucket: string;
   readonly #prefix: string;
   readonly #bodies = new OpenBodies();
+  /** The store refused to delete several objects at once. */
+  #one_by_one = false;
 
   constructor(settings: S3Settings) {
     this.#settings = settings;
@@ -144,6 +154,50 @@ export class S3Storage implements Storage {
     checkKey(key);
     const command = new DeleteObjectCommand({ Bucket: this.#bucket, Key: this.#prefix + key });
     await this.#answer((client, answered) => client.send(command, answered), { signal });
+  }
+
+  async deleteAll(keys: readonly string[], signal?: AbortSignal): Promise<Deleted> {
+    for (const key of keys) checkKey(key);
+    if (keys.length === 0) return { gone: [] };
+    return (
+      (this.#one_by_one ? undefined : await this.#deleteAtOnce(keys, signal)) ??
+      this.#deleteEach(keys, signal)
+    );
+  }
+
+  /** Undefined: the store does not know the request, or insists on an MD5, which the client no longer sends. */
+  async #deleteAtOnce(keys: readonly string[], signal?: AbortSignal): Promise<Deleted | undefined> {
+    const Objects = keys.map((key) => ({ Key: this.#prefix + key }));
+    const command = new DeleteObjectsCommand({ Bucket: this.#bucket, Delete: { Objects, Quiet: true } });
+    const send: Send<DeleteObjectsCommandOutput | undefined> = async (client, answered) =>
+      client.send(command, answered).catch((error: unknown) => {
+        if (error instanceof S3ServiceException && NOT_AT_ONCE.includes(error.$metadata.httpStatusCode ?? 0))
+          return undefined;
+        throw error;
+      });
+    try {
+      const answer = await this.#answer(send, { signal });
+      if (answer === undefined) {
+        this.#one_by_one = true;
+        return undefined;
+      }
+      const kept = new Map((answer.Errors ?? []).map(({ Key = '', Code }) => [Key, Code]));
+      const gone = keys.filter((key) => GONE.includes(kept.get(this.#prefix + key) ?? 'NotFound'));
+      if (gone.length === keys.length) return { gone };
+      return { gone, failure: storeError(new Error([...new Set(kept.values())].join(', '))) };
+    } catch (failure) {
+      return { gone: [], failure };
+    }
+  }
+
+  /** In bounded time: after it, whatever is left fails at once. */
+  async #deleteEach(keys: readonly string[], signal?: AbortSignal): Promise<Deleted> {
+    const enough = AbortSignal.timeout(this.#settings.timeout_ms ?? LIST_MS);
+    const until = signal ? AbortSignal.any([signal, enough]) : enough;
+    return deleteEach(keys, LANES, async (key) => {
+      if (until.aborted) throw storeUnavailable();
+      await this.delete(key, until);
+    });
   }
 
   async *list(folder: string): AsyncIterable<ListedObject> {
@@ -250,39 +304,13 @@ export class S3Storage implements Storage {
   }
 }
 
+/** Statuses of stores that can't delete several objects with our request. */
+const NOT_AT_ONCE = [400, 405, 411, 501];
+
 /** Errors that mean that there is no such object. */
 const GONE = ['NoSuchKey', 'NotFound', 'NoSuchUpload'];
 
 type Send<T> = (client: S3Client, answered: { abortSignal: AbortSignal }) => Promise<T>;
-
-/** The client would try again, and the caller would wait as long once more. Other failures are quick, and repeated. */
-const silenceIsFinal =
-  <In, Out>(next: (request: In) => Promise<Out>) =>
-  async (request: In): Promise<Out> =>
-    next(request).catch((error: unknown) => {
-      // Without its cause, in which the client would find the timeout.
-      throw error instanceof Error && error.name === 'TimeoutError' ? new Error(error.message) : error;
-    });
-
-/** The same client, which also aborts `broken` with the first command that fails. */
-function reporting(client: S3Client, broken: AbortController): S3Client {
-  const send = async (command: Parameters<S3Client['send']>[0]) =>
-    client.send(command).catch((error: unknown) => {
-      broken.abort(error);
-      throw error;
-    });
-  return Object.create(client, { send: { value: send } }) as S3Client;
-}
-
-/** Rejects when the signal is aborted, with its reason; never resolves. */
-const rejection = async (signal: AbortSignal): Promise<never> =>
-  new Promise((_resolve, reject) => {
-    const fail = () => {
-      reject(signal.reason as Error);
-    };
-    if (signal.aborted) fail();
-    else signal.addEventListener('abort', fail, { once: true });
-  });
 
 /** The owner: the second part of a key. */
 const ownerOf = (key: string): string => key.split('/')[1] ?? key;

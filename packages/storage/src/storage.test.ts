@@ -105,6 +105,18 @@ describe.each(['local', 's3'])('the %s store', (name) => {
     expect(await store().size('a/gone')).toBeUndefined();
   });
 
+  it('deletes many at once, those that never were among them', async () => {
+    const many = Array.from({ length: 30 }, (_, n) => `many/${n} ä`);
+    for (const key of many) await put(key, Buffer.from('x'));
+    const unknown = ['many/never', 'nothing/never'];
+    expect(await store().deleteAll([...unknown, ...many.slice(1)])).toEqual({
+      gone: expect.arrayContaining([...unknown, ...many.slice(1)]),
+    });
+    expect(await keys('many/')).toEqual(many.slice(0, 1));
+    expect(await store().deleteAll([])).toEqual({ gone: [] });
+    await expect(store().deleteAll(['many/x', '../x'])).rejects.toMatchObject({ kind: 'invalid' });
+  });
+
   it('lists a folder and all below it, and nothing beside it', async () => {
     for (const key of ['l/x/1', 'l/x/y/2 ä', 'l/xx/3', 'l/.hidden']) await put(key, Buffer.from('x'));
     expect((await keys('l/x/')).toSorted()).toEqual(['l/x/1', 'l/x/y/2 ä']);

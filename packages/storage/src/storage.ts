@@ -24,6 +24,12 @@ export interface PutOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface Deleted {
+  readonly gone: string[];
+  /** Why the other keys are not, if there are any. */
+  readonly failure?: unknown;
+}
+
 /** First and last byte, inclusive; the caller ensures that they are within the object. */
 export interface ByteRange {
   readonly start: number;
@@ -45,6 +51,8 @@ export interface Storage {
   exists(key: string): Promise<boolean>;
   /** Succeeds if there is nothing to delete. */
   delete(key: string, signal?: AbortSignal): Promise<void>;
+  /** The same for up to 1,000 keys, in as few requests as possible. What fails is in the result: the others are gone. */
+  deleteAll(keys: readonly string[], signal?: AbortSignal): Promise<Deleted>;
   /** Lists everything below a folder (with a trailing `/`), unordered and one at a time. */
   list(folder: string): AsyncIterable<ListedObject>;
   /** Removes the remains of unfinished puts that began before then, which are not under any key. */
@@ -55,6 +63,26 @@ export interface Storage {
    */
   markerId(): Promise<string | null>;
   close(): void;
+}
+
+/** Deletes `keys` one by one in a few lanes. One that can't be deleted does not keep the others. */
+export async function deleteEach(
+  keys: readonly string[],
+  lanes: number,
+  deleteOne: (key: string) => Promise<void>,
+): Promise<Deleted> {
+  const left = keys.values();
+  const gone: string[] = [];
+  const failures: unknown[] = [];
+  const work = async () => {
+    for (const key of left)
+      await deleteOne(key).then(
+        () => gone.push(key),
+        (error: unknown) => failures.push(error),
+      );
+  };
+  await Promise.all(Array.from({ length: lanes }, work));
+  return failures.length > 0 ? { gone, failure: failures[0] } : { gone };
 }
 
 const MAX_KEY_BYTES = 900;
