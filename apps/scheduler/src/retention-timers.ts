@@ -1,5 +1,16 @@
 // Deletes what has been kept for long enough.
 import {
+  deleteOldAccountMails,
+  deleteOldAlerts,
+  deleteOldChannelTraffic,
+  deleteOldMessages,
+  deleteExpiredInvites,
+  deleteExpiredLinks,
+  deleteExpiredOauthFlows,
+  deleteExpiredSessions,
+  deleteOldIdempotencyKeys,
+  deleteOldLoginFailures,
+  deleteUnapprovedWorkers,
   deleteDeliveriesBefore,
   deleteMcpCallsBefore,
   deleteOldKeyAddresses,
@@ -14,6 +25,7 @@ import {
   switchOffOverfull,
 } from '@acp/core';
 import { partitionEvents, transaction } from '@acp/db';
+import { deleteOldCommands } from '@acp/queue';
 import type { TimerContext, TimerRow } from './context.ts';
 import { forgetEvents } from './forget-events.ts';
 import { forgetRuns, keepTranscriptParts } from './forget-runs.ts';
@@ -24,6 +36,7 @@ import { purgeOldTrash } from './purge-trash.ts';
 const EVENT_BATCH = 2000;
 
 export const retentionTimers: readonly TimerRow[] = [
+  { name: 'retention', interval_sec: 300, work: deleteExpired },
   { name: 'security-retention', interval_sec: 3600, work: deleteOldSecurityEvents },
   {
     name: 'event-partitions',
@@ -61,4 +74,19 @@ async function deleteOldEvents({ database }: TimerContext, signal: AbortSignal):
   await transaction(database, async (tx) => switchOffOverfull(tx));
   for (const forget of [forgetPluginEvents, forgetJobRuns])
     await inBites(signal, EVENT_BATCH, async (bite) => forget(db, bite));
+}
+
+async function deleteExpired({ database: { db } }: TimerContext): Promise<void> {
+  await deleteOldCommands(db);
+  await deleteOldIdempotencyKeys(db);
+  await deleteOldLoginFailures(db);
+  await deleteUnapprovedWorkers(db);
+  await deleteExpiredSessions(db);
+  await deleteExpiredOauthFlows(db);
+  await deleteExpiredLinks(db);
+  await deleteExpiredInvites(db);
+  await deleteOldAccountMails(db);
+  await deleteOldMessages(db);
+  await deleteOldAlerts(db);
+  await deleteOldChannelTraffic(db);
 }

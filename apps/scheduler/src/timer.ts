@@ -1,4 +1,5 @@
 import type { Logger } from '@acp/kernel';
+import { FailureStreak } from './failure-streak.ts';
 import type { TickCounters } from './tick-counters.ts';
 
 interface TimerSettings {
@@ -35,13 +36,14 @@ export class Timer {
   readonly #stopped = new AbortController();
   #pause: NodeJS.Timeout | undefined;
   #tick: Promise<void> = Promise.resolve();
-  #failures = 0;
+  readonly #failures: FailureStreak;
   #endedAt = 0;
   #idleMs = 0;
   #livelyUntil = 0;
 
   constructor(settings: TimerSettings) {
     this.#set = settings;
+    this.#failures = new FailureStreak(settings.name, settings.logger);
     this.#beLively();
     settings.counters.declare(settings.name, settings.rest_sec ?? settings.interval_sec);
   }
@@ -64,7 +66,7 @@ export class Timer {
     const now = performance.now();
     const isResting = now >= this.#livelyUntil && this.#pause !== undefined;
     this.#beLively();
-    if (!isResting || this.#failures > 0) return;
+    if (!isResting || this.#failures.length > 0) return;
     clearTimeout(this.#pause);
     this.#wait(Math.max(0, this.#endedAt + this.#set.interval_sec * 1000 - now));
   }
@@ -87,27 +89,21 @@ export class Timer {
   #nextPauseMs(): number {
     const intervalMs = this.#set.interval_sec * 1000;
     const restMs = (this.#set.rest_sec ?? 0) * 1000;
-    if (restMs > intervalMs && this.#failures === 0 && performance.now() >= this.#livelyUntil)
+    if (restMs > intervalMs && this.#failures.length === 0 && performance.now() >= this.#livelyUntil)
       return Math.min(Math.max(this.#idleMs, intervalMs), restMs) + SPREAD_MS * Math.random();
-    const ceilingMs = Math.max(intervalMs, Math.min(MAX_BACKOFF_FACTOR * intervalMs, MAX_BACKOFF_SEC * 1000));
-    return Math.min(intervalMs * 2 ** this.#failures, ceilingMs) * (0.9 + 0.2 * Math.random());
+    const ceilingMs = Math.min(MAX_BACKOFF_FACTOR * intervalMs, MAX_BACKOFF_SEC * 1000);
+    return this.#failures.pauseMs(intervalMs, ceilingMs) * (0.9 + 0.2 * Math.random());
   }
 
   async #run(): Promise<void> {
-    const { name, work, counters, logger } = this.#set;
+    const { name, work, counters } = this.#set;
     try {
       const idleMs = await counters.count(name, async () => work(this.#stopped.signal));
       this.#idleMs = idleMs ?? 0;
       if (idleMs === 0) this.#beLively();
-      if (this.#failures > 0) logger.info('a timer works again', { timer: name, failures: this.#failures });
-      this.#failures = 0;
+      this.#failures.worked();
     } catch (err) {
-      if (this.#stopped.signal.aborted) return;
-      this.#failures += 1;
-      // Logs the first failure, then ever more rarely: a database that is down for an hour produces a dozen lines.
-      if (Number.isInteger(Math.log2(this.#failures))) {
-        logger.warn('a timer failed', { timer: name, failures: this.#failures, error: err });
-      }
+      if (!this.#stopped.signal.aborted) this.#failures.failed(err);
     }
   }
 }

@@ -1,40 +1,10 @@
 // All periodic work. Each timer is safe on several schedulers at the same time: rows are locked and skipped, or the
 // statement decides by itself.
-import {
-  deleteOldAccountMails,
-  deleteOldAlerts,
-  deleteOldChannelTraffic,
-  deleteOldMessages,
-  deleteExpiredInvites,
-  deleteExpiredLinks,
-  deleteExpiredOauthFlows,
-  deleteExpiredSessions,
-  deleteOldIdempotencyKeys,
-  deleteOldLoginFailures,
-  deleteUnapprovedWorkers,
-  isBackupRunning,
-  noteOffline,
-  proposeFindings,
-  storeTicks,
-  sweepBudgets,
-  sweepCouncils,
-  sweepEvolutions,
-  sweepPasswordResets,
-  sweepPendingTexts,
-  sweepQueuedRuns,
-  sweepRemoteResults,
-  sweepSubagents,
-  sweepUnappliedApprovals,
-  sweepUnsettled,
-  sweepWaitingChats,
-  sweepWakeups,
-  warnOfExpiringKeys,
-  watchPromotions,
-} from '@acp/core';
+import { isBackupRunning, reportProcess, warnOfExpiringKeys } from '@acp/core';
 import { type Listener, type SignalChannel, signalChannels, transaction } from '@acp/db';
-import { deleteOldCommands } from '@acp/queue';
-import { lookAround, reportProcess } from './alerts/look-around.ts';
+import { diskUsedPercent, lookAround } from './alerts/look-around.ts';
 import { makeDueBackup } from './backups/make-due-backup.ts';
+import { LOOK_SEC, LostWork } from './lost-work.ts';
 import { reofferLostJobs } from './reoffer-lost-jobs.ts';
 import type { TimerContext, TimerRow } from './context.ts';
 import { retentionTimers } from './retention-timers.ts';
@@ -56,97 +26,6 @@ export const timerTable: readonly TimerRow[] = [
   { name: 'stray-plugins', interval_sec: 300, work: sweepPlugins },
   { name: 'report-ticks', interval_sec: 10, work: reportTicks },
   {
-    name: 'queued-runs',
-    interval_sec: 30,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => sweepQueuedRuns(tx));
-    },
-  },
-  {
-    name: 'waiting-chats',
-    interval_sec: 10,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => sweepWaitingChats(tx));
-    },
-  },
-  {
-    name: 'councils',
-    interval_sec: 15,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => sweepCouncils(tx));
-    },
-  },
-  {
-    name: 'evolutions',
-    interval_sec: 15,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => sweepEvolutions(tx));
-    },
-  },
-  {
-    name: 'promotions',
-    interval_sec: 60,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => watchPromotions(tx));
-    },
-  },
-  {
-    name: 'subagents',
-    interval_sec: 30,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => sweepSubagents(tx));
-    },
-  },
-  {
-    name: 'findings',
-    interval_sec: 10,
-    work: async ({ database, config }) => {
-      await transaction(database, async (tx) => proposeFindings(tx, config.default_llm_provider !== null));
-    },
-  },
-  {
-    name: 'wakeups',
-    interval_sec: 60,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => sweepWakeups(tx));
-    },
-  },
-  {
-    name: 'unsettled',
-    interval_sec: 120,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => sweepUnsettled(tx));
-    },
-  },
-  {
-    name: 'budgets',
-    interval_sec: 60,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => sweepBudgets(tx));
-    },
-  },
-  {
-    name: 'approvals',
-    interval_sec: 60,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => sweepUnappliedApprovals(tx));
-    },
-  },
-  {
-    name: 'password-resets',
-    interval_sec: 60,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => sweepPasswordResets(tx));
-    },
-  },
-  {
-    name: 'pending-texts',
-    interval_sec: 300,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => sweepPendingTexts(tx));
-    },
-  },
-  {
     name: 'storage',
     interval_sec: 300,
     work: async ({ database, storage }, signal) => {
@@ -155,23 +34,8 @@ export const timerTable: readonly TimerRow[] = [
       await sweepStorage(database, storage, signal);
     },
   },
-  {
-    name: 'remote-results',
-    interval_sec: 60,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => sweepRemoteResults(tx));
-    },
-  },
-  {
-    name: 'offline-workers',
-    interval_sec: 30,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => noteOffline(tx));
-    },
-  },
   { name: 'alerts', interval_sec: 20, work: lookAround },
   { name: 'backups', interval_sec: 20, work: makeDueBackup },
-  { name: 'retention', interval_sec: 300, work: forget },
   { name: 'key-expiry', interval_sec: 3600, work: announceExpiringKeys },
   ...retentionTimers,
 ];
@@ -181,7 +45,13 @@ const unheard: readonly SignalChannel[] = ['transcripts', 'credentials', 'channe
 
 export function startTimers(context: TimerContext, listener: Pick<Listener, 'on' | 'onReconnect'>): Timer[] {
   const { config, counters, logger } = context;
-  const timers = timerTable.map(({ work, rest_sec, ...row }) => {
+  const lost = new LostWork(context);
+  const look: TimerRow = {
+    name: 'lost-work',
+    interval_sec: LOOK_SEC,
+    work: async (_context, signal) => lost.look(signal),
+  };
+  const timers = [...timerTable, look].map(({ work, rest_sec, ...row }) => {
     // A lease acquired by someone else in the meantime expires after that time at the earliest.
     const rest = rest_sec && { rest_sec: Math.min(rest_sec, config.run_lease_sec) };
     return new Timer({ ...row, ...rest, counters, logger, work: async (signal) => work(context, signal) });
@@ -200,24 +70,9 @@ export function startTimers(context: TimerContext, listener: Pick<Listener, 'on'
 }
 
 async function reportTicks(context: TimerContext): Promise<void> {
-  const { database, claimed_by, started_at, counters } = context;
-  await storeTicks(database.db, claimed_by, started_at, counters.snapshot());
-  await reportProcess(context);
-}
-
-async function forget({ database: { db } }: TimerContext): Promise<void> {
-  await deleteOldCommands(db);
-  await deleteOldIdempotencyKeys(db);
-  await deleteOldLoginFailures(db);
-  await deleteUnapprovedWorkers(db);
-  await deleteExpiredSessions(db);
-  await deleteExpiredOauthFlows(db);
-  await deleteExpiredLinks(db);
-  await deleteExpiredInvites(db);
-  await deleteOldAccountMails(db);
-  await deleteOldMessages(db);
-  await deleteOldAlerts(db);
-  await deleteOldChannelTraffic(db);
+  const { config, database, claimed_by, started_at, counters } = context;
+  const disk_used_pct = await diskUsedPercent(config);
+  await reportProcess(database.db, claimed_by, { started_at, disk_used_pct, workers: counters.snapshot() });
 }
 
 async function announceExpiringKeys({ database }: TimerContext, signal: AbortSignal): Promise<void> {

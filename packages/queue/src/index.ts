@@ -11,5 +11,5 @@ export { refuseLeased } from './refuse-leased.ts';
 export { deleteOldCommands, LeaseLost } from './run-command.ts';
 export type { CommandContext } from './run-command.ts';
 export { migrateQueue } from './migrate-queue.ts';
-export { readQueues } from './read-queues.ts';
+export { queueCounts, readQueues } from './read-queues.ts';
 export type { QueueCounts } from './read-queues.ts';

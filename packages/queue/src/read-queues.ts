@@ -11,10 +11,14 @@ export interface QueueCounts {
   failed: number;
 }
 
-/** As last counted by the queue's supervision, at most a minute ago. */
+/** As last counted by the queue's supervision, at most a minute ago: a select of `QueueCounts`. */
+export const queueCounts = sql`
+  select name, ready_count as ready, active_count as active, failed_count as failed
+  from ${sql.raw(BOSS_SCHEMA)}.queue`;
+
 export async function readQueues(tx: Tx): Promise<QueueCounts[]> {
-  const { rows } = await tx.execute<{ [K in keyof QueueCounts]: QueueCounts[K] }>(sql`
-    select name, ready_count as ready, active_count as active, failed_count as failed
-    from ${sql.raw(BOSS_SCHEMA)}.queue order by name`);
+  const { rows } = await tx.execute<{ [K in keyof QueueCounts]: QueueCounts[K] }>(
+    sql`${queueCounts} order by name`,
+  );
   return rows;
 }

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { storeTicks } from '@acp/core';
-import { openDatabase, schema, transaction } from '@acp/db';
+import { reportProcess } from '@acp/core';
+import { openDatabase, schema } from '@acp/db';
 import { createLogger, loadConfig } from '@acp/kernel';
 import { cloneDatabase, createCompany, createUser, emptyDatabase, type TestDatabase } from '@acp/testkit';
 import type { Finding } from '../doctor/finding.ts';
@@ -20,12 +20,19 @@ const healthy = {
   SERVICE_LOCAL_CLI: 'off',
 };
 
+const report = async (db: TestDatabase['database']['db'], errors: number) =>
+  reportProcess(db, 'scheduler-1', {
+    started_at: new Date(),
+    disk_used_pct: null,
+    workers: { dispatch: { ticks: 20, errors } },
+  });
+
 let whole: TestDatabase;
 beforeAll(async () => {
   whole = await cloneDatabase('doctor');
   const { db } = whole.database;
   await createUser(db, { instance_role: 'admin' });
-  await storeTicks(db, 'scheduler-1', new Date(), { dispatch: { ticks: 20, errors: 0 } });
+  await report(db, 0);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -189,9 +196,7 @@ describe('doctor', () => {
   it('misses schedulers and admins, and hears of workers that only fail', async () => {
     const lonely = await cloneDatabase('doctor_lonely');
     expect((await examine({}, lonely)).names).toEqual(['sign-in', 'schedulers']);
-    await transaction(lonely.database, async (tx) =>
-      storeTicks(tx, 'scheduler-1', new Date(), { dispatch: { ticks: 20, errors: 19 } }),
-    );
+    await report(lonely.database.db, 19);
     const { bad } = await examine({}, lonely);
     expect(bad.at(-1)).toMatchObject({ check: 'schedulers', detail: '1 alive; failing: dispatch' });
     await lonely.database.db.delete(schema.scheduler_ticks);

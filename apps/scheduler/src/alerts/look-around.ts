@@ -1,10 +1,10 @@
 import { statfs } from 'node:fs/promises';
-import { lookForAlerts, noteProcess, queueAlertMessages } from '@acp/core';
+import { isNews, lookForConditions, noteConditions, queueAlertMessages } from '@acp/core';
 import { transaction } from '@acp/db';
 import { alertTargets, usedPercent } from '@acp/kernel';
 import type { TimerContext } from '../context.ts';
 
-/** Checks for alerts and notifies everyone concerned; the table admits one scheduler at a time. */
+/** Checks for alerts and notifies everyone concerned; one scheduler at a time does. */
 export async function lookAround({ database, config, claimed_by }: TimerContext): Promise<void> {
   const limits = {
     backup_max_age_hours:
@@ -14,21 +14,18 @@ export async function lookAround({ database, config, claimed_by }: TimerContext)
     disk_pct: config.readyz_disk_pct,
     worker_error_rate_pct: config.readyz_worker_error_rate_pct,
   };
-  await transaction(database, async (tx) => {
-    const look = await lookForAlerts(tx, claimed_by, limits);
-    if (look) await queueAlertMessages(tx, look, alertTargets(config));
-  });
+  const found = await lookForConditions(database.db, claimed_by, limits);
+  if (found === undefined || !isNews(found)) return;
+  await transaction(database, async (tx) =>
+    queueAlertMessages(tx, await noteConditions(tx, found), alertTargets(config)),
+  );
 }
 
-/** Reports the fuller of two disks: the root's and the one with the instance's files. */
-export async function reportProcess({
-  database,
-  config,
-  claimed_by,
-  started_at,
-}: TimerContext): Promise<void> {
-  const read = ['/', config.home].map(async (path) => statfs(path).then(usedPercent, () => null));
+/** Usage of the fuller of two disks: the root's and the one with the instance's files. Null if unavailable. */
+export async function diskUsedPercent({
+  home,
+}: Pick<TimerContext['config'], 'home'>): Promise<number | null> {
+  const read = ['/', home].map(async (path) => statfs(path).then(usedPercent, () => null));
   const known = (await Promise.all(read)).filter((used) => used !== null);
-  const disk_used_pct = known.length === 0 ? null : Math.max(...known);
-  await noteProcess(database.db, claimed_by, { started_at, disk_used_pct });
+  return known.length === 0 ? null : Math.max(...known);
 }

@@ -1,9 +1,7 @@
-import { compileDue } from '../compile-due.ts';
 import type { TimerRow } from '../context.ts';
 import { readFileTexts } from './read-file-texts.ts';
 
-/** Timers that start due compilations and extract the texts of files. */
 export const knowledgeTimers: readonly TimerRow[] = [
-  { name: 'compiles', interval_sec: 15, work: compileDue },
-  { name: 'agent-file-texts', interval_sec: 5, work: readFileTexts },
+  // What makes a text pending is signalled; a text lost with its scheduler is found within half a minute of its ten.
+  { name: 'agent-file-texts', interval_sec: 5, rest_sec: 30, work: readFileTexts },
 ];

@@ -1,5 +1,3 @@
-import { sweepWorkspaceActions } from '@acp/core';
-import { transaction } from '@acp/db';
 import { removeOutlivedHomes } from '../programs/outlived-homes.ts';
 import { sweepWorkFolders } from '../programs/work-folders.ts';
 import type { TimerRow } from '../context.ts';
@@ -15,12 +13,5 @@ export const folderTimers: readonly TimerRow[] = [
     name: 'pull-requests',
     interval_sec: 30,
     work: async ({ workspaces }, signal) => watchPullRequests(workspaces, signal),
-  },
-  {
-    name: 'workspace-actions',
-    interval_sec: 60,
-    work: async ({ database }) => {
-      await transaction(database, async (tx) => sweepWorkspaceActions(tx));
-    },
   },
 ];

@@ -11,7 +11,7 @@ import {
 import { desc, sql } from 'drizzle-orm';
 import { createBudgetPolicy, reportCost } from '../budgets/index.ts';
 import { acknowledgeAlert, findAlert, listAlerts, muteAlert } from './alerts.ts';
-import { lookForAlerts } from './look.ts';
+import { isNews, lookForConditions, noteConditions } from './look.ts';
 import { queueAlertMessages } from './queue-messages.ts';
 
 const { alerts, outgoing_messages, outbox } = schema;
@@ -46,10 +46,11 @@ const targets = {
 /** Runs a check, as if the last one had been long enough ago, and queues its messages. */
 const look = async (changed: Partial<typeof limits> & { backup_max_age_hours?: number | null } = {}) => {
   await query(`update alert_looks set looked_at = now() - interval '1 minute'`);
+  const found = (await lookForConditions(database.db, 'here', { ...limits, ...changed }))!;
   return transaction(database, async (tx) => {
-    const found = (await lookForAlerts(tx, 'here', { ...limits, ...changed }))!;
-    await queueAlertMessages(tx, found, targets);
-    return found;
+    const changes = await noteConditions(tx, found);
+    await queueAlertMessages(tx, changes, targets);
+    return changes;
   });
 };
 /** Moves back the time at which alerts were last seen. */
@@ -93,11 +94,30 @@ describe('an alert', () => {
 
   it('is looked for by one of two schedulers', async () => {
     await fullDisk(99);
-    const both = await Promise.all(
-      ['a', 'b'].map((by) => transaction(database, async (tx) => lookForAlerts(tx, by, limits))),
+    const both = await Promise.all(['a', 'b'].map(async (by) => lookForConditions(database.db, by, limits)));
+    const found = both.filter((each) => each !== undefined);
+    expect(found).toMatchObject([{ conditions: [{ kind: 'disk', key: 'one' }] }]);
+    // If two looks overlap nonetheless, both found the same.
+    const noted = await Promise.all(
+      [1, 2].map(async () => transaction(database, async (tx) => noteConditions(tx, found[0]!))),
     );
-    expect(both.filter((found) => found !== undefined)).toHaveLength(1);
+    expect(noted.flatMap((each) => each.firing)).toHaveLength(1);
     expect(await firing()).toHaveLength(1);
+  });
+
+  it('costs two statements as long as nothing is wrong', async () => {
+    const before = database.statements();
+    const found = (await lookForConditions(database.db, 'here', limits))!;
+    expect([found, isNews(found), database.statements() - before]).toEqual([
+      { conditions: [], firing: false },
+      false,
+      2,
+    ]);
+    await fullDisk(99);
+    await look();
+    await fullDisk(1);
+    await query(`update alert_looks set looked_at = now() - interval '1 minute'`);
+    expect(isNews((await lookForConditions(database.db, 'here', limits))!)).toBe(true);
   });
 
   it('that many things set off is one message for each who is told', async () => {

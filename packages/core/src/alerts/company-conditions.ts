@@ -1,8 +1,7 @@
-import type { Tx } from '@acp/db';
 import { cutText, said, saidValue } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { readOnlyInstance } from '../settings/index.ts';
-import { type ConditionReader, holds, MOST_OF_A_KIND } from './condition.ts';
+import { type ConditionQuery, MOST_OF_A_KIND } from './condition.ts';
 
 /** A run whose lease expired that long ago can't be ended by the usual recovery. */
 const LAPSED_SEC = 120;
@@ -22,16 +21,22 @@ type Place = {
   company: string;
 };
 
-const budgets: ConditionReader = async (tx) => {
-  const { rows } = await tx.execute<
-    Place & { id: string; kind: string; scope_type: string; spent: string; most: string }
-  >(sql`
+const budgets: ConditionQuery = {
+  rows: () => sql`
     select i.id, i.company_id, c.name as company, i.kind, p.scope_type,
       trim_scale(round(i.spent_usd, 4))::text as spent, trim_scale(round(i.limit_usd, 4))::text as most
     from budget_incidents i join budget_policies p on p.id = i.policy_id
     join companies c on c.id = i.company_id and c.deleted_at is null
-    where i.status = 'open' order by i.opened_at desc limit ${MOST_OF_A_KIND}`);
-  return rows.map(({ id, company_id, company, kind, scope_type, spent, most }) => ({
+    where i.status = 'open' order by i.opened_at desc limit ${MOST_OF_A_KIND}`,
+  condition: ({
+    id,
+    company_id,
+    company,
+    kind,
+    scope_type,
+    spent,
+    most,
+  }: Place & { id: string; kind: string; scope_type: string; spent: string; most: string }) => ({
     kind: 'budget',
     key: id,
     level: kind === 'breach' ? 'error' : 'warning',
@@ -43,12 +48,15 @@ const budgets: ConditionReader = async (tx) => {
     entity_type: 'budget_incident',
     entity_id: id,
     told: true,
-  }));
+  }),
 };
 
-const stuckRuns: ConditionReader = async (tx) => {
-  const waits = (await isHeldByOrder(tx)) ? sql`false` : sql`true`;
-  const { rows } = await tx.execute<Place & { lapsed: number; silent: number; waiting: number }>(sql`
+/** Whether no runs may start, because of a pause or an expired license: waiting ones are then not stuck. */
+const heldByOrder = sql`(${readOnlyInstance} or coalesce(
+  (select value = 'true'::jsonb from instance_settings where key = 'runs_paused'), false))`;
+
+const stuckRuns: ConditionQuery = {
+  rows: () => sql`
     with stuck as (
       select company_id, 'lapsed' as how from heartbeat_runs
       where status = 'running' and lease_expires_at < now() - make_interval(secs => ${LAPSED_SEC})
@@ -60,14 +68,20 @@ const stuckRuns: ConditionReader = async (tx) => {
           r.started_at) < now() - make_interval(mins => ${SILENT_MINUTES})
       union all
       select r.company_id, 'waiting' from heartbeat_runs r
-      where ${waits} and r.status = 'queued' and r.created_at < now() - make_interval(mins => ${WAITING_MINUTES})
+      where not ${heldByOrder} and r.status = 'queued' and r.created_at < now() - make_interval(mins => ${WAITING_MINUTES})
         and not exists (select from heartbeat_runs o where o.company_id = r.company_id and o.status = 'running')
     )
     select s.company_id, c.name as company, count(*) filter (where how = 'lapsed')::int as lapsed,
       count(*) filter (where how = 'silent')::int as silent, count(*) filter (where how = 'waiting')::int as waiting
     from stuck s join companies c on c.id = s.company_id and c.deleted_at is null
-    group by s.company_id, c.name order by count(*) desc limit ${MOST_OF_A_KIND}`);
-  return rows.map(({ company_id, company, lapsed, silent, waiting }) => {
+    group by s.company_id, c.name order by count(*) desc limit ${MOST_OF_A_KIND}`,
+  condition: ({
+    company_id,
+    company,
+    lapsed,
+    silent,
+    waiting,
+  }: Place & { lapsed: number; silent: number; waiting: number }) => {
     const parts = [
       ...(lapsed > 0 ? [said`${lapsed} lost their scheduler and could not be ended`] : []),
       ...(silent > 0 ? [said`${silent} have not reported for an hour`] : []),
@@ -75,17 +89,12 @@ const stuckRuns: ConditionReader = async (tx) => {
     ];
     const message = said`${company}: runs are stuck: ${parts.reduce((all, part) => said`${all}, ${part}`)}`;
     return { kind: 'stuck_runs', key: company_id, level: 'error', message, company_id };
-  });
+  },
 };
 
 /** Providers whose recent runs include no success and several failures caused by the provider. */
-const outages: ConditionReader = async (tx) => {
-  const { rows } = await tx.execute<
-    { provider_id: string | null; provider: string | null; error: string | null; failures: number } & {
-      company_id: string | null;
-      company: string | null;
-    }
-  >(sql`
+const outages: ConditionQuery = {
+  rows: () => sql`
     select a.provider_id, p.name as provider, p.company_id, c.name as company, max(r.error) as error,
       count(*) filter (where r.status = 'failed')::int as failures
     from heartbeat_runs r join agents a on a.id = r.agent_id
@@ -97,8 +106,22 @@ const outages: ConditionReader = async (tx) => {
     group by a.provider_id, p.name, p.company_id, c.name
     having count(*) filter (where r.status = 'succeeded') = 0
       and count(*) filter (where r.status = 'failed') >= ${OUTAGE_FAILURES}
-    limit ${MOST_OF_A_KIND}`);
-  return rows.map(({ provider_id, provider, company_id, company, error, failures }) => {
+    limit ${MOST_OF_A_KIND}`,
+  condition: ({
+    provider_id,
+    provider,
+    company_id,
+    company,
+    error,
+    failures,
+  }: {
+    provider_id: string | null;
+    provider: string | null;
+    error: string | null;
+    failures: number;
+    company_id: string | null;
+    company: string | null;
+  }) => {
     const failed =
       provider === null
         ? said`The default model endpoint failed ${failures} runs in a row`
@@ -114,17 +137,23 @@ const outages: ConditionReader = async (tx) => {
       company_id,
       ...(provider_id === null ? {} : { entity_type: 'provider', entity_id: provider_id }),
     };
-  });
+  },
 };
 
-const webhooksOff: ConditionReader = async (tx) => {
-  const { rows } = await tx.execute<Place & { id: string; url: string; reason: string }>(sql`
+const webhooksOff: ConditionQuery = {
+  rows: () => sql`
     select w.id, w.company_id, c.name as company, w.url, w.disabled_reason as reason
     from webhooks w join companies c on c.id = w.company_id and c.deleted_at is null
     where not w.enabled and w.disabled_reason is not null and w.issue_id is null
       and w.updated_at > now() - make_interval(days => ${OFF_DAYS})
-    order by w.updated_at desc limit ${MOST_OF_A_KIND}`);
-  return rows.map(({ id, company_id, company, url, reason }) => ({
+    order by w.updated_at desc limit ${MOST_OF_A_KIND}`,
+  condition: ({
+    id,
+    company_id,
+    company,
+    url,
+    reason,
+  }: Place & { id: string; url: string; reason: string }) => ({
     kind: 'webhook_off',
     key: id,
     level: 'warning',
@@ -133,16 +162,8 @@ const webhooksOff: ConditionReader = async (tx) => {
     entity_type: 'webhook',
     entity_id: id,
     told: true,
-  }));
+  }),
 };
 
 /** Conditions shown to the admins of a company and to the operator. */
-export const companyConditions: readonly ConditionReader[] = [budgets, stuckRuns, outages, webhooksOff];
-
-/** Whether no runs may start, because of a pause or an expired license: waiting ones are then not stuck. */
-async function isHeldByOrder(tx: Tx): Promise<boolean> {
-  return holds(
-    tx,
-    sql`${readOnlyInstance} or coalesce((select value = 'true'::jsonb from instance_settings where key = 'runs_paused'), false)`,
-  );
-}
+export const companyConditions: readonly ConditionQuery[] = [budgets, stuckRuns, outages, webhooksOff];

@@ -1,7 +1,6 @@
 import type { Alert, AlertKind } from '@acp/contract';
-import type { Tx } from '@acp/db';
 import type { Said } from '@acp/kernel';
-import { sql, type SQL } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 
 /** A problem that exists now; its alert fires as long as checks find it. */
 export interface Condition {
@@ -25,13 +24,12 @@ export interface AlertLimits {
   worker_error_rate_pct: number;
 }
 
-export type ConditionReader = (tx: Tx, limits: AlertLimits) => Promise<Condition[]>;
+/** A kind of condition: a select of what is wrong, and how a row of it is reported. */
+export interface ConditionQuery {
+  rows: (limits: AlertLimits) => SQL;
+  /** Its parameter is typed as the select's row, which arrives as JSON: no dates, no bigints. */
+  condition: (row: never) => Condition;
+}
 
 /** Maximum number per kind in one check: a failing machine causes some alerts, not thousands. */
 export const MOST_OF_A_KIND = 50;
-
-/** Whether an SQL expression is true now. */
-export async function holds(tx: Tx, condition: SQL): Promise<boolean> {
-  const { rows } = await tx.execute<{ holds: boolean }>(sql`select ${condition} as holds`);
-  return rows[0]?.holds === true;
-}

@@ -13,7 +13,7 @@ export {
   muteAlert,
 } from './alerts.ts';
 export type { AlertLimits } from './condition.ts';
-export { lookForAlerts } from './look.ts';
+export { isNews, lookForConditions, noteConditions } from './look.ts';
 export { queueAlertMessages } from './queue-messages.ts';
 export type { AlertTargets } from './queue-messages.ts';
 export { sendTestMessages } from './test-message.ts';

@@ -1,11 +1,8 @@
-import { readQueues } from '@acp/queue';
-import type { Tx } from '@acp/db';
+import { queueCounts } from '@acp/queue';
 import { said } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
-import { lastSuccessfulBackup } from '../backups/index.ts';
-import { readTicks } from '../health/index.ts';
-import { licenseState } from '../settings/index.ts';
-import { type ConditionReader, holds, MOST_OF_A_KIND } from './condition.ts';
+import { tickTotals } from '../health/index.ts';
+import { type ConditionQuery, MOST_OF_A_KIND } from './condition.ts';
 
 /** Time that a new instance has for its first backup. */
 const FIRST_BACKUP_HOURS = 1;
@@ -15,13 +12,17 @@ const SILENT_SEC = 60;
 /** With fewer ticks, an error rate means nothing. */
 const MIN_TICKS = 10;
 
+const isYoung = sql`coalesce(
+  (select (value ->> 'first_boot')::timestamptz > now() - make_interval(hours => ${FIRST_BACKUP_HOURS})
+    from instance_settings where key = 'entitlement'), true)`;
+
 /** Conditions shown to the operator. */
-export const instanceConditions: readonly ConditionReader[] = [
-  async (tx) => {
-    const { rows } = await tx.execute<{ id: string; error: string | null }>(sql`
+export const instanceConditions: readonly ConditionQuery[] = [
+  {
+    rows: () => sql`
       select id, error from (select * from backups where status <> 'running' order by started_at desc, id desc limit 1) b
-      where b.status = 'failed'`);
-    return rows.map(({ id, error }) => ({
+      where b.status = 'failed'`,
+    condition: ({ id, error }: { id: string; error: string | null }) => ({
       kind: 'backup_failed',
       key: 'last',
       level: 'error',
@@ -32,92 +33,87 @@ export const instanceConditions: readonly ConditionReader[] = [
       entity_type: 'backup',
       entity_id: id,
       told: true,
-    }));
+    }),
   },
-  async (tx, { backup_max_age_hours: most }) => {
-    if (most === null) return [];
-    const last = await lastSuccessfulBackup(tx);
-    if (last !== undefined && last.since_hours <= most) return [];
-    if (last === undefined && (await isYoung(tx))) return [];
-    const message =
-      last === undefined
-        ? said`No backups yet`
-        : said`The last backup is ${Math.floor(last.since_hours)} hours old, which is more than ${most}`;
-    return [{ kind: 'backup_late', key: 'last', level: 'error', message }];
+  {
+    rows: ({ backup_max_age_hours: most }) => sql`
+      select last.since_hours, ${most}::float8 as most
+      from (select max(started_at) as at, extract(epoch from now() - max(started_at)) / 3600 as since_hours
+        from backups where status = 'succeeded') last
+      where ${most}::float8 is not null and (last.since_hours > ${most}::float8 or last.at is null and not ${isYoung})`,
+    condition: ({ since_hours: hours, most }: { since_hours: number | null; most: number }) => ({
+      kind: 'backup_late',
+      key: 'last',
+      level: 'error',
+      message:
+        hours === null
+          ? said`No backups yet`
+          : said`The last backup is ${Math.floor(hours)} hours old, which is more than ${most}`,
+    }),
   },
-  async (tx) =>
-    (await readQueues(tx))
-      .filter(({ failed }) => failed > 0)
-      .map(({ name, failed }) => ({
-        kind: 'dead_jobs',
-        key: name,
-        level: 'warning',
-        message: said`${failed} jobs of the queue ${name} failed for good`,
-      })),
-  async (tx, { disk_pct }) => {
-    const { rows } = await tx.execute<{ scheduler: string; disk_used_pct: number }>(sql`
+  {
+    rows: () => sql`select name, failed from (${queueCounts}) counted where failed > 0 order by name`,
+    condition: ({ name, failed }: { name: string; failed: number }) => ({
+      kind: 'dead_jobs',
+      key: name,
+      level: 'warning',
+      message: said`${failed} jobs of the queue ${name} failed for good`,
+    }),
+  },
+  {
+    rows: ({ disk_pct }) => sql`
       select scheduler, disk_used_pct from scheduler_processes
       where disk_used_pct > ${disk_pct} and updated_at > now() - make_interval(secs => ${SILENT_SEC})
-      order by disk_used_pct desc limit ${MOST_OF_A_KIND}`);
-    return rows.map(({ scheduler, disk_used_pct }) => ({
+      order by disk_used_pct desc limit ${MOST_OF_A_KIND}`,
+    condition: ({ scheduler, disk_used_pct }: { scheduler: string; disk_used_pct: number }) => ({
       kind: 'disk',
       key: scheduler,
       level: 'error',
       message: said`The disk of scheduler ${scheduler} is ${Math.floor(disk_used_pct)} % full`,
-    }));
+    }),
   },
-  async (tx) => {
-    const { status, read_only, expires_at } = await licenseState(tx);
-    if (expires_at === null) return [];
-    const days = await daysUntil(tx, new Date(expires_at));
-    if (!read_only && days > LICENSE_WARNING_DAYS) return [];
-    const left = Math.max(0, Math.floor(days));
-    const message = read_only
-      ? said`The instance is read-only: its trial or license has expired`
-      : status === 'trial'
-        ? said`The trial ends in ${left} days; the instance is read-only from then on`
-        : said`The license ends in ${left} days; the instance is read-only from then on`;
-    return [{ kind: 'license', key: 'instance', level: read_only ? 'error' : 'warning', message }];
+  {
+    rows: () => sql`
+      select trial, days from (
+        select value ->> 'id' is null as trial,
+          extract(epoch from nullif(value ->> 'until', 'infinity')::timestamptz - now())::float8 / 86400 as days
+        from instance_settings where key = 'entitlement') ends
+      where days <= ${LICENSE_WARNING_DAYS}`,
+    condition: ({ trial, days }: { trial: boolean; days: number }) => {
+      const left = Math.floor(days);
+      const message =
+        days <= 0
+          ? said`The instance is read-only: its trial or license has expired`
+          : trial
+            ? said`The trial ends in ${left} days; the instance is read-only from then on`
+            : said`The license ends in ${left} days; the instance is read-only from then on`;
+      return { kind: 'license', key: 'instance', level: days <= 0 ? 'error' : 'warning', message };
+    },
   },
   // An orderly stop removes the row. A scheduler that fell silent is reported until another one has started since.
-  async (tx) => {
-    const { rows } = await tx.execute<{ scheduler: string; silent_sec: number }>(sql`
-      select lost.scheduler, extract(epoch from now() - lost.updated_at)::int as silent_sec
-      from scheduler_processes lost
+  {
+    rows: () => sql`
+      select lost.scheduler from scheduler_processes lost
       where lost.updated_at < now() - make_interval(secs => ${SILENT_SEC})
         and not exists (select from scheduler_processes p
           where p.started_at > lost.updated_at and p.updated_at > now() - make_interval(secs => ${SILENT_SEC}))
-      order by lost.updated_at desc limit ${MOST_OF_A_KIND}`);
-    return rows.map(({ scheduler }) => ({
+      order by lost.updated_at desc limit ${MOST_OF_A_KIND}`,
+    condition: ({ scheduler }: { scheduler: string }) => ({
       kind: 'scheduler_lost',
       key: scheduler,
       level: 'error',
       message: said`The scheduler ${scheduler} fell silent without having been stopped`,
-    }));
+    }),
   },
-  async (tx, { worker_error_rate_pct: most }) =>
-    (await readTicks(tx))
-      .filter(({ ticks, errors }) => ticks > MIN_TICKS && (errors / ticks) * 100 > most)
-      .map(({ worker, ticks, errors }) => ({
-        kind: 'workers_failing',
-        key: worker,
-        level: 'warning',
-        message: said`The background worker ${worker} failed ${errors} of ${ticks} times`,
-      })),
+  {
+    rows: ({ worker_error_rate_pct: most }) => sql`
+      select worker, ticks, errors from (${tickTotals}) total
+      where ticks > ${MIN_TICKS} and errors * 100.0 / ticks > ${most} order by worker limit ${MOST_OF_A_KIND}`,
+    condition: ({ worker, ticks, errors }: { worker: string; ticks: number; errors: number }) => ({
+      kind: 'workers_failing',
+      key: worker,
+      level: 'warning',
+      message: said`The background worker ${worker} failed ${errors} of ${ticks} times`,
+    }),
+  },
 ];
-
-async function isYoung(tx: Tx): Promise<boolean> {
-  return holds(
-    tx,
-    sql`coalesce((select (value ->> 'first_boot')::timestamptz > now() - make_interval(hours => ${FIRST_BACKUP_HOURS})
-      from instance_settings where key = 'entitlement'), true)`,
-  );
-}
-
-/** Measured by the database's clock. */
-async function daysUntil(tx: Tx, instant: Date): Promise<number> {
-  const { rows } = await tx.execute<{ days: number }>(
-    sql`select extract(epoch from ${instant.toISOString()}::timestamptz - now())::float8 / 86400 as days`,
-  );
-  return rows[0]!.days;
-}

@@ -26,37 +26,58 @@ const FLAPPING = 3;
 
 const alertRow = rowReader(schema.alerts);
 
+/** The result of a check. */
+export interface Findings {
+  conditions: readonly Condition[];
+  /** Some alert fires, so that it may have to be resolved. */
+  firing: boolean;
+}
+
 /**
- * Checks all conditions and updates alerts accordingly; in a transaction, by one scheduler at a time.
- * @returns undefined if another one has just checked
+ * Checks all conditions, in two statements and without a transaction, on one scheduler at a time: claiming the check is a commit of
+ * its own, and if two overlap nonetheless, `noteConditions` opens and resolves each alert once.
+ * @returns undefined if another scheduler has just checked
  */
-export async function lookForAlerts(tx: Tx, by: string, limits: AlertLimits): Promise<Look | undefined> {
+export async function lookForConditions(
+  tx: Tx,
+  by: string,
+  limits: AlertLimits,
+): Promise<Findings | undefined> {
   if (!(await isMine(tx, by))) return undefined;
-  const found = await readConditions(tx, limits);
-  await seeAgain(tx, found);
-  const opened = await open(tx, found);
+  const kinds = [...instanceConditions, ...companyConditions];
+  const each = kinds.map(
+    ({ rows }, place) =>
+      sql`(select coalesce(jsonb_agg(found), '[]') from (${rows(limits)}) found) as ${sql.raw(`kind_${place}`)}`,
+  );
+  const { rows } = await tx.execute<{ firing: boolean } & Record<string, Record<string, unknown>[]>>(sql`
+    select exists (select from alerts where status = 'firing') as firing, ${sql.join(each, sql`, `)}`);
+  const [found] = rows;
+  const conditions = kinds.flatMap(({ condition }, place) =>
+    (found?.[`kind_${place}`] ?? []).slice(0, MOST_OF_A_KIND).map((row) => condition(row as never)),
+  );
+  return { conditions, firing: found?.firing === true };
+}
+
+/** Whether `noteConditions` would do anything. */
+export const isNews = ({ conditions, firing }: Findings): boolean => firing || conditions.length > 0;
+
+/** Updates alerts according to a check, in a transaction in which everyone concerned is notified. */
+export async function noteConditions(tx: Tx, { conditions }: Findings): Promise<Look> {
+  await seeAgain(tx, conditions);
+  const opened = await open(tx, conditions);
   return {
     firing: [...opened, ...(await dueForReminder(tx))],
     resolved: await resolve(tx),
-    told: new Set(found.filter(({ told }) => told).map(({ kind }) => kind)),
+    told: new Set(conditions.filter(({ told }) => told).map(({ kind }) => kind)),
   };
 }
 
-/** The row is the lease: updating it claims the check, and locks it until the results are committed. */
 async function isMine(tx: Tx, by: string): Promise<boolean> {
   const { rowCount } = await tx.execute(sql`
     insert into alert_looks as l (id, looked_by) values (1, ${by})
     on conflict (id) do update set looked_at = now(), looked_by = excluded.looked_by
     where l.looked_at < now() - make_interval(secs => ${EVERY_SEC})`);
   return rowCount === 1;
-}
-
-/** All current conditions. One or two statements per kind. */
-async function readConditions(tx: Tx, limits: AlertLimits): Promise<Condition[]> {
-  const found: Condition[] = [];
-  for (const read of [...instanceConditions, ...companyConditions])
-    found.push(...(await read(tx, limits)).slice(0, MOST_OF_A_KIND));
-  return found;
 }
 
 const conditionsOf = (found: readonly Condition[]) => sql`

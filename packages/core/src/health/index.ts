@@ -1,10 +1,13 @@
 /**
  * Owns `scheduler_ticks`, the counters of the schedulers' workers, which `/readyz` of every role reports, and
- * `scheduler_processes`, the schedulers and the disk usage of each.
+ * `scheduler_processes`, the schedulers and the disk usage of each. Also lists the sweeps for lost work.
  */
-export { readTicks, storeTicks } from './ticks.ts';
+export { readTicks, tickTotals } from './ticks.ts';
 export type { WorkerTickTotals } from './ticks.ts';
-export { forgetProcess, listSchedulers, noteProcess } from './processes.ts';
+export { forgetProcess, listSchedulers } from './processes.ts';
 export type { SchedulerProcess } from './processes.ts';
+export { reportProcess } from './report-process.ts';
 export { readFigures } from './figures.ts';
 export type { InstanceFigures } from './figures.ts';
+export type { Sweep } from './sweep.ts';
+export { sweeps, waitingSweeps } from './sweeps.ts';

@@ -3,24 +3,6 @@ import { eq, sql } from 'drizzle-orm';
 
 const { scheduler_processes } = schema;
 
-/**
- * Reports that the scheduler is alive. One that fell silent without stopping properly is kept for an hour.
- * @param disk_used_pct null if unavailable
- */
-export async function noteProcess(
-  tx: Tx,
-  scheduler: string,
-  { started_at, disk_used_pct }: { started_at: Date; disk_used_pct: number | null },
-): Promise<void> {
-  await tx.execute(sql`
-    with silent as (
-      delete from ${scheduler_processes} where updated_at < now() - interval '1 hour' and scheduler <> ${scheduler}
-    )
-    insert into ${scheduler_processes} (scheduler, started_at, disk_used_pct)
-    values (${scheduler}, ${started_at.toISOString()}::timestamptz, ${disk_used_pct})
-    on conflict (scheduler) do update set disk_used_pct = excluded.disk_used_pct, updated_at = now()`);
-}
-
 /** Called when a scheduler stops properly, so that it is not reported as lost. */
 export async function forgetProcess(tx: Tx, scheduler: string): Promise<void> {
   await tx.delete(scheduler_processes).where(eq(scheduler_processes.scheduler, scheduler));
