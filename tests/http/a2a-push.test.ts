@@ -2,10 +2,11 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { TaskPushNotificationConfig } from '@a2a-js/sdk';
 import type { PushDelivery } from '@acp/contract';
+import { pushBodies } from '@acp/core';
 import { type Database, type Listener, schema } from '@acp/db';
 import { createLogger, hmacSha256Hex, loadConfig, newId, Vault } from '@acp/kernel';
 import { openQueue, type Queue } from '@acp/queue';
-import { cloneDatabase, waitFor } from '@acp/testkit';
+import { cloneDatabase, createKeyOf, waitFor } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
@@ -15,6 +16,9 @@ import { createApp } from '../../apps/web/src/app.ts';
 import { listen, type WebServer } from '../../apps/web/src/http/server.ts';
 import { AtWork, clientsOf, fetchAs, PUBLIC_URL } from './a2a-stage.ts';
 import { type Cast, createCast } from './cast.ts';
+
+const { agent_api_keys, agents, webhooks } = schema;
+const ofTask = (id: string) => eq(webhooks.issue_id, id);
 
 interface Received {
   headers: IncomingHttpHeaders;
@@ -191,6 +195,38 @@ it('a receiver that fails is tried again; its configuration is none of the compa
   expect(await own.json()).toEqual([]);
   await database.db.delete(schema.issues);
   expect(await database.db.$count(schema.webhooks)).toBe(0);
+});
+
+it('a client is told no more once its key is deleted or expired, or the agent is not for clients any more', async () => {
+  status = 204;
+  const { id: key_id, raw_key } = await createKeyOf(database.db, {
+    id: cast.agent_id,
+    company_id: cast.company_id,
+  });
+  const other = { authorization: `Bearer ${raw_key}` };
+  const id = await send({ taskPushNotificationConfig: { url: hook, token: 'stays' } });
+  const { v0 } = await clientsOf(fetchAs(server.url, other), `${path}/agent-card.json`);
+  const pushNotificationConfig = { id: 'leaves', url: hook, token: 'leaves' };
+  await v0.setTaskPushNotificationConfig({ taskId: id, pushNotificationConfig });
+  const bodies = async () =>
+    (await pushBodies(PUBLIC_URL)(database.db, await database.db.select().from(webhooks).where(ofTask(id))))
+      .size;
+  expect(await bodies()).toBe(2);
+  const set = async (values: object) =>
+    database.db.update(agent_api_keys).set(values).where(eq(agent_api_keys.id, key_id));
+  await set({ expires_at: new Date(Date.now() - 1000) });
+  expect(await bodies()).toBe(1);
+  await set({ expires_at: null });
+  await fetch(`${server.url}/api/agent-api-keys/${key_id}`, { method: 'DELETE', headers: other });
+  expect(await bodies()).toBe(1);
+  await agent.finish(id, 'Done.');
+  expect((await told(id, 1)).map(({ headers }) => headers['x-a2a-notification-token'])).toEqual(['stays']);
+  const available = async (externally_available: boolean) =>
+    database.db.update(agents).set({ externally_available }).where(eq(agents.id, cast.agent_id));
+  await available(false);
+  expect(await bodies()).toBe(0);
+  await available(true);
+  await database.db.delete(schema.issues);
 });
 
 it('a notification that is given up after a day is a dead letter, which an admin has sent again', async () => {

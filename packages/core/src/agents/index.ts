@@ -34,6 +34,7 @@ export {
   revokeAgentKeys,
   settleAgentKeysOf,
   revokeRunKeys,
+  standingAgentKeys,
 } from './keys.ts';
 export { warnOfExpiringKeys } from './expiring-keys.ts';
 export { endedKeys, findBearer, markKeysUsed, resolveBearer } from './resolve-bearer.ts';

@@ -102,6 +102,21 @@ export async function findAgentKey(tx: Tx, key_id: string): Promise<AgentKeyRow 
   return row;
 }
 
+/** Those of the keys that have neither been revoked nor expired. */
+export async function standingAgentKeys(tx: Tx, key_ids: readonly string[]): Promise<Set<string>> {
+  if (key_ids.length === 0) return new Set();
+  const rows = await tx
+    .select({ id: agent_api_keys.id })
+    .from(agent_api_keys)
+    .where(
+      and(
+        inArray(agent_api_keys.id, [...key_ids]),
+        sql`coalesce(${agent_api_keys.expires_at} > now(), true)`,
+      ),
+    );
+  return new Set(rows.map(({ id }) => id));
+}
+
 /**
  * Revokes a key immediately in every process.
  * @throws notFound if someone else was faster, forbidden for an agent with fewer rights than the key's

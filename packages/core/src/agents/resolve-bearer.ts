@@ -71,7 +71,7 @@ function actorOf(row: BearerRow): AgentActor | BoardUserActor {
 }
 
 /** Whoever opened something that outlasts a request with a key. */
-type KeyHolder = Pick<AgentActor, 'key_id' | 'agent_id' | 'run_id'> | Pick<BoardUserActor, 'key_id'>;
+type KeyHolder = Pick<AgentActor, 'key_id'> & Partial<Pick<AgentActor, 'agent_id' | 'run_id'>>;
 
 /**
  * The keys among these whose holders have ended, so that nothing may stay open for them: agents that are trashed or terminated,

@@ -22,12 +22,13 @@ const MAX_AGENTS = 200;
 /** Maximum number of skills on a card. */
 const MAX_SKILLS = 50;
 
-const available = and(
+/** Condition on `agents`: it is there for clients. */
+export const isAvailable = and(
   eq(agents.externally_available, true),
   notInArray(agents.status, ['pending_approval', 'terminated']),
   isNull(agents.deleted_at),
-  isNull(companies.deleted_at),
 );
+const available = and(isAvailable, isNull(companies.deleted_at));
 
 const columns = {
   id: agents.id,

@@ -40,6 +40,7 @@ export async function putPushConfig(
   const config_id = config.id || task_id;
   const secret = JSON.stringify({ token: token || null, authorization });
   const task = { id: task_id, company_id: agent.company_id };
-  await putTaskWebhook(tx, task, { config_id, url, dialect, secret }, vault, rules);
+  const { key_id } = agent;
+  await putTaskWebhook(tx, task, { config_id, url, dialect, key_id, secret }, vault, rules);
   return config_id;
 }

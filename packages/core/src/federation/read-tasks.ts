@@ -3,6 +3,7 @@ import type { Tx } from '@acp/db';
 import { decodeCursor, encodeCursor, isUuid } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import { notTrashed } from '../issues/index.ts';
+import { isAvailable } from './available-agents.ts';
 
 /** The current state of a task. */
 export interface Task {
@@ -85,12 +86,13 @@ export async function readTask(tx: Tx, agent_id: string, id: string): Promise<Ta
   return rows[0] && toTask(rows[0]);
 }
 
-/** The tasks among these that exist, in no particular order. */
+/** The tasks among these that exist and whose agent is still available to clients, in no particular order. */
 export async function readTasks(tx: Tx, ids: readonly string[]): Promise<Task[]> {
   if (ids.length === 0) return [];
   const { rows } = await tx.execute<TaskRow>(sql`
     select ${columns} from ${source}
-    where t.issue_id = any(${`{${ids.join(',')}}`}::uuid[]) and ${notTrashed('i')}`);
+    where t.issue_id = any(${`{${ids.join(',')}}`}::uuid[]) and ${notTrashed('i')}
+      and exists (select from agents where agents.id = t.agent_id and ${isAvailable})`);
   return rows.map(toTask);
 }
 

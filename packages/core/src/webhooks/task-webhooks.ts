@@ -15,6 +15,8 @@ export interface TaskWebhookInput {
   config_id: string;
   url: string;
   dialect: string;
+  /** The client's key, with which it ends. */
+  key_id: string | null;
   /** What the sender needs, as text; sealed at rest. */
   secret: string;
 }
@@ -28,7 +30,7 @@ const MAX_PER_TASK = 10;
 export async function putTaskWebhook(
   tx: Tx,
   task: { id: string; company_id: string },
-  { config_id, url, dialect, secret }: TaskWebhookInput,
+  { config_id, url, dialect, key_id, secret }: TaskWebhookInput,
   vault: Vault,
   rules: WebhookRules,
 ): Promise<void> {
@@ -41,7 +43,7 @@ export async function putTaskWebhook(
   const id = known.find((each) => each.config_id === config_id)?.id ?? newId();
   if (known.length >= MAX_PER_TASK && known.every((each) => each.id !== id))
     throw conflict(`a task has ${MAX_PER_TASK} push configurations at most`);
-  const values = { url, dialect, secret_sealed: vault.seal(secret, place(id)), from_seq, told: null };
+  const values = { url, dialect, key_id, secret_sealed: vault.seal(secret, place(id)), from_seq, told: null };
   await tx
     .insert(webhooks)
     .values({ id, company_id: task.company_id, issue_id: task.id, config_id, events: [], ...values })

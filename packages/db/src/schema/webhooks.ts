@@ -24,6 +24,8 @@ export const webhooks = pgTable(
       .references(() => companies.id, { onDelete: 'cascade' }),
     /** Set if it reports only on a task of the agent-to-agent protocol; null: on the company's events. */
     issue_id: uuid().references(() => issues.id, { onDelete: 'cascade' }),
+    /** The key of the client that asked for it: nothing is sent once that key has ended. */
+    key_id: uuid(),
     /** Set for those: the client's name for it, the dialect it reads, and a digest of the last notification. */
     config_id: text(),
     dialect: text(),
