@@ -197,7 +197,8 @@ describe('an admin of a company', () => {
     expect((await admin.get(saved.headers.location!)).text).toMatch(
       new RegExp(`value="${body.id}"\\s+selected`),
     );
-    const member = await Browser.of(app, cast.member).get(path);
+    const member = await Browser.of(app, cast.member).get(`${path}/settings`);
+    expect(member.text).toContain('name="model"');
     expect(member.text).not.toContain(provider.name);
     expect((await admin.post(`/providers/${body.id}/delete`)).status).toBe(409);
     await admin.post(`${path}/edit`, { ...form, provider_id: '', heartbeat_interval_sec: '60' });

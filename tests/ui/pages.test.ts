@@ -151,7 +151,7 @@ describe('a member with a browser', () => {
     const path = hired.headers.location!;
     const minted = await member.post(`${path}/keys`, { label: 'laptop' });
     expect(minted.text).toMatch(/sk_[0-9a-f]{64}/);
-    const again = await member.get(path);
+    const again = await member.get(`${path}/settings`);
     expect(again.text).not.toMatch(/sk_[0-9a-f]{64}/);
     expect(again.text).toContain('laptop');
     expect((await member.post(`${path}/delete`)).status).toBe(303);

@@ -1,15 +1,7 @@
-import {
-  agentEndpoints,
-  agentPermissionDefaults,
-  agentSettingsEndpoints,
-  type Provider,
-  runEndpoints,
-} from '@acp/contract';
+import { agentEndpoints, type Provider, runEndpoints } from '@acp/contract';
 import {
   agentFigures,
-  agentPermissions,
   budgetUsage,
-  listAgentKeys,
   listAgents,
   listProviders,
   listRuns,
@@ -20,7 +12,6 @@ import {
 } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { chatButton } from '../chats/chat-button.ts';
-import { namesOfAnswerers } from '../kit/answered-by.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -29,7 +20,8 @@ import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts'
 import { runTable } from '../runs/runs-pages.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 import { agentTabs } from './settings-pages.ts';
-import { agentBody, agentForm, type AgentView, statePart } from './agent-pages.ts';
+import { agentForm } from './agent-form.ts';
+import { agentBody, type AgentView, statePart } from './agent-pages.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byAgent = { by: 'agent', param: 'agentId' } as const;
@@ -37,51 +29,39 @@ const byAgent = { by: 'agent', param: 'agentId' } as const;
 type AgentContext = UiContext<'agent'>;
 const listPath = (company_id: string): string => `/companies/${company_id}/agents`;
 
-/** Outcome of an action, besides the agent itself. */
-type Outcome = Partial<Pick<AgentView, 'error' | 'raw_key' | 'refused'>>;
-
-async function loadView(context: AgentContext, outcome: Outcome = {}): Promise<AgentView> {
+async function loadView(context: AgentContext, error: string | null = null): Promise<AgentView> {
   const { tx, user, subject, company_id } = context;
   const { agents } = await listAgents(tx, user, { company_id });
   const state = await runtimeState(tx, subject);
-  const keys = (await listAgentKeys(tx, subject, {})).items;
   return {
     agent: presentAgent(subject),
     agents,
-    keys,
-    key_names: await namesOfAnswerers(tx, keys),
     runs: (await listRuns(tx, user, company_id, { agentId: subject.id, limit: 10 })).items,
     subagents: await listSubagents(tx, { agent_id: subject.id }),
     last_error: state.last_error,
     pause_reason: subject.pause_reason,
     figures: (await agentFigures(tx, company_id, subject.id))[0],
-    permissions: agentPermissions(subject),
     spend: await spending(tx, { agent_id: subject.id }),
     budgets: await budgetUsage(tx, company_id, { scope_ids: [subject.id] }),
-    providers: await providersFor(context),
     can_write: roleIn(user, company_id) !== 'viewer',
-    error: null,
-    raw_key: null,
-    refused: null,
-    saved: context.query.saved === '1',
-    ...outcome,
+    error,
   };
 }
 
 /** Only admins choose providers: for others the form leaves the agent's unchanged. */
-async function providersFor({ tx, user, company_id }: UiContext): Promise<readonly Provider[] | null> {
+export async function providersFor({ tx, user, company_id }: UiContext): Promise<readonly Provider[] | null> {
   if (roleIn(user, company_id) !== 'admin') return null;
   return (await listProviders(tx, company_id, { limit: 200 })).items;
 }
 
-async function agentPage(context: AgentContext, outcome: Outcome = {}): Promise<Html> {
+async function agentPage(context: AgentContext, error: string | null = null): Promise<Html> {
   const list = listPath(context.company_id);
   return companyPage(context, {
     title: context.subject.name,
     active: list,
     trail: [{ label: t`Agents`, path: list }],
     actions: chatButton(context, context.subject),
-    body: html`!${agentTabs(context.subject.id, `/agents/${context.subject.id}`)}!${agentBody(await loadView(context, outcome))}`,
+    body: html`!${agentTabs(context.subject.id, `/agents/${context.subject.id}`)}!${agentBody(await loadView(context, error))}`,
   });
 }
 
@@ -105,7 +85,7 @@ async function newAgentPage(
   });
 }
 
-const readAgent = (form: FormValues) => ({
+export const readAgent = (form: FormValues) => ({
   name: form.text('name'),
   role: form.given('role'),
   title: form.cleared('title'),
@@ -124,7 +104,7 @@ const readAgent = (form: FormValues) => ({
 });
 
 const back = ({ subject }: AgentContext): string => `/agents/${subject.id}`;
-const failed = (context: AgentContext, error: string): Promise<Html> => agentPage(context, { error });
+const failed = (context: AgentContext, error: string): Promise<Html> => agentPage(context, error);
 
 export const agentRoutes: UiRoute[] = [
   page('/companies/{companyId}/agents/new', { scope: byCompany, role: 'member' }, (c) =>
@@ -140,21 +120,6 @@ export const agentRoutes: UiRoute[] = [
     const view = await loadView(c);
     if (c.params.part === 'subagents') return subagentTree(view.subagents);
     return c.params.part === 'runs' ? runTable(view.runs) : statePart(view);
-  }),
-  action('/agents/{agentId}/edit', agentEndpoints.update, {
-    read: readAgent,
-    next: (c) => `${back(c)}?saved=1`,
-    failed: (c, error, form) => agentPage(c, { refused: { error, form } }),
-  }),
-  action('/agents/{agentId}/permissions', agentSettingsEndpoints.updatePermissions, {
-    read: (form) =>
-      Object.fromEntries(
-        Object.keys(agentPermissionDefaults)
-          .filter((key) => form.has(key))
-          .map((key) => [key, form.checked(key)]),
-      ),
-    next: (c) => `${back(c)}?saved=1`,
-    failed,
   }),
   action('/agents/{agentId}/pause', agentEndpoints.pause, {
     read: (form) => ({ reason: form.given('reason') }),
@@ -172,15 +137,5 @@ export const agentRoutes: UiRoute[] = [
   action('/agents/{agentId}/delete', agentEndpoints.delete, {
     next: (c) => listPath(c.company_id),
     failed,
-  }),
-  // The key is shown only in this response, so there is no redirect.
-  action('/agents/{agentId}/keys', agentEndpoints.createKey, {
-    scope: byAgent,
-    read: (form, c) => ({ agent_id: c.subject.id, label: form.given('label') }),
-    next: (c, key) => agentPage(c, { raw_key: key.raw_key }),
-    failed,
-  }),
-  action('/agent-keys/{keyId}/revoke', agentEndpoints.deleteKey, {
-    next: (c) => `/agents/${c.subject.agent_id}`,
   }),
 ];

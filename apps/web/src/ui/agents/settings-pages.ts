@@ -1,18 +1,20 @@
-/** An agent's settings: permissions, earlier configurations, home folder and sessions. */
+/** An agent's settings: configuration, permissions, keys, home folder and sessions, earlier configurations. */
 import type {
   AdapterTest,
+  Agent,
   AgentHome,
+  AgentKey,
   ConfigurationRevision,
-  FsSkill,
-  AgentFile,
   TaskSession,
 } from '@acp/contract';
-import { count, timeAgo, words } from '../kit/format.ts';
+import { answeredBy, type Names } from '../kit/answered-by.ts';
+import { timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { checkbox, formError, input, postButton, status, tabs, textarea } from '../kit/parts.ts';
+import { checkbox, input, postButton, shownOnce, status, tabs } from '../kit/parts.ts';
 import { textDiff } from '../kit/text-diff.ts';
 import { type Column, table } from '../kit/table.ts';
+import { agentForm, type FormChoices, type Refused } from './agent-form.ts';
 
 export function agentTabs(id: string, active: string): Html {
   const path = `/agents/${id}`;
@@ -25,24 +27,43 @@ export function agentTabs(id: string, active: string): Html {
   return tabs('Agent', items, active);
 }
 
-export interface SettingsView {
+export interface SettingsView extends FormChoices {
   id: string;
+  agent: Agent;
+  permissions: Readonly<Record<string, boolean>>;
+  keys: readonly AgentKey[];
+  /** Users who answer for the keys. */
+  key_names: Names;
   revisions: readonly ConfigurationRevision[];
   /** Names of users and agents, by id. */
   names: ReadonlyMap<string, string>;
   home: AgentHome;
   sessions: readonly TaskSession[];
   can_write: boolean;
-  /** Result of the adapter test just run. */
-  tested: AdapterTest | null;
+  /** Outcome of the action just performed. */
+  outcome: SettingsOutcome;
+}
+
+export interface SettingsOutcome {
+  /** A rejected configuration. */
+  refused?: Refused;
+  tested?: AdapterTest;
+  /** A newly minted key, shown only once. */
+  raw_key?: string;
 }
 
 export function settingsBody(view: SettingsView): Html {
-  const { id, home } = view;
+  const { id, home, can_write } = view;
   return html`!${agentTabs(id, `/agents/${id}/settings`)}
+    !${when(view.outcome.raw_key, (key) => shownOnce('The new key, shown only once:', key))}
+    !${when(can_write, () => configurationCard(view))}
     <section class="card">
-      <h2>Earlier configurations</h2>
-      !${revisionList(view)}!${when(view.tested, testResult)}!${when(view.can_write, () => adapterTest(id))}
+      <h2>Permissions</h2>
+      !${permissionsForm(id, view.permissions, can_write)}
+    </section>
+    <section class="card">
+      <h2>Keys</h2>
+      !${keysPart(view)}
     </section>
     <section class="card">
       <h2>Home and sessions</h2>
@@ -51,8 +72,20 @@ export function settingsBody(view: SettingsView): Html {
         <code>${home.home_dir}</code>${home.is_override ? t`, a separate folder.` : '.'}
       </p>
       !${when(view.sessions.length > 0 && view.sessions, (sessions) => table('Task sessions', sessionColumns, sessions))}
-      !${when(view.can_write, () => postButton(`/agents/${id}/clear-session`, 'Forget the CLI session', { confirm: 'The next run starts a new session. Discard this one?' }))}
+      !${when(can_write, () => postButton(`/agents/${id}/clear-session`, 'Forget the CLI session', { confirm: 'The next run starts a new session. Discard this one?' }))}
+    </section>
+    <section class="card">
+      <h2>Earlier configurations</h2>
+      !${revisionList(view)}
     </section>`;
+}
+
+function configurationCard({ id, agent, agents, providers, outcome }: SettingsView): Html {
+  return html`<section class="card">
+    <h2>Configuration</h2>
+    !${agentForm(`/agents/${id}/edit`, { agents, providers }, agent, outcome.refused ?? null)}
+    <div class="apart">!${when(outcome.tested, testResult)}!${adapterTest(id)}</div>
+  </section>`;
 }
 
 function adapterTest(id: string): Html {
@@ -73,7 +106,7 @@ const hints: Readonly<Record<string, string>> = texts({
   'secrets.use': 'reference secrets in a configuration; granted by admins',
 });
 
-export function permissionsForm(
+function permissionsForm(
   id: string,
   permissions: Readonly<Record<string, boolean>>,
   can_write: boolean,
@@ -89,6 +122,25 @@ export function permissionsForm(
     <div class="choices">!${boxes}</div>
     <button>Save</button>
   </form>`;
+}
+
+function keysPart({ id, keys, key_names, can_write }: SettingsView): Html {
+  const row = (key: AgentKey): Html =>
+    html`<li>
+      <code>${key.key_prefix}…</code> <span class="grow">${key.label ?? ''}</span>
+      <span class="soft small">!${answeredBy(key_names, key)} !${timeAgo(key.created_at)}</span>
+      !${when(can_write, () => postButton(`/agent-keys/${key.id}/revoke`, 'Revoke', { class: 'link small', confirm: 'Revoke this key?' }))}
+    </li>`;
+  const list =
+    keys.length > 0
+      ? html`<ul class="list">
+          !${each(keys, row)}
+        </ul>`
+      : html`<p class="soft">No keys. An agent that runs elsewhere needs one.</p>`;
+  const mint = html`<form method="post" action="/agents/${id}/keys" class="row">
+    !${input({ name: 'label', label: 'Label of a new key' })}<button class="quiet">Mint a key</button>
+  </form>`;
+  return html`!${list}!${when(can_write, () => mint)}`;
 }
 
 function revisionList({ revisions, names }: SettingsView): Html {
@@ -129,84 +181,3 @@ const sessionColumns: Column<TaskSession>[] = [
   { label: 'Run', cell: ({ run_id }) => when(run_id, (run) => html`<a href="/runs/${run}">run</a>`) },
   { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
 ];
-
-interface FilesView {
-  id: string;
-  files: readonly AgentFile[];
-  skills: readonly FsSkill[];
-  /** Whether their contents can be found as company knowledge. */
-  as_knowledge: boolean;
-  can_write: boolean;
-  error: string | null;
-  /** Input for a rejected skill or file. */
-  typed: { slug: string; content: string; path: string };
-}
-
-export function filesBody({ id, files, skills, as_knowledge, can_write, error, typed }: FilesView): Html {
-  const here = `/agents/${id}/files`;
-  const removal = (path: string, what: string): Html =>
-    postButton(path, 'Delete', { class: 'link small', confirm: t`Delete ${what}?` });
-  const href = (path: string): string =>
-    `/api/agents/${id}/files/${path.split('/').map(encodeURIComponent).join('/')}`;
-  const fileColumns: Column<AgentFile>[] = [
-    { label: 'Path', cell: ({ path }) => html`<a href="${href(path)}" download>${path}</a>` },
-    { label: 'Bytes', kind: 'number', cell: ({ size_bytes }) => html`${count(size_bytes)}` },
-    { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
-    {
-      label: 'Delete',
-      kind: 'acts',
-      cell: ({ path }) => (can_write ? removal(`${here}/delete?path=${encodeURIComponent(path)}`, path) : ''),
-    },
-  ];
-  const skillColumns: Column<FsSkill>[] = [
-    { label: 'Slug', cell: ({ slug }) => html`<code>${slug}</code>` },
-    { label: 'Name', cell: ({ name }) => html`${name}` },
-    { label: 'What for', cell: ({ description }) => html`<span class="prose">${description}</span>` },
-    {
-      label: 'Delete',
-      kind: 'acts',
-      cell: ({ slug }) => (can_write ? removal(`/agents/${id}/fs-skills/${slug}/delete`, slug) : ''),
-    },
-  ];
-  return html`!${agentTabs(id, here)}!${formError(error)}
-    <section class="card">
-      <h2>Files</h2>
-      <p class="soft">
-        While one of the agent’s programs runs, they are in <code>files/</code> in its home, and changes it
-        makes there are kept.
-      </p>
-      !${files.length > 0 ? table('Files', fileColumns, files) : html`<p>None yet.</p>`}
-      !${when(can_write, () => uploadForm(here, typed.path))}!${when(can_write, () => knowledgeForm(here, as_knowledge))}
-    </section>
-    <section class="card">
-      <h2>Its own skills</h2>
-      <p class="soft">Replaces a company skill with the same slug, for this agent only.</p>
-      !${skills.length > 0 ? table('Skills', skillColumns, skills) : html`<p>None yet.</p>`}
-      !${when(can_write, () => skillForm(id, typed))}
-    </section>`;
-}
-
-const knowledgeForm = (here: string, as_knowledge: boolean): Html =>
-  html`<form method="post" action="${here}/knowledge">
-    !${checkbox({ name: 'files_as_knowledge', label: 'Everyone in the company, including agents, can search these files', checked: as_knowledge })}
-    <button class="quiet">Save</button>
-  </form>`;
-
-/** The path precedes the file, so that it has been read even if the upload is interrupted. */
-const uploadForm = (action: string, path: string): Html =>
-  html`<form method="post" action="${action}" enctype="multipart/form-data">
-    <div class="row">
-      !${input({ name: 'path', label: 'Path', value: path, hint: 'Empty: the file’s own name' })}
-      <div class="field">
-        <label for="f-file">File</label><input id="f-file" name="file" type="file" required />
-      </div>
-    </div>
-    <button>Upload</button>
-  </form>`;
-
-const skillForm = (id: string, { slug, content }: FilesView['typed']): Html =>
-  html`<form method="post" action="/agents/${id}/fs-skills">
-    !${input({ name: 'slug', label: 'Slug', required: true, value: slug, hint: words('lower case, digits, hyphens') })}
-    !${textarea({ name: 'content', label: 'SKILL.md', rows: 8, mono: true, required: true, value: content })}
-    <button>Add</button>
-  </form>`;

@@ -1,14 +1,23 @@
-import { type AdapterTest, agentEndpoints, agentFileEndpoints } from '@acp/contract';
+import {
+  agentEndpoints,
+  agentFileEndpoints,
+  agentPermissionDefaults,
+  agentSettingsEndpoints,
+} from '@acp/contract';
 import {
   agentHome,
+  agentPermissions,
   listAgentFiles,
+  listAgentKeys,
   listAgents,
   listConfigRevisions,
   listFsSkills,
   listTaskSessions,
+  presentAgent,
   userNames,
 } from '@acp/core';
 import { chatButton } from '../chats/chat-button.ts';
+import { namesOfAnswerers } from '../kit/answered-by.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -16,7 +25,9 @@ import { t, texts } from '../kit/language.ts';
 import { formError, notice } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
-import { filesBody, settingsBody } from './settings-pages.ts';
+import { providersFor, readAgent } from './agent-routes.ts';
+import { filesBody } from './files-pages.ts';
+import { settingsBody, type SettingsOutcome } from './settings-pages.ts';
 
 const byAgent = { by: 'agent', param: 'agentId' } as const;
 type AgentContext = UiContext<'agent'>;
@@ -25,6 +36,8 @@ type AgentContext = UiContext<'agent'>;
 const SHOWN = { limit: 50 };
 
 const done: Record<string, string> = texts({
+  saved: 'Saved.',
+  revoked: 'The key has been revoked.',
   session: 'The next run starts a new session.',
   file: 'The file has been saved.',
   knowledge: 'Saved. Search reflects this within a few seconds.',
@@ -36,7 +49,7 @@ const done: Record<string, string> = texts({
 async function settingsPage(
   context: AgentContext,
   error: string | null = null,
-  tested: AdapterTest | null = null,
+  outcome: SettingsOutcome = {},
 ): Promise<Html> {
   const { tx, user, subject, company_id, services, query } = context;
   const { items: revisions } = await listConfigRevisions(tx, subject, SHOWN);
@@ -45,14 +58,21 @@ async function settingsPage(
     tx,
     revisions.map(({ created_by }) => created_by),
   );
+  const keys = (await listAgentKeys(tx, subject, {})).items;
   const body = settingsBody({
     id: subject.id,
+    agent: presentAgent(subject),
+    agents,
+    providers: await providersFor(context),
+    permissions: agentPermissions(subject),
+    keys,
+    key_names: await namesOfAnswerers(tx, keys),
     revisions,
     names: new Map([...agents.map(({ id, name }) => [id, name] as const), ...users]),
     home: await agentHome(tx, subject, services.homes),
     sessions: (await listTaskSessions(tx, subject, SHOWN)).items,
     can_write: mayWrite(context),
-    tested,
+    outcome,
   });
   return framed(context, html`!${formError(error)}!${notice(done[query.done ?? ''])}!${body}`);
 }
@@ -93,12 +113,37 @@ const files = ({ subject }: AgentContext, what: string): string => `/agents/${su
 
 export const agentSettingsRoutes: UiRoute[] = [
   page('/agents/{agentId}/settings', { scope: byAgent, role: 'viewer' }, (c) => settingsPage(c)),
+  action('/agents/{agentId}/edit', agentEndpoints.update, {
+    read: readAgent,
+    next: (c) => settings(c, 'saved'),
+    failed: (c, error, form) => settingsPage(c, null, { refused: { error, form } }),
+  }),
+  action('/agents/{agentId}/permissions', agentSettingsEndpoints.updatePermissions, {
+    read: (form) =>
+      Object.fromEntries(
+        Object.keys(agentPermissionDefaults)
+          .filter((key) => form.has(key))
+          .map((key) => [key, form.checked(key)]),
+      ),
+    next: (c) => settings(c, 'saved'),
+    failed,
+  }),
+  // The key is shown only in this response, so there is no redirect.
+  action('/agents/{agentId}/keys', agentEndpoints.createKey, {
+    scope: byAgent,
+    read: (form, c) => ({ agent_id: c.subject.id, label: form.given('label') }),
+    next: (c, { raw_key }) => settingsPage(c, null, { raw_key }),
+    failed,
+  }),
+  action('/agent-keys/{keyId}/revoke', agentEndpoints.deleteKey, {
+    next: (c) => `/agents/${c.subject.agent_id}/settings?done=revoked`,
+  }),
   action('/agents/{agentId}/clear-session', agentEndpoints.clearSession, {
     next: (c) => settings(c, 'session'),
     failed,
   }),
   action('/agents/{agentId}/test-adapter', agentEndpoints.testAdapter, {
-    next: (c, tested) => settingsPage(c, null, tested),
+    next: (c, tested) => settingsPage(c, null, { tested }),
     failed,
   }),
   page('/agents/{agentId}/files', { scope: byAgent, role: 'viewer' }, (c) => filesPage(c)),
