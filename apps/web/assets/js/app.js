@@ -79,6 +79,15 @@ document.addEventListener('pointerover', ({ target }) => {
   time.title = `${clock.format(new Date(time.dateTime))}${zone ? ` ${zone}` : ''}\n${time.title}`;
 });
 
+// A refused form may be far down the page: leads to its first faulty field, or to what is said about it.
+const fault = document.querySelector('main [aria-invalid=true], main .form-error');
+if (fault) {
+  for (let fold = fault.closest('details'); fold; fold = fold.parentElement.closest('details'))
+    fold.open = true;
+  if (!fault.matches('input, select, textarea')) fault.tabIndex = -1;
+  fault.focus();
+}
+
 document.documentElement.dataset.script = 'on';
 const shows = (selector) => document.querySelector(selector) !== null;
 // Pages without them skip the request. They start before the stream, so that they get its first events too.

@@ -5,7 +5,7 @@ import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { formError, input, notice, select, status } from '../kit/parts.ts';
+import { formError, formLink, input, notice, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -35,7 +35,8 @@ async function usersPage(
         <button>Create</button>
       </div>
     </form>`;
-  return shell({ title: t`Users`, user, company: null, active: '/admin/users', body });
+  const actions = formLink(t`New user`, 'display_name');
+  return shell({ title: t`Users`, user, company: null, active: '/admin/users', actions, body });
 }
 
 const done: Record<string, string> = texts({

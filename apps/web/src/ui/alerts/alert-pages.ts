@@ -4,7 +4,7 @@ import { timeAgo, timeLeft, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { say, t, texts } from '../kit/language.ts';
 import { emptyState, formError, notice, postButton, status, tabs } from '../kit/parts.ts';
-import { type Column, moreLink, table } from '../kit/table.ts';
+import { type Column, moreLink, samePage, table } from '../kit/table.ts';
 
 /** Page of the instance's alerts. */
 export const PATH = '/admin/alerts';
@@ -15,6 +15,8 @@ export interface AlertsView {
   acts: string;
   /** Whether past alerts are shown. */
   past: boolean;
+  /** The page's own query. */
+  query: Readonly<Record<string, string>>;
   alerts: readonly Alert[];
   next_cursor: string | null;
   names: ReadonlyMap<string, string>;
@@ -44,7 +46,7 @@ export function alertsBody(
     ],
     view.past ? passed : view.path,
   )}
-  !${view.past ? alertsPart(view) : html`<div data-live="admin" data-source="${view.path}/part/list">!${alertsPart(view)}</div>`}
+  !${view.past ? alertsPart(view) : html`<div data-live="admin" data-source="${samePage(`${view.path}/part/list`, view.query)}">!${alertsPart(view)}</div>`}
   !${below}`;
 }
 

@@ -26,6 +26,7 @@ async function viewOf({ tx, query }: UiContext, company_id: string | null): Prom
     path: company_id === null ? PATH : pathOf(company_id),
     acts: company_id === null ? PATH : '/alerts',
     past,
+    query,
     alerts: items,
     next_cursor,
     names,

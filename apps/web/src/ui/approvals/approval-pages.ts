@@ -16,7 +16,7 @@ import {
   tabs,
   textarea,
 } from '../kit/parts.ts';
-import { moreLink, table } from '../kit/table.ts';
+import { moreLink, samePage, table } from '../kit/table.ts';
 import { laterMenu } from '../inbox/later-menu.ts';
 import { payloadPart } from './payload.ts';
 
@@ -27,6 +27,8 @@ export interface ListView {
   company_id: string;
   /** '' means all. */
   status: string;
+  /** The page's own query. */
+  query: Readonly<Record<string, string>>;
   approvals: readonly Approval[];
   next_cursor: string | null;
   names: Names;
@@ -54,7 +56,9 @@ export function approvalsBody(view: ListView): Html {
   }));
   const here = listPath(company_id, view.status || 'all');
   return html`!${tabs('By status', filters, here)}
-    <div data-live="approvals inbox_changed" data-source="${here}">!${approvalList(view)}</div>`;
+    <div data-live="approvals inbox_changed" data-source="${samePage(here, view.query)}">
+      !${approvalList(view)}
+    </div>`;
 }
 
 export function approvalList({

@@ -57,6 +57,7 @@ async function loadList(context: UiContext<'company'>): Promise<ListView> {
   return {
     company_id,
     status,
+    query,
     approvals: items,
     next_cursor,
     names: await namesIn(context, items),

@@ -14,7 +14,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { emptyState, formError, notice } from '../kit/parts.ts';
+import { emptyState, formError, formLink, notice } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import {
@@ -72,6 +72,7 @@ async function channelsPage(
   return companyPage(context, {
     title: t`Channels`,
     active: path,
+    actions: items.length > 0 ? formLink(t`New channel`, 'name') : '',
     body: html`!${notice(done[query.done ?? ''])}!${list}!${channelForm(path, null, choices, error, form)}`,
   });
 }

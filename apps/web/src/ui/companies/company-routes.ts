@@ -19,7 +19,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { notice } from '../kit/parts.ts';
+import { formLink, notice } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { roleIn } from '../../http/roles.ts';
@@ -56,6 +56,7 @@ export async function companiesPage(
     user,
     company: null,
     active: '/companies',
+    actions: admin && companies.length > 0 ? formLink(t`New company`, 'name') : '',
     body: companiesBody({ companies, can_create: admin, templates, refused: { error, form }, said }),
   });
 }

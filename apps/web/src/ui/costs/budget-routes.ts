@@ -13,7 +13,7 @@ import { roleIn } from '../../http/roles.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import type { Choice } from '../kit/parts.ts';
+import { type Choice, formLink } from '../kit/parts.ts';
 import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { budgetBody, budgetsParts, type BudgetsView, newBudgetForm } from './budget-pages.ts';
@@ -69,7 +69,8 @@ async function budgetsPage(
       !${budgetsParts(view)}
     </div>
     !${fresh}`;
-  return costsPage(context, { title: t`Budgets`, here, body });
+  const actions = fresh ? formLink(t`New budget`, 'scope') : '';
+  return costsPage(context, { title: t`Budgets`, here, actions, body });
 }
 
 async function usageOf({ tx, company_id }: UiContext, policy_id: string): Promise<BudgetUsage> {

@@ -18,11 +18,15 @@ export function evolutionBody(evolution: PromptEvolution, can_write: boolean, er
 
 export function evolutionPart(evolution: PromptEvolution, can_write: boolean): Html {
   return html`!${progress(evolution, can_write)}!${curve(evolution)}
-    <section class="card" aria-label="Candidates">
-      <h2>Candidates</h2>
-      !${each(evolution.candidates, (candidate) => candidateFold(evolution, candidate))}
-    </section>
-    !${issueTable(evolution)}`;
+  !${when(
+    evolution.candidates.length > 0,
+    () =>
+      html`<section class="card" aria-label="Candidates">
+        <h2>Candidates</h2>
+        !${each(evolution.candidates, (candidate) => candidateFold(evolution, candidate))}
+      </section>`,
+  )}
+  !${issueTable(evolution)}`;
 }
 
 function progress(evolution: PromptEvolution, can_write: boolean): Html {

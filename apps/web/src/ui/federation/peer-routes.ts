@@ -4,7 +4,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { emptyState, notice } from '../kit/parts.ts';
+import { emptyState, formLink, notice } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { peerTabs } from './push-routes.ts';
@@ -42,7 +42,8 @@ async function peersPage(
           protocol.`,
         );
   const body = html`!${peerTabs(company_id, path)}!${notice(done[query.done ?? ''])}!${list}!${peerForm(path, null, error, form)}`;
-  return companyPage(context, { title: t`Peers`, active: path, body });
+  const actions = items.length > 0 ? formLink(t`New peer`, 'label') : '';
+  return companyPage(context, { title: t`Peers`, active: path, actions, body });
 }
 
 async function peerPage(

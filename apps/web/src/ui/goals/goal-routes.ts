@@ -7,7 +7,17 @@ import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
-import { type Choice, emptyState, formError, input, notice, select, status, textarea } from '../kit/parts.ts';
+import {
+  type Choice,
+  emptyState,
+  formError,
+  formLink,
+  input,
+  notice,
+  select,
+  status,
+  textarea,
+} from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
 import { agentChoices } from '../subagents/working-agents.ts';
@@ -72,6 +82,7 @@ async function goalsPage(
   return companyPage(context, {
     title: t`Goals`,
     active: path,
+    actions: fresh && goals.length > 0 ? formLink(t`New goal`, 'title') : '',
     body: html`!${notice(done[query.done ?? ''])}!${list}!${fresh}`,
   });
 }

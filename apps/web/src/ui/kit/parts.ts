@@ -16,15 +16,18 @@ export function priority(value: string): Html {
 
 /** Initials in a disc, with the name for screen readers. */
 export function avatar(name: string): Html {
-  const initials = name
-    .split(/\s+/)
-    .map((word) => word[0] ?? '')
-    .join('')
-    .slice(0, 2)
-    .toUpperCase();
+  const initials = name.trim().split(/\s+/).slice(0, 2).map(firstLetter).join('').toUpperCase();
   return html`<span class="avatar" data-tone="${tone(name)}" title="${name}" aria-hidden="true"
     >${initials}</span
   >`;
+}
+
+const letters = new Intl.Segmenter();
+
+/** What a reader takes for one letter, even if it consists of several characters: an emoji, a letter with its marks. */
+function firstLetter(word: string): string {
+  for (const { segment } of letters.segment(word.slice(0, 50))) return segment;
+  return '';
 }
 
 /** One of eight tones, derived from the name. */
@@ -168,6 +171,11 @@ export function toast(text: string, { undo, address }: { undo?: Html; address?: 
     !${undo ?? ''}
     <button type="button" class="link small" data-close-toast>Close</button>
   </div>`;
+}
+
+/** Leads from the head of a long list to the form below it, and into its first field. */
+export function formLink(label: string, field: string): Html {
+  return html`<a class="button" href="#f-${field}">${label}</a>`;
 }
 
 /** A value that is never shown again, ready to be copied. */

@@ -38,15 +38,14 @@ export function shell(options: ShellOptions): Html {
         <nav class="account" aria-label="Account">
           !${when(company, findLink)}
           !${when(company, ({ id }) => navLink(inboxLink(id, options.counts), active))}
-          !${when(company && isInstanceAdmin(user), () => navLink({ label: t`Instance`, path: '/admin/users' }, active))}
-          !${navLink({ label: user.name, path: '/profile' }, active)}
-          <form method="post" action="/logout" class="inline">
-            <button class="quiet small">Sign out</button>
-          </form>
+          <span class="own">
+            !${when(company && isInstanceAdmin(user), () => navLink(instanceItem(), active))}
+            !${navLink({ label: user.name, path: '/profile' }, active)}!${signOut()}
+          </span>
         </nav>
       </header>
       <div class="frame">
-        !${sideNav(groups, active, company ? company.name : t`Instance`)}
+        !${sideNav(groups, active, company ? { label: company.name, own: ownLinks(user) } : { label: t`Instance`, own: '' })}
         <main id="main" class="!${wide ? 'wide' : 'page'}">
           <div class="heading">
             <div>
@@ -67,14 +66,39 @@ export function shell(options: ShellOptions): Html {
  * Next to the content if there is room. On narrower screens the `details` ahead of it unfolds it: the style sheet reads
  * its state, so that one list serves both widths without script.
  */
-function sideNav(groups: readonly NavGroup[], active: string | undefined, label: string): Html {
+function sideNav(
+  groups: readonly NavGroup[],
+  active: string | undefined,
+  { label, own }: { label: string; own: Html },
+): Html {
   const filled = groups.filter(({ items }) => items.length > 0);
   const current = filled.flatMap(({ items }) => items).find(({ path }) => path === active);
   return html`<div class="side">
     <details class="menu">
       <summary>Menu!${when(current, (item) => html`<span class="soft">${item.label}</span>`)}</summary>
     </details>
-    <nav class="sections" aria-label="${label}">!${each(filled, (group) => navGroup(group, active))}</nav>
+    <nav class="sections" aria-label="${label}">
+      !${each(filled, (group) => navGroup(group, active))}!${own}
+    </nav>
+  </div>`;
+}
+
+const instanceItem = (): NavItem => ({ label: t`Instance`, path: '/admin/users' });
+
+const signOut = (): Html =>
+  html`<form method="post" action="/logout" class="inline">
+    <button class="quiet small">Sign out</button>
+  </form>`;
+
+/** The links of the top bar for which a phone has no room: there the style sheet shows them in the menu. */
+function ownLinks(user: UserActor): Html {
+  const items = [
+    { label: t`Companies`, path: '/companies' },
+    ...(isInstanceAdmin(user) ? [instanceItem()] : []),
+    { label: t`Profile`, path: '/profile' },
+  ];
+  return html`<div class="phone-only">
+    !${navGroup({ label: user.name, items }, undefined)}!${signOut()}
   </div>`;
 }
 

@@ -67,8 +67,16 @@ export function pageOf({ cursor }: Readonly<Record<string, string>>): { limit: n
 /** Link to the next page of a list; empty on the last one. */
 export function moreLink(path: string, cursor: string | null, label: string): Html {
   if (cursor === null) return '';
-  const mark = path.includes('?') ? '&' : '?';
   return html`<p class="more">
-    <a href="${`${path}${mark}cursor=${encodeURIComponent(cursor)}`}">${say(label)}</a>
+    <a href="${withCursor(path, cursor)}">${say(label)}</a>
   </p>`;
+}
+
+/** Address of the page of a list that the query asks for: a part that refreshes itself stays on that page. */
+export function samePage(path: string, { cursor }: Readonly<Record<string, string>>): string {
+  return cursor ? withCursor(path, cursor) : path;
+}
+
+function withCursor(path: string, cursor: string): string {
+  return `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
 }

@@ -31,7 +31,8 @@ export async function connectPage(
     tab,
     body,
     trail,
-  }: { title: string; tab: string; body: Html; trail?: { label: string; path: string } },
+    actions = '',
+  }: { title: string; tab: string; body: Html; trail?: { label: string; path: string }; actions?: Html },
 ): Promise<Html> {
   context.services.instance.requireFeature(mcpServerEndpoints.list);
   const { company_id, query } = context;
@@ -42,6 +43,7 @@ export async function connectPage(
   return companyPage(context, {
     title,
     active: connectPath(company_id),
+    actions,
     ...(trail && { trail: [trail] }),
     body: html`!${tabs('Connect', pages, tab)}!${notice(done[query.done ?? ''])}!${body}`,
   });

@@ -11,7 +11,7 @@ import { invalid } from '@acp/kernel';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { emptyState, formError } from '../kit/parts.ts';
+import { emptyState, formError, formLink } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import {
@@ -45,7 +45,8 @@ async function serversPage(
   const blank = { path, server: null, error: null, form: null };
   const sent = { ...blank, error, form };
   const body = html`!${list}!${serverForm(isProgram ? blank : sent)}!${programForm(isProgram ? sent : blank, offers)}`;
-  return connectPage(context, { title: t`MCP servers`, tab: path, body });
+  const actions = items.length > 0 ? formLink(t`New server`, 'name') : '';
+  return connectPage(context, { title: t`MCP servers`, tab: path, body, actions });
 }
 
 async function serverPage(

@@ -11,6 +11,7 @@ import {
   type Choice,
   emptyState,
   formError,
+  formLink,
   input,
   notice,
   postButton,
@@ -77,7 +78,8 @@ async function notesPage(
   ];
   const body = html`!${notice(done[query.done ?? ''])}!${tabs('Notes', views, archived ? `${path}?archived=yes` : path)}
   !${search}!${list}!${when(mayWrite(context), () => noteForm(path, t`New note`, error, form, null))}`;
-  return companyPage(context, { title: t`Notes`, active: path, body });
+  const actions = mayWrite(context) && found.items.length > 0 ? formLink(t`New note`, 'title') : '';
+  return companyPage(context, { title: t`Notes`, active: path, actions, body });
 }
 
 /** Form for a new or an existing note. */

@@ -11,9 +11,9 @@ import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { emptyState, formError, input, status, textarea } from '../kit/parts.ts';
+import { emptyState, formError, formLink, input, status, textarea } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
-import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { type Column, moreLink, pageOf, samePage, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { byCompany, doneNotice, isAdmin, listPath, requirePlugins } from './plugin-frame.ts';
 
@@ -52,9 +52,12 @@ async function pluginsPage(
     html`<p><a href="${path}/audit">Who allowed, started and stopped what</a></p>
       !${createForm(path, error, form)}`;
   const body = html`!${doneNotice(context)}
-    <div data-live="plugins" data-source="${path}/part/list">!${await listPart(context)}</div>
+    <div data-live="plugins" data-source="${samePage(`${path}/part/list`, context.query)}">
+      !${await listPart(context)}
+    </div>
     !${when(isAdmin(context), forAdmins)}`;
-  return companyPage(context, { title: t`Plugins`, active: path, body });
+  const actions = isAdmin(context) ? formLink(t`New plugin`, 'name') : '';
+  return companyPage(context, { title: t`Plugins`, active: path, actions, body });
 }
 
 const fields = ['name', 'slug', 'description', 'version', 'binary_path', 'binary_hash', 'config'];

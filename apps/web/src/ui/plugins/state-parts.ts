@@ -125,10 +125,14 @@ export function approvalCard(plugin: Plugin, admin: boolean): Html {
             <dd><code>${hash}</code></dd>`,
       )}
     </dl>
-    <p>It may</p>
-    <ul>
-      !${each(host_capabilities, (each_) => html`<li>${capabilityMeaning(each_)}</li>`)}
-    </ul>
+    !${
+      host_capabilities.length === 0
+        ? html`<p>It may use nothing of the service.</p>`
+        : html`<p>It may</p>
+            <ul>
+              !${each(host_capabilities, (each_) => html`<li>${capabilityMeaning(each_)}</li>`)}
+            </ul>`
+    }
     !${when(admin, () => approvalActs(plugin))}
   </section>`;
 }

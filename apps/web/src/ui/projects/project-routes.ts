@@ -6,7 +6,7 @@ import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, t, texts, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
-import { emptyState, notice, status } from '../kit/parts.ts';
+import { emptyState, formLink, notice, status } from '../kit/parts.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
@@ -30,7 +30,7 @@ const done: Record<string, string> = texts({
 const columns: Column<Project>[] = [
   { label: 'Name', cell: ({ id, name }) => html`<a href="/projects/${id}">${name}</a>` },
   { label: 'Status', cell: (project) => status(project.status) },
-  { label: 'Issues', cell: (project) => html`<a href="${boardOf(project)}">on the board</a>` },
+  { label: 'Issues', cell: (project) => html`<a class="word" href="${boardOf(project)}">on the board</a>` },
   { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
 ];
 
@@ -63,7 +63,8 @@ async function projectsPage(
     ? projectForm(path, t`New project`, await choicesOf(context), error, form, null, isAdmin(context))
     : '';
   const body = html`!${notice(done[query.done ?? ''])}!${list}!${fresh}`;
-  return companyPage(context, { title: t`Projects`, active: path, body });
+  const actions = fresh && items.length > 0 ? formLink(t`New project`, 'name') : '';
+  return companyPage(context, { title: t`Projects`, active: path, actions, body });
 }
 
 const isAdmin = ({ user, company_id }: UiContext): boolean => roleIn(user, company_id) === 'admin';

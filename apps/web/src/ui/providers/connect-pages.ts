@@ -19,6 +19,12 @@ const vendors: Readonly<Record<string, Vendor>> = {
   bedrock: { label: 'Amazon Bedrock', family: 'family_cloud' },
 };
 
+/** The vendor's common name. */
+export function vendorOf(family: ProviderFamily): string {
+  const vendor = Object.values(vendors).find((known) => known.family === family);
+  return say(vendor?.label ?? family);
+}
+
 /** Maps the form to a provider: named by its vendor, or by the host of an endpoint. */
 export function readVendor(form: FormValues) {
   const base_url = form.cleared('base_url');

@@ -3,21 +3,14 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeLeft } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
-import { plural, t, texts } from '../kit/language.ts';
+import { plural, t } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, select, status, textarea } from '../kit/parts.ts';
 import type { Column } from '../kit/table.ts';
-
-const familyNames: Record<Provider['adapter_type'], string> = texts({
-  family_chat_a: 'chat',
-  family_chat_b: 'chat',
-  family_search: 'search',
-  family_compat: 'an endpoint of your own',
-  family_cloud: 'models of a cloud',
-});
+import { vendorOf } from './connect-pages.ts';
 
 export const providerColumns: Column<Provider>[] = [
   { label: 'Name', cell: ({ id, name }) => html`<a href="/providers/${id}">${name}</a>` },
-  { label: 'Family', cell: ({ adapter_type }) => html`<code>${adapter_type}</code>` },
+  { label: 'Vendor', cell: ({ adapter_type }) => html`${vendorOf(adapter_type)}` },
   { label: 'State', cell: providerState },
   { label: 'Key', cell: ({ has_api_key }) => html`${has_api_key ? t`stored` : t`none`}` },
   {
@@ -57,14 +50,14 @@ export function providerForm(
   const kept = (has: boolean | undefined): string => (has ? t`Empty: unchanged` : t`Never shown again`);
   const families = providerFamilies.map((family) => ({
     value: family,
-    label: `${family}: ${familyNames[family]}`,
+    label: `${vendorOf(family)} (${family})`,
   }));
   return html`<form class="card" method="post" action="${path}">
     !${when(!provider, () => html`<h2>New provider</h2>`)}!${formError(errors.general)}
     <div class="row">
       !${input({ name: 'name', label: 'Name', required: true, value: value('name'), error: errors.of('name') })}
-      !${select({ name: 'adapter_type', label: 'Family', value: form?.text('adapter_type') || provider?.adapter_type, choices: families, error: errors.of('adapter_type') })}
-      !${input({ name: 'base_url', label: 'Base URL', type: 'url', value: value('base_url'), hint: 'Empty: the family’s default; your own endpoint needs one', error: errors.of('base_url') })}
+      !${select({ name: 'adapter_type', label: 'Vendor', value: form?.text('adapter_type') || provider?.adapter_type, choices: families, error: errors.of('adapter_type') })}
+      !${input({ name: 'base_url', label: 'Base URL', type: 'url', value: value('base_url'), hint: 'Empty: the vendor’s own; your own endpoint needs one', error: errors.of('base_url') })}
     </div>
     !${textarea({ name: 'api_key', label: 'API key', rows: 2, mono: true, hint: t`${kept(provider?.has_api_key)}. For a cloud, the credentials as JSON`, error: errors.of('api_key') })}
     !${textarea({ name: 'custom_headers', label: 'Additional headers (JSON)', rows: 2, mono: true, hint: kept(provider?.has_custom_headers), error: errors.of('custom_headers') })}

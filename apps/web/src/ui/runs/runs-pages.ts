@@ -4,7 +4,7 @@ import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { emptyState, formError, input, postButton, select, status } from '../kit/parts.ts';
 import type { IssueName } from '@acp/core';
-import { type Column, table } from '../kit/table.ts';
+import { type Column, moreLink, samePage, table } from '../kit/table.ts';
 import { writeHostRule } from '@acp/kernel';
 import { runAdvice } from './run-advice.ts';
 import { type RunTime, runSteps } from './run-steps.ts';
@@ -20,20 +20,15 @@ interface RunsView {
   status: string;
   /** Id of the issue to which the runs are limited; '' means all. */
   issue: string;
+  /** The page's own query. */
+  query: Readonly<Record<string, string>>;
   next_cursor: string | null;
 }
 
 export function runsBody(view: RunsView): Html {
-  const { company_id, runs, agents, issues, agent, status: state, issue, next_cursor } = view;
-  const path = `/companies/${company_id}/runs`;
+  const { agents, agent, status: state, issue } = view;
+  const path = runsPath(view);
   const all = { value: '', label: t`all` };
-  const filter = new URLSearchParams({
-    ...(agent ? { agent } : {}),
-    ...(state ? { status: state } : {}),
-    ...(issue ? { issue } : {}),
-  });
-  const older = new URLSearchParams(filter);
-  if (next_cursor) older.set('cursor', next_cursor);
   return html`<form class="filters row" method="get" action="${path}" data-autosubmit>
       !${select({ name: 'agent', label: 'Agent', value: agent, choices: [all, ...agents.map(({ id, name }) => ({ value: id, label: name }))] })}
       !${select({ name: 'status', label: 'Status', value: state, choices: [all, ...runStatuses.map((value) => ({ value, label: words(value) }))] })}
@@ -47,10 +42,28 @@ export function runsBody(view: RunsView): Html {
           Runs of <a href="/issues/${id}">one issue</a>. <a href="${path}">Look at the runs of all</a>
         </p>`,
     )}
-    <div class="card scroll-x" tabindex="0" data-live="runs" data-source="${path}?${filter.toString()}">
-      !${runTable(runs, { agents, issues })}
-    </div>
-    !${when(next_cursor, () => html`<p><a href="${path}?${older.toString()}">Older runs</a></p>`)}`;
+    <div class="card" data-live="runs" data-source="${samePage(filteredPath(view), view.query)}">
+      !${runList(view)}
+    </div>`;
+}
+
+const runsPath = ({ company_id }: RunsView): string => `/companies/${company_id}/runs`;
+
+function filteredPath(view: RunsView): string {
+  const { agent, status: state, issue } = view;
+  const filter = new URLSearchParams({
+    ...(agent ? { agent } : {}),
+    ...(state ? { status: state } : {}),
+    ...(issue ? { issue } : {}),
+  });
+  return filter.size > 0 ? `${runsPath(view)}?${filter.toString()}` : runsPath(view);
+}
+
+/** The part that refreshes itself, with the link: new runs push others beyond the end of the list. */
+export function runList(view: RunsView): Html {
+  const { runs, agents, issues, next_cursor } = view;
+  return html`<div class="scroll-x" tabindex="0">!${runTable(runs, { agents, issues })}</div>
+    !${moreLink(filteredPath(view), next_cursor, 'Older runs')}`;
 }
 
 /** @param of whose runs, and what they are about; absent on the page of a single agent, where there is less room */

@@ -20,7 +20,7 @@ import { t } from '../kit/language.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { compareBody } from './compare-page.ts';
 import { type RunTime, runSteps } from './run-steps.ts';
-import { runBody, runFacts, runsBody, runTable } from './runs-pages.ts';
+import { runBody, runFacts, runList, runsBody } from './runs-pages.ts';
 import { FIRST_ENTRIES, transcriptEntries } from './transcript.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -108,9 +108,7 @@ export const runsRoutes: UiRoute[] = [
       company_id,
       items.map(({ issue_id }) => issue_id),
     );
-    if (fragment) return runTable(items, { agents, issues });
-    const path = `/companies/${company_id}/runs`;
-    const body = runsBody({
+    const view = {
       company_id,
       runs: items,
       agents,
@@ -118,9 +116,12 @@ export const runsRoutes: UiRoute[] = [
       agent: filter.agentId ?? '',
       status: filter.status ?? '',
       issue: filter.issueId ?? '',
+      query,
       next_cursor,
-    });
-    return companyPage(context, { title: t`Runs`, active: path, body });
+    };
+    if (fragment) return runList(view);
+    const active = `/companies/${company_id}/runs`;
+    return companyPage(context, { title: t`Runs`, active, body: runsBody(view) });
   }),
   page('/runs/{runId}', { scope: byRun, role: 'viewer' }, (context) => runPage(context, null)),
   page('/runs/{runId}/facts', { scope: byRun, role: 'viewer' }, async (c) => runFacts(await factsOf(c))),

@@ -6,7 +6,7 @@ import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { emptyState, formError, input, notice, postButton, textarea } from '../kit/parts.ts';
+import { emptyState, formError, formLink, input, notice, postButton, textarea } from '../kit/parts.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
@@ -53,7 +53,8 @@ async function secretsPage(
         );
   const body = html`!${notice(done[query.done ?? ''])}!${list}
   !${services.vault.available ? newForm(path, error, form) : noKey()}`;
-  return companyPage(context, { title: t`Secrets`, active: path, body });
+  const actions = services.vault.available && items.length > 0 ? formLink(t`New secret`, 'name') : '';
+  return companyPage(context, { title: t`Secrets`, active: path, actions, body });
 }
 
 const noKey = (): Html =>

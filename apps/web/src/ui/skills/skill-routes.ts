@@ -7,7 +7,7 @@ import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
-import { checkbox, emptyState, formError, input, notice, status, textarea } from '../kit/parts.ts';
+import { checkbox, emptyState, formError, formLink, input, notice, status, textarea } from '../kit/parts.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
@@ -67,7 +67,8 @@ async function skillsPage(
     <button>Add</button>
   </form>`;
   const body = html`!${notice(done[query.done ?? ''])}!${list}!${mayWrite(context) ? fresh : ''}`;
-  return companyPage(context, { title: t`Skills`, active: path, body });
+  const actions = mayWrite(context) && items.length > 0 ? formLink(t`New skill`, 'content') : '';
+  return companyPage(context, { title: t`Skills`, active: path, actions, body });
 }
 
 async function skillPage(

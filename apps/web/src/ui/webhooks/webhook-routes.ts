@@ -6,7 +6,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { emptyState, formError, notice, shownOnce } from '../kit/parts.ts';
+import { emptyState, formError, formLink, notice, shownOnce } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { deliveryColumns, webhookActs, webhookColumns, webhookForm } from './webhook-pages.ts';
@@ -40,7 +40,8 @@ async function webhooksPage(
       : emptyState('No webhooks yet', html`The company’s events can be sent, signed, to a URL of yours.`);
   const body = html`!${when(secret, (value) => shownOnce('The secret used for signing deliveries, shown only once:', value))}
   !${notice(done[query.done ?? ''])}!${list}!${webhookForm(path, null, error, form)}`;
-  return companyPage(context, { title: t`Webhooks`, active: path, body });
+  const actions = items.length > 0 ? formLink(t`New webhook`, 'url') : '';
+  return companyPage(context, { title: t`Webhooks`, active: path, actions, body });
 }
 
 async function webhookPage(

@@ -6,7 +6,7 @@ import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { emptyState, formError, input, notice, postButton, shownOnce, status, tabs } from '../kit/parts.ts';
-import { type Column, moreLink, table } from '../kit/table.ts';
+import { type Column, moreLink, samePage, table } from '../kit/table.ts';
 
 export const WORKERS = '/admin/workers';
 
@@ -17,6 +17,8 @@ export interface FleetView {
   stats: QueueStats;
   /** Only workers in this state; null: all. */
   status: WorkerStatus | null;
+  /** The page's own query. */
+  query: Readonly<Record<string, string>>;
 }
 
 /** What the page learns from its address or the last form. */
@@ -56,7 +58,9 @@ export function fleetBody(view: FleetView, said: FleetSaid): Html {
   return html`!${formError(errors.general)}!${notice(done[said.done ?? ''])}
     !${when(said.api_key, (key) => shownOnce('The new worker’s key (SERVICE_WORKER_KEY), shown only once:', key))}
     !${tabs('By state', filters, fleetPath(view.status))}
-    <div class="stack" data-live="workers" data-source="${source}">!${fleetPart(view)}</div>
+    <div class="stack" data-live="workers" data-source="${samePage(source, view.query)}">
+      !${fleetPart(view)}
+    </div>
     <form class="card" method="post" action="${WORKERS}">
       <h2>New worker</h2>
       <p class="soft">Created ahead of its first start. Workers that register themselves appear above.</p>
@@ -124,7 +128,11 @@ const columns = (names: Names): Column<AdminWorker>[] => [
   {
     label: 'Tags',
     cell: ({ tags }) =>
-      html`<span class="labels">!${each(tags, (tag) => html`<span class="label">${tag}</span>`)}</span>`,
+      when(
+        tags.length > 0,
+        () =>
+          html`<span class="labels">!${each(tags, (tag) => html`<span class="label">${tag}</span>`)}</span>`,
+      ),
   },
   { label: 'Load', kind: 'number', cell: ({ running }) => html`${running}` },
   { label: 'By', cell: (worker) => answeredBy(names, worker) },

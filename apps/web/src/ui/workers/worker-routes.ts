@@ -4,6 +4,7 @@ import { namesOfAnswerers } from '../kit/answered-by.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import { formLink } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -18,7 +19,14 @@ async function viewOf({ tx, query, services }: UiContext): Promise<FleetView> {
     listAdminWorkers(tx, { ...pageOf(query), ...(only === null ? {} : { status: only }) }),
     queueStats(tx),
   ]);
-  return { workers: items, names: await namesOfAnswerers(tx, items), next_cursor, stats, status: only };
+  return {
+    workers: items,
+    names: await namesOfAnswerers(tx, items),
+    next_cursor,
+    stats,
+    status: only,
+    query,
+  };
 }
 
 async function fleetPage(
@@ -31,7 +39,8 @@ async function fleetPage(
   // Read before the rest: anything that happens from here on reaches the page by its stream.
   const cursor = await lastSequence(context.tx);
   const body = fleetBody(await viewOf(context), { error, form, done: query.done, api_key });
-  return shell({ title: t`Workers`, user, company: null, active: WORKERS, cursor, body });
+  const actions = formLink(t`New worker`, 'name');
+  return shell({ title: t`Workers`, user, company: null, active: WORKERS, cursor, actions, body });
 }
 
 /** Comma-separated tags. */

@@ -1,0 +1,69 @@
+/** Lists with more than one page: where new things are created, and what stays as it is while things happen. */
+import { beforeAll, expect, it } from '@jest/globals';
+import type { Database } from '@acp/db';
+import { type Cast, createCast } from '../http/cast.ts';
+import { Browser, startPages } from '../http/pages.ts';
+
+let admin: Browser;
+let cast: Cast;
+let company: string;
+
+beforeAll(async () => {
+  const { app, database } = await startPages({ SERVICE_ENCRYPTION_KEY: 'ab'.repeat(32) });
+  cast = await createCast(database);
+  admin = Browser.of(app, cast.instance_admin);
+  company = `/companies/${cast.company_id}`;
+  await fill(database, cast);
+});
+
+async function fill({ pool }: Database, { company_id, agent_id }: Cast): Promise<void> {
+  const inserts = [
+    `insert into heartbeat_runs (company_id, agent_id, status, wake_reason, adapter_type, created_at)
+      select $1, $2, 'failed', 'manual', 'llm', now() - make_interval(mins => n) from generate_series(1, 120) n`,
+    `insert into approvals (company_id, type, title, requested_by_agent_id, created_at)
+      select $1, 'plan', 'Plan ' || n, $2, now() - make_interval(mins => n) from generate_series(1, 120) n`,
+    `insert into plugins (company_id, name, slug, host_capabilities, created_at)
+      select $1, 'Plugin ' || n, 'plugin-' || n, '[]', now() - make_interval(mins => n) from generate_series(1, 120) n
+      where $2::uuid is not null`,
+    `insert into alerts (company_id, kind, key, level, message)
+      select $1, 'disk', n::text, 'warning', 'Alert ' || n from generate_series(1, 120) n where $2::uuid is not null`,
+    `insert into workers (name, status, key_hash, key_prefix, created_at)
+      select 'Worker ' || n, 'approved', n::text, 'w', now() - make_interval(mins => n) from generate_series(1, 120) n
+      where $1::uuid is not null and $2::uuid is not null`,
+  ];
+  for (const insert of inserts) await pool.query(insert, [company_id, agent_id]);
+}
+
+const unescaped = (text: string): string => text.replaceAll('&#61;', '=').replaceAll('&amp;', '&');
+const hrefOf = (text: string, label: string): string =>
+  unescaped(new RegExp(`href="([^"]+)"[^>]*>${label}<`).exec(text)![1]!);
+
+const lists = [
+  [() => `${company}/runs`, 'Older runs'],
+  [() => `${company}/approvals`, 'Older approvals'],
+  [() => `${company}/plugins`, 'Older plugins'],
+  [() => '/admin/alerts', 'Older alerts'],
+  [() => '/admin/workers', 'Older workers'],
+] as const;
+
+it.each(lists)('a page that refreshes itself stays the page it is: %s', async (path, label) => {
+  const second = hrefOf((await admin.get(path())).text, label);
+  const { text } = await admin.get(second);
+  const part = text.slice(text.indexOf('<main'));
+  const source = unescaped(/data-source="([^"]+)"/.exec(part)![1]!);
+  const refreshed = await admin.get(source, { 'HX-Request': 'true' });
+  expect(refreshed.status).toBe(200);
+  expect(refreshed.text).not.toContain('<html');
+  // The third page follows in both: no row is skipped or repeated between this page and the next.
+  expect(hrefOf(refreshed.text, label)).toBe(hrefOf(text, label));
+});
+
+it('the head of a list leads into the form below it', async () => {
+  for (const path of [`${company}/plugins`, '/admin/workers', '/admin/users', '/companies']) {
+    const { text } = await admin.get(path);
+    const [, field] = /class="button" href="#([^"]+)"/.exec(text)!;
+    expect(text).toMatch(
+      new RegExp(`<(input|select|textarea)[^>]* id="${field}"|<(input|select|textarea)\\s+id="${field}"`),
+    );
+  }
+});
