@@ -21,9 +21,9 @@ export const budgetWindowStart = sql`(case p."window" when 'lifetime' then times
  * @param scopes a list, or a select, of company, project and agent ids; nulls match nothing
  */
 export function budgetHeld(scopes: SQL): SQL {
-  return sql`exists (select from budget_policies p
-    join budget_incidents b on b.policy_id = p.id and b.kind = 'breach' and b.status = 'open'
-    where p.scope_id in (${scopes}) and p.enabled and p.action = 'pause' and b.window_start = ${budgetWindowStart})`;
+  return sql`exists (select from budget_policies p, budget_incidents b
+    where b.policy_id = p.id and b.kind = 'breach' and b.status = 'open' and b.window_start = ${budgetWindowStart}
+      and p.scope_id in (${scopes}) and p.enabled and p.action = 'pause')`;
 }
 
 /** The scopes that limit an agent's spending wherever it works: itself, its company, and the agents that spawned it. */

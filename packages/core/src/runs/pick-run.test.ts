@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, transaction } from '@acp/db';
 import { cloneDatabase } from '@acp/testkit';
 import { type SQL, sql } from 'drizzle-orm';
+import { PgDialect } from 'drizzle-orm/pg-core';
 import { kindTable } from '../run-kinds.ts';
 import { pickRuns, pickStatement, someQueued } from './pick-run.ts';
 import { registerRunKind } from './run-kinds.ts';
@@ -79,6 +80,17 @@ describe('the pick among 10,000 queued runs of 100 companies', () => {
       sql`select company_id from agents where id = any(${sql.param(agent_ids)}::uuid[]) group by 1`,
     );
     expect([agent_ids.length, rows.length]).toEqual([8, 8]);
+  });
+
+  it('is three statements for whatever number is wanted: each takes 700 KB of every connection', () => {
+    const texts = (wait: boolean): Set<string> =>
+      new Set(
+        Array.from({ length: 100 }, (_, n) => {
+          const statement = pickStatement({ wait, most: n + 1 }, sql.placeholder('most'));
+          return new PgDialect().sqlToQuery(statement).sql;
+        }),
+      );
+    expect([texts(false).size, texts(true).size]).toEqual([3, 3]);
   });
 
   it('stays so when one company has most of them and its agents are at their limit', async () => {

@@ -1,5 +1,5 @@
 import { fixedForms, type Tx, wakeableAgentStatuses } from '@acp/db';
-import { type SQL, sql } from 'drizzle-orm';
+import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { budgetHeld } from '../agents/index.ts';
 import { readOnlyInstance } from '../settings/index.ts';
 import { scopesOfRun } from '../budgets/index.ts';
@@ -17,7 +17,7 @@ export interface Picked {
 interface PickOptions {
   /** Wait for the best candidate's agent instead of skipping locked ones. */
   wait: boolean;
-  /** Maximum number of agents to pick. */
+  /** Maximum number of agents to pick; more than 32 are not. */
   most: number;
 }
 
@@ -30,7 +30,13 @@ const COMPANIES = sql.raw('32');
 /** Number of a company's runs that are checked one by one; after that its agents, each with its oldest run. */
 const ONE_BY_ONE = sql.raw('16');
 /** Number of candidates whose agents it tries to lock. */
-const TRIED = sql.raw('32');
+const MOST = 32;
+const TRIED = sql.raw(String(MOST));
+/**
+ * Each gives a statement of its own, and every connection that prepares it keeps 700 KB for it; so the limits suffice for the largest
+ * number wanted of a few. Tables are joined by commas for the same reason: a JOIN is kept with all columns of both sides.
+ */
+const BREADTHS = [1, 8, MOST] as const;
 
 /**
  * Locks and returns the agents of the fairest runs that may start: first those of companies with the fewest running runs (picks
@@ -44,8 +50,10 @@ const TRIED = sql.raw('32');
  * The result is a proposal: its snapshot may be older than the locks. The claim checks again under them.
  */
 export async function pickRuns(tx: Tx, options: PickOptions): Promise<Picked> {
-  const form = `${options.most}${options.wait ? ' waiting' : ''} ${kindNames()}`;
-  const rows = (await picks(tx, form, {}, () => pickStatement(options))) as unknown as {
+  const most = Math.min(options.most, MOST);
+  const form = `${breadthOf(most)}${options.wait ? ' waiting' : ''} ${kindNames()}`;
+  const make = (values: { most: Placeholder }) => pickStatement({ ...options, most }, values.most);
+  const rows = (await picks(tx, form, { most }, make)) as unknown as {
     agent_id: string | null;
     waiting_run_id: string | null;
     company_limit: number | null;
@@ -55,11 +63,14 @@ export async function pickRuns(tx: Tx, options: PickOptions): Promise<Picked> {
   return { agent_ids, waiting_run_id, company_limit };
 }
 
-const picks = fixedForms([]);
+const picks = fixedForms(['most']);
 
-export function pickStatement({ wait, most }: PickOptions): SQL {
-  const wanted = most + SPARE;
-  const [spare, front, places] = [wanted, 8 * wanted, most].map((number) => sql.raw(String(number)));
+const breadthOf = (most: number): number => BREADTHS.find((breadth) => most <= breadth) ?? MOST;
+
+/** @param places the same as `most`, where one statement serves several numbers of one breadth */
+export function pickStatement({ wait, most }: PickOptions, places: number | Placeholder = most): SQL {
+  const wanted = breadthOf(most) + SPARE;
+  const [spare, front] = [wanted, 8 * wanted].map((number) => sql.raw(String(number)));
   // When picking a single run, another agent of the same company is an alternative.
   const different = sql.raw(most === 1 ? 'agent_id' : 'company_id');
   return sql`
@@ -70,22 +81,21 @@ export function pickStatement({ wait, most }: PickOptions): SQL {
         min(case when key = 'company_max_concurrent_runs' then (value #>> '{}')::int end) as company_limit
       from instance_settings where key in ('runs_paused', 'company_max_concurrent_runs')
     ), queue_front as materialized (
-      select r.* from heartbeat_runs r where r.status = 'queued' order by r.created_at, r.id limit ${front}
+      select ${candidateColumns} from heartbeat_runs r where r.status = 'queued' order by r.created_at, r.id limit ${front}
     ), fairest as materialized (
       select r.id, r.agent_id, r.company_id, 0 as runs, r.created_at
-      from queue_front r join agents a on a.id = r.agent_id join companies c on c.id = r.company_id, setting
-      where ${mayTakeMore(sql`r.company_id`, sql`0`)} and r.company_id not in (select company_id from busy) and ${mayStart()}
+      from queue_front r, agents a, companies c, setting
+      where a.id = r.agent_id and c.id = r.company_id and ${mayTakeMore(sql`r.company_id`, sql`0`)}
+        and r.company_id not in (select company_id from busy) and ${mayStart()}
     ), start as materialized (
-      select gen_random_uuid() as id where (select count(distinct ${different}) from fairest) < ${spare}
+      select gen_random_uuid() as id where (select count(distinct ${different}) from fairest) < ${places}::int + ${sql.raw(String(SPARE))}
     ), ahead as (${companiesFrom('ahead', sql`>=`, sql`>`, sql`asc`)}
     ), behind as (${companiesFrom('behind', sql`<`, sql`<`, sql`desc`)}
     ), load as (
       select c.id as company_id, coalesce(busy.runs, 0) as runs
       from (select company_id from ahead union all select company_id from behind) tenant
-      join companies c on c.id = tenant.company_id
-      left join busy on busy.company_id = tenant.company_id
-      cross join setting
-      where ${mayTakeMore(sql`tenant.company_id`, sql`coalesce(busy.runs, 0)`)}
+      left join busy on busy.company_id = tenant.company_id, companies c, setting
+      where c.id = tenant.company_id and ${mayTakeMore(sql`tenant.company_id`, sql`coalesce(busy.runs, 0)`)}
     ), candidate as materialized (
       select * from fairest
       union all
@@ -95,18 +105,21 @@ export function pickStatement({ wait, most }: PickOptions): SQL {
     select picked.agent_id, (select id from candidate limit 1) as waiting_run_id, (select company_limit from setting) as company_limit
     from (select) as one left join (
       select c.agent_id
-      from (select * from ${most === 1 ? sql`candidate` : sql`turn`} order by runs, created_at, id limit ${TRIED}) c
-      join agents a on a.id = c.agent_id order by c.runs, c.created_at, c.id
-      limit case when (select company_limit from setting) is null then ${places} else 1 end
+      from (select * from ${most === 1 ? sql`candidate` : sql`turn`} order by runs, created_at, id limit ${TRIED}) c, agents a
+      where a.id = c.agent_id order by c.runs, c.created_at, c.id
+      limit case when (select company_limit from setting) is null then ${places}::int else 1 end
       for no key update of a ${wait ? sql`` : sql`skip locked`}
     ) picked on true`;
 }
+
+/** What the checks look at, rather than all sixty columns. */
+const candidateColumns = sql.raw('r.id, r.agent_id, r.company_id, r.issue_id, r.kind, r.created_at');
 
 const whatRuns = sql`running as materialized (
       select company_id, agent_id from heartbeat_runs where status = 'running'
     ), full_agent as materialized (
       select a.id from (select agent_id, count(*) as runs from running group by agent_id) held
-      join agents a on a.id = held.agent_id where held.runs >= a.max_concurrent_runs
+      , agents a where a.id = held.agent_id and held.runs >= a.max_concurrent_runs
     )`;
 
 /**
@@ -154,11 +167,11 @@ function companiesFrom(name: string, first: SQL, next: SQL, way: SQL): SQL {
 const oldestOf = (company_id: SQL, most: SQL): SQL => sql`
   with early as materialized (
     select r.id, r.agent_id, r.created_at
-    from (select * from heartbeat_runs where company_id = ${company_id} and status = 'queued'
-      order by created_at, id limit ${ONE_BY_ONE}) r
-    join agents a on a.id = r.agent_id where ${mayStart()} order by r.created_at, r.id limit ${most}
+    from (select ${candidateColumns} from heartbeat_runs r where r.company_id = ${company_id} and r.status = 'queued'
+      order by r.created_at, r.id limit ${ONE_BY_ONE}) r, agents a
+    where a.id = r.agent_id and ${mayStart()} order by r.created_at, r.id limit ${most}
   ), of_agents as (
-    select r.id, r.agent_id, r.created_at from agents a cross join lateral (
+    select r.id, r.agent_id, r.created_at from agents a, lateral (
       select r.id, r.agent_id, r.created_at from heartbeat_runs r
       where r.agent_id = a.id and r.status = 'queued' and r.kind in (${knownKinds()}) and not ${budgetHeld(scopesOfRun('r'))}
       order by r.created_at, r.id limit 1) r
