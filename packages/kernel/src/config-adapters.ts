@@ -21,7 +21,7 @@ export const adapterVariables = {
   SERVICE_LOCAL_CLI: Type.Enum(['off', 'sandboxed', 'host'], {
     default: 'sandboxed',
     description:
-      'Whether CLI adapters run on the scheduler’s machine: shut in by bubblewrap, or, with host, with its rights.',
+      'Whether CLI adapters run on the scheduler’s machine: sandboxed by bubblewrap, or, with `host`, with its rights.',
   }),
   SERVICE_LOCAL_CLI_HOST_COMPANIES: Type.Unsafe<string[]>({
     format: 'name-list',

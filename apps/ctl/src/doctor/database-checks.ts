@@ -49,7 +49,7 @@ export const databaseChecks: Record<string, Check> = {
           (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used`);
       const { most, used } = rows[0]!;
       const needed = config.database_pool_size + OWN_CONNECTIONS[config.role];
-      const detail = `${used} of ${most} in use, a process takes ${needed} at most`;
+      const detail = `${used} of ${most} in use, each process takes at most ${needed}`;
       return most - used >= needed
         ? well(detail)
         : wrong(detail, 'raise max_connections, lower SERVICE_DATABASE_POOL_SIZE, or use a pooler');
@@ -72,7 +72,7 @@ export const databaseChecks: Record<string, Check> = {
     run: async ({ database }) => {
       const { applied, known, unknown, pending } = await migrationStatus(database.db);
       const detail = `${applied} of ${known} migrations applied, ${unknown} unknown`;
-      if (unknown > 0) return wrong(detail, 'start the newer release, which has been here before');
+      if (unknown > 0) return wrong(detail, 'start the newer release that has migrated this database');
       return pending === 0
         ? well(detail)
         : wrong(detail, 'run `npm run ctl -- db migrate`, or start the service');
@@ -88,7 +88,7 @@ export const databaseChecks: Record<string, Check> = {
       const detail = `${admins.length} active instance admins`;
       return admins.length > 0
         ? well(detail)
-        : wrong(detail, 'open the /setup link of the log, or run `ctl users create --role admin`');
+        : wrong(detail, 'open the /setup link in the log, or run `ctl users create --role admin`');
     },
   },
   'encryption key': {
@@ -119,7 +119,7 @@ export const databaseChecks: Record<string, Check> = {
       const failing = workers.filter(({ ticks, errors }) => ticks > 10 && errors > ticks / 2);
       if (alive === 0)
         return wrong(
-          'none has reported within a minute: no run starts',
+          'none has reported within a minute: no runs start',
           'start a process with SERVICE_ROLE=scheduler, or all',
         );
       return failing.length === 0

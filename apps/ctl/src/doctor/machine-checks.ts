@@ -18,14 +18,14 @@ const LEAST_FREE_MB = 1000;
 
 export const machineChecks: Record<string, Check> = {
   environment: {
-    mend: 'correct the variable that the detail names',
+    mend: 'correct the variable named in the detail',
     run: ({ config: { unknown_variables: unknown } }) =>
       unknown.length === 0
         ? well('every SERVICE_ variable is known')
         : wrong(`unknown: ${unknown.join(', ')}`, 'correct the spelling of these variables or remove them'),
   },
   home: {
-    mend: 'make SERVICE_HOME a folder that the service may write',
+    mend: 'make SERVICE_HOME a folder that the service can write to',
     run: async ({ config: { home } }) => {
       await mkdir(home, { recursive: true });
       await access(home, constants.W_OK);
@@ -40,7 +40,7 @@ export const machineChecks: Record<string, Check> = {
     run: ({ config: { default_llm_provider: family, default_llm_model: model } }) =>
       family === null
         ? wrong(
-            'agents without a provider of their own fail their runs',
+            'runs of agents without a provider fail',
             'set SERVICE_DEFAULT_LLM_PROVIDER, _MODEL and _API_KEY, or give each company a provider',
           )
         : well(model === null ? `${family}, each agent names its model` : `${family}, ${model}`),
@@ -53,10 +53,10 @@ export const machineChecks: Record<string, Check> = {
         return well('with the scheduler’s rights (SERVICE_LOCAL_CLI=host)');
       const found = await findBubblewrap();
       return 'file' in found
-        ? well(`shut in by ${found.file}`)
+        ? well(`sandboxed by ${found.file}`)
         : wrong(
-            `${found.reason}: agents with a local CLI fail their runs`,
-            `${BUBBLEWRAP_MEND}; or set SERVICE_LOCAL_CLI=off where no agent has one`,
+            `${found.reason}: runs of agents with a local CLI fail`,
+            `${BUBBLEWRAP_MEND}; or set SERVICE_LOCAL_CLI=off if no agent uses one`,
           );
     },
   },
@@ -69,7 +69,7 @@ export const machineChecks: Record<string, Check> = {
       const isNeeded = missing.includes('git') && local_cli !== 'off';
       return isNeeded
         ? wrong(
-            `${detail}: programs on issues of projects with a repository fail their runs`,
+            `${detail}: runs of programs on issues of projects with a repository fail`,
             'install git where the schedulers run',
           )
         : well(detail);
@@ -82,8 +82,8 @@ export const machineChecks: Record<string, Check> = {
       const found = await findBubblewrap();
       return well(
         'file' in found
-          ? `parsers of files are shut in by ${found.file}`
-          : `parsers of files can read no other file, but the network is open to them: ${found.reason}; to shut it, ${BUBBLEWRAP_MEND}`,
+          ? `file parsers are sandboxed by ${found.file}`
+          : `file parsers cannot read other files, but can reach the network: ${found.reason}; to prevent that, ${BUBBLEWRAP_MEND}`,
       );
     },
   },
@@ -94,12 +94,15 @@ export const machineChecks: Record<string, Check> = {
       const grouped = Object.keys(await findControlGroups(config)) as Controller[];
       // For this user and its group: a scheduler running as another one may have other privileges.
       const bounds = `as one started from here: ${describeBounds(programBounds(config, walls.kind, grouped))}`;
-      if (walls.kind !== 'bare') return well(`plugins are shut in by ${walls.kind}; ${bounds}`);
+      if (walls.kind !== 'bare') return well(`plugins are sandboxed by ${walls.kind}; ${bounds}`);
       const detail = `plugins are bare processes with the scheduler’s rights: ${walls.why}; ${bounds}`;
       const isChosen = config.plugin_sandbox === 'disabled';
       return isChosen || !isExposed(config)
         ? well(detail)
-        : wrong(detail, `${BUBBLEWRAP_MEND}; SERVICE_PLUGIN_SANDBOX=required has no plugin start without`);
+        : wrong(
+            detail,
+            `${BUBBLEWRAP_MEND}; with SERVICE_PLUGIN_SANDBOX=required no plugin starts without a sandbox`,
+          );
     },
   },
   'plugin binaries': {
@@ -107,9 +110,9 @@ export const machineChecks: Record<string, Check> = {
     run: ({ config }) => {
       const { plugin_binary_allowlist: listed } = config;
       if (listed.length > 0) return well(listed.join(', '));
-      const detail = 'any file of the schedulers’ machine that an admin of a company allows';
+      const detail = 'any file on the schedulers’ machine that a company’s admin allows';
       return isExposed(config)
-        ? wrong(detail, 'set SERVICE_PLUGIN_BINARY_ALLOWLIST to the paths of binaries that plugins may be')
+        ? wrong(detail, 'set SERVICE_PLUGIN_BINARY_ALLOWLIST to the paths of the allowed plugin binaries')
         : well(detail);
     },
   },
@@ -133,7 +136,10 @@ export const machineChecks: Record<string, Check> = {
     run: ({ config }) => {
       const { public_url: url } = config;
       return url.startsWith('http:') && isExposed(config)
-        ? wrong(`${url} is not encrypted`, 'serve https by a proxy and set SERVICE_PUBLIC_URL to its address')
+        ? wrong(
+            `${url} is not encrypted`,
+            'serve https through a proxy and set SERVICE_PUBLIC_URL to its address',
+          )
         : well(url);
     },
   },
@@ -156,10 +162,10 @@ export const machineChecks: Record<string, Check> = {
       const { rate_limit_rpm: limit } = config;
       return limit === 0 && isExposed(config)
         ? wrong(
-            'off, on an address that others reach',
-            'set RATE_LIMIT_RPM to the requests a client may make',
+            'off, on an address that others can reach',
+            'set RATE_LIMIT_RPM to the number of requests that a client may make per minute',
           )
-        : well(limit === 0 ? 'off' : `${limit} requests a minute and address, in each process`);
+        : well(limit === 0 ? 'off' : `${limit} requests per minute and address, in each process`);
     },
   },
 };

@@ -32,13 +32,13 @@ export const operationsChecks: Record<string, Check> = {
           select (value ->> 'first_boot')::timestamptz < now() - interval '1 hour' as old
           from instance_settings where key = 'entitlement'`);
         return rows[0]?.old === true
-          ? wrong('none was made yet', 'start a scheduler, which makes them, or run `ctl db backup`')
-          : well('none was made yet; a scheduler makes the first within a minute');
+          ? wrong('none has been made yet', 'start a scheduler, which makes them, or run `ctl db backup`')
+          : well('none has been made yet; a scheduler makes the first within a minute');
       }
       const detail = `the last one is ${Math.round(last.since_hours)} hours old`;
       return last.since_hours <= most
         ? well(detail)
-        : wrong(detail, 'see why on the page Backups, or run `ctl db backups`; make one by `ctl db backup`');
+        : wrong(detail, 'the page Backups and `ctl db backups` show why; make one with `ctl db backup`');
     },
   },
   license: {
@@ -52,12 +52,12 @@ export const operationsChecks: Record<string, Check> = {
       const detail = `${status}, ${days} days left`;
       return days > LICENSE_WARNING_DAYS
         ? well(detail)
-        : wrong(detail, 'install a license before it ends: `ctl license install`');
+        : wrong(detail, 'install a license before it expires: `ctl license install`');
     },
   },
   channels: {
     after: ['schema'],
-    mend: 'see the pages Channels of the companies',
+    mend: 'see the companies’ Channels pages',
     run: async ({ database, config }) => {
       const figures = await readChannelFigures(database.db);
       if (figures.length === 0) return well('no company has any');
@@ -68,7 +68,7 @@ export const operationsChecks: Record<string, Check> = {
             `${kind}: ${connected} connected, ${failing} failing, ${refused} refused`,
         ),
         ...broken.map(
-          ({ company, name, last_error }) => `${company}/${name}: ${last_error ?? 'no reason is known'}`,
+          ({ company, name, last_error }) => `${company}/${name}: ${last_error ?? 'reason unknown'}`,
         ),
       ].join('; ');
       const most = config.readyz_channel_staleness_sec;
@@ -90,7 +90,7 @@ export const operationsChecks: Record<string, Check> = {
       );
       const [first] = open;
       return first === undefined
-        ? well(`none of the instance fires, ${items.length} of companies`)
+        ? well(`none for the instance, ${items.length} for companies`)
         : wrong(open.map(({ message }) => message).join('; '), first.mend);
     },
   },
@@ -100,7 +100,7 @@ export const operationsChecks: Record<string, Check> = {
       const { mail, channels } = alertTargets(config);
       const ways = [...(mail ? ['mail'] : []), ...channels];
       if (ways.length > 0) return well(`${ways.join(', ')}; the page Alerts sends a test`);
-      const detail = 'alerts stand on the page Alerts alone';
+      const detail = 'alerts appear only on the page Alerts';
       return isExposed(config)
         ? wrong(
             detail,
@@ -120,7 +120,7 @@ export const operationsChecks: Record<string, Check> = {
       const place = `${url.protocol}//${url.host}`;
       return greeting.startsWith('220')
         ? well(
-            `${place} answers${encryption_key ? '' : '; without SERVICE_ENCRYPTION_KEY it brings no invites, confirmations and new passwords'}`,
+            `${place} answers${encryption_key ? '' : '; without SERVICE_ENCRYPTION_KEY, invites, confirmations and password resets are not sent'}`,
           )
         : wrong(
             `${place}: ${greeting}`,

@@ -13,7 +13,7 @@ export const storageCheck: Check = {
       const marker = await storage.markerId();
       if (marker !== null && !(await knowsStorageMarker(database.db, marker, { remember: false })))
         return wrong(
-          `folder ${marker} is not the instance’s`,
+          `folder ${marker} belongs to another instance`,
           'share one storage folder among all processes, or use SERVICE_STORAGE=s3',
         );
       const key = `doctor/${newId()}`;
@@ -21,11 +21,8 @@ export const storageCheck: Check = {
       const written = await storage.exists(key);
       await storage.delete(key);
       return written
-        ? well(`${storage.kind} storage takes, gives and deletes`)
-        : wrong(
-            'what was written is not there',
-            'see that the bucket or folder is one that keeps what it gets',
-          );
+        ? well(`${storage.kind} storage writes, reads and deletes`)
+        : wrong('a file that was written is missing', 'check that the bucket or folder is persistent');
     } finally {
       storage.close();
     }

@@ -90,20 +90,20 @@ function summary(made: string | Date, { tables, files }: { tables: unknown[]; fi
 export const backupCommands: Record<string, Command> = {
   backup: {
     usage: 'db backup',
-    doc: 'Makes a backup of database, storage and homes, and reads it back.',
+    doc: 'Backs up database, storage and homes, and verifies the result.',
     run: backup,
   },
-  backups: { usage: 'db backups', doc: 'Lists the backups, the newest first.', run: list },
+  backups: { usage: 'db backups', doc: 'Lists the backups, newest first.', run: list },
   verify: {
     usage: 'db verify --file <name or path>',
-    doc: 'Reads a backup as a restore would, and changes nothing.',
+    doc: 'Verifies a backup by reading it as a restore would.',
     required: ['file'],
     any_schema: true,
     run: verify,
   },
   restore: {
     usage: 'db restore --file <name or path> [--into <database url>]',
-    doc: 'Puts a backup into an empty database, its files into storage and homes.',
+    doc: 'Restores a backup into an empty database, and its files into storage and homes.',
     required: ['file'],
     optional: ['into'],
     any_schema: true,

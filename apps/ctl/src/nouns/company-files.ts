@@ -99,7 +99,7 @@ async function templates(): Promise<Answer> {
 export const companyFiles: Record<string, Command> = {
   export: {
     usage: 'companies export --company <id or slug> [--include issues] [--file <new file>]',
-    doc: 'Writes the company as a bundle, without any secret.',
+    doc: 'Writes the company to a bundle, without its secrets.',
     required: ['company'],
     optional: ['include', 'file'],
     run: exportToFile,
@@ -107,10 +107,10 @@ export const companyFiles: Record<string, Command> = {
   import: {
     usage:
       'companies import --file <bundle> | --template <name>  --slug <new slug> [--name <text>] | --company <id or slug>  [--provider-keys <JSON file>] [--dry-run]',
-    doc: 'Makes a company of a bundle or a ready-made one, or merges it into a company: all or nothing.',
+    doc: 'Creates a company from a bundle or a template, or merges it into an existing company: all or nothing.',
     optional: ['file', 'template', 'slug', 'name', 'company', 'provider-keys'],
     flags: ['dry-run'],
     run: importFromFile,
   },
-  templates: { usage: 'companies templates', doc: 'Lists the ready-made companies.', run: templates },
+  templates: { usage: 'companies templates', doc: 'Lists the company templates.', run: templates },
 };

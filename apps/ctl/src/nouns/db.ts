@@ -23,11 +23,16 @@ async function status(context: CommandContext): Promise<Answer> {
 export const db: Record<string, Command> = {
   migrate: {
     usage: 'db migrate',
-    doc: 'Brings the schema to this release.',
+    doc: 'Migrates the schema to this release.',
     any_schema: true,
     run: runMigrations,
   },
-  status: { usage: 'db status', doc: 'Says how the schema stands.', any_schema: true, run: status },
+  status: {
+    usage: 'db status',
+    doc: 'Shows which migrations have been applied.',
+    any_schema: true,
+    run: status,
+  },
   ...backupCommands,
   ...vectorCommands,
 };

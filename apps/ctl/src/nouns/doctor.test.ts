@@ -58,8 +58,8 @@ describe('doctor', () => {
     expect(bad).toEqual([]);
     expect(failed).toBe(false);
     expect(text).toContain('ok    schedulers: 1 alive');
-    expect(text).toMatch(/ok {4}text extraction: parsers of files (?:are shut in by|can read no other file)/);
-    expect(text).toContain('ok    storage: local storage takes, gives and deletes');
+    expect(text).toMatch(/ok {4}text extraction: file parsers (?:are sandboxed by|cannot read other files)/);
+    expect(text).toContain('ok    storage: local storage writes, reads and deletes');
   });
 
   it('names each thing that is wrong, with its mend', async () => {
@@ -167,7 +167,7 @@ describe('doctor', () => {
     writeFileSync(file, '');
     const { bad } = await examine({ SERVICE_HOME: file });
     expect(bad.map(({ check, mend }) => [check, mend])).toEqual([
-      ['home', 'make SERVICE_HOME a folder that the service may write'],
+      ['home', 'make SERVICE_HOME a folder that the service can write to'],
       ['storage', 'mend home first'],
     ]);
   });

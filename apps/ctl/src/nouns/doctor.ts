@@ -14,7 +14,7 @@ async function examine(context: CommandContext): Promise<Answer> {
 export const doctor: Record<string, Command> = {
   '': {
     usage: 'doctor',
-    doc: 'Checks the whole set-up and says what to mend.',
+    doc: 'Checks the whole setup and says what to fix.',
     any_schema: true,
     run: examine,
   },

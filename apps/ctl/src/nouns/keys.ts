@@ -40,7 +40,7 @@ export const keys: Record<string, Command> = {
   mint: {
     usage:
       'keys mint --company <id or slug> --role admin|member|viewer [--label <text>] [--expires-in-days <days>]',
-    doc: 'Mints a board-user key and prints it once.',
+    doc: 'Creates a board-user key and prints it once.',
     required: ['company', 'role'],
     optional: ['label', 'expires-in-days'],
     run: mint,
@@ -53,7 +53,7 @@ export const keys: Record<string, Command> = {
   },
   revoke: {
     usage: 'keys revoke --company <id or slug> --id <key id>',
-    doc: 'Revokes a board-user key at once.',
+    doc: 'Revokes a board-user key, effective immediately.',
     required: ['company', 'id'],
     run: revoke,
   },

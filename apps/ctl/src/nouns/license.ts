@@ -17,12 +17,12 @@ function answer(state: LicenseState): Answer {
 export const license: Record<string, Command> = {
   show: {
     usage: 'license show',
-    doc: 'Trial or license of this instance, and until when.',
+    doc: 'Shows the trial or license, and when it expires.',
     run: async ({ database }) => answer(await licenseState(database.db)),
   },
   install: {
     usage: 'license install --key <license key>',
-    doc: 'Installs a license; running processes notice at once.',
+    doc: 'Installs a license; running processes pick it up immediately.',
     required: ['key'],
     run: async (context) => {
       const given = readGivenLicense(option(context, 'key'), context.config.license_public_key);

@@ -12,6 +12,6 @@ const set = (runs_paused: boolean) =>
   };
 
 export const runs: Record<string, Command> = {
-  pause: { usage: 'runs pause', doc: 'Emergency stop: no run starts on this instance.', run: set(true) },
+  pause: { usage: 'runs pause', doc: 'Emergency stop: no more runs start on this instance.', run: set(true) },
   resume: { usage: 'runs resume', doc: 'Ends the emergency stop.', run: set(false) },
 };

@@ -61,20 +61,20 @@ async function makeKey({ config, database }: CommandContext): Promise<Answer> {
       throw error;
     }
   }
-  const text = `made ${file}: every process of this home uses it from its next start on. Keep a copy: no backup holds it, and what it seals opens with nothing else.`;
+  const text = `created ${file}: every process with this SERVICE_HOME uses it from its next start. Keep a copy: backups do not contain it, and without it the stored secrets are lost.`;
   return { value: { fingerprint: vault.fingerprint, file }, text };
 }
 
 export const secrets: Record<string, Command> = {
   'make-key': {
     usage: 'secrets make-key',
-    doc: 'Makes the key that secrets are stored under, into SERVICE_HOME, where SERVICE_ENCRYPTION_KEY is not set.',
+    doc: 'Creates the encryption key for stored secrets in SERVICE_HOME, unless SERVICE_ENCRYPTION_KEY is set.',
     any_schema: true,
     run: makeKey,
   },
   rewrap: {
     usage: 'secrets rewrap',
-    doc: 'After a rotation: brings all that is stored encrypted under the current key.',
+    doc: 'Encrypts everything stored under a former key again, with the current one.',
     run: rewrap,
   },
 };

@@ -51,7 +51,7 @@ async function make(context: CommandContext): Promise<Answer> {
 export const supportBundle: Record<string, Command> = {
   '': {
     usage: 'support-bundle [--file <path>]',
-    doc: 'Writes an archive for whoever helps: configuration without secrets, findings, states, sizes.',
+    doc: 'Writes an archive for support: configuration without secrets, findings, states, sizes.',
     optional: ['file'],
     any_schema: true,
     run: make,

@@ -107,20 +107,20 @@ export const users: Record<string, Command> = {
   list: { usage: 'users list', doc: 'Lists the users.', run: list },
   'reset-password': {
     usage: 'users reset-password --email <address> [--password <text>]',
-    doc: 'Sets a password and ends the sessions.',
+    doc: 'Sets a password and ends the user’s sessions.',
     required: ['email'],
     optional: ['password'],
     run: reset,
   },
   'reset-second-factor': {
     usage: 'users reset-second-factor --email <address>',
-    doc: 'Removes app, passkeys and recovery codes and ends the sessions: for who has lost them.',
+    doc: 'Removes the user’s authenticator app, passkeys and recovery codes, and ends the sessions.',
     required: ['email'],
     run: resetFactor,
   },
   deactivate: {
     usage: 'users deactivate --email <address> [--keep-keys]',
-    doc: 'Closes the account and ends its sessions, and the keys and webhooks that the user created.',
+    doc: 'Closes the account, ends its sessions, and revokes the keys and webhooks that the user created.',
     required: ['email'],
     flags: ['keep-keys'],
     run: deactivate,

@@ -39,17 +39,17 @@ async function change(context: CommandContext, act: typeof enableVectorIndex): P
 export const vectorCommands: Record<string, Command> = {
   'vectors status': {
     usage: 'db vectors status',
-    doc: 'Says whether the search of knowledge has an index of meanings, by pgvector.',
+    doc: 'Shows whether knowledge search has a pgvector index.',
     run: status,
   },
   'vectors enable': {
     usage: 'db vectors enable',
-    doc: 'Makes extension and index; again after a change of the embedding model. Nothing stops meanwhile.',
+    doc: 'Creates the extension and the index, without downtime; run it again after changing the embedding model.',
     run: async (context) => change(context, enableVectorIndex),
   },
   'vectors disable': {
     usage: 'db vectors disable',
-    doc: 'Removes the index again; the extension stays.',
+    doc: 'Removes the index; the extension stays.',
     run: async (context) => change(context, disableVectorIndex),
   },
 };

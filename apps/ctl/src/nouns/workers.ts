@@ -67,21 +67,21 @@ const move = (verb: WorkerMove, doc: string): Command => ({
 export const workers: Record<string, Command> = {
   list: {
     usage: 'workers list [--status <comma list>]',
-    doc: 'Lists remote workers with tags and load.',
+    doc: 'Lists remote workers with their tags and load.',
     optional: ['status'],
     run: list,
   },
   create: {
     usage: 'workers create --name <text> [--tags <comma list>]',
-    doc: 'Makes an approved worker ahead of its first start and prints its key once.',
+    doc: 'Creates an approved worker and prints its key once.',
     required: ['name'],
     optional: ['tags'],
     run: create,
   },
-  approve: move('approve', 'Lets a worker that waits for approval work.'),
-  reject: move('reject', 'Turns a worker that waits for approval away.'),
-  disable: move('disable', 'Shuts a worker out; its tasks go back to the queue.'),
-  enable: move('enable', 'Lets a disabled worker work again.'),
-  drain: move('drain', 'Gives a worker no new tasks.'),
+  approve: move('approve', 'Approves a worker that is waiting for approval.'),
+  reject: move('reject', 'Rejects a worker that is waiting for approval.'),
+  disable: move('disable', 'Disables a worker; its tasks return to the queue.'),
+  enable: move('enable', 'Enables a disabled worker.'),
+  drain: move('drain', 'Stops giving a worker new tasks.'),
   undrain: move('undrain', 'Gives a draining worker tasks again.'),
 };

@@ -157,7 +157,7 @@ describe('doctor', () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
     });
     mute.close();
-    expect(found.get('backups')).toMatchObject({ ok: false, detail: 'none was made yet' });
+    expect(found.get('backups')).toMatchObject({ ok: false, detail: 'none has been made yet' });
     expect(found.get('alerts')).toMatchObject({ ok: false, detail: 'The disk is full' });
     expect(found.get('alert channels')).toMatchObject({
       ok: true,
