@@ -24,6 +24,7 @@ export {
   RESTORE_NOTE,
 } from './migrate.ts';
 export type { MigrateOptions, MigrationHook, MigrationStatus } from './migrate.ts';
+export { copyIssueWords, WORDS_ARE_COPIED } from './copy-issue-words.ts';
 export { partitionEvents, partitionStep } from './partition-events.ts';
 export { partitionTranscripts, partitionTranscriptStep } from './partition-transcripts.ts';
 export {

@@ -182,8 +182,9 @@ describe('with 50,000 issues in 20 companies', () => {
       },
     };
     await listIssues(explaining as never, company.id, { q });
+    // The index may serve to find the company's issues, but is not asked for trigrams.
     expect(plan).toContain('~~*');
-    expect(plan).not.toContain('issues_search');
+    expect(plan).not.toMatch(/Index Cond: .*title/);
   });
 
   it('of a word that all titles have the newest are rated, and paged through', async () => {

@@ -37,6 +37,27 @@ describe('find', () => {
     expect([await s.found(''), await s.found('  '), await s.found("& | ! ' :*")]).toEqual([[], [], []]);
   });
 
+  it('finds a text by the words that it has now', async () => {
+    const s = await stage();
+    const change = async (body_markdown: string | null) =>
+      database.db.update(schema.issues).set({ body_markdown }).where(eq(schema.issues.id, s.written.id));
+    await change('Order silk instead.');
+    expect([(await s.found('linen')).length, (await s.found('silk')).length]).toEqual([0, 1]);
+    await change(null);
+    expect(await s.found('silk')).toEqual([]);
+  });
+
+  it('finds texts of an earlier release before their words have been copied', async () => {
+    const s = await stage();
+    const { pool } = database;
+    await pool.query(`delete from issue_words where issue_id = '${s.written.id}'`);
+    expect(await s.found('linen')).toEqual([]);
+    await pool.query(`create index issues_text on issues using gin
+      (company_id, (to_tsvector('simple', left(coalesce(body_markdown, ''), 100000))))`);
+    expect(await s.found('linen')).toHaveLength(1);
+    await pool.query('drop index issues_text');
+  });
+
   it('finds the newest run of an issue, and a run by its id, but none that is private', async () => {
     const { company, own, run } = await createRunningRun(database.db);
     const runs = async (q: string) =>

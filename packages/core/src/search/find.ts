@@ -1,7 +1,7 @@
 import type { Found } from '@acp/contract';
-import { issueText, type Tx } from '@acp/db';
+import { issueText, type Tx, WORDS_ARE_COPIED } from '@acp/db';
 import { isUuid } from '@acp/kernel';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { listIssues, notTrashed } from '../issues/index.ts';
 
 /** Limits per kind; to see more, filter a list. */
@@ -45,18 +45,27 @@ const issue = ({ id, title, identifier, status }: IssueHead): Found => ({
 
 /** Issues whose description contains all the words, matched as prefixes; last changed first. */
 async function byText(tx: Tx, company_id: string, q: string, known: readonly string[]): Promise<Found[]> {
-  const words = q.match(/[\p{L}\p{N}]+/gu)?.slice(0, MOST_WORDS) ?? [];
-  if (words.length === 0 || q.length < 3) return [];
-  const asked = words.map((word) => `${word}:*`).join(' & ');
-  const { rows } = await tx.execute<IssueHead>(sql`
+  const terms = q.match(/[\p{L}\p{N}]+/gu)?.slice(0, MOST_WORDS) ?? [];
+  if (terms.length === 0 || q.length < 3) return [];
+  const asked = terms.map((word) => `${word}:*`).join(' & ');
+  const query = sql`to_tsquery('simple', ${asked})`;
+  const among = (containing: SQL) => sql`
     select id, title, identifier, status from (
-      select i.id, i.title, i.identifier, i.status, i.updated_at from issues i
-      where i.company_id = ${company_id} and ${notTrashed('i')}
-        and ${issueText(sql`i.body_markdown`)} @@ to_tsquery('simple', ${asked})
+      select i.id, i.title, i.identifier, i.status, i.updated_at
+      from ${containing} where i.company_id = ${company_id} and ${notTrashed('i')}
         and not i.id = any(${sql.param([...known])}::uuid[])
       limit ${MOST_MATCHES}
-    ) matching order by updated_at desc, id limit ${MOST.texts}`);
-  return rows.map(issue);
+    ) matching order by updated_at desc, id limit ${MOST.texts}`;
+  // Row by row up to the limit: PostgreSQL underestimates common words, and would join all of their issues (`offset 0` keeps it from that).
+  const words = sql`(select w.issue_id from issue_words w where w.company_id = ${company_id} and w.words @@ ${query}) w
+    cross join lateral (select * from issues of_words where of_words.id = w.issue_id offset 0) i`;
+  // At least one row, which says whether all words are in the table.
+  const { rows } = await tx.execute<{ copied: boolean } & Partial<IssueHead>>(sql`
+    select state.copied, found.* from (select ${WORDS_ARE_COPIED} as copied) state left join (${among(words)}) found on true`);
+  if (rows[0]?.copied === true)
+    return rows.flatMap((row) => (row.id === null ? [] : issue(row as IssueHead)));
+  const texts = sql`(select * from issues t where ${issueText(sql`t.body_markdown`)} @@ ${query}) i`;
+  return (await tx.execute<IssueHead>(among(texts))).rows.map(issue);
 }
 
 interface Named extends Record<string, unknown> {

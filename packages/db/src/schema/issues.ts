@@ -1,9 +1,21 @@
 import { sql } from 'drizzle-orm';
-import { boolean, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import {
+  boolean,
+  customType,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { createdAt, deletedAt, id, instant, updatedAt } from './columns.ts';
 import { companies } from './companies.ts';
 import { actionableIssueStatuses, terminalIssueStatuses } from '../status-lists.ts';
-import { issueText, priorityWeight, titleOrder } from '../issue-orders.ts';
+import { priorityWeight, titleOrder } from '../issue-orders.ts';
+
+const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' });
 
 export const issues = pgTable(
   'issues',
@@ -95,9 +107,23 @@ export const issues = pgTable(
     index('issues_a2a')
       .on(t.origin_id, t.updated_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null and ${t.origin_kind} = 'a2a'`),
-    index('issues_text').using('gin', t.company_id, sql`(${issueText(t.body_markdown)})`),
     index('issues_search').using('gin', t.company_id, sql`${t.title} gin_trgm_ops`),
   ],
+);
+
+/**
+ * The words of descriptions. In a table of their own, because an update of an issue writes to all of its indexes: changing a status
+ * would split the text anew. Triggers on issues write the rows, by whichever path a description changes.
+ */
+export const issue_words = pgTable(
+  'issue_words',
+  {
+    /** No foreign key, whose check would cost each new issue as much as its words: a trigger deletes the row. */
+    issue_id: uuid().primaryKey(),
+    company_id: uuid().notNull(),
+    words: tsvector().notNull(),
+  },
+  (t) => [index('issue_words_text').using('gin', t.company_id, t.words)],
 );
 
 export const labels = pgTable(

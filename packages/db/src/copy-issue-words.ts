@@ -1,0 +1,62 @@
+/**
+ * Descriptions from before `issue_words`. Triggers write that table since; schedulers copy what is older, batch by batch. Until
+ * they are done the search uses the index `issues_text`: its absence means that they are.
+ */
+import { sql } from 'drizzle-orm';
+import { issueText } from './issue-orders.ts';
+import { inSteps, isMyStep, STEP_WAIT_MS } from './partition-steps.ts';
+import type { Database } from './pool.ts';
+import { transaction } from './transaction.ts';
+import type { Tx } from './tx.ts';
+import { waitBriefly } from './wait-briefly.ts';
+
+/** Any number that no other lock has. */
+const LOCK = 7_236_125_405;
+const FIRST = '00000000-0000-0000-0000-000000000000';
+const BATCH = 500;
+
+/** Condition: all words are in `issue_words`. */
+export const WORDS_ARE_COPIED = sql`to_regclass('issues_text') is null`;
+
+/**
+ * Copies the words of all issues, in the order of their ids, then drops the index. Nothing is waited for, and an interrupted
+ * process costs nothing but another look at the issues whose words are there already.
+ */
+export async function copyIssueWords(database: Database, signal: AbortSignal): Promise<void> {
+  const { rows } = await database.db.execute<{ copied: boolean }>(sql`select ${WORDS_ARE_COPIED} as copied`);
+  if (rows[0]?.copied === true) return;
+  for (let last = FIRST; !signal.aborted;) {
+    const next = await transaction(database, async (tx) => copyBatch(tx, last, BATCH));
+    if (next === null) return;
+    if (next === undefined) return inSteps(database, signal, dropIndex);
+    last = next;
+  }
+}
+
+/**
+ * A description that changes meanwhile wins: its trigger has written the row, or waits for this one and overwrites it. An issue that
+ * is being deleted is skipped, and one that is read here is deleted afterwards, along with its words.
+ * @returns the id that the batch ended with; undefined if there was none after `last`, null if another process is copying
+ */
+export async function copyBatch(tx: Tx, last: string, batch: number): Promise<string | null | undefined> {
+  if (!(await isMyStep(tx, LOCK))) return null;
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    with older as materialized (
+      select i.id, i.company_id, i.body_markdown from issues i where i.id > ${last} order by i.id limit ${batch}
+      for key share skip locked
+    ), copied as (
+      insert into issue_words (issue_id, company_id, words)
+      select o.id, o.company_id, ${issueText(sql`o.body_markdown`)} from older o
+      where o.body_markdown <> '' and not exists (select from issue_words w where w.issue_id = o.id)
+      on conflict do nothing
+    )
+    select id from older order by id desc limit 1`);
+  return rows[0]?.id;
+}
+
+async function dropIndex(tx: Tx): Promise<boolean> {
+  if (!(await isMyStep(tx, LOCK))) return false;
+  await waitBriefly(tx, STEP_WAIT_MS);
+  await tx.execute(sql`drop index if exists issues_text`);
+  return false;
+}
