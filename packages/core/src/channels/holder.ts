@@ -81,11 +81,11 @@ export async function renewChannels(
   return new Map(rows.map(({ id, ...row }) => [id, row]));
 }
 
-/** Releases a channel that is no longer connected here: anyone may claim it at once, even if the clock is set back a little. */
+/** Releases a channel that is no longer connected here: anyone may claim it. */
 export async function releaseChannel(tx: Tx, hold: ChannelHold): Promise<void> {
   await tx
     .update(channels)
-    .set({ held_by: null, lease_until: sql`now() - interval '1 second'` })
+    .set({ held_by: null, lease_until: sql`now()` })
     .where(heldBy(hold));
 }
 
