@@ -9,6 +9,7 @@ import {
   createIssue,
   queuedJobs,
   nextInstant,
+  waitFor,
 } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import {
@@ -203,6 +204,32 @@ describe('a lost run', () => {
 });
 
 describe('a scheduler that slept past its lease', () => {
+  it('has its last entries after those that its owner was just adding', async () => {
+    const { run } = await running();
+    const words = ['a', 'b', 'c'].map((text) => ({ kind: 'output', payload: { text } }) as const);
+    await lapse();
+    const swept = await transaction(database, async (tx) => {
+      await storeRunEvents(tx, { lease: run, first_seq: 1, events: words });
+      const sweeping = sweep();
+      await waitFor(async () => {
+        const { rowCount } = await database.pool.query(
+          `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        );
+        return rowCount === 1;
+      });
+      return { sweeping };
+    });
+    expect((await swept.sweeping)?.id).toBe(run.run_id);
+    const events = await listRunEvents(database.db, actors.system, run.run_id);
+    expect(events.map(({ seq, kind }) => [seq, kind])).toEqual([
+      [1, 'output'],
+      [2, 'output'],
+      [3, 'output'],
+      [4, 'error'],
+      [5, 'status'],
+    ]);
+  });
+
   it('changes nothing once the run is swept', async () => {
     const { run, agent } = await running();
     await lapse();

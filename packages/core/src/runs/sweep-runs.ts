@@ -2,7 +2,7 @@ import { type Tx, wakeableAgentStatuses } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
-import { endRun } from './end-run.ts';
+import { endRun, lockedAround } from './end-run.ts';
 import { someQueued } from './pick-run.ts';
 import { LOST_CATEGORY } from './retry-run.ts';
 import { runRow } from './rows.ts';
@@ -43,6 +43,7 @@ export async function sweepLostRun(tx: Tx, except: readonly string[] = []): Prom
   const still = sql`r.status = 'running' and r.lease_expires_at < clock_timestamp()`;
   try {
     if (lapsed.handed_over_at !== null) return await clearLease(tx, lapsed.id, still);
+    await awaitWriter(tx, lapsed);
     return await endRun(tx, lapsed, { result: lostResult, actor: scheduler }, still);
   } catch (err) {
     throw new LostRunNotEnded(lapsed.id, err);
@@ -55,6 +56,16 @@ const lostResult: RunResult = {
   usage: null,
   changed: false,
 };
+
+/**
+ * Its previous owner may be adding to the transcript right now. Once the run is locked, the next statement sees those entries
+ * and numbers the last ones after them; otherwise they would have the same numbers, and be dropped.
+ */
+async function awaitWriter(tx: Tx, run: RunRow): Promise<void> {
+  await tx.execute(sql`
+    with ${lockedAround(run)} select from heartbeat_runs r, agent left join subject on true
+    where r.id = ${run.id} for no key update of r`);
+}
 
 async function clearLease(tx: Tx, run_id: string, still: SQL): Promise<RunRow | undefined> {
   const { rows } = await tx.execute(sql`
