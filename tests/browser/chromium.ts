@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium } from './launch-browser.ts';
 
 export { launchBrowser, without } from './launch-browser.ts';
@@ -87,12 +87,17 @@ export const RULES_OF_LOOKS: readonly string[] = [
   'target-size',
 ];
 
+/** Loads axe with each page of the context: for tests of many pages, to which it would otherwise be sent one by one. */
+export async function bringAxe(context: BrowserContext): Promise<void> {
+  await context.addInitScript({ path: axe });
+}
+
 /**
  * Accessibility faults that axe rates serious or critical. Runs through the debugger, which the page's policy does not restrict.
  * @param rules restricts the check to these
  */
 export async function seriousFaults(page: Page, rules?: readonly string[]): Promise<string[]> {
-  await page.evaluate(readFileSync(axe, 'utf8'));
+  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(readFileSync(axe, 'utf8'));
   const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) };
   const result = await page.evaluate(
     async (set) =>

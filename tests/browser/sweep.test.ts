@@ -29,6 +29,7 @@ import { type Cast, createCast, sessionOf } from '../http/cast.ts';
 import { startPages } from '../http/pages.ts';
 import { createStage, isPart, pathOn, type Stage } from '../http/stage.ts';
 import {
+  bringAxe,
   cutWords,
   englishTexts,
   excessWidth,
@@ -122,6 +123,7 @@ inBrowser(`every page in a real browser${without}`, () => {
     for (const screen of screens) {
       const context = await browser.newContext(screen);
       await context.addCookies([{ name: 'service_session', value, url: origin }]);
+      await bringAxe(context);
       open.push(await context.newPage());
     }
   });
