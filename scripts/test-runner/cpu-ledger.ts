@@ -9,10 +9,12 @@ export const LEDGER = 'ACP_TEST_CPU';
 interface Spent {
   /** The worker itself. */
   worker: number;
-  /** Child processes that have exited. */
+  /** Child processes that have exited and were awaited; a browser's pages are not, and cost more than the browser. */
   children: number;
   /** The run's PostgreSQL: with several workers this includes other workers' statements. */
   database: number;
+  /** On the clock: of this, the file has waited for what it started, or for a core. */
+  wall: number;
 }
 
 export type Entry = Spent & { file: string };
@@ -31,6 +33,7 @@ export function beginEntry(root: string, testPath: string): () => void {
       worker: after.worker - before.worker,
       children: after.children - before.children,
       database: after.database - before.database,
+      wall: after.wall - before.wall,
     };
     appendFileSync(ledger, `${JSON.stringify(entry)}\n`);
   };
@@ -54,13 +57,18 @@ export function ledgerReport(ledger: string, longest = 40): string {
     ...byTotal(sums),
     { ...sum(entries), file: `all (${entries.length})` },
   ].map(line);
-  const head = `${['seconds', 'worker', 'children', 'database'].map((word) => word.padStart(9)).join('')}  file`;
+  const head = `${['seconds', 'worker', 'children', 'database', 'wall'].map((word) => word.padStart(9)).join('')}  file`;
   return [head, ...lines].join('\n');
 }
 
 function spentSoFar(): Spent {
   const { user, system } = process.cpuUsage();
-  return { worker: (user + system) / 1e6, children: timesOf('self').children, database: databaseSeconds() };
+  return {
+    worker: (user + system) / 1e6,
+    children: timesOf('self').children,
+    database: databaseSeconds(),
+    wall: performance.now() / 1000,
+  };
 }
 
 function databaseSeconds(): number {
@@ -96,10 +104,10 @@ function byTotal(entries: readonly Entry[]): Entry[] {
 
 function sum(entries: readonly Entry[]): Spent {
   const of = (key: keyof Spent): number => entries.reduce((all, entry) => all + entry[key], 0);
-  return { worker: of('worker'), children: of('children'), database: of('database') };
+  return { worker: of('worker'), children: of('children'), database: of('database'), wall: of('wall') };
 }
 
 function line(entry: Entry): string {
-  const figures = [total(entry), entry.worker, entry.children, entry.database];
+  const figures = [total(entry), entry.worker, entry.children, entry.database, entry.wall];
   return `${figures.map((seconds) => seconds.toFixed(1).padStart(9)).join('')}  ${entry.file}`;
 }

@@ -1,26 +1,22 @@
 import { expect, it } from '@jest/globals';
 import path from 'node:path';
-import { mixed } from './mixed-order.ts';
+import { longestFirst } from './longest-first.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const files = (folder: string, count: number) =>
-  Array.from({ length: count }, (_, index) => ({ path: path.join(root, folder, `${index}.test.ts`) }));
-const isSlow = ({ path: file }: { path: string }): boolean => file.includes('tests/process');
+const at = (file: string) => ({ path: path.join(root, file) });
 
-it('files that start processes are spread among the others, all in their order, and none comes last', () => {
-  const [others, slow] = [files('packages/core/src', 100), files('tests/process', 10)];
-  const order = mixed([...others, ...slow]);
-  expect(order).toHaveLength(110);
-  expect(order.filter((test) => !isSlow(test))).toEqual(others);
-  expect(order.filter(isSlow)).toEqual(slow);
-  const places = slow.map((test) => order.indexOf(test));
-  expect(places).toEqual([0, 9, 18, 27, 36, 45, 54, 63, 72, 81]);
+it('the longest files come first, and those of the same duration keep their order', () => {
+  const files = ['b.test.ts', 'short.test.ts', 'long.test.ts', 'a.test.ts'].map(at);
+  expect(longestFirst(files, { 'long.test.ts': 40, 'a.test.ts': 3, 'b.test.ts': 3 })).toEqual(
+    ['long.test.ts', 'b.test.ts', 'a.test.ts', 'short.test.ts'].map(at),
+  );
 });
 
-it.each([
-  ['packages/core/src', 3],
-  ['tests/process', 3],
-  ['tests/process', 0],
-])('%s alone keep their order', (folder, count) => {
-  expect(mixed(files(folder, count))).toEqual(files(folder, count));
+it('a file nobody has measured counts as long if it starts processes, and as short if not', () => {
+  const files = [
+    'packages/core/src/new.test.ts',
+    'tests/process/new.test.ts',
+    'tests/http/known.test.ts',
+  ].map(at);
+  expect(longestFirst(files, { 'tests/http/known.test.ts': 5 })).toEqual([files[1], files[2], files[0]]);
 });

@@ -1,11 +1,16 @@
-// Jest's `testSequencer`. A fresh checkout has no durations, so jest would start with the largest files: a short file that
-// starts a dozen processes would run last, with every other worker waiting for it.
+// Jest's `testSequencer`: the longest files first, by `durations.json`, which `npm test -- --record` writes. A fresh checkout has
+// none of jest's own durations, so it would start with the largest files, and a short one that starts a dozen processes would
+// run last, with every other worker waiting for it. Most long files wait for processes: side by side they leave no core idle.
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
 interface TestFile {
   path: string;
 }
+
+/** Seconds by test file, of those that take long. */
+export type Durations = Readonly<Record<string, number>>;
 
 const require = createRequire(import.meta.url);
 const {
@@ -14,30 +19,42 @@ const {
   default: new (options: unknown) => { sort(tests: TestFile[]): Promise<TestFile[]> | TestFile[] };
 } = require('@jest/test-sequencer');
 
-/** Files that start processes take ten times as long as others, and spend half of that waiting. */
-const OF_PROCESSES = /^(tests\/(process|browser|deploy)|packages\/embedded-postgres)\//;
-/** The last of these starts once this share of the others is done, so that none of them finishes alone. */
-const SPREAD_OVER = 0.8;
-
 const root = path.resolve(import.meta.dirname, '../..');
+const RECORD = path.join(import.meta.dirname, 'durations.json');
+/** Shorter files are not recorded: their order hardly matters. */
+const LEAST_SECONDS = 3;
 
-/** Spreads process files evenly among the others: while they wait, the CPU is free for those that compute. */
-export function mixed<T extends TestFile>(tests: readonly T[]): T[] {
-  const isSlow = ({ path: file }: T): boolean => OF_PROCESSES.test(path.relative(root, file));
-  const slow = tests.filter(isSlow);
-  const others = tests.filter((test) => !isSlow(test));
-  if (slow.length === 0) return others;
-  const stride = (others.length * SPREAD_OVER) / slow.length;
-  const gaps = slow.map((_, index) =>
-    others.slice(Math.floor(index * stride), Math.floor((index + 1) * stride)),
-  );
-  const rest = others.slice(Math.floor(slow.length * stride));
-  return [...slow.flatMap((test, index) => [test, ...(gaps[index] ?? [])]), ...rest];
+/** Files that start processes take ten times as long as others. */
+const OF_PROCESSES = /^(tests\/(process|browser|deploy)|packages\/embedded-postgres)\//;
+const UNKNOWN_SECONDS = { ofProcesses: 15, other: 1 };
+
+/** Files of the same duration keep their order. */
+export function longestFirst<T extends TestFile>(tests: readonly T[], durations: Durations): T[] {
+  const seconds = ({ path: file }: T): number => {
+    const name = path.relative(root, file);
+    return durations[name] ?? (OF_PROCESSES.test(name) ? UNKNOWN_SECONDS.ofProcesses : UNKNOWN_SECONDS.other);
+  };
+  return tests.toSorted((one, other) => seconds(other) - seconds(one));
 }
 
-/** Within both groups, jest's order: most recent failures, slowest, largest. */
-export default class MixedOrder extends Sequencer {
+/** Takes jest's JSON results of a whole run. @returns the number of files that are worth recording */
+export function recordDurations(resultFile: string): number {
+  const { testResults }: { testResults: { name: string; startTime: number; endTime: number }[] } = JSON.parse(
+    readFileSync(resultFile, 'utf8'),
+  );
+  const long = testResults
+    .map(({ name, startTime, endTime }): [string, number] => [
+      path.relative(root, name),
+      Math.round((endTime - startTime) / 1000),
+    ])
+    .filter(([, seconds]) => seconds >= LEAST_SECONDS)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1));
+  writeFileSync(RECORD, `${JSON.stringify(Object.fromEntries(long), null, 2)}\n`);
+  return long.length;
+}
+
+export default class LongestFirst extends Sequencer {
   override async sort(tests: TestFile[]): Promise<TestFile[]> {
-    return mixed(await super.sort(tests));
+    return longestFirst(await super.sort(tests), JSON.parse(readFileSync(RECORD, 'utf8')));
   }
 }
