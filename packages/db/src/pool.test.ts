@@ -140,7 +140,7 @@ describe('a database', () => {
   );
 
   it('with all connections in use is unavailable after its patience', async () => {
-    const database = open({ connect_timeout_ms: 500 });
+    const database = open({ connect_timeout_ms: 30_000, queue_timeout_ms: 2000 });
     const ask = async (tx: Tx) => tx.execute(sql`select 1`);
     await transaction(database, async (tx) => {
       await ask(tx);
