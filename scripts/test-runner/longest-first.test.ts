@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import path from 'node:path';
-import { longestFirst } from './longest-first.ts';
+import { longestFirst, shuffled } from './longest-first.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const at = (file: string) => ({ path: path.join(root, file) });
@@ -19,4 +19,13 @@ it('a file nobody has measured counts as long if it starts processes, and as sho
     'tests/http/known.test.ts',
   ].map(at);
   expect(longestFirst(files, { 'tests/http/known.test.ts': 5 })).toEqual([files[1], files[2], files[0]]);
+});
+
+it('a seed gives one order, whatever the order before; another seed gives another', () => {
+  const files = Array.from({ length: 20 }, (_, index) => at(`${index}.test.ts`));
+  const order = shuffled(files, 7);
+  expect(shuffled(files.toReversed(), 7)).toEqual(order);
+  expect(order).not.toEqual(files);
+  expect(shuffled(files, 8)).not.toEqual(order);
+  expect(new Set(order)).toEqual(new Set(files));
 });

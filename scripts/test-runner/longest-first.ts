@@ -1,12 +1,18 @@
 // Jest's `testSequencer`: the longest files first, by `durations.json`, which `npm test -- --record` writes. A fresh checkout has
 // none of jest's own durations, so it would start with the largest files, and a short one that starts a dozen processes would
 // run last, with every other worker waiting for it. Most long files wait for processes: side by side they leave no core idle.
+// With `--randomize`, by which jest shuffles the tests within a file, the files are shuffled too.
+import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
 interface TestFile {
   path: string;
+}
+
+interface SequencerOptions {
+  globalConfig: { randomize?: boolean; seed: number };
 }
 
 /** Seconds by test file, of those that take long. */
@@ -16,7 +22,7 @@ const require = createRequire(import.meta.url);
 const {
   default: Sequencer,
 }: {
-  default: new (options: unknown) => { sort(tests: TestFile[]): Promise<TestFile[]> | TestFile[] };
+  default: new (options: SequencerOptions) => { sort(tests: TestFile[]): Promise<TestFile[]> | TestFile[] };
 } = require('@jest/test-sequencer');
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -53,8 +59,25 @@ export function recordDurations(resultFile: string): number {
   return long.length;
 }
 
+/** The same order for the same seed. */
+export function shuffled<T extends TestFile>(tests: readonly T[], seed: number): T[] {
+  const places = new Map(
+    tests.map((test) => [test, hash('sha256', `${seed} ${path.relative(root, test.path)}`)]),
+  );
+  return tests.toSorted((one, other) => (places.get(one)! < places.get(other)! ? -1 : 1));
+}
+
 export default class LongestFirst extends Sequencer {
+  private readonly seed: number | undefined;
+
+  constructor(options: SequencerOptions) {
+    super(options);
+    const { randomize, seed } = options.globalConfig;
+    this.seed = randomize === true ? seed : undefined;
+  }
+
   override async sort(tests: TestFile[]): Promise<TestFile[]> {
+    if (this.seed !== undefined) return shuffled(tests, this.seed);
     return longestFirst(await super.sort(tests), JSON.parse(readFileSync(RECORD, 'utf8')));
   }
 }
