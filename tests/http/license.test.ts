@@ -61,12 +61,16 @@ beforeAll(async () => {
   await transaction(database, async (tx) =>
     putFlag(tx, systemActor('tests'), 'prompt_evolution', { value: true }),
   );
+  await expire();
+});
+
+/** Ends the trial or the license. */
+async function expire(): Promise<void> {
   await database.db.execute(sql`update instance_settings
     set value = value || jsonb_build_object('until', now()) where key = 'entitlement'`);
   await instance.refresh();
-});
+}
 
-// The last test installs a license: later files on the same database are not read-only.
 afterAll(() => {
   hub.close();
   instance.close();
@@ -164,11 +168,15 @@ describe('on a read-only instance', () => {
       request(app).post('/api/admin/license').set(cast.instance_admin.headers).send({ license_key: key });
     const forged = issueLicense(license, generateKeyPairSync('ed25519').privateKey);
     await install(forged).expect(400, { error: 'the license was not issued for this service' });
-    await install(issueLicense(license, vendor.privateKey)).expect(200);
-    const shown = await request(app).get('/api/admin/license').set(cast.instance_admin.headers);
-    expect(shown.body).toMatchObject({ status: 'licensed', read_only: false, holder: 'Acme' });
-    await waitFor(() => !instance.read_only);
-    const created = request(app).post(`/api/companies/${cast.company_id}/issues`).set(cast.member.headers);
-    await created.send({ title: 'On we go' }).expect(201);
+    try {
+      await install(issueLicense(license, vendor.privateKey)).expect(200);
+      const shown = await request(app).get('/api/admin/license').set(cast.instance_admin.headers);
+      expect(shown.body).toMatchObject({ status: 'licensed', read_only: false, holder: 'Acme' });
+      await waitFor(() => !instance.read_only);
+      const created = request(app).post(`/api/companies/${cast.company_id}/issues`).set(cast.member.headers);
+      await created.send({ title: 'On we go' }).expect(201);
+    } finally {
+      await expire();
+    }
   });
 });

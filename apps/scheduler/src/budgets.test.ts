@@ -109,8 +109,8 @@ describe('a budget', () => {
       ]),
     );
     const first = await waitFor(async () => {
-      const [run] = await db.database.db.select().from(schema.heartbeat_runs);
-      return run;
+      const runs = await db.database.db.select().from(schema.heartbeat_runs);
+      return runs.find(({ agent_id }) => agent_id === agent.id);
     });
     expect(await ended(first.id)).toMatchObject({
       status: 'failed',

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { testDatabase, waitFor } from '@acp/testkit';
 import type { TestDatabase } from '@acp/testkit';
 import { createNotifier } from './index.ts';
@@ -19,6 +19,7 @@ beforeAll(async () => {
   notifier = createNotifier({ url: test.url, poll_ms: 0 });
 });
 
+afterAll(async () => notifier.close());
 afterEach(() => {
   messages = 0;
   heard.length = 0;
@@ -69,11 +70,12 @@ describe('notifier', () => {
   });
 
   it('that is closed has told what was pending, and takes no more', async () => {
-    notifier.push('control', ['last']);
-    await notifier.close();
-    notifier.push('control', ['too late']);
+    const closed = createNotifier({ url: test.url, poll_ms: 0 });
+    closed.push('control', ['last']);
+    await closed.close();
+    closed.push('control', ['too late']);
     await waitFor(() => heard.includes('last'));
-    await expect(notifier.sequenceNow()).rejects.toThrow('closed');
+    await expect(closed.sequenceNow()).rejects.toThrow('closed');
     expect(heard).toEqual(['last']);
   });
 });

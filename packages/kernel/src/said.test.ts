@@ -5,10 +5,10 @@ const german = translatorInto('de')!;
 
 describe('a sentence', () => {
   const inner = said`The disk of scheduler ${'{1} one'} is ${95} % full`;
-  const whole = said`Passed: ${inner}`;
+  const whole = said`Resolved: ${inner}`;
 
   it('is English as it stands in the code, and what its values look like changes nothing', () => {
-    expect(inWords(whole)).toBe('Passed: The disk of scheduler {1} one is 95 % full');
+    expect(inWords(whole)).toBe('Resolved: The disk of scheduler {1} one is 95 % full');
     expect(inWords(JSON.parse(JSON.stringify(whole)) as typeof whole)).toBe(inWords(whole));
   });
 
