@@ -1,7 +1,9 @@
 /** Streams of the agent-to-agent protocol, and arbitrary input to it. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type Database, schema } from '@acp/db';
 import { createLogger, loadConfig, newId } from '@acp/kernel';
 import { databaseWithQueue, testDatabase } from '@acp/testkit';
+import { eq } from 'drizzle-orm';
 import * as fc from 'fast-check';
 import { createApp } from '../../apps/web/src/app.ts';
 import { listen, type WebServer } from '../../apps/web/src/http/server.ts';
@@ -9,6 +11,7 @@ import { LiveHub } from '../../apps/web/src/live/hub.ts';
 import { AtWork } from './a2a-stage.ts';
 import { type Cast, createCast } from './cast.ts';
 
+let database: Database;
 let hub: LiveHub;
 let server: WebServer;
 let cast: Cast;
@@ -17,7 +20,7 @@ let url: string;
 
 beforeAll(async () => {
   const kit = await testDatabase();
-  const database = await databaseWithQueue();
+  database = await databaseWithQueue();
   void kit.notifier;
   const logger = createLogger({ level: 'error', format: 'pretty', role: 'test' });
   const config = loadConfig({ RATE_LIMIT_RPM: '0' });
@@ -199,4 +202,22 @@ it('anything at all is answered in the protocol, and another company’s tasks a
     }),
     { numRuns: 150 },
   );
+});
+
+it('who follows a task hears nothing more of an agent that is not for clients any more', async () => {
+  const { id } = await send();
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...cast.agent.headers },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } }),
+    signal: AbortSignal.timeout(20_000),
+  });
+  await database.db
+    .update(schema.agents)
+    .set({ externally_available: false })
+    .where(eq(schema.agents.id, cast.agent_id));
+  await agent.finish(id, 'For the company alone.');
+  const text = await response.text();
+  expect(text).not.toContain('For the company alone.');
+  expect(text).toContain('task not found');
 });

@@ -62,6 +62,8 @@ const source = sql`a2a_tasks t
     from heartbeat_runs where issue_id = i.id
   ) spent on true`;
 
+const isForClients = sql`exists (select from agents where agents.id = t.agent_id and ${isAvailable})`;
+
 const columns = sql`i.id, t.context_id, i.updated_at, i.awaiting_input, i.needs_human_attention, i.blocked_reason,
   said.id as said_id, said.text as said, ${state} as state, spent.cost_usd, spent.input_tokens, spent.output_tokens`;
 
@@ -77,12 +79,12 @@ interface TaskRow extends Record<string, unknown>, TaskUsage {
   state: TaskState;
 }
 
-/** Undefined if it belongs to another agent or its issue is in the trash. */
+/** Undefined if it belongs to another agent, its issue is in the trash, or its agent is no longer available to clients. */
 export async function readTask(tx: Tx, agent_id: string, id: string): Promise<Task | undefined> {
   if (!isUuid(id)) return undefined;
   const { rows } = await tx.execute<TaskRow>(sql`
     select ${columns} from ${source}
-    where t.issue_id = ${id} and t.agent_id = ${agent_id} and ${notTrashed('i')}`);
+    where t.issue_id = ${id} and t.agent_id = ${agent_id} and ${notTrashed('i')} and ${isForClients}`);
   return rows[0] && toTask(rows[0]);
 }
 
@@ -91,8 +93,7 @@ export async function readTasks(tx: Tx, ids: readonly string[]): Promise<Task[]>
   if (ids.length === 0) return [];
   const { rows } = await tx.execute<TaskRow>(sql`
     select ${columns} from ${source}
-    where t.issue_id = any(${`{${ids.join(',')}}`}::uuid[]) and ${notTrashed('i')}
-      and exists (select from agents where agents.id = t.agent_id and ${isAvailable})`);
+    where t.issue_id = any(${`{${ids.join(',')}}`}::uuid[]) and ${notTrashed('i')} and ${isForClients}`);
   return rows.map(toTask);
 }
 
