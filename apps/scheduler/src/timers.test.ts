@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { TickCounters } from './tick-counters.ts';
 import { workspaceSources } from './workspaces/sources.ts';
 import { fireSchedules } from './fire-schedules.ts';
+import { LOOK_SEC, LostWork } from './lost-work.ts';
 import { timerTable } from './timers.ts';
 import type { TimerContext } from './context.ts';
 
@@ -73,6 +74,39 @@ describe('the timers', () => {
       await expect(tick(context, name)).resolves.toBe(rest_sec === undefined ? undefined : Infinity);
     const ticks = await readTicks(context.database.db);
     expect(ticks.find(({ worker }) => worker === 'a worker')).toMatchObject({ ticks: 0, errors: 0 });
+  });
+
+  it('send few statements while nothing is due, however many agents there are', async () => {
+    const { database } = await cloneDatabase('idle');
+    const context = { ...(await contextOf()), database, started_at: past(1) };
+    const company = await createCompany(database.db);
+    await database.db
+      .insert(schema.backups)
+      .values({ status: 'succeeded', trigger: 'schedule', claimed_by: 'x', started_at: new Date() });
+    const next_heartbeat_at = new Date(Date.now() + 3_600_000);
+    for (let count = 0; count < 20; count += 1)
+      await createAgent(database.db, company, { heartbeat_enabled: true, next_heartbeat_at });
+    const signal = new AbortController().signal;
+    const lost = new LostWork({ ...context, counters: new TickCounters() });
+    const look = { name: 'lost-work', interval_sec: LOOK_SEC, work: async () => lost.look(signal) };
+    const perMinute = new Map<string, number>();
+    const idleMs = new Map<string, number | void>();
+    for (const { name, interval_sec, rest_sec, work } of [...timerTable, { ...look, rest_sec: undefined }]) {
+      const before = database.statements();
+      idleMs.set(name, await work(context, signal));
+      perMinute.set(name, ((database.statements() - before) * 60) / (rest_sec ?? interval_sec));
+    }
+    expect(Object.fromEntries(perMinute)).toMatchObject({
+      'due-work': 2,
+      'lost-work': 6,
+      'report-ticks': 6,
+      alerts: 6,
+      backups: 3,
+    });
+    // Until the next heartbeat.
+    expect(idleMs.get('due-work')).toBeGreaterThan(3_500_000);
+    const all = [...perMinute.values()].reduce((sum, count) => sum + count, 0);
+    expect(all).toBeLessThanOrEqual(40);
   });
 
   it('wake an agent whose heartbeat is due, once', async () => {

@@ -13,6 +13,8 @@ interface LinkOptions {
   /** Called after `prepare`; `again` is false the first time. */
   onUp?: (again: boolean) => void;
   onNotification?: (channel: string, payload: string) => void;
+  /** False: its owner sends statements more often than pings would be sent. */
+  pings?: boolean;
 }
 
 /** A connection that reconnects by itself. */
@@ -30,7 +32,7 @@ const LAST_RETRY_MS = 1000;
 const WARN_FROM = 8;
 const CONNECT_TIMEOUT_MS = 5000;
 // A peer that vanished silently (a failed-over host) is noticed after at most the sum of both.
-const PING_EVERY_MS = 30_000;
+export const PING_EVERY_MS = 30_000;
 const ANSWER_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2000;
 
@@ -105,7 +107,8 @@ export function openLink(options: LinkOptions): Link {
     waiting.reject(new Error('the database link is closed'));
   }
 
-  const pinging = setInterval(() => void up?.query('select 1').catch(() => undefined), PING_EVERY_MS).unref();
+  const ping = () => void up?.query('select 1').catch(() => undefined);
+  const pinging = options.pings === false ? undefined : setInterval(ping, PING_EVERY_MS).unref();
   const running = stayConnected();
   return {
     client: async () => waiting.promise,

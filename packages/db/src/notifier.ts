@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@acp/kernel';
-import { openLink } from './link.ts';
+import { openLink, PING_EVERY_MS } from './link.ts';
 import type { Link } from './link.ts';
 import { payloadsOf, PendingSignals } from './pending-signals.ts';
 import type { SignalChannel } from './signal-channels.ts';
@@ -56,7 +56,8 @@ class OutboxNotifier implements Notifier {
     this.#minIntervalMs = options.minIntervalMs ?? 4;
     this.#restMs = this.#minIntervalMs;
     const { url, logger, application_name = 'notifier', poll_ms: pollMs = 1000 } = options;
-    this.#link = openLink({ url, application_name, logger });
+    const pings = pollMs <= 0 || pollMs > PING_EVERY_MS;
+    this.#link = openLink({ url, application_name, logger, pings });
     if (pollMs > 0) this.#poll = setInterval(() => this.#lookAgain(pollMs), pollMs).unref();
   }
 

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { PgBoss } from 'pg-boss';
 import { jobCatalogue } from '@acp/contract';
@@ -38,7 +37,7 @@ async function handle(
 ): Promise<Consumer<'dispatch-agent'>> {
   await test.database.db.execute(sql`delete from pgboss.job`);
   await boss.insert('dispatch-agent', [{ data }]);
-  const options = { concurrency: 2, poll_sec: 1 };
+  const options = { concurrency: 2 };
   const settings = {
     boss,
     job: 'dispatch-agent' as const,
@@ -102,28 +101,4 @@ describe('a job', () => {
     await boss.supervise('dispatch-agent');
     expect(await jobs()).toEqual(['dispatch-agent retry']);
   });
-});
-
-it('consumers that are made at once poll at different times, so that few connections do', async () => {
-  const made = 20;
-  let fetches = 0;
-  let together = 0;
-  const counting = {
-    fetch: async () => {
-      fetches += 1;
-      const before = fetches;
-      await setImmediate();
-      // The first fetch is of the start.
-      if (before === made + 1) together = fetches - made;
-      return [];
-    },
-  } as unknown as PgBoss;
-  const settings = { boss: counting, job: 'dispatch-agent' as const, row, handler: async () => undefined };
-  const consumers = Array.from(
-    { length: made },
-    () => new Consumer({ ...settings, options: { concurrency: 1, poll_sec: 3 } }),
-  );
-  await waitFor(() => together > 0, { what: 'a poll' });
-  await Promise.all(consumers.map(async (consumer) => consumer.stop(0)));
-  expect(together).toBeLessThan(made);
 });

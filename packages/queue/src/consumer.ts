@@ -4,14 +4,13 @@ import { parseJobPayload } from '@acp/contract';
 import type { JobName, JobPayload, JobRow } from '@acp/contract';
 import { type Logger, traced } from '@acp/kernel';
 import { Completions, messageOf } from './completions.ts';
+import { POLL_MS } from './job-poll.ts';
 
 export interface ConsumeOptions {
   /** Maximum number of concurrent handlers. */
   concurrency: number;
   /** Number of free slots shared with other consumers; an upper bound in addition to `concurrency`. */
   slots?: () => number;
-  /** Fallback in case kicks are lost (default 30). */
-  poll_sec?: number;
 }
 
 export interface JobContext {
@@ -47,13 +46,12 @@ const LAST_RETRY_MS = 10_000;
 // Start times are by the database's clock, which may be behind ours, so look again a little later.
 const SECOND_LOOK_MS = 1000;
 
-/** Fetches, handles and completes the jobs of one queue: on a kick, when slots become free, and every `poll_sec`. */
+/** Fetches, handles and completes the jobs of one queue: on a kick (lost ones are repeated by `JobPoll`) and when slots become free. */
 export class Consumer<N extends JobName> {
   readonly #set: ConsumerSettings<N>;
   readonly #completions: Completions;
   readonly #running = new Map<string, Running>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  #poll: NodeJS.Timeout | undefined;
   #wanted = false;
   #failures = 0;
   #pumping: Promise<void> | null = null;
@@ -62,8 +60,6 @@ export class Consumer<N extends JobName> {
   constructor(settings: ConsumerSettings<N>) {
     this.#set = settings;
     this.#completions = new Completions(settings.boss, settings.job, settings.logger);
-    // All consumers of a process are made at once: if they polled at once too, each pool would hold on to all its connections.
-    this.#pollIn(this.#pollMs * Math.random());
     this.kick();
   }
 
@@ -81,7 +77,7 @@ export class Consumer<N extends JobName> {
   kickAt(moment: number): void {
     const inMs = Math.max(0, moment - Date.now());
     // The poll comes sooner; besides, timers of days would overflow.
-    if (inMs > this.#pollMs) return;
+    if (inMs > POLL_MS) return;
     this.#kickIn(inMs + 5);
     this.#kickIn(inMs + SECOND_LOOK_MS);
   }
@@ -89,7 +85,6 @@ export class Consumer<N extends JobName> {
   /** Stops fetching, waits for running handlers, and after `timeoutMs` releases what is left. */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopping = true;
-    clearTimeout(this.#poll);
     for (const timer of this.#timers) clearTimeout(timer);
     await this.#pumping;
     if (!(await this.#drained(timeoutMs))) {
@@ -107,17 +102,6 @@ export class Consumer<N extends JobName> {
     const drained = await Promise.race([all, tooLong]);
     timeout.abort();
     return drained;
-  }
-
-  get #pollMs(): number {
-    return (this.#set.options.poll_sec ?? 30) * 1000;
-  }
-
-  #pollIn(ms: number): void {
-    this.#poll = setTimeout(() => {
-      this.kick();
-      this.#pollIn(this.#pollMs);
-    }, ms).unref();
   }
 
   #kickIn(ms: number): void {

@@ -8,6 +8,7 @@ import { createBoss } from './boss.ts';
 import { Consumer } from './consumer.ts';
 import type { ConsumeOptions, JobHandler } from './consumer.ts';
 import { kickOf, parseKick, setProducer } from './enqueue.ts';
+import { JobPoll } from './job-poll.ts';
 import { LeasedCommands } from './leased-commands.ts';
 import type { CommandBodies } from './command-bodies.ts';
 import { type CommandContext, commandEnds, runCommand } from './run-command.ts';
@@ -73,6 +74,7 @@ export async function openQueue(options: QueueOptions): Promise<Queue> {
       : undefined;
   const listener = options.listener ?? ownListener;
   const unsubscribe = role === 'consumer' ? kickOnSignal(listener, consumers) : () => undefined;
+  const poll = role === 'consumer' ? new JobPoll({ database, consumers, logger }) : undefined;
   const leased: LeasedCommands[] = [];
 
   const tell = (job: JobName, moment: number) => database.notifier?.push('jobs', [kickOf(job, moment)]);
@@ -101,6 +103,7 @@ export async function openQueue(options: QueueOptions): Promise<Queue> {
     },
     async stop({ timeout_ms: timeoutMs = 30_000 } = {}) {
       unsubscribe();
+      poll?.stop();
       await Promise.all([
         ...consumers.map(async (consumer) => consumer.stop(timeoutMs)),
         ...leased.map(async (each) => each.stop()),

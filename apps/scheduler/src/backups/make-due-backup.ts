@@ -1,5 +1,5 @@
 import { backUpInstance, openBackupStore } from '@acp/backup';
-import { getSetting, isBackupDue } from '@acp/core';
+import { isBackupDue } from '@acp/core';
 import { ServiceError } from '@acp/kernel';
 import type { TimerContext } from '../context.ts';
 
@@ -17,8 +17,7 @@ type Parts = Pick<
 export async function makeDueBackup(parts: Parts, signal: AbortSignal): Promise<void> {
   const { config, database, started_at, claimed_by } = parts;
   if (Date.now() - started_at.getTime() < AFTER_START_MS) return;
-  const schedule = (await getSetting(database.db, 'backup_schedule')) ?? config.backup_schedule;
-  if (schedule === 'off' || !(await isBackupDue(database.db, schedule))) return;
+  if (!(await isBackupDue(database.db, config.backup_schedule))) return;
   const backups = await openBackupStore(config);
   try {
     await backups.store.removeLeftovers(new Date(Date.now() - LEFTOVERS_AFTER_MS));

@@ -1,14 +1,20 @@
 /**
  * The instance's state that decides whether a row answers at all: its feature's flag (decisions 10.1) and the license. Kept
- * in memory, so that requests pay nothing for it: read at startup, when a change is signalled, and periodically.
+ * in memory, so that requests pay nothing for it: read at startup, when a change is signalled, when the license ends, and while
+ * there are requests, in the background. Without requests nothing is read.
  */
 import type { EndpointRow, FlagName } from '@acp/contract';
 import { disabledFlags, licenseState, READ_ONLY } from '@acp/core';
 import type { Database, Listener } from '@acp/db';
 import { forbidden, type Logger, notFound } from '@acp/kernel';
 
-// A trial expires without a signal, and a signal may get lost.
+// A signal may get lost.
 const REFRESH_MS = 10_000;
+// By the database's clock, which may be behind ours: then it is looked at again.
+const AFTER_END_MS = 100;
+const LOOK_AGAIN_MS = 5000;
+// Timers can't be longer than 24 days.
+const LONGEST_MS = 24 * 3600 * 1000;
 
 /** The checks that rows must pass. */
 export type InstanceGate = Pick<
@@ -27,7 +33,9 @@ export class InstanceState {
   readonly #database: Database;
   readonly #logger: Logger;
   readonly #off: (() => void)[];
-  readonly #timer: NodeJS.Timeout;
+  #end: NodeJS.Timeout | undefined;
+  #refreshed_at = 0;
+  #closed = false;
   #disabled: ReadonlySet<FlagName> = new Set();
   #read_only = false;
 
@@ -46,17 +54,33 @@ export class InstanceState {
       listener?.on('instance', () => void this.#refreshInTime()),
       listener?.onReconnect(() => void this.#refreshInTime()),
     ].filter((off) => off !== undefined);
-    this.#timer = setInterval(() => void this.#refreshInTime(), REFRESH_MS).unref();
   }
 
   get read_only(): boolean {
+    this.#keepFresh();
     return this.#read_only;
   }
 
   /** Must run before anything is served; throws the database's errors. */
   async refresh(): Promise<void> {
+    this.#refreshed_at = performance.now();
     this.#disabled = new Set(await disabledFlags(this.#database.db));
-    this.#read_only = (await licenseState(this.#database.db)).read_only;
+    const { read_only, expires_at } = await licenseState(this.#database.db);
+    this.#read_only = read_only;
+    this.#refreshAtEnd(read_only || expires_at === null ? null : new Date(expires_at));
+  }
+
+  #refreshAtEnd(end: Date | null): void {
+    clearTimeout(this.#end);
+    if (end === null || this.#closed) return;
+    const left = end.getTime() - Date.now();
+    const ms = left <= 0 ? LOOK_AGAIN_MS : Math.min(left + AFTER_END_MS, LONGEST_MS);
+    this.#end = setTimeout(() => void this.#refreshInTime(), ms).unref();
+  }
+
+  /** Called by whatever reads the state; the reader itself does not wait. */
+  #keepFresh(): void {
+    if (performance.now() - this.#refreshed_at > REFRESH_MS) void this.#refreshInTime();
   }
 
   async #refreshInTime(): Promise<void> {
@@ -69,21 +93,24 @@ export class InstanceState {
 
   /** Whether the feature is enabled: for parts of pages. */
   hasFeature(feature: FlagName): boolean {
+    this.#keepFresh();
     return !this.#disabled.has(feature);
   }
 
   /** @throws notFound while the flag of the row's feature is off */
   requireFeature({ feature }: Pick<EndpointRow, 'feature'>): void {
+    this.#keepFresh();
     if (feature !== undefined && this.#disabled.has(feature)) throw notFound();
   }
 
   /** @throws forbidden for a row that changes something while the instance is read-only */
   requireEntitlement(row: Pick<EndpointRow, 'method' | 'tx' | 'while_read_only'>): void {
-    if (this.#read_only && isMutating(row) && row.while_read_only !== true) throw forbidden(READ_ONLY);
+    if (this.read_only && isMutating(row) && row.while_read_only !== true) throw forbidden(READ_ONLY);
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#closed = true;
+    clearTimeout(this.#end);
     for (const off of this.#off) off();
   }
 }

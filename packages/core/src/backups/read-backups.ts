@@ -11,16 +11,25 @@ const RETRY_SEC = 3600;
 
 /**
  * Whether a backup is due: there has never been one, the schedule (cron, UTC) has fired since the last attempt, or the last one
- * failed an hour ago.
+ * failed an hour ago. Never if the schedule is `off`.
+ * @param by_default the schedule unless the setting says another
  */
-export async function isBackupDue(tx: Tx, schedule: string): Promise<boolean> {
-  const { rows } = await tx.execute<{ status: string | null; started_at: string | null; now: string }>(sql`
-    select last.status, last.started_at, now() as now
+export async function isBackupDue(tx: Tx, by_default: string): Promise<boolean> {
+  const { rows } = await tx.execute<{
+    schedule: unknown;
+    status: string | null;
+    started_at: string | null;
+    now: string;
+  }>(sql`
+    select (select value from instance_settings where key = 'backup_schedule') as schedule,
+      last.status, last.started_at, now() as now
     from (select 1) one left join lateral (
       select status, started_at from backups where trigger = 'schedule' or status = 'succeeded'
       order by started_at desc, id desc limit 1
     ) last on true`);
-  const { status, started_at, now } = rows[0]!;
+  const { status, started_at, now, schedule: set } = rows[0]!;
+  const schedule = typeof set === 'string' ? set : by_default;
+  if (schedule === 'off') return false;
   if (started_at === null || status === null) return true;
   if (status === 'running') return false;
   const last = new Date(started_at);

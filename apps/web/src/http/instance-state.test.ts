@@ -1,0 +1,49 @@
+import { mock } from 'node:test';
+import { afterEach, expect, it } from '@jest/globals';
+import { putFlag, systemActor } from '@acp/core';
+import { transaction } from '@acp/db';
+import { cloneDatabase, testLogger, waitFor } from '@acp/testkit';
+import { InstanceState } from './instance-state.ts';
+
+const opened: InstanceState[] = [];
+afterEach(() => {
+  mock.timers.reset();
+  for (const state of opened.splice(0)) state.close();
+});
+
+async function open() {
+  const { database } = await cloneDatabase('instance_state');
+  const state = new InstanceState({ database, logger: testLogger() });
+  opened.push(state);
+  return { database, state };
+}
+
+it('is read anew for requests, every ten seconds at most, and not at all without them', async () => {
+  const { database, state } = await open();
+  await state.refresh();
+  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  const read = database.statements();
+  mock.timers.tick(24 * 3600 * 1000 - 1);
+  expect(database.statements()).toBe(read);
+  mock.timers.reset();
+  // Its signal is lost: this state has no listener.
+  await transaction(database, async (tx) => putFlag(tx, systemActor('test'), 'councils', { value: false }));
+  expect(state.hasFeature('councils')).toBe(true);
+  const spare = performance.now.bind(performance);
+  const clock = mock.method(performance, 'now', () => spare() + 11_000);
+  const before = database.statements();
+  expect(state.hasFeature('councils')).toBe(true);
+  await waitFor(() => !state.hasFeature('councils'));
+  expect(database.statements() - before).toBe(2);
+  clock.mock.restore();
+});
+
+it('is read-only as soon as the license has ended, without anybody telling', async () => {
+  const { database, state } = await open();
+  await database.pool.query(`insert into instance_settings (key, value) values ('entitlement',
+    jsonb_build_object('first_boot', now(), 'until', now() + interval '200 ms'))
+    on conflict (key) do update set value = excluded.value`);
+  await state.refresh();
+  expect(state.read_only).toBe(false);
+  await waitFor(() => state.read_only, { timeout_ms: 5000 });
+});
