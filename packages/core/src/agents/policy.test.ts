@@ -60,9 +60,9 @@ describe('adapter_config', () => {
 
   it('sets or drops allow_dangerous_permissions by admins only', () => {
     const dangerous = { allow_dangerous_permissions: true };
-    expect(may(member, {}, dangerous)).toThrow('for admins');
-    expect(may(agent({ 'secrets.use': true }), {}, dangerous)).toThrow('for admins');
-    expect(may(member, dangerous, {})).toThrow('for admins');
+    expect(may(member, {}, dangerous)).toThrow('only admins can set');
+    expect(may(agent({ 'secrets.use': true }), {}, dangerous)).toThrow('only admins can set');
+    expect(may(member, dangerous, {})).toThrow('only admins can set');
     expect(may(member, dangerous, { ...dangerous, model: 'm' })).not.toThrow();
     expect(may(admin, {}, dangerous)).not.toThrow();
   });
