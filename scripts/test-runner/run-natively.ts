@@ -1,5 +1,6 @@
 // Jest's test runner without jest's own module loading: Node imports the test file in this worker's realm, and its imports
 // stay loaded for the worker's next file. All else (hooks, time limits, reports) is jest-circus. Why: docs/adr/0041.
+import { readFileSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,6 +9,10 @@ import { beginEntry } from './cpu-ledger.ts';
 import { takeGlobals } from './jest-globals.ts';
 
 type RunFile = (...args: unknown[]) => Promise<unknown>;
+
+interface Order {
+  randomize?: boolean;
+}
 
 const require = createRequire(import.meta.url);
 const { default: runWithCircus }: { default: RunFile } = require('jest-circus/runner');
@@ -46,9 +51,15 @@ const runtime = {
   leaveTestCode: () => undefined,
 };
 
+/** A header with `@in-order` says that the file's tests are one story: even `--randomize` does not shuffle them. */
+function orderOf<T extends Order>(globalConfig: T, testPath: string): T {
+  const isStory = () => /^\/\*\*(?:(?!\*\/)[^])*@in-order\b/.test(readFileSync(testPath, 'utf8'));
+  return globalConfig.randomize === true && isStory() ? { ...globalConfig, randomize: false } : globalConfig;
+}
+
 /** Replaces `jest-circus/runner` as jest's `testRunner`. */
 export default async function runNatively(
-  globalConfig: unknown,
+  globalConfig: Order,
   config: unknown,
   environment: unknown,
   _ofJest: unknown,
@@ -57,7 +68,14 @@ export default async function runNatively(
 ): Promise<unknown> {
   const endEntry = beginEntry(root, testPath);
   try {
-    return await runWithCircus(globalConfig, config, environment, runtime, testPath, report);
+    return await runWithCircus(
+      orderOf(globalConfig, testPath),
+      config,
+      environment,
+      runtime,
+      testPath,
+      report,
+    );
   } finally {
     flushCache();
     endEntry();

@@ -1,6 +1,7 @@
 /**
  * Exact costs of the hot paths: statements on the wire, their round trips, and bytes of WAL including everything that follows a commit. If you
  * make a path cheaper, write the lower figure here; if you make it more expensive, say why.
+ * @in-order some look at what the acts before them have left
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mintBoardUserKey, systemActor } from '@acp/core';

@@ -378,6 +378,7 @@ describe('the logo', () => {
   const webp = Buffer.from('UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==', 'base64');
 
   it('a company without one: 404, for the row, the image and its removal', async () => {
+    await request(app).delete(logo()).set(cast.admin.headers);
     await get(logo()).expect(404);
     await get(`${logo()}/image`).expect(404);
     await request(app).delete(logo()).set(cast.admin.headers).expect(404);

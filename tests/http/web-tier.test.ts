@@ -34,7 +34,7 @@ async function start(more?: Record<string, string>): Promise<RunningWeb> {
 
 describe('the web tier', () => {
   it('starts on an empty database: it gives a link to set it up, which opens', async () => {
-    const { setup_url, url } = await start();
+    const { setup_url, url } = await start({ DATABASE_URL: (await cloneDatabase('first_start')).url });
     const { pathname, search } = new URL(setup_url ?? '');
     expect(pathname).toBe('/setup');
     expect((await fetch(url + pathname + search)).status).toBe(200);

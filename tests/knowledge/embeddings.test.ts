@@ -1,4 +1,7 @@
-/** Semantic search from the outside: two tiers, and an embedding provider that knows which words mean the same. */
+/**
+ * Semantic search from the outside: two tiers, and an embedding provider that knows which words mean the same.
+ * @in-order each test goes on with the notes and the provider of those before
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Issue, KnowledgePassage, Note, Provider } from '@acp/contract';
 import { schema } from '@acp/db';

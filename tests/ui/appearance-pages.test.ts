@@ -1,4 +1,7 @@
-/** A person's display preferences: stored by the API, applied to every page from the next one on. */
+/**
+ * A person’s display preferences: stored by the API, applied to every page from the next one on.
+ * @in-order each test goes on with what was chosen before
+ */
 import { beforeAll, expect, it } from '@jest/globals';
 import { type Cast, createCast } from '../http/cast.ts';
 import { Browser, type Pages, startPages } from '../http/pages.ts';

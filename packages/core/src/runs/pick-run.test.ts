@@ -1,3 +1,4 @@
+/** @in-order the queue grows from test to test */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, transaction } from '@acp/db';
 import { cloneDatabase } from '@acp/testkit';
