@@ -1,3 +1,4 @@
+/** @in-order */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import {
   emptyDatabase,

@@ -1,3 +1,4 @@
+/** @in-order the files of one agent add up */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** Work delegated to remote agents: found and delegated through tools, tracked by polling and notifications, across both tiers. */
+/**
+ * Work delegated to remote agents: found and delegated through tools, tracked by polling and notifications, across both tiers.
+ * @in-order later tests read what the delegations before have left
+ */
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import type {
   AgentActor,

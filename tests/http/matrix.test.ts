@@ -1,6 +1,7 @@
 /**
  * Every endpoint × every kind of caller, generated from the endpoint table: the row's credentials, role and tenant are
  * enforced. Callers who are let through send the row's example, and get the row's status.
+ * @in-order an authenticator app is begun before it is confirmed
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { a2aEndpoints, EXAMPLE_ID, endpoints, exampleBody, mcpEndpoints, permits } from '@acp/contract';

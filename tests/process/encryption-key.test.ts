@@ -1,3 +1,4 @@
+/** @in-order the keys of one database, from one to the next */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

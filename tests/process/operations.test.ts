@@ -1,4 +1,7 @@
-/** Output to people and operators across two tiers: traces to a collector, alerts and links by mail. */
+/**
+ * Output to people and operators across two tiers: traces to a collector, alerts and links by mail.
+ * @in-order alerts are of the whole instance, and a new password ends the session of the other tests
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';

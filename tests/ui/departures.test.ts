@@ -1,4 +1,7 @@
-/** Removing someone who has created keys: what the pages say, and what ends, seen by the key itself. */
+/**
+ * Removing someone who has created keys: what the pages say, and what ends, seen by the key itself.
+ * @in-order each test goes on with the members that are left
+ */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { transaction } from '@acp/db';
 import request from 'supertest';

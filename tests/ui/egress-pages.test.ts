@@ -1,3 +1,4 @@
+/** @in-order each test goes on with the list of the one before */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { readEgress, recordRefusals } from '@acp/core';
 import type { Database } from '@acp/db';

@@ -1,3 +1,4 @@
+/** @in-order the first finds nothing to do, the later ones make work */
 import { describe, expect, it } from '@jest/globals';
 import { putSetting, readTicks } from '@acp/core';
 import { schema } from '@acp/db';

@@ -1,3 +1,4 @@
+/** @in-order the keys of one database, from one to the next */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { keyFingerprint, newId, Vault } from '@acp/kernel';

@@ -1,3 +1,4 @@
+/** @in-order the agents that are due add up */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { type TestDatabase, cloneDatabase, createAgent, createCompany } from '@acp/testkit';

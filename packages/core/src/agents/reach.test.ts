@@ -101,7 +101,7 @@ it.each(['permission', 'tools of an outside server'])(
         name,
         expect.objectContaining({
           kind: 'forbidden',
-          message: expect.stringContaining('may do more than you'),
+          message: expect.stringContaining('more rights than you'),
         }),
       ]);
   },

@@ -1,3 +1,4 @@
+/** @in-order alerts are of the whole instance, and each test goes on from those before */
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import {
