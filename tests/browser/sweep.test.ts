@@ -146,7 +146,6 @@ inBrowser(`every page in a real browser${without}`, () => {
         expect(await seriousFaults(page, index === 0 ? undefined : RULES_OF_LOOKS)).toEqual([]);
       }
     },
-    20_000,
   );
 
   it('a routine unfolds within the window, and so does the secret of its new webhook', async () => {
