@@ -119,6 +119,29 @@ describe('rule 2: without signing', () => {
     }).expect(200);
     expect(answer.body).toEqual({ status: 'enqueued' });
   });
+
+  it.each([
+    [{ label: 'GitHub' }, 'routine Hook (webhook GitHub)'],
+    [{}, 'routine Hook (webhook)'],
+  ])('the activity of a fire names the routine and its trigger %j, never the caller', async (body, name) => {
+    const { id, public_id } = await trigger(body);
+    await fire(public_id, '{"title":"From afar"}').expect(200);
+    const path = `/api/companies/${cast.company_id}/activity?entity_type=routine&entity_id=${routineId}`;
+    const [fired] = (await api('get', path)) as unknown as Record<string, unknown>[];
+    expect(fired).toMatchObject({
+      action: 'routine.fired',
+      actor_type: 'system',
+      actor_id: null,
+      actor_name: name,
+      details: { source: 'webhook', trigger_id: id },
+    });
+    const [run] = await runs();
+    const issue = (await api('get', `/api/issues/${String(run!.issue_id)}/activity`)) as unknown as Record<
+      string,
+      unknown
+    >[];
+    expect(issue.map(({ actor_name }) => actor_name)).toContain(name);
+  });
 });
 
 describe('rule 3: hmac', () => {

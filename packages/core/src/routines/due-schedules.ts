@@ -2,14 +2,14 @@
 import type { Tx } from '@acp/db';
 import { ServiceError } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
-import { systemActor } from '../activity/index.ts';
 import { nextFireTime } from './fire-times.ts';
-import { fireForTrigger, type TriggeredRun } from './fire.ts';
+import { fireForTrigger, type TriggeredRun, triggeredRoutine } from './fire.ts';
 import { lockRoutine } from './rows.ts';
 
 interface DueTrigger extends Record<string, unknown> {
   id: string;
   routine_id: string;
+  label: string | null;
   cron_expression: string;
   timezone: string | null;
   due_at: string;
@@ -38,7 +38,7 @@ export async function companiesWithDueSchedules(tx: Tx, limit: number): Promise<
  */
 export async function fireDueSchedule(tx: Tx, company_id: string): Promise<FiredSchedule | undefined> {
   const { rows } = await tx.execute<DueTrigger>(sql`
-    select t.id, t.routine_id, t.cron_expression, t.timezone, t.next_fire_at as due_at, now() as now
+    select t.id, t.routine_id, t.label, t.cron_expression, t.timezone, t.next_fire_at as due_at, now() as now
     from routine_triggers t
     where t.company_id = ${company_id} and t.enabled and t.next_fire_at is not null and t.next_fire_at <= now()
     order by t.next_fire_at limit 1
@@ -52,7 +52,7 @@ export async function fireDueSchedule(tx: Tx, company_id: string): Promise<Fired
   const locked = await lockRoutine(tx, due.routine_id);
   if (locked?.routine.status !== 'active' || (await alreadyFired(tx, due)))
     return { trigger_id: due.id, fired: null };
-  const actor = systemActor(`routine ${locked.routine.name}`);
+  const actor = triggeredRoutine(locked.routine, { kind: 'schedule', label: due.label });
   const fire = {
     source: 'schedule',
     payload: null,

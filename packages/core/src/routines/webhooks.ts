@@ -2,8 +2,7 @@
 import { schema, type Tx } from '@acp/db';
 import { conflict, isUuid, notFound, sha256Hex, unavailable, type Vault } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
-import { systemActor } from '../activity/index.ts';
-import { fireForTrigger, type TriggeredRun } from './fire.ts';
+import { fireForTrigger, type TriggeredRun, triggeredRoutine } from './fire.ts';
 import { payloadOf } from './payload.ts';
 import { lockRoutine, type TriggerRow } from './rows.ts';
 import { secretPlace } from './trigger-store.ts';
@@ -76,7 +75,7 @@ export async function fireWebhook(
   const { open, replayed } = await stateOf(tx, trigger, payload_sha256, stamped_sec);
   if (!open) throw notFound();
   if (replayed) throw conflict('replay_rejected');
-  const actor = systemActor(`routine ${locked.routine.name}`);
+  const actor = triggeredRoutine(locked.routine, trigger);
   const fire = {
     source: 'webhook',
     payload: payloadOf(body),
