@@ -229,6 +229,20 @@ it('a client is told no more once its key is deleted or expired, or the agent is
   await database.db.delete(schema.issues);
 });
 
+it('a task has ten configurations at most, each once, however many are made at the same time', async () => {
+  const { v0 } = await clientsOf(fetchAs(server.url, cast.agent.headers), `${path}/agent-card.json`);
+  const id = await send();
+  const names = [...Array.from({ length: 12 }, (_, n) => `hook ${n}`), 'hook 0', 'hook 1'];
+  await Promise.allSettled(
+    names.map(async (name) =>
+      v0.setTaskPushNotificationConfig({ taskId: id, pushNotificationConfig: { id: name, url: hook } }),
+    ),
+  );
+  const kept = await database.db.select().from(webhooks).where(ofTask(id));
+  expect([kept.length, new Set(kept.map(({ config_id }) => config_id)).size]).toEqual([10, 10]);
+  await database.db.delete(schema.issues);
+});
+
 it('a notification that is given up after a day is a dead letter, which an admin has sent again', async () => {
   const company = `${server.url}/api/companies/${cast.company_id}`;
   const list = async (query: string, headers = cast.board_admin.headers) => {

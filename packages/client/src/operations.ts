@@ -4626,6 +4626,7 @@ export interface BoundSettings {
   mcp_servers?: number;
   channels?: number;
   plugins?: number;
+  members?: number;
   invites?: number;
   board_user_keys?: number;
   approvals?: number;

@@ -30,6 +30,7 @@ export const bounds = {
   mcp_servers: { most: 50, per: 'company', what: 'MCP servers' },
   channels: { most: 20, per: 'company', what: 'channels' },
   plugins: { most: 100, per: 'company', what: 'plugins' },
+  members: { most: 10_000, per: 'company', what: 'members' },
   invites: { most: 1000, per: 'company', what: 'invites that nobody has accepted' },
   board_user_keys: { most: 1000, per: 'company', what: 'keys of integrations' },
   /** Those still to be decided. */

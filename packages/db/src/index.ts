@@ -38,6 +38,7 @@ export type { TimedTable } from './time-partitions.ts';
 export { fixedForms, fixedStatement } from './fixed-statement.ts';
 export { rowsOf } from './insert-rows.ts';
 export { withAdvisoryLock } from './advisory-lock.ts';
+export { lockByName } from './lock-by-name.ts';
 export {
   asServiceError,
   isConnectionError,

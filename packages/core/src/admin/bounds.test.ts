@@ -10,7 +10,7 @@ import { createAttachments, reserveStorageKeys } from '../attachments/index.ts';
 import { createBudgetPolicy, setModelPrice } from '../budgets/index.ts';
 import { createChannel } from '../channels/index.ts';
 import { createChat } from '../chats/index.ts';
-import { createInvite, mintBoardUserKey } from '../companies/index.ts';
+import { addMember, createInvite, mintBoardUserKey } from '../companies/index.ts';
 import { putDocument } from '../documents/index.ts';
 import { createPeer } from '../federation/index.ts';
 import { createGoal } from '../goals/index.ts';
@@ -107,6 +107,8 @@ const creators: Record<BoundKind, (tx: Tx, s: Setting, n: number) => Promise<unk
       bot_token: '${secret:T}',
     }),
   plugins: (tx, s, n) => createPlugin(tx, system, s.company_id, { name: `Plugin ${n}`, slug: `plugin-${n}` }),
+  members: async (tx, s) =>
+    addMember(tx, system, s.company_id, { user_id: (await kit.createUser(database.db)).id }),
   invites: (tx, s) => createInvite(tx, system, s.company_id, { role: 'viewer' }),
   board_user_keys: (tx, s) => mintBoardUserKey(tx, system, s.company_id, { role: 'viewer' }),
   approvals: (tx, s, n) =>

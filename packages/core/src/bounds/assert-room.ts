@@ -1,5 +1,5 @@
 import { type BoundKind, bounds } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { lockByName, type Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { and, sql } from 'drizzle-orm';
 import { sources } from './sources.ts';
@@ -20,8 +20,7 @@ export async function assertRoom(tx: Tx, kind: BoundKind, owner_id: string, addi
   const first = await count(tx, kind, owner_id);
   refuse(kind, first, adding);
   if (adding <= FEW && first.held + adding + CLOSE <= first.most) return;
-  const lock = `bound ${kind} ${owner_id}`;
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${lock}, 0))`);
+  await lockByName(tx, `bound ${kind} ${owner_id}`);
   // A statement of its own: it sees what whoever held the lock has committed.
   refuse(kind, await count(tx, kind, owner_id), adding);
 }

@@ -35,6 +35,7 @@ export const sources: Readonly<Record<BoundKind, Source>> = {
   mcp_servers: { owner: schema.mcp_servers.company_id },
   channels: { owner: schema.channels.company_id },
   plugins: { owner: schema.plugins.company_id },
+  members: { owner: schema.memberships.company_id },
   invites: { owner: schema.invites.company_id, where: [isNull(schema.invites.accepted_at)] },
   board_user_keys: { owner: schema.board_user_keys.company_id },
   approvals: { owner: schema.approvals.company_id, where: [eq(schema.approvals.status, 'pending')] },

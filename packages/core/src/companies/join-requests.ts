@@ -3,6 +3,7 @@ import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } fro
 import { conflict, notFound } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { findCompany } from './companies.ts';
 import { isMember } from './members.ts';
 
@@ -92,6 +93,7 @@ export async function resolveJoinRequest(
     .returning();
   if (!row) throw conflict('the request is already resolved');
   const { company_id, user_id } = row;
+  if (status === 'approved') await assertRoom(tx, 'members', company_id);
   const joined =
     status === 'approved'
       ? await tx

@@ -11,6 +11,7 @@ import {
 import { conflict, isUuid, notFound } from '@acp/kernel';
 import { and, eq } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 import { findUser, revokePairings } from '../identity/index.ts';
 
 const { memberships, users } = schema;
@@ -94,6 +95,7 @@ export async function addMember(
 ): Promise<Membership> {
   if (!(await findUser(tx, input.user_id))) throw notFound('unknown user');
   const role = input.role ?? 'member';
+  await assertRoom(tx, 'members', company_id);
   try {
     const [row] = await tx
       .insert(memberships)

@@ -5,7 +5,7 @@ import {
   requirePermission,
   type TaskPart,
 } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { lockByName, schema, type Tx } from '@acp/db';
 import { conflict, cutText, invalid, newId, notFound, sha256Hex } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { createAttachments, type StoredFile } from '../attachments/index.ts';
@@ -78,7 +78,7 @@ async function sentBefore(
   message: ReceivedMessage,
 ): Promise<string | undefined> {
   const digest = digestOf(message);
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`a2a:${agent_id}:${digest}`}, 0))`);
+  await lockByName(tx, `a2a:${agent_id}:${digest}`);
   const { rows } = await tx.execute<{ issue_id: string }>(sql`
     select issue_id from a2a_messages
     where agent_id = ${agent_id} and message_id = ${message.messageId} and digest = ${digest}`);

@@ -1,5 +1,5 @@
 /** Records of account mails, for rate limiting: no one can have the instance mail someone endlessly. */
-import { schema, type Tx } from '@acp/db';
+import { lockByName, schema, type Tx } from '@acp/db';
 import { asciiLowerCase } from '@acp/kernel';
 import { and, count, eq, gt, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { SignInPlace } from '../security/index.ts';
@@ -97,5 +97,5 @@ async function lately(tx: Tx, which: SQL | undefined): Promise<number> {
 }
 
 async function lock(tx: Tx, whose: string): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`account mail:${whose}`}, 0))`);
+  await lockByName(tx, `account mail:${whose}`);
 }

@@ -1,4 +1,4 @@
-import { type Tx, schema } from '@acp/db';
+import { lockByName, schema, type Tx } from '@acp/db';
 import { asciiLowerCase } from '@acp/kernel';
 import { and, eq, lt, ne, sql } from 'drizzle-orm';
 
@@ -16,7 +16,7 @@ export async function reserveLoginAttempt(
   address: string,
 ): Promise<{ locked_sec: number | null }> {
   const key = asciiLowerCase(email);
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`login:${key}`}, 0))`);
+  await lockByName(tx, `login:${key}`);
   const { rows } = await tx.execute<{ locked_sec: number | null }>(sql`
     with recent as (
       select address, created_at, max(created_at) over (partition by address) as last_of_pair, max(created_at) over () as last

@@ -1,5 +1,13 @@
 import type { Actor, InstanceRole, User } from '@acp/contract';
-import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import {
+  isUniqueViolation,
+  lockByName,
+  newestFirst,
+  type Page,
+  type PageRequest,
+  schema,
+  type Tx,
+} from '@acp/db';
 import { asciiLowerCase, conflict } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
@@ -41,7 +49,7 @@ export async function bootstrapAdmin(
   tx: Tx,
   admin: Omit<NewUser, 'instance_role'>,
 ): Promise<UserRow | undefined> {
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended('first user', 0))`);
+  await lockByName(tx, 'first user');
   const [existing] = await tx.select({ id: users.id }).from(users).limit(1);
   return existing ? undefined : createUser(tx, { ...admin, instance_role: 'admin' });
 }

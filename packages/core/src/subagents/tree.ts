@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { lockByName, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 
 /**
@@ -11,6 +11,6 @@ export async function lockTree(tx: Tx, agent_id: string): Promise<string> {
       (select root_agent_id from subagents where parent_agent_id = ${agent_id} limit 1), ${agent_id}::uuid) as root`);
   const { root } = rows[0]!;
   // A separate statement: later ones then read a snapshot that is newer than the lock.
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`subagents of ${root}`}, 0))`);
+  await lockByName(tx, `subagents of ${root}`);
   return root;
 }

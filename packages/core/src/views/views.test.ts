@@ -61,4 +61,24 @@ describe('saved views', () => {
     for (let index = 1; index < 100; index += 1) await make(`View ${index}`);
     await expect(make('One more')).rejects.toMatchObject({ kind: 'conflict' });
   });
+
+  it('are a hundred at most, too, when several are made at the same time', async () => {
+    const s = await stage();
+    const view = {
+      company_id: s.company.id,
+      owner_id: s.ada.user_id,
+      layout: 'list',
+      filter: {},
+      shared: false,
+    };
+    await database.db
+      .insert(schema.saved_views)
+      .values(Array.from({ length: 98 }, (_, index) => ({ ...view, name: `View ${index}` })));
+    const made = await Promise.allSettled(
+      ['a', 'b', 'c', 'd'].map(async (name) =>
+        transaction(database, async (tx) => createView(tx, s.ada, s.company.id, { name })),
+      ),
+    );
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+  });
 });

@@ -6,7 +6,15 @@ import {
   type UpdateView,
   ViewFilter,
 } from '@acp/contract';
-import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import {
+  isUniqueViolation,
+  lockByName,
+  newestFirst,
+  type Page,
+  type PageRequest,
+  schema,
+  type Tx,
+} from '@acp/db';
 import { conflict, forbidden, isUuid, notFound } from '@acp/kernel';
 import { and, eq, or, sql } from 'drizzle-orm';
 import { actorId, recordChanges } from '../activity/index.ts';
@@ -67,6 +75,7 @@ export async function createView(
 ): Promise<SavedView> {
   const owner_id = ownerId(actor);
   const mine = and(eq(saved_views.company_id, company_id), eq(saved_views.owner_id, owner_id));
+  await lockByName(tx, `views of ${owner_id} in ${company_id}`);
   if ((await tx.$count(saved_views, mine)) >= MOST_VIEWS)
     throw conflict(`there are already ${MOST_VIEWS} views`);
   const values = { company_id, owner_id, name: name.trim(), layout, filter, shared };

@@ -1,5 +1,5 @@
 /** Webhooks for a single task: a client of the agent-to-agent protocol is notified until the task is over. */
-import { schema, type Tx } from '@acp/db';
+import { lockByName, schema, type Tx } from '@acp/db';
 import { conflict, newId, type Vault } from '@acp/kernel';
 import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import { assertAllowedUrl } from '../providers/index.ts';
@@ -36,6 +36,7 @@ export async function putTaskWebhook(
 ): Promise<void> {
   assertAllowedUrl(url, rules.allowed_hosts);
   const from_seq = await listenFromNow(tx);
+  await lockByName(tx, `push configurations of ${task.id}`);
   const known = await tx
     .select({ id: webhooks.id, config_id: webhooks.config_id })
     .from(webhooks)

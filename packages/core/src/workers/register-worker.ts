@@ -1,6 +1,6 @@
 import type { RegisterWorker, SharedModel } from '@acp/contract';
 import { parseSharedModels } from '@acp/contract';
-import { schema, signal, type Tx } from '@acp/db';
+import { lockByName, schema, signal, type Tx } from '@acp/db';
 import { forbidden, invalid, notFound, unavailable } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { recordChanges, recordInstanceAct } from '../activity/index.ts';
@@ -71,7 +71,7 @@ export async function resumeWorker(tx: Tx, worker_id: string, input: RegisterWor
 
 /** Serialises registrations, so that concurrent ones can't exceed the limit together. */
 async function requireRoom(tx: Tx, max: number): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended('workers.register', 0))`);
+  await lockByName(tx, 'workers.register');
   const { rows } = await tx.execute<{ known: number }>(sql`select count(*)::int as known from workers`);
   if ((rows[0]?.known ?? 0) >= max) throw unavailable('the instance has reached its limit of workers');
 }

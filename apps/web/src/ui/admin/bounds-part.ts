@@ -25,6 +25,7 @@ const names: Readonly<Record<BoundKind, string>> = texts({
   mcp_servers: 'MCP servers',
   channels: 'Channels',
   plugins: 'Plugins',
+  members: 'Members',
   invites: 'Open invites',
   board_user_keys: 'Keys of integrations',
   approvals: 'Pending approvals',
