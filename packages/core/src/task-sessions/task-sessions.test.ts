@@ -89,6 +89,42 @@ describe('a task session', () => {
     expect(await findTaskSession(database.db, own.id)).toBeUndefined();
   });
 
+  it('is not kept for ever, whoever opens the next: of those that ended, fifty are', async () => {
+    const s = await setUp();
+    const ended = {
+      company_id: s.company.id,
+      agent_id: s.agent.id,
+      issue_id: s.issue.id,
+      status: 'completed',
+    };
+    const rows = Array.from({ length: 60 }, (_, n) => ({
+      ...ended,
+      created_at: new Date(n * 1000),
+      summary: `${n}`,
+    }));
+    const kept = async () => {
+      const all = await database.db
+        .select()
+        .from(schema.task_sessions)
+        .where(eq(schema.task_sessions.issue_id, s.issue.id));
+      return all
+        .filter(({ status }) => status !== 'active')
+        .map(({ summary }) => Number(summary))
+        .toSorted((a, b) => a - b);
+    };
+    await database.db.insert(schema.task_sessions).values(rows);
+    const end = async (status: string) => {
+      const run = { ...(await s.run()), summary: null };
+      await s.within((tx) => tx.execute(sql`with ${taskSessionKept(run, { status })!} select 1`));
+    };
+    await end('in_progress');
+    expect([(await kept()).length, (await kept())[0]]).toEqual([50, 10]);
+    // The run goes on with the session that is there: nothing is opened, nothing looked for.
+    await database.db.insert(schema.task_sessions).values({ ...ended, summary: '99' });
+    await end('in_progress');
+    expect(await kept()).toHaveLength(51);
+  });
+
   it('is kept by the runs: it goes on with the last one, and ends with the issue', async () => {
     const s = await setUp();
     const end = async (status: string, summary: string | null) => {

@@ -61,7 +61,7 @@ export async function createTaskSession(
       set: { run_id: sql`coalesce(excluded.run_id, ${task_sessions.run_id})`, updated_at: sql`now()` },
     })
     .returning();
-  await trimSessions(tx, row!);
+  await tx.execute(deleteOldest(row!, sql`true`));
   await recordChanges(tx, actor, [changeOf(row!, 'task_session.opened')]);
   return present(row!);
 }
@@ -69,13 +69,15 @@ export async function createTaskSession(
 /** Ended sessions of an agent on an issue beyond this many are removed, oldest first. */
 const ENDED_KEPT = 50;
 
-async function trimSessions(tx: Tx, { agent_id, issue_id }: TaskSessionRow): Promise<void> {
-  await tx.execute(sql`
-    delete from task_sessions where id in (
-      select id from task_sessions
-      where issue_id = ${issue_id} and agent_id = ${agent_id} and status <> 'active'
-      order by created_at desc, id desc offset ${ENDED_KEPT})`);
-}
+/** @param only a condition: without it nothing is read */
+const deleteOldest = (
+  { agent_id, issue_id }: Pick<TaskSessionRow, 'agent_id' | 'issue_id'>,
+  only: SQL,
+) => sql`
+  delete from task_sessions where id in (
+    select old.id from task_sessions old
+    where old.issue_id = ${issue_id} and old.agent_id = ${agent_id} and old.status <> 'active' and ${only}
+    order by old.created_at desc, old.id desc offset ${ENDED_KEPT})`;
 
 /** @throws conflict if another session of the agent on the issue is active; otherwise like `createTaskSession` */
 export async function updateTaskSession(
@@ -130,7 +132,8 @@ export function taskSessionKept(
         case when ${session?.id ?? null}::text is not null then now() end, clock_timestamp()
       where not exists (select from kept_session)
       on conflict do nothing
-    )`;
+      returning id
+    ), trimmed_sessions as (${deleteOldest({ ...run, issue_id: run.issue_id }, sql`exists (select from opened_session)`)})`;
 }
 
 const totalsOf = (session: SessionChange['session']): string | null =>
