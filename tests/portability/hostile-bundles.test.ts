@@ -200,6 +200,28 @@ describe('a file that is no bundle', () => {
     ['huge', () => Buffer.alloc(100_000_000, 0x20), 413, /./],
   ];
 
+  it.each(['__proto__', 'constructor', 'prototype'])(
+    'is refused in a JSON body: a field %s',
+    async (name) => {
+      for (const place of [
+        `"${name}":{"a":1}`,
+        `"agents":[{"slug":"a","name":"A","role":"engineer","${name}":{"a":1}}]`,
+      ]) {
+        const bundle = `{"format":"company-bundle","version":1,"company":{"name":"Evil"},${place}}`;
+        const answer = await request(app)
+          .post('/api/companies/import')
+          .set(cast.admin.headers)
+          .set('content-type', 'application/json')
+          .send(`{"company_id":"${cast.company_id}","bundle":${bundle}}`);
+        expect([answer.status, answer.body]).toEqual([
+          400,
+          { error: expect.stringContaining(name) as unknown },
+        ]);
+      }
+      expect(await counts()).toEqual(before);
+    },
+  );
+
   it.each(files)('is refused: %s', async (_what, bytes, status, error) => {
     const answer = await upload(bytes());
     expect([answer.status, answer.body]).toEqual([

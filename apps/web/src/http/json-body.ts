@@ -28,8 +28,8 @@ export async function readJsonBody(request: Request, response: Response): Promis
 }
 
 /**
- * Throws 400 for text that PostgreSQL can't store (NUL, half a surrogate pair) and for excessive depth. Drops `__proto__`,
- * which would become a prototype as soon as someone copies the object by assignment.
+ * Throws 400 for text that PostgreSQL can't store (NUL, half a surrogate pair), for excessive depth, and for `__proto__`, which
+ * would become a prototype as soon as someone copies the object by assignment.
  */
 export function checkJson(value: unknown, depth: number): void {
   if (typeof value === 'string') {
@@ -40,11 +40,10 @@ export function checkJson(value: unknown, depth: number): void {
       for (const item of value) checkJson(item, depth + 1);
       return;
     }
-    const object = value as Record<string, unknown>;
-    for (const key of Object.keys(object)) {
+    for (const [key, inner] of Object.entries(value)) {
       checkText(key);
-      if (key === '__proto__') delete object[key];
-      else checkJson(object[key], depth + 1);
+      if (key === '__proto__') throw invalid('no field is called __proto__');
+      checkJson(inner, depth + 1);
     }
   }
 }
