@@ -1,6 +1,6 @@
 /** Variables for third-party MCP servers, including the local programs that the operator offers (docs/mcp.md). */
 import { isAbsolute } from 'node:path';
-import { Ajv } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import { type Static, Type } from 'typebox';
 
 /** A program that speaks MCP over stdin and stdout. */
@@ -30,7 +30,7 @@ const Entry = Type.Object(
   },
   { additionalProperties: false },
 );
-let ajv: Ajv | undefined;
+let isEntry: ValidateFunction<Static<typeof Entry>> | undefined;
 const NAME = /^[a-z0-9]+([_-][a-z0-9]+)*$/;
 const LONGEST_NAME = 32;
 /** These control the loader, the sandbox or the container engine rather than the program. */
@@ -59,7 +59,7 @@ function readEntry(name: string, entry: unknown): McpCommand {
   if (name.length > LONGEST_NAME || !NAME.test(name))
     throw new Error(`"${name}" is not a valid name: lowercase letters, digits, - and _`);
   // Not by TypeBox's own check, whose three hundred modules every process would load to read one variable.
-  const isEntry = (ajv ??= new Ajv({ strict: false })).compile<Static<typeof Entry>>(Entry);
+  isEntry ??= new Ajv({ strict: false }).compile(Entry);
   if (!isEntry(entry)) {
     const [first] = isEntry.errors ?? [];
     throw new Error(`${name}${first?.instancePath ?? ''} ${first?.message ?? 'is malformed'}`);
