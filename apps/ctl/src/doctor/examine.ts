@@ -1,6 +1,7 @@
 import type { CommandContext } from '../command.ts';
 import { databaseChecks } from './database-checks.ts';
 import { type Check, type Finding, type Verdict, wrong } from './finding.ts';
+import { leftoverChecks } from './leftover-checks.ts';
 import { machineChecks } from './machine-checks.ts';
 import { operationsChecks } from './operations-checks.ts';
 import { storageCheck } from './storage-check.ts';
@@ -11,6 +12,7 @@ const checks: Record<string, Check> = {
   ...databaseChecks,
   storage: storageCheck,
   ...operationsChecks,
+  ...leftoverChecks,
 };
 
 /** The findings of all checks, in the order of the table. */

@@ -5,7 +5,17 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { reportProcess } from '@acp/core';
 import { openDatabase, schema } from '@acp/db';
 import { createLogger, loadConfig } from '@acp/kernel';
-import { cloneDatabase, createCompany, createUser, emptyDatabase, type TestDatabase } from '@acp/testkit';
+import {
+  cloneDatabase,
+  createAgent,
+  createCompany,
+  createIssue,
+  createMembership,
+  createUser,
+  emptyDatabase,
+  type TestDatabase,
+} from '@acp/testkit';
+import { eq } from 'drizzle-orm';
 import type { Finding } from '../doctor/finding.ts';
 import { doctor } from './doctor.ts';
 
@@ -149,6 +159,8 @@ describe('doctor', () => {
         'license',
         'channels',
         'alerts',
+        'keys of people who left',
+        'checkouts of agents that are gone',
       ].map((check) => [check, 'not checked', 'mend schema first']),
     ]);
   });
@@ -191,6 +203,40 @@ describe('doctor', () => {
     const silent = await examine();
     expect(silent.bad.find(({ check }) => check === 'channels')?.mend).toContain('a scheduler has to run');
     await whole.database.db.delete(schema.channels);
+  });
+
+  it('names keys of people who had left before keys ended with that, and checkouts of agents that are gone', async () => {
+    const old = await cloneDatabase('doctor_leftovers');
+    const { db } = old.database;
+    const company = await createCompany(db, { slug: 'acme' });
+    const agent = await createAgent(db, company, { name: 'Ada' });
+    const [left, stays] = [await createUser(db), await createUser(db)];
+    await createMembership(db, company, stays, 'member');
+    for (const user of [left, stays])
+      await db.insert(schema.agent_api_keys).values({
+        company_id: company.id,
+        agent_id: agent.id,
+        key_hash: user.id,
+        key_prefix: 'sk_12345',
+        label: user === left ? 'laptop' : 'office',
+        created_by_user_id: user.id,
+      });
+    const issue = await createIssue(db, company);
+    const at = { checked_out_by_agent_id: agent.id, checked_out_at: new Date() };
+    await db.update(schema.issues).set(at).where(eq(schema.issues.id, issue.id));
+    const of = async () => (await examine({}, old)).bad.map(({ check, detail }) => [check, detail]);
+    const keys = ['keys of people who left', 'acme: agent key Ada – laptop'];
+    expect(await of()).toEqual(expect.arrayContaining([keys]));
+    expect(await of()).not.toEqual(
+      expect.arrayContaining([expect.arrayContaining(['checkouts of agents that are gone'])]),
+    );
+    await db.update(schema.agents).set({ status: 'terminated' });
+    expect(await of()).toEqual(
+      expect.arrayContaining([
+        keys,
+        ['checkouts of agents that are gone', `acme: ${issue.identifier} by Ada`],
+      ]),
+    );
   });
 
   it('misses schedulers and admins, and hears of workers that only fail', async () => {

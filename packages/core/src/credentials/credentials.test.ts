@@ -126,6 +126,15 @@ describe('what someone has created', () => {
     expect(await alive(s)).toEqual(left);
   });
 
+  it('is counted as it is listed: without what is in the trash', async () => {
+    const s = await setUp();
+    const inTrash = { deleted_at: new Date() };
+    for (const table of [schema.routines, schema.projects])
+      await database.db.update(table).set(inTrash).where(eq(table.company_id, s.company.id));
+    expect(await kindsOf(s)).toEqual(['agent_key', 'board_user_key', 'webhook']);
+    expect(await countCredentials(database.db, s.company.id, [s.eve.id])).toEqual(new Map([[s.eve.id, 3]]));
+  });
+
   it('is kept on request: whoever keeps it answers for it, and is next in line', async () => {
     const s = await setUp();
     await inTx((tx) => removeMember(tx, s.by_boss, s.company.id, s.eve.id, { keep_keys: true }));

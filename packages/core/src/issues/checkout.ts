@@ -110,3 +110,25 @@ export async function releaseHeldBy(tx: Tx, actor: Actor, agentId: string): Prom
   );
   return issues.length;
 }
+
+export interface StrandedCheckout extends Record<string, unknown> {
+  company: string;
+  issue: string;
+  agent: string;
+}
+
+/**
+ * Checkouts of agents that are gone, without a run: those that a process of a release before `self_checkout_agent_id` took while
+ * the instance was upgraded, which `releaseHeldBy` does not know. Reads all issues that are checked out: for the operator only.
+ */
+export async function strandedCheckouts(tx: Tx, limit: number): Promise<StrandedCheckout[]> {
+  const { rows } = await tx.execute<StrandedCheckout>(sql`
+    select c.slug as company, i.identifier as issue, a.name as agent
+    from issues i join agents a on a.id = i.checked_out_by_agent_id
+    join companies c on c.id = i.company_id and c.deleted_at is null
+    where i.deleted_at is null and (a.deleted_at is not null or a.status = 'terminated')
+      and i.self_checkout_agent_id is distinct from a.id
+      and not exists (select from heartbeat_runs r where r.issue_id = i.id and r.status in ${liveRunStatuses})
+    order by c.slug, i.issue_number limit ${limit}`);
+  return rows;
+}

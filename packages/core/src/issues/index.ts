@@ -34,7 +34,14 @@ export {
   announceWoken,
   unreadBy,
 } from './reads.ts';
-export { checkoutIssue, forceReleaseIssue, releaseHeldBy, releaseIssue } from './checkout.ts';
+export {
+  checkoutIssue,
+  forceReleaseIssue,
+  releaseHeldBy,
+  releaseIssue,
+  type StrandedCheckout,
+  strandedCheckouts,
+} from './checkout.ts';
 export { checkoutForRuns, releaseAfterRun } from './run-effects.ts';
 export type { RunCheckout, RunOfIssue } from './run-effects.ts';
 export { actionableFor, mostUrgentFirst, openIssuesOf } from './agent-work.ts';
