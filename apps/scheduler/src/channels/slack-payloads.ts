@@ -84,14 +84,14 @@ export function pressToIncoming(
   };
 }
 
-/** Turns Slack's markup back into what people wrote, and removes the bot's name. */
+/** Turns Slack's markup back into what people wrote, and removes the bot's name. No angle bracket is in another. */
 function readable(text: string, bot_id: string): string {
   return text
     .replaceAll(`<@${bot_id}>`, ' ')
-    .replaceAll(/<(https?:\/\/[^|>]+|mailto:[^|>]+)(?:\|([^>]*))?>/g, (_, url: string, label?: string) =>
+    .replaceAll(/<(https?:\/\/[^|<>]+|mailto:[^|<>]+)(?:\|([^<>]*))?>/g, (_, url: string, label?: string) =>
       label === undefined || label === url ? url : `[${label}](${url})`,
     )
-    .replaceAll(/<[@#!]([^|>]+)(?:\|([^>]*))?>/g, (_, id: string, label?: string) => `@${label ?? id}`)
+    .replaceAll(/<[@#!]([^|<>]+)(?:\|([^<>]*))?>/g, (_, id: string, label?: string) => `@${label ?? id}`)
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&')

@@ -24,7 +24,7 @@ export async function openArchive(bytes: Buffer, wanted: RegExp): Promise<Archiv
 }
 
 const local = (name: string) => name.slice(name.indexOf(':') + 1);
-const numberOf = (name: string) => Number(/(\d+)\.xml$/.exec(name)?.[1] ?? 0);
+const numberOf = (name: string) => Number(/(\d{1,9})\.xml$/.exec(name)?.[1] ?? 0);
 
 interface XmlEvents {
   open?: (name: string, attributes: Readonly<Record<string, string>>) => void;

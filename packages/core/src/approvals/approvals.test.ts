@@ -280,6 +280,8 @@ describe('an agent without a permission', () => {
       type: 'install',
       title: 'Install skill: Sweep',
     });
+    // Read in linear time, whatever the body is.
+    await expect(request('skill', `---${'\n'.repeat(300_000)}`)).rejects.toMatchObject({ kind: 'invalid' });
     await expect(request('agent', {})).rejects.toMatchObject({ kind: 'invalid' });
   });
 

@@ -83,6 +83,6 @@ export async function requestApproval(
 /** Its name in the body, for the title. */
 function nameIn(body: WithheldInstall['body']): string {
   const text =
-    typeof body === 'string' ? /^\s*name:(.*)$/m.exec(body)?.[1] : (body.name ?? body.title ?? body.label);
+    typeof body === 'string' ? /^[ \t]*name:(.*)$/m.exec(body)?.[1] : (body.name ?? body.title ?? body.label);
   return typeof text === 'string' && text.trim() !== '' ? text.trim() : 'unnamed';
 }

@@ -1,6 +1,6 @@
 import { adapterTraits, CompiledBatch, createValidator, MOST_STATEMENTS } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { cutText, newId, storableText } from '@acp/kernel';
+import { answeredJson, cutText, newId, storableText } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import {
@@ -84,12 +84,10 @@ async function endBatch(tx: Tx, { run, subject, result, retried }: EndedRun): Pr
   return { changes: [] };
 }
 
-/** Extracts the JSON object from an answer, ignoring the text around it. */
+/** Undefined if the answer has none. */
 function statementsIn(answer: string | null): CompiledBatch['statements'] | undefined {
-  const json = /\{[^]*\}/.exec(answer ?? '')?.[0];
-  if (json === undefined) return undefined;
   try {
-    return readAnswer(JSON.parse(json)).statements;
+    return readAnswer(answeredJson(answer ?? '')).statements;
   } catch {
     return undefined;
   }

@@ -7,7 +7,7 @@ import {
   rubricPoints,
 } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { cutText, storableText } from '@acp/kernel';
+import { answeredJson, cutText, storableText } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import {
@@ -176,12 +176,10 @@ async function measuredOf(tx: Tx, { evolution_id, candidate_number, ordinal }: S
   return rollout?.score ?? 1;
 }
 
-/** Extracts the JSON object from an answer, ignoring the text around it. */
+/** Undefined if the answer has no such object. */
 function fromJson<T>(answer: string, read: (value: unknown) => T): T | undefined {
-  const json = /\{[^]*\}/.exec(answer)?.[0];
-  if (json === undefined) return undefined;
   try {
-    return read(JSON.parse(json));
+    return read(answeredJson(answer));
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
 /** Findings of a run that others should know: a separate model call proposes them, and they become notes. */
 import { createValidator, ExtractedFindings, permits } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { isUuid, storableText } from '@acp/kernel';
+import { answeredJson, isUuid, storableText } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
 import { hasKnowledge } from '../knowledge/index.ts';
@@ -148,12 +148,10 @@ async function keepFindings(tx: Tx, { run, subject, result, actor }: EndedRun): 
   }
 }
 
-/** Extracts the JSON object from an answer, ignoring the text around it. */
+/** None if the answer has no such object. */
 export function readFindings(answer: string | null): ExtractedFindings['findings'] {
-  const json = /\{[^]*\}/.exec(answer ?? '')?.[0];
-  if (json === undefined) return [];
   try {
-    return validate(JSON.parse(json)).findings;
+    return validate(answeredJson(answer ?? '')).findings;
   } catch {
     return [];
   }

@@ -160,7 +160,7 @@ function said(session: CouncilSession, { ranking, body_markdown: text }: Council
 }
 
 /** The line that the ranking was parsed from; the names are shown instead. */
-const BALLOT = /^\W*RANKING\b.*\n?/im;
+const BALLOT = /^[^\w\n]*RANKING\b.*\n?/im;
 
 const namesOf = ({ participants }: CouncilSession, order: readonly string[]): string =>
   order
