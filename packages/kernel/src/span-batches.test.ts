@@ -37,7 +37,7 @@ afterEach(() => {
 
 const sizes = () => received.map(({ resourceSpans }) => resourceSpans[0]!.scopeSpans[0]!.spans.length);
 const add = (count: number, span = '{"name":"ü"}') => {
-  for (let n = 0; n < count; n += 1) batches.add(span);
+  for (let n = 0; n < count; n += 1) batches.add({ json: () => span });
 };
 
 it('they arrive in batches, with the process they come from, and the last at the stop', async () => {

@@ -3,6 +3,7 @@ import {
   createOtlpHttpExportDelegate,
   httpAgentFactoryFromOptions,
 } from '@opentelemetry/otlp-exporter-base/node-http';
+import type { EndedSpan } from './span-recorder.ts';
 
 interface Collector {
   url: string;
@@ -28,6 +29,7 @@ export class SpanBatches {
   readonly #opening: string;
   readonly #exporter: ReturnType<typeof createOtlpHttpExportDelegate<Batch, null>>;
   readonly #waiting: Batch[] = [];
+  #ended: EndedSpan[] = [];
   #filling: Batch | null = null;
   /** A buffer to use again. */
   #spare: Buffer | null = null;
@@ -61,18 +63,10 @@ export class SpanBatches {
     );
   }
 
-  /** @param json a span in OTLP's JSON */
-  add(json: string): void {
-    // At worst three bytes for each UTF-16 unit.
-    const most = 3 * json.length + CLOSING.length + 1;
-    if (this.#opening.length * 3 + most > BYTES_PER_BATCH) return;
-    if (this.#filling && this.#filling.length + most > BYTES_PER_BATCH) this.#seal();
+  add(span: EndedSpan): void {
     if (this.#waiting.length >= MAX_WAITING) return;
-    const batch = (this.#filling ??= this.#begin());
-    if (batch.spans > 0) batch.bytes[batch.length++] = COMMA;
-    batch.length += batch.bytes.write(json, batch.length);
-    batch.spans += 1;
-    if (batch.spans === SPANS_PER_BATCH) this.#seal();
+    this.#ended.push(span);
+    if (this.#ended.length === SPANS_PER_BATCH) this.#seal();
     else this.#timer ??= setTimeout(() => this.#seal(), SEND_EVERY_MS).unref();
   }
 
@@ -92,6 +86,25 @@ export class SpanBatches {
   #seal(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    const ended = this.#ended;
+    this.#ended = [];
+    for (const span of ended) this.#write(span.json());
+    this.#finish();
+  }
+
+  #write(json: string): void {
+    // At worst three bytes for each UTF-16 unit.
+    const most = 3 * json.length + CLOSING.length + 1;
+    if (this.#opening.length * 3 + most > BYTES_PER_BATCH) return;
+    if (this.#filling && this.#filling.length + most > BYTES_PER_BATCH) this.#finish();
+    if (this.#waiting.length >= MAX_WAITING) return;
+    const batch = (this.#filling ??= this.#begin());
+    if (batch.spans > 0) batch.bytes[batch.length++] = COMMA;
+    batch.length += batch.bytes.write(json, batch.length);
+    batch.spans += 1;
+  }
+
+  #finish(): void {
     const batch = this.#filling;
     if (batch === null) return;
     this.#filling = null;

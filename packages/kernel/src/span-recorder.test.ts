@@ -16,7 +16,7 @@ const CALLER = 'b7ad6b7169203331';
 
 function recorder(share = 1) {
   const told: Told[] = [];
-  return { told, spans: recordSpans(share, (json) => void told.push(JSON.parse(json) as Told)) };
+  return { told, spans: recordSpans(share, (span) => void told.push(JSON.parse(span.json()) as Told)) };
 }
 
 it('a span has its name, kind, times, attributes of every type and the category of its failure', () => {

@@ -46,7 +46,7 @@ export function openTelemetry(config: TelemetryConfig): { tracing: Tracing; stop
     SCOPE,
     about,
   );
-  const spans = recordSpans(config.otel_traces_sampler_arg, (json) => batches.add(json));
+  const spans = recordSpans(config.otel_traces_sampler_arg, (span) => batches.add(span));
   const resource = resourceFromAttributes(about);
   const histograms = Object.fromEntries(
     Object.entries(measures).map(([name, row]) => [name, new Histogram(row)]),
