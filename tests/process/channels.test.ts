@@ -66,6 +66,14 @@ describe('a Telegram channel', () => {
       default_agent_id: agents[0]!.id,
     });
     expect(made.bot_name).toBe('fake_bot');
+    const ready = await fetch(`${tiers.web.url}/readyz`);
+    const { checks } = (await ready.json()) as { checks: { name: string; ok: boolean; detail?: string }[] };
+    expect(checks.find(({ name }) => name === 'channel:telegram')).toMatchObject({
+      ok: true,
+      detail: expect.stringMatching(
+        /^1 connected, 0 connecting, 0 failing, 0 refused; silent for \d+ s at most$/,
+      ),
+    });
     telegram.says(5, 'hello');
     telegram.says(5, 'hello?');
     await waitFor(() => saidTo(5).length === 1);

@@ -3,10 +3,13 @@
  * @in-order alerts are of the whole instance, and a new password ends the session of the other tests
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { resolve as pathOf } from 'node:path';
+import { promisify } from 'node:util';
 import { signal, transaction } from '@acp/db';
 import { issueLicense, newId } from '@acp/kernel';
 import {
@@ -88,6 +91,7 @@ let model: FakeModel;
 let api: Api;
 let web: ServiceProcess;
 let scheduler: ServiceProcess;
+let env: Record<string, string>;
 
 beforeAll(async () => {
   db = await cloneDatabase('operations');
@@ -96,7 +100,7 @@ beforeAll(async () => {
     `insert into backups (status, trigger, claimed_by, started_at, error)
      values ('failed', 'schedule', 'a process', now(), 'the store is full')`,
   );
-  const env = {
+  env = {
     ...baseEnv,
     ...modelEnv(model.url),
     DATABASE_URL: db.url,
@@ -194,6 +198,14 @@ describe('an alert', () => {
   });
 });
 
+/** As an operator would, beside the running processes. */
+const ctl = async (...words: string[]) =>
+  promisify(execFile)(
+    process.execPath,
+    [pathOf(import.meta.dirname, '../../apps/ctl/src/main.mjs'), ...words],
+    { env: { PATH: process.env.PATH, ...env } },
+  );
+
 describe('a trial that ends', () => {
   const ends = async (at: string) =>
     transaction(db.database, async (tx) => {
@@ -211,7 +223,7 @@ describe('a trial that ends', () => {
       { timeout_ms: 30_000 },
     );
 
-  it('is told of two weeks before; what runs goes on to its end, nothing else is changed, until a license is installed', async () => {
+  it('is told of two weeks before; what runs goes on to its end, nothing else is changed, until a license is installed, by the page or by ctl', async () => {
     void db.notifier;
     const team = await createTeam(api, ['Ada']);
     const own = `/api/companies/${team.company_id}`;
@@ -247,6 +259,14 @@ describe('a trial that ends', () => {
     model.setScript(() => 'Ok.');
     await waitFor(async () => (await file()).status === 201);
     expect((await api.send('POST', invoke, {})).status).toBe(201);
+
+    await ends('now()');
+    await waitFor(async () => (await file()).status === 403);
+    await expect(ctl('license', 'install', '--key', 'forged')).rejects.toMatchObject({ code: 1 });
+    expect((await file()).status).toBe(403);
+    await ctl('license', 'install', '--key', issueLicense({ ...license, id: newId() }, vendor.privateKey));
+    await waitFor(async () => (await file()).status === 201);
+    expect((await ctl('license', 'show')).stdout).toContain('licensed to Acme');
   });
 });
 
