@@ -147,6 +147,19 @@ describe('the board', () => {
     expect((await member.get(`${part}/backlog?cursor=nonsense`)).status).toBe(400);
     expect((await member.get(`${part}/nowhere`)).status).toBe(404);
   });
+
+  it('counts its columns, with the filter of the page', async () => {
+    const member = Browser.of(app, cast.member);
+    const part = `/companies/${cast.company_id}/board/part/counts`;
+    const counts = async (query: string): Promise<(string | undefined)[][]> => {
+      const { text } = await member.get(`${part}?${query}`);
+      return [...text.matchAll(/data-status="(\w+)"\s+value="(\d+)"/g)].map(([, of, number]) => [of, number]);
+    };
+    const low = await counts('q=Bind+the+books');
+    expect(low).toEqual([['backlog', '1']]);
+    expect(await counts('q=nothing+like+it')).toEqual([]);
+    expect((await counts('')).every(([, number]) => Number(number) > 0)).toBe(true);
+  });
 });
 
 describe('the search for everything', () => {

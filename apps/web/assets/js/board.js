@@ -4,6 +4,8 @@ import { t } from './texts.js';
 /** Maximum number of concurrent requests for cards; many events about one issue cost one request. */
 const AT_ONCE = 4;
 const WAIT_MS = 60;
+/** Pace at which the columns are counted again. */
+const COUNT_MS = 2000;
 
 export function startBoard() {
   const element = document.querySelector('[data-board]');
@@ -26,6 +28,7 @@ class Board {
   #said = document.getElementById('board-said');
   #wanted = new Set();
   #running = 0;
+  #counting = false;
 
   constructor(element) {
     this.#element = element;
@@ -89,6 +92,7 @@ class Board {
       headers: { 'HX-Request': 'true', 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ status }),
     });
+    this.#countLater();
     if (response.ok) this.#show(issue, await response.text());
     else this.#put(this.#card(issue) ?? card, from);
     this.#said.textContent = response.ok
@@ -147,8 +151,32 @@ class Board {
       if (fresh) this.#put(fresh, fresh.dataset.status);
       if (fresh) fresh.dataset.arrived = '';
     }
+    // It may have been among the older cards of a column, and a count may have included it before its event came.
+    if (!stays) this.#countLater();
     this.adopt();
     if (focused) fresh?.focus();
+    this.#recount();
+  }
+
+  #countLater() {
+    if (this.#counting) return;
+    this.#counting = true;
+    setTimeout(() => void this.#count(), COUNT_MS);
+  }
+
+  async #count() {
+    this.#counting = false;
+    const { board, filter } = this.#element.dataset;
+    const address = `/companies/${board}/board/part/counts?${filter}`;
+    const response = await fetch(address, { headers: { 'HX-Request': 'true' } }).catch(() => null);
+    if (!response?.ok) return;
+    const counts = document.createElement('template');
+    counts.innerHTML = await response.text();
+    for (const column of this.#columns) {
+      const count = counts.content.querySelector(`[data-status="${column.dataset.column}"]`)?.value ?? 0;
+      const shown = column.querySelectorAll('.issue-card').length;
+      column.dataset.hidden = String(Math.max(0, Number(count) - shown));
+    }
     this.#recount();
   }
 

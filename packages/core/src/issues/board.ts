@@ -55,6 +55,18 @@ export async function readBoard(tx: Tx, company_id: string, filter: BoardFilter)
   });
 }
 
+/** The number of matching issues of each status that has any. */
+export async function countBoard(
+  tx: Tx,
+  company_id: string,
+  filter: BoardFilter,
+): Promise<{ status: IssueStatus; count: number }[]> {
+  const { rows } = await tx.execute<{ status: IssueStatus; count: number }>(sql`
+    select i.status, count(*)::int as count from issues i
+    where i.company_id = ${company_id} and ${filtersOf(filter)} group by i.status`);
+  return rows;
+}
+
 /** A column's cards, from the cursor on if there is one. @throws invalid for a bad cursor */
 export async function readBoardColumn(
   tx: Tx,

@@ -13,7 +13,7 @@ export { createIssue } from './create-issue.ts';
 export type { IssueOrigin } from './create-issue.ts';
 export { countIssues, listIssues } from './list-issues.ts';
 export type { IssuePage } from './list-issues.ts';
-export { readBoard, readBoardCard, readBoardColumn } from './board.ts';
+export { countBoard, readBoard, readBoardCard, readBoardColumn } from './board.ts';
 export type { BoardCard, BoardColumn, BoardFilter } from './board.ts';
 export { readFamily } from './family.ts';
 export type { RelatedIssue, Relative } from './family.ts';

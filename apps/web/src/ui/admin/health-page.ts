@@ -152,7 +152,7 @@ function queuesCard(queues: readonly QueueCounts[]): Html {
     !${
       filled.length === 0
         ? html`<p class="soft">All ${queues.length} queues are empty, as of the last minute.</p>`
-        : table('Queues', queueColumns, filled, { narrow: true })
+        : table('Queues', queueColumns, filled)
     }
   </section>`;
 }
@@ -172,7 +172,7 @@ const workersCard = (workers: readonly Worker[]): Html =>
     () =>
       html`<details class="card">
         <summary>Background work in the last minute</summary>
-        !${table('Background work', workerColumns, workers, { narrow: true })}
+        !${table('Background work', workerColumns, workers)}
       </details>`,
   );
 

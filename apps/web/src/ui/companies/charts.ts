@@ -70,7 +70,7 @@ export function chartsPart(days: readonly DayFigures[]): Html {
     <div class="charts">!${each(charts, chart)}</div>
     <details data-fold="days">
       <summary>The days as a table</summary>
-      !${table('The last two weeks by day', columns, days, { narrow: true })}
+      !${table('The last two weeks by day', columns, days)}
     </details>
   </section>`;
 }

@@ -53,7 +53,7 @@ export function indexPart(view: IndexView): Html {
                 !${status(version.status)}
                 <span class="grow"
                   >Version
-                  ${version.version}!${when(version.statement_count, (count) => html`, ${count} statements`)}!${when(version.error, (error) => html`: ${error}`)}</span
+                  ${version.version}!${when(version.statement_count, (count) => plural(count, ', # statement', ', # statements'))}!${when(version.error, (error) => html`: ${error}`)}</span
                 >
                 <span class="soft small">!${timeAgo(version.created_at)}</span>
               </li>`,
@@ -111,7 +111,7 @@ function draftCard({ company_id, index, is_admin }: IndexView, draft: CompiledIn
           </details>`
     }
     <details !${index.promoted === null ? 'open' : ''}>
-      <summary>All ${draft.statements.length} statements with their sources</summary>
+      <summary>All statements with their sources (${draft.statements.length})</summary>
       !${statementList(draft.statements)}
     </details>
   </section>`;

@@ -3,7 +3,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { count, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { plural, t } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 
@@ -87,7 +87,10 @@ export function healthPart(peer: Peer): Html {
     <h2>Health</h2>
     <p>!${peerState(peer)} <span class="soft small">card fetched !${timeAgo(last_fetched_at)}</span></p>
     !${when(last_fetch_error, (why) => html`<p class="error">The card could not be fetched: ${why}</p>`)}
-    <p>${count(calls)} calls, ${count(errors)} of them failed; the last one !${timeAgo(last_call_at)}.</p>
+    <p>
+      ${plural(calls, '# call, {0} failed', '# calls, {0} failed', errors)}; the last one
+      !${timeAgo(last_call_at)}.
+    </p>
     !${when(last_call_error, (why) => html`<p class="error">The last call failed: ${why}</p>`)}
     !${postButton(`/peers/${peer.id}/refresh`, 'Fetch the card', { class: 'quiet' })}
     !${agents.length > 0 ? table('Agents of the peer', agentColumns, agents) : html`<p class="soft">No agents are known yet.</p>`}

@@ -89,3 +89,7 @@ export function columnCards(
     (cursor) => html`<a class="small more-cards" href="${list}" data-more="${source(cursor)}">Older ones</a>`,
   )}`;
 }
+
+/** Columns that are not listed have no issues. */
+export const boardCounts = (counts: readonly { status: string; count: number }[]): Html =>
+  each(counts, ({ status, count }) => html`<data data-status="${status}" value="${count}"></data>`);

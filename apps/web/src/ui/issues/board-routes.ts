@@ -1,10 +1,10 @@
 import { issueEndpoints, issueStatuses } from '@acp/contract';
-import { listViews, readBoard, readBoardCard, readBoardColumn } from '@acp/core';
+import { countBoard, listViews, readBoard, readBoardCard, readBoardColumn } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
-import { boardActions, boardBody, columnCards } from './board-page.ts';
+import { boardActions, boardBody, boardCounts, columnCards } from './board-page.ts';
 import { card } from './card.ts';
 import { filterOf, rememberedFilter, toBoardFilter } from './issue-filter.ts';
 import { choicesOf } from './list-routes.ts';
@@ -33,6 +33,11 @@ export const boardRoutes: UiRoute[] = [
         can_write: mayWrite(context),
       }),
     });
+  }),
+  // Numbers of issues, for the script: it does not know where a card was that it did not show.
+  page('/companies/{companyId}/board/part/counts', { scope: byCompany, role: 'viewer' }, async (context) => {
+    const filter = toBoardFilter(filterOf(context.query));
+    return boardCounts(await countBoard(context.tx, context.company_id, filter));
   }),
   // The next cards of a column.
   page(

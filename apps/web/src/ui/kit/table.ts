@@ -54,8 +54,27 @@ function heading<T>({ label, kind, sort, head }: Column<T>): Html {
 
 function cellOf<T>({ label, kind, cell }: Column<T>, row: T): Html {
   const named = attributes({ class: kind ?? null, 'data-label': kind === 'acts' ? null : say(label) });
-  return html`<td !${named}>!${when(cell(row).trim(), (content) => `<div>${content}</div>`)}</td>`;
+  return html`<td !${named}>!${when(cell(row).trim(), (content) => `<div>${breakable(content)}</div>`)}</td>`;
 }
+
+/** Longer than any ordinary word, address or number, and without a place to break. */
+const LONG_WORD = /(?:&[#\w]+;|[^\s&<>\-]){28,}/g;
+/** Whatever precedes a tag's end is no text, and what these elements contain is not HTML. */
+const NOT_TEXT = /<(select|textarea|svg)\b[\s\S]*?<\/\1>|<[^>]*>/g;
+
+/** Marks the words of HTML that may be broken anywhere, so that the others stay whole. */
+function breakable(content: Html): Html {
+  if (content.length < 28) return content;
+  let marked = '';
+  let at = 0;
+  for (const { 0: tag, index } of content.matchAll(NOT_TEXT)) {
+    marked += markLong(content.slice(at, index)) + tag;
+    at = index + tag.length;
+  }
+  return marked + markLong(content.slice(at));
+}
+
+const markLong = (text: string): string => text.replace(LONG_WORD, '<span class="long">$&</span>');
 
 const PAGE = 50;
 

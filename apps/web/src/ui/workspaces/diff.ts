@@ -2,7 +2,7 @@
 import type { ReviewComment, WorkspaceDiff } from '@acp/contract';
 import { timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { plural, t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { input, postButton, select, textarea } from '../kit/parts.ts';
 import { DiffColours, type LineHtml } from './diff-colours.ts';
@@ -77,7 +77,7 @@ function fileCard(
     !${each(outdated, (comment) => remark(comment, view, 'outdated'))}
     !${when(empty, (why) => html`<p class="soft">${why}</p>`)}
     !${when(lines.length > 0, () => diffTable(path, lines, { ...view, placed, text }))}
-    !${when(left_out > 0, () => html`<p><a href="${alone}">${left_out} more lines</a></p>`)}
+    !${when(left_out > 0, () => html`<p><a href="${alone}">${plural(left_out, '# more line', '# more lines')}</a></p>`)}
     !${when(patch_truncated, () => html`<p class="soft">The diff is cut off here: the branch has all of it.</p>`)}
     !${when(view.can_write && !view.frozen && !binary, () => remarkForm(file, view))}
   </section>`;
