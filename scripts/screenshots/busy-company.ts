@@ -20,7 +20,7 @@ const ENDS = [
 const NAMES =
   `Ada Grace Linus Margaret Alan Barbara Ken Dennis Edsger Radia Frances Jean Betty Kathleen Ida Joan Mary Adele
   Shafi Leslie Tony Niklaus Donald John Robin Dana Vint Tim Guido Bjarne`.split(/\s+/);
-const ROLES = ['engineer', 'researcher', 'designer', 'writer', 'support', 'tester'];
+const ROLES = ['engineer', 'researcher', 'designer', 'qa', 'devops', 'pm'];
 
 /** @param company_id the company, which has its first agent */
 export async function fillCompany({ pool }: Database, company_id: string, chief_id: string): Promise<void> {
