@@ -150,5 +150,6 @@ inBrowser(`a board of a thousand cards${without}`, () => {
     await page.waitForSelector(`[data-column=done] #card-${hidden}`);
     const counts = async () => `${await counted('backlog')} ${await counted('done')}`;
     await waitFor(async () => (await counts()) === `${before - 1} 1`, { what: 'the new counts' });
+    expect(await cardsIn('done')).toBe(1);
   });
 });

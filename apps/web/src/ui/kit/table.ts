@@ -58,7 +58,7 @@ function cellOf<T>({ label, kind, cell }: Column<T>, row: T): Html {
 }
 
 /** Longer than any ordinary word, address or number, and without a place to break. */
-const LONG_WORD = /(?:&[#\w]+;|[^\s&<>\-]){28,}/g;
+const LONG_WORD = /(?:&[#\w]+;|[^\s&<>-]){28,}/g;
 /** Whatever precedes a tag's end is no text, and what these elements contain is not HTML. */
 const NOT_TEXT = /<(select|textarea|svg)\b[\s\S]*?<\/\1>|<[^>]*>/g;
 

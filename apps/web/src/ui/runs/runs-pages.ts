@@ -200,7 +200,8 @@ export function runFacts({
       !${fact(t`Why`, html`${words(run.wake_reason)} ${run.trigger_detail ?? ''}`)}
       !${fact(t`Adapter`, html`${words(run.adapter_type)} ${run.model ?? ''}`)}
       !${fact(t`Created`, timeAgo(run.created_at))}
-      !${run.started_at ? fact(t`Took`, html`${duration(run.started_at, run.finished_at ?? new Date())}`) : ''}
+      !${run.started_at && !run.finished_at ? fact(t`Started`, timeAgo(run.started_at)) : ''}
+      !${run.started_at && run.finished_at ? fact(t`Took`, html`${duration(run.started_at, run.finished_at)}`) : ''}
       !${fact(t`Input tokens`, html`${count(run.input_tokens)} (${count(run.cached_tokens)} cached)`)}
       !${fact(t`Output tokens`, html`${count(run.output_tokens)}`)} !${fact(t`Cost`, money(run.cost_usd))}
       !${fact(t`Transcript`, html`<a href="/api/heartbeat-runs/${run.id}/transcript" download>download</a>`)}
