@@ -4,6 +4,7 @@ import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { avatar, formError, input, postButton, status, textarea } from '../kit/parts.ts';
+import { withoutBallot } from './ballot.ts';
 
 type Participant = CouncilSession['participants'][number];
 
@@ -156,11 +157,8 @@ function turnCard(
 
 function said(session: CouncilSession, { ranking, body_markdown: text }: CouncilTurn): Html {
   return html`!${when(ranking, (order) => html`<p class="soft small">${namesOf(session, order)}</p>`)}
-  !${markdown(ranking === null ? text : text.replace(BALLOT, ''))}`;
+  !${markdown(ranking === null ? text : withoutBallot(text))}`;
 }
-
-/** The line that the ranking was parsed from; the names are shown instead. */
-const BALLOT = /^[^\w\n]*RANKING\b.*\n?/im;
 
 const namesOf = ({ participants }: CouncilSession, order: readonly string[]): string =>
   order
