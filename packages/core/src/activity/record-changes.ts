@@ -54,7 +54,42 @@ const WRITE_CHANGES = `
     insert into outbox (company_id, type, data)
     select company_id, event_type, data from change where event_type is not null order by index`;
 
-async function writeChanges(changes: readonly object[]): Promise<Statement> {
+// Most operations record a single change with both: a quarter cheaper than the list.
+const WRITE_ONE = `
+    with entry as (
+      insert into activity (company_id, actor_type, actor_id, actor_name, action, entity_type, entity_id, details)
+      values ($1, $2, $3, $4, $5, $6, $7, $8)
+    )
+    insert into outbox (company_id, type, data) values ($1, $9, $10)`;
+
+interface WrittenChange extends Omit<Change, 'actor' | 'event'> {
+  actor_type: string;
+  actor_id: string | null;
+  actor_name: string;
+  event_type: string | undefined;
+  data: unknown;
+}
+
+async function writeChanges(changes: readonly WrittenChange[]): Promise<Statement> {
+  const [only] = changes;
+  if (only !== undefined && changes.length === 1 && hasBoth(only))
+    return Promise.resolve({ text: WRITE_ONE, values: valuesOf(only) });
   const rows = changes.map((change, index) => ({ ...change, index }));
   return Promise.resolve({ text: WRITE_CHANGES, values: [JSON.stringify(rows)] });
 }
+
+const hasBoth = ({ company_id, action, event_type }: WrittenChange): boolean =>
+  company_id !== null && action !== undefined && event_type !== undefined;
+
+const valuesOf = ({ details = {}, data, ...change }: WrittenChange): unknown[] => [
+  change.company_id,
+  change.actor_type,
+  change.actor_id,
+  change.actor_name,
+  change.action,
+  change.entity_type,
+  change.entity_id,
+  JSON.stringify(details),
+  change.event_type,
+  JSON.stringify(data),
+];
