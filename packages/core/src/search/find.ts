@@ -56,8 +56,10 @@ async function byText(tx: Tx, company_id: string, q: string, known: readonly str
         and not i.id = any(${sql.param([...known])}::uuid[])
       limit ${MOST_MATCHES}
     ) matching order by updated_at desc, id limit ${MOST.texts}`;
-  // Row by row up to the limit: PostgreSQL underestimates common words, and would join all of their issues (`offset 0` keeps it from that).
-  const words = sql`(select w.issue_id from issue_words w where w.company_id = ${company_id} and w.words @@ ${query}) w
+  // `offset 0` keeps PostgreSQL from planning for the limit: it can't know how rare the words are, and would read the whole table
+  // in the hope of finding enough early, or join all of a common word's issues. Like this, it reads as far as needed.
+  const words = sql`
+    (select w.issue_id from issue_words w where w.company_id = ${company_id} and w.words @@ ${query} offset 0) w
     cross join lateral (select * from issues of_words where of_words.id = w.issue_id offset 0) i`;
   // At least one row, which says whether all words are in the table.
   const { rows } = await tx.execute<{ copied: boolean } & Partial<IssueHead>>(sql`
