@@ -11,12 +11,13 @@ const IDLER = `
   let held = Array.from({ length: 2_000_000 }, (_, n) => ({ n }));
   const full = process.memoryUsage().heapTotal;
   held = null;
-  releaseMemoryWhenIdle(100);
+  let rested = 0;
+  releaseMemoryWhenIdle(async () => { rested += 1; }, 100);
   const looking = setInterval(() => {
     const now = process.memoryUsage().heapTotal;
     if (now > full / 2) return;
     clearInterval(looking);
-    console.log(Math.round(full / 1e6), Math.round(now / 1e6));
+    console.log(Math.round(full / 1e6), Math.round(now / 1e6), rested);
   }, 100);`;
 
 describe('a process that has become idle', () => {
@@ -25,8 +26,9 @@ describe('a process that has become idle', () => {
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     await once(child, 'close');
-    const [full, idle] = output.split(' ').map(Number);
+    const [full, idle, rested] = output.split(' ').map(Number);
     expect(full).toBeGreaterThan(80);
     expect(idle).toBeLessThan(20);
+    expect(rested).toBe(1);
   });
 });

@@ -21,8 +21,11 @@ export function growSlowly(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
 }
 
-/** Collects garbage once after each busy period (startup is the first); takes about 80 ms while no one is waiting. */
-export function releaseMemoryWhenIdle(lookEveryMs = LOOK_EVERY_MS): void {
+/**
+ * Collects garbage once after each busy period (startup is the first); takes about 80 ms while no one is waiting.
+ * @param rest gives back what others keep for this process
+ */
+export function releaseMemoryWhenIdle(rest: () => Promise<void>, lookEveryMs = LOOK_EVERY_MS): void {
   const collect = collector();
   let before = performance.eventLoopUtilization();
   let worked = true;
@@ -33,6 +36,7 @@ export function releaseMemoryWhenIdle(lookEveryMs = LOOK_EVERY_MS): void {
     if (worked && !busy) {
       // Holds what was loaded since the start.
       flushCompileCache();
+      void rest();
       collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
       // The collection itself doesn't count as work.
       before = performance.eventLoopUtilization();

@@ -6,6 +6,8 @@ interface Tier {
   /** Its URL; null if another tier of the process serves HTTP. */
   url: string | null;
   stop(options?: StopOptions): Promise<void>;
+  /** Called when a rush is over. */
+  rest?(): Promise<void>;
 }
 
 type Start = (config: Config, logger: Logger) => Promise<Tier>;
@@ -21,7 +23,7 @@ const web: Start = async (config, logger) => {
 const scheduler: Start = async (config, logger) => {
   const { startScheduler } = await import('@acp/scheduler');
   const tier = await startScheduler({ config, logger });
-  return { url: null, stop: async (options) => tier.stop(options) };
+  return { url: null, stop: async (options) => tier.stop(options), rest: async () => tier.rest() };
 };
 
 const health: Start = async (config, logger) => {
@@ -39,7 +41,7 @@ const tiersByRole: Record<Config['role'], readonly Start[]> = {
 export async function startTiers(
   config: Config,
   logger: Logger,
-): Promise<{ url: string; stop(options?: StopOptions): Promise<void> }> {
+): Promise<{ url: string; stop(options?: StopOptions): Promise<void>; rest(): Promise<void> }> {
   // V8 links all modules of an import in one step, and looking names up through `export *` takes memory until the step's end: for
   // all of a tier at once 14 MB, most of which the allocator never gives back.
   await import('@acp/core');
@@ -54,7 +56,13 @@ export async function startTiers(
     await stop();
     throw error;
   }
-  return { url: started.find((tier) => tier.url !== null)?.url ?? '', stop };
+  return {
+    url: started.find((tier) => tier.url !== null)?.url ?? '',
+    stop,
+    rest: async () => {
+      for (const tier of started) await tier.rest?.();
+    },
+  };
 }
 
 /** Stops tiers one after the other within a common deadline; afterwards, or in a hurry, none waits for the previous one. */

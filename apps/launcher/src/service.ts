@@ -24,6 +24,8 @@ const EXIT_CONFIG = 78;
 export interface RunningService extends Stoppable {
   /** Its URL; a scheduler only serves health checks. */
   url: string;
+  /** Called when a rush is over. */
+  rest(): Promise<void>;
 }
 
 /** @param signal aborts the start; whatever was started is stopped again. */
@@ -46,6 +48,7 @@ export async function startService(
     const tiers = await startTiers(direct, logger);
     return {
       url: tiers.url,
+      rest: async () => tiers.rest(),
       async stop(options) {
         await tiers.stop(options);
         await Promise.all([instance.stop(), telemetry.stop()]);
@@ -77,7 +80,7 @@ async function main(): Promise<void> {
     const service = await startService(config, logger, stopper.signal);
     stopper.started(service);
     growSlowly();
-    releaseMemoryWhenIdle();
+    releaseMemoryWhenIdle(async () => service.rest());
     logger.info('ready', { url: service.url, ...serviceVersion() });
   } catch (error) {
     if (stopper.signal.aborted) process.exit(0);

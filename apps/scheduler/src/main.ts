@@ -45,6 +45,8 @@ export interface RunningScheduler {
    * running, whatever the database does; abandoning a database that never answers is up to the caller.
    */
   stop(options?: StopOptions): Promise<void>;
+  /** Call it when a rush is over. */
+  rest(): Promise<void>;
   /** What each timer and consumer has done, by name. */
   stats(): Record<string, WorkerTicks>;
   /** SQL statements sent so far, except those of the notifier and the listener. */
@@ -114,6 +116,7 @@ export async function startScheduler({
   return {
     stats: () => counters.snapshot(),
     statements: () => database.statements(),
+    rest: async () => database.rest(),
     async stop({ drain_ms: timeoutMs = config.drain_timeout_sec * 1000, hurry } = {}) {
       // Runs keep their leases while they finish; everything else stops immediately.
       await Promise.all([
@@ -127,8 +130,7 @@ export async function startScheduler({
       await Promise.all([swept, shared.workspaces.spares.stop()]);
       await leaveFleet(database, name);
       leases.close();
-      await notifier.close();
-      await listener.close();
+      await Promise.all([notifier.close(), listener.close()]);
       await database.close();
       storage.close();
     },

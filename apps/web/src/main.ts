@@ -29,6 +29,8 @@ export interface RunningWeb {
   address: WebServer['address'];
   /** URL for creating the first admin while there is no user; else null. */
   setup_url: string | null;
+  /** Call it when a rush is over. */
+  rest(): Promise<void>;
   /** Lets requests finish (for SERVICE_DRAIN_TIMEOUT_SEC, or the given time) and has live streams reconnect elsewhere. */
   stop(options?: { drain_ms?: number }): Promise<void>;
 }
@@ -68,6 +70,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
     url: server.url,
     address: server.address,
     setup_url: setupUrl,
+    rest: async () => database.rest(),
     stop: async ({ drain_ms: drainMs = config.drain_timeout_sec * 1000 } = {}) => {
       const drained = server.stop(drainMs);
       hub.close();

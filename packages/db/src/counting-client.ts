@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { Client } from 'pg';
-import type { ClientConfig } from 'pg';
+import type { ClientBase, ClientConfig } from 'pg';
 import { Batch } from './batch.ts';
 import { StatementNames } from './statement-names.ts';
 
@@ -51,6 +51,12 @@ export function countingClient(
       Object.assign(this, { query });
     }
   };
+}
+
+/** Number of statements that the connection holds prepared. */
+export function preparedBy(client: ClientBase): number {
+  const { connection } = client as unknown as { connection: { parsedStatements: object } };
+  return Object.keys(connection.parsedStatements).length;
 }
 
 interface Statement {

@@ -55,6 +55,27 @@ describe('a database', () => {
     expect(rows).toEqual([{ name: 's1', statement: 'select $1::int * 2 as twice' }]);
   });
 
+  it('after a rush, connections that hold many plans end; those in use or with few stay', async () => {
+    const database = open({ prepared_statements: true, max: 2 });
+    const often = async (text: string) => {
+      for (let n = 0; n < OFTEN; n += 1) await database.db.execute(sql`${sql.raw(text)} ${n}::int`);
+    };
+    await often('select');
+    const [light] = await backend(database);
+    await database.rest();
+    expect(await backend(database)).toEqual([light]);
+
+    for (let n = 0; n < 25; n += 1) await often(`select ${n} +`);
+    await transaction(database, async (tx) => {
+      const [held] = (await tx.execute(sql`select pg_backend_pid() as pid`)).rows;
+      await database.rest();
+      expect((await tx.execute(sql`select pg_backend_pid() as pid`)).rows).toEqual([held]);
+    });
+    expect(await backend(database)).toEqual([light]);
+    await database.rest();
+    expect(await backend(database)).not.toEqual([light]);
+  });
+
   it('a table changes under a prepared statement: it is planned anew on another connection', async () => {
     const database = open({ prepared_statements: true });
     const read = async () => database.db.execute(sql`select * from changing where n > ${0}`);

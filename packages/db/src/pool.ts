@@ -6,6 +6,7 @@ import { countingClient } from './counting-client.ts';
 import type { Notifier } from './notifier.ts';
 import { makePatient } from './patient-pool.ts';
 import { endIfSilent } from './silence.ts';
+import { restPool } from './rest-pool.ts';
 import type { Tx } from './tx.ts';
 
 export interface PoolStats {
@@ -26,6 +27,8 @@ export interface Database {
   readonly patience_ms: number;
   /** A single connection outside the pool, created on first use. */
   sideConnection(): Database;
+  /** Call it when a rush is over: gives back memory of PostgreSQL's that the next one would need again. */
+  rest(): Promise<void>;
   /** Number of statements sent so far, BEGIN and COMMIT included. */
   statements(): number;
   poolStats(): PoolStats;
@@ -143,6 +146,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     opening: options.prepared_statements ? [BEGIN] : [BEGIN, ...localSettings({ jit: 'off', ...limits })],
     patience_ms: connectTimeoutMs,
     sideConnection: () => (side ??= openDatabase({ ...options, max: 1 })),
+    rest: async () => restPool(pool),
     statements: () => statements + (side?.statements() ?? 0),
     poolStats: () => ({
       max: options.max,

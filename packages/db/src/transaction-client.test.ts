@@ -143,7 +143,7 @@ describe('a transaction', () => {
   });
 
   it('its statements come often: they are prepared, and travel together as before', async () => {
-    const all = Array.from({ length: 2 * OFTEN }, (_, n) => `word ${String(n).padStart(2, '0')}`);
+    const all = Array.from({ length: 2 * OFTEN }, (_, n) => `word ${String(n).padStart(3, '0')}`);
     for (const word of all) await transaction(database, async (tx) => write(tx, word));
     expect(await words()).toEqual(all);
     const { rows } = await database.db.execute(sql`select statement from pg_prepared_statements`);
