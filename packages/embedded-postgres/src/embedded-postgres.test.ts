@@ -144,8 +144,8 @@ describe('a started server', () => {
       encoding: 'UTF8',
       host: '127.0.0.1',
       sockets: '',
-      connections: '200',
-      buffers: '32MB',
+      connections: '100',
+      buffers: '16MB',
       scram: true,
     });
     expect((await stat(path.join(shared, 'connection.json'))).mode & 0o777).toBe(0o600);

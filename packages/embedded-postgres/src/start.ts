@@ -212,11 +212,21 @@ async function choosePort(wanted: number, lastTime: number): Promise<number> {
 }
 
 /**
- * For small machines: what does not fit into 32 MB of buffers is in the machine's page cache, and without processes for reading,
- * backends read themselves. Throwaway servers keep PostgreSQL's own, like the servers that tests and measurements stand for.
+ * For small machines. What does not fit into 16 MB of buffers is in the machine's page cache: under mixed load that is one of 1,000
+ * pages. Without processes for reading, backends read themselves, one page at a time. Room for locks is kept for each possible
+ * connection (5 MB for 200 of them), though nothing here is serializable; and nobody subscribes to this server. Throwaway servers
+ * keep PostgreSQL's own sizes, like the servers that tests and measurements stand for.
  */
 function sizes({ throwaway }: EmbeddedPostgresOptions): Record<string, string> {
-  return throwaway ? {} : { shared_buffers: '32MB', io_method: 'sync' };
+  if (throwaway) return {};
+  return {
+    shared_buffers: '16MB',
+    io_method: 'sync',
+    io_max_concurrency: '1',
+    max_connections: '100',
+    max_pred_locks_per_transaction: '10',
+    max_logical_replication_workers: '0',
+  };
 }
 
 function durability({ throwaway, durable }: EmbeddedPostgresOptions): Record<string, string> {
