@@ -1,4 +1,5 @@
-import { type CustomTypesConfig, Query, type QueryResult } from 'pg';
+import { type CustomTypesConfig, Query, type QueryResult, types as pgTypes } from 'pg';
+import { isConnectionError } from './errors.ts';
 
 export interface Statement {
   text: string;
@@ -31,28 +32,43 @@ interface DriverQuery {
   handleRowDescription(message: unknown): void;
   handleDataRow(message: unknown): void;
   handleCommandComplete(message: unknown, wire: Wire): void;
+  handleReadyForQuery(wire: Wire): void;
   handleError(err: Error, wire: Wire): void;
 }
 const PgQuery = Query as unknown as new (config: object) => DriverQuery;
 
+/** What PostgreSQL says of a statement behind a failed one in its transaction: here it was not even looked at. */
+const SKIPPED = '25P02';
+
 /**
  * Several statements sent in one write and answered together. PostgreSQL runs them in order and skips those after the first
- * failure. One of the results is returned. pg sees a single query of its pipeline: each part exposes its own name and text
- * while it is being handled, so pg's bookkeeping of prepared statements stays correct.
+ * failure. pg sees a single query of its pipeline: each part exposes its own name and text while it is being handled, so pg's
+ * bookkeeping of prepared statements stays correct.
  */
 export class Batch extends PgQuery {
   parts: readonly Statement[];
-  readonly #wanted: number;
+  /** The result of each part, or why it has none. */
+  readonly answers: readonly Promise<QueryResult>[];
+  /** Resolves once all parts are done; rejects with the first failure. */
+  readonly finished: Promise<void>;
+  /** They collect the parts' rows. */
+  readonly #collectors: readonly DriverQuery[];
+  readonly #reject: readonly ((reason: Error) => void)[];
   /** Index of the part being sent, then of the one whose answer is awaited. */
   #at = 0;
+  #isSending = false;
   #failed = false;
 
-  /** @param wanted index of the statement whose result is returned */
-  constructor(parts: readonly Statement[], wanted: number) {
-    const { rowMode, types } = parts[wanted]!;
-    super({ text: '', rowMode, types });
+  constructor(parts: readonly Statement[]) {
+    super({ text: '' });
     this.parts = parts;
-    this.#wanted = wanted;
+    const collected = parts.map(collector);
+    this.#collectors = collected.map(({ query }) => query);
+    this.#reject = collected.map(({ reject }) => reject);
+    this.answers = collected.map(({ answer }) => answer);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.finished = promise;
+    this.callback = (err) => (err ? reject(err) : resolve());
   }
 
   /** Number of statements completed. */
@@ -75,11 +91,13 @@ export class Batch extends PgQuery {
   set values(_: unknown) {}
 
   override submit(wire: Wire): void {
+    this.#isSending = true;
     wire.stream.cork();
     try {
       for (; this.#at < this.parts.length && !this.#failed; this.#at += 1) this.prepare(wire);
     } finally {
       this.#at = 0;
+      this.#isSending = false;
       wire.stream.uncork();
     }
   }
@@ -90,22 +108,47 @@ export class Batch extends PgQuery {
   }
 
   override handleRowDescription(message: unknown): void {
-    if (this.#at === this.#wanted) super.handleRowDescription(message);
+    this.#collectors[this.#at]?.handleRowDescription(message);
   }
 
   override handleDataRow(message: unknown): void {
-    if (this.#at === this.#wanted) super.handleDataRow(message);
+    this.#collectors[this.#at]?.handleDataRow(message);
   }
 
   override handleCommandComplete(message: unknown, wire: Wire): void {
-    if (this.#at === this.#wanted) super.handleCommandComplete(message, wire);
+    this.#collectors[this.#at]?.handleCommandComplete(message, wire);
     this.#at += 1;
+  }
+
+  override handleReadyForQuery(wire: Wire): void {
+    for (const query of this.#collectors) query.handleReadyForQuery(wire);
+    super.handleReadyForQuery(wire);
   }
 
   override handleError(err: Error, wire: Wire): void {
     this.#failed = true;
     // Parts after the failed one were never parsed.
     for (const { name } of this.parts.slice(this.#at)) if (name) delete wire.submittedNamedStatements[name];
+    // What can't be sent fails as a whole: those before it run, but nobody waits for their answers.
+    const done = this.#isSending ? 0 : this.#at;
+    for (const query of this.#collectors.slice(0, done)) query.handleReadyForQuery(wire);
+    const ofRest = isConnectionError(err) ? err : skipped(err);
+    for (const [place, reject] of this.#reject.entries())
+      if (place >= done) reject(place === this.#at ? err : ofRest);
     super.handleError(err, wire);
   }
+}
+
+function collector({ rowMode, types = pgTypes }: Statement) {
+  const query = new PgQuery({ text: '', rowMode, types });
+  const { promise: answer, resolve, reject } = Promise.withResolvers<QueryResult>();
+  query.callback = (err, result) => (err ? reject(err) : resolve(result));
+  // Not everyone asks for it.
+  answer.catch(() => undefined);
+  return { query, answer, reject };
+}
+
+/** Not the failure itself, which might be taken for the statement's own: for a conflict that it has an answer to. */
+function skipped(cause: Error): Error {
+  return Object.assign(new Error('skipped: a statement before it failed', { cause }), { code: SKIPPED });
 }

@@ -78,6 +78,41 @@ describe('a transaction', () => {
     expect(await words()).toHaveLength(12);
   });
 
+  it('asks several things at once: they travel together, the first with its opening, and each is answered', async () => {
+    const numbered = (n: number) => sql`select ${n}::int as n`;
+    let answers: unknown[] = [];
+    const trips = await sentBy(async () =>
+      transaction(database, async (tx) => {
+        const [one, two] = await together(tx.execute(numbered(1)), tx.execute(numbered(2)));
+        const [three, built, none] = await together(
+          tx.execute(numbered(3)),
+          // Its rows are read as arrays, and by their columns' types.
+          tx.select({ day: sql<Date>`date '2026-01-02'` }).from(sql`(select) as one`),
+          tx.execute(sql`select ${4} where false`),
+        );
+        answers = [one.rows, two.rows, three.rows, built, none.rows];
+      }),
+    );
+    expect(trips.map((trip) => trip.length)).toEqual([3, 3, 1]);
+    expect(answers).toEqual([[{ n: 1 }], [{ n: 2 }], [{ n: 3 }], [{ day: '2026-01-02' }], []]);
+  });
+
+  it('one of several things asked at once fails: those before it are answered, those behind it were skipped', async () => {
+    let answers: PromiseSettledResult<unknown>[] = [];
+    const failing = transaction(database, async (tx) => {
+      await write(tx, 'begun');
+      answers = await Promise.allSettled([write(tx, 'first'), write(tx, 'first'), write(tx, 'third')]);
+    });
+    await expect(failing).rejects.toThrow('failed before its commit');
+    expect(answers).toMatchObject([
+      { status: 'fulfilled' },
+      { reason: { cause: { code: '23505' } } },
+      // Not the second one's conflict, for which it may have an answer of its own.
+      { reason: { cause: { code: '25P02', cause: { code: '23505' } } } },
+    ]);
+    expect(await words()).toEqual([]);
+  });
+
   it('asks nothing: nothing is sent; has something for last only: it is written', async () => {
     expect(await sentBy(async () => transaction(database, async () => 'nothing'))).toEqual([]);
     await transaction(database, async (tx) => writeAtCommit(tx, writeAll, ['alone']));

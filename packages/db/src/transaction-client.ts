@@ -9,16 +9,25 @@ import { allowSilence, endSilence, isSilence } from './silence.ts';
 const COMMIT: Statement = { text: 'commit' };
 const NOT_DURABLE: Statement = { text: 'set local synchronous_commit to off', setting: true };
 
+interface Asked {
+  statement: Statement;
+  resolve: (result: QueryResult) => void;
+  reject: (err: unknown) => void;
+}
+
 /**
  * The connection of one transaction, as drizzle sees it. It is taken from the pool at the first statement, and the opening
- * of the transaction is sent along with it; a transaction without statements costs nothing.
+ * of the transaction is sent along with it; a transaction without statements costs nothing. Statements issued in the same tick
+ * (`together`) travel as one message.
  */
 export class TransactionClient {
   readonly #database: Database;
   readonly #opening: readonly Statement[];
   #client: PoolClient | undefined;
-  #beginning: Promise<QueryResult> | undefined;
+  #beginning: Promise<unknown> | undefined;
   #patient = false;
+  /** Issued in this tick, and not sent yet. */
+  #asked: Asked[] = [];
 
   constructor(database: Database, durable: boolean) {
     this.#database = database;
@@ -27,24 +36,24 @@ export class TransactionClient {
 
   /** Called by drizzle. */
   async query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
-    if (this.#client === undefined) {
-      if (this.#beginning === undefined) {
-        this.#beginning = this.#begin({ ...statement, values });
-        return this.#beginning;
-      }
-      await this.#beginning;
-    }
-    return this.#client!.query(statement as { text: string }, values as unknown[]);
+    const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
+    this.#asked.push({ statement: { ...statement, values }, resolve, reject });
+    // Runs after everything that is ready to be issued has been, too.
+    if (this.#asked.length === 1) process.nextTick(() => void this.#sendAsked());
+    return promise;
   }
 
   /** Sends `last` together with the commit. */
   async commit(last: readonly Statement[]): Promise<void> {
+    // Of statements that no one waits for.
+    await this.#sendAsked();
     if (this.#client === undefined) {
       if (last.length === 0) return;
-      await this.#begin();
+      await this.#begin([]);
     }
-    const parts = [...last, COMMIT];
-    const { command } = await sent(this.#client!, new Batch(parts, parts.length - 1));
+    const batch = new Batch([...last, COMMIT]);
+    await sent(this.#client!, batch);
+    const { command } = await batch.answers.at(-1)!;
     // When a caller swallowed a statement's error, the failed transaction answers COMMIT with ROLLBACK.
     if (command === 'ROLLBACK') throw new Error('the transaction failed before its commit');
   }
@@ -77,25 +86,53 @@ export class TransactionClient {
     this.#client = undefined;
   }
 
-  async #begin(first?: Statement): Promise<QueryResult> {
+  /** Never rejects: those who asked are told. */
+  async #sendAsked(): Promise<void> {
+    const asked = this.#asked;
+    if (asked.length === 0) return;
+    this.#asked = [];
+    try {
+      if (this.#beginning === undefined) {
+        this.#beginning = this.#begin(asked);
+        await this.#beginning;
+        return;
+      }
+      await this.#beginning;
+      const client = this.#client;
+      if (client === undefined) throw new Error('the transaction is over');
+      const [only] = asked;
+      if (asked.length === 1) only!.resolve(await client.query(only!.statement as { text: string }));
+      else {
+        const batch = new Batch(asked.map(({ statement }) => statement));
+        await sent(client, batch).catch(() => undefined);
+        relay(asked, batch.answers);
+      }
+    } catch (err) {
+      for (const { reject } of asked) reject(err);
+    }
+  }
+
+  async #begin(first: readonly Asked[]): Promise<void> {
     const { pool, patience_ms } = this.#database;
     const giveUpAt = performance.now() + patience_ms;
-    const parts = first === undefined ? this.#opening : [...this.#opening, first];
+    const opened = this.#opening.length;
+    const parts = [...this.#opening, ...first.map(({ statement }) => statement)];
     // Idle connections may have died unnoticed, and before the first answer any other will do. A pooler accepts connections
     // while its server is down; then only waiting helps.
     for (let dead = this.#database.poolStats().max; ; dead -= 1) {
       const client = await pool.connect();
-      const batch = new Batch(parts, parts.length - 1);
+      const batch = new Batch(parts);
       try {
-        const result = await sent(client, batch);
+        await sent(client, batch);
         this.#client = client;
-        return result;
+        return relay(first, batch.answers.slice(opened));
       } catch (err) {
         // Of a transaction that has only been opened, nothing is lost: another connection plans its first statement anew.
-        const only_opened = first !== undefined && batch.done === this.#opening.length;
+        const only_opened = first.length > 0 && batch.done === opened;
         if (batch.done > 0 && !(only_opened && isStalePlan(err))) {
           this.#client = client;
-          throw err;
+          if (batch.done < opened) throw err;
+          return relay(first, batch.answers.slice(opened));
         }
         client.release(asError(err));
         if (
@@ -110,11 +147,13 @@ export class TransactionClient {
   }
 }
 
-async function sent(client: PoolClient, batch: Batch): Promise<QueryResult> {
-  const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
-  batch.callback = (err, result) => (err ? reject(err) : resolve(result));
+async function sent(client: PoolClient, batch: Batch): Promise<void> {
   client.query(batch as unknown as Query);
-  return promise;
+  await batch.finished;
+}
+
+function relay(asked: readonly Asked[], answers: readonly Promise<QueryResult>[]): void {
+  for (const [place, { resolve, reject }] of asked.entries()) void answers[place]!.then(resolve, reject);
 }
 
 function asError(err: unknown): Error {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PgBoss } from 'pg-boss';
+import type { CommitStatement } from '@acp/db';
 import type { Logger } from '@acp/kernel';
 
 /** Identifies the attempt: a completion that arrives after the job was reassigned changes nothing. */
@@ -66,6 +67,19 @@ export class Completions {
       }
     }
   }
+}
+
+/** pg-boss's statement that completes such attempts, for the end of a transaction. */
+export function completionStatement(boss: PgBoss, queue: string): CommitStatement<Attempt> {
+  return async (attempts) => {
+    let statement: { text: string; values: unknown[] } | undefined;
+    const executeSql = async (text: string, values: unknown[] = []) => {
+      statement = { text, values };
+      return { rows: [{ count: 0, ids: [] }] };
+    };
+    await boss.complete(queue, [...attempts], undefined, { db: { executeSql } });
+    return statement!;
+  };
 }
 
 export function messageOf(err: unknown): string {

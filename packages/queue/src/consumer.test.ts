@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { PgBoss } from 'pg-boss';
 import { jobCatalogue } from '@acp/contract';
+import { transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { cloneDatabase, testLogger, waitFor } from '@acp/testkit';
 import type { TestDatabase } from '@acp/testkit';
@@ -56,6 +57,23 @@ const jobs = async () => {
 };
 
 describe('a job', () => {
+  it('completed in its handler’s transaction is completed by that commit; where it fails, the job is repeated', async () => {
+    const attempts: number[] = [];
+    const states: string[][] = [];
+    const consumer = await handle(async (_, { attempt, completeIn }) => {
+      attempts.push(attempt);
+      await transaction(test.database, async (tx) => {
+        await tx.execute(sql`select ${attempt}`);
+        completeIn(tx);
+        if (attempt === 1) throw new Error('not yet');
+      });
+      states.push(await jobs());
+    });
+    await waitFor(() => states.length === 1);
+    await consumer.stop(1000);
+    expect([attempts, states]).toEqual([[1, 2], [['dispatch-agent completed']]]);
+  });
+
   it('whose time is over aborts its handler and is repeated; its late completion changes nothing', async () => {
     const reasons: unknown[] = [];
     const consumer = await handle(async (_, { attempt, signal }) => {

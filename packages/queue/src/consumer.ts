@@ -2,8 +2,9 @@ import type { JobWithMetadata, PgBoss } from 'pg-boss';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseJobPayload } from '@acp/contract';
 import type { JobName, JobPayload, JobRow } from '@acp/contract';
+import { type Tx, writeAtCommit } from '@acp/db';
 import { type Logger, traced } from '@acp/kernel';
-import { Completions, messageOf } from './completions.ts';
+import { Completions, completionStatement, messageOf } from './completions.ts';
 import { POLL_MS } from './job-poll.ts';
 
 export interface ConsumeOptions {
@@ -19,6 +20,8 @@ export interface JobContext {
   job_id: string;
   /** Starts at 1. */
   attempt: number;
+  /** Completes the job with the commit of this transaction, which saves a commit of its own. Its failure must make the handler throw. */
+  completeIn: (tx: Tx) => void;
 }
 
 /** Must be idempotent, as a job may be delivered again. Throwing retries it according to the catalogue. */
@@ -50,6 +53,7 @@ const SECOND_LOOK_MS = 1000;
 export class Consumer<N extends JobName> {
   readonly #set: ConsumerSettings<N>;
   readonly #completions: Completions;
+  readonly #complete: ReturnType<typeof completionStatement>;
   readonly #running = new Map<string, Running>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #wanted = false;
@@ -60,6 +64,7 @@ export class Consumer<N extends JobName> {
   constructor(settings: ConsumerSettings<N>) {
     this.#set = settings;
     this.#completions = new Completions(settings.boss, settings.job, settings.logger);
+    this.#complete = completionStatement(settings.boss, settings.job);
     this.kick();
   }
 
@@ -179,12 +184,17 @@ export class Consumer<N extends JobName> {
     try {
       const { traceparent, ...data } = job.data as Record<string, unknown>;
       const payload = parseJobPayload(this.#set.job, data);
-      const context = { signal: abort.signal, job_id: job.id, attempt: job.retryCount + 1 };
+      let isCompleted = false;
+      const completeIn = (tx: Tx): void => {
+        writeAtCommit(tx, this.#complete, [attempt]);
+        isCompleted = true;
+      };
+      const context = { signal: abort.signal, job_id: job.id, attempt: job.retryCount + 1, completeIn };
       const parent = typeof traceparent === 'string' ? traceparent : null;
       await traced(`job ${this.#set.job}`, { kind: 'consumer', parent }, async () =>
         handler(payload, context),
       );
-      if (!abort.signal.aborted) this.#completions.add(attempt);
+      if (!abort.signal.aborted && !isCompleted) this.#completions.add(attempt);
     } catch (err) {
       // An aborted job has already been released; its error is the abort itself.
       if (abort.signal.aborted) return;

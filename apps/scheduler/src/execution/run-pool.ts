@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { claimRuns, takeBackRun } from '@acp/core';
 import type { ClaimedRun } from '@acp/core';
-import { transaction } from '@acp/db';
+import { transaction, type Tx } from '@acp/db';
 import { Batches, unavailable } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import type { BroughtResult } from './remote-result.ts';
@@ -22,6 +22,9 @@ interface RunPoolSettings extends Omit<ExecutionSettings, 'transcripts' | 'takeN
 /** Maximum number of runs claimed in one transaction: its locks are kept until all of them have begun. */
 const MOST_CLAIMS = 8;
 
+/** Completes the job that led to a claim along with it. */
+type CompleteJob = (tx: Tx) => void;
+
 /** Whether there was a run, or why that is unknown. */
 type Claimed = boolean | { failed: unknown };
 
@@ -31,7 +34,7 @@ export class RunPool {
   readonly #size: number;
   readonly #runs = new Set<Promise<void>>();
   /** One transaction at a time: claims of one process would only wait for each other. */
-  readonly #claiming: Batches<null, Claimed>;
+  readonly #claiming: Batches<CompleteJob | undefined, Claimed>;
   readonly #claims = new Set<Promise<unknown>>();
   /** Number of claims that may yet become a run. */
   #wanted = 0;
@@ -49,7 +52,7 @@ export class RunPool {
     this.#size = settings.config.worker_pool_size;
     this.#claiming = new Batches({
       most: MOST_CLAIMS,
-      perform: async (wanted: null[]) => this.#claimSome(wanted.length),
+      perform: async (wanted) => this.#claimSome(wanted),
     });
     showSlots(this.#size, 0);
   }
@@ -70,15 +73,16 @@ export class RunPool {
   /**
    * Claims the fairest queued run and starts it; false if none is available or no slot is free. Resolves at the claim, not
    * at the run's end. Throws `unavailable` once the pool drains: the job then goes to another scheduler.
+   * @param completeJob called in the transaction of the claim, if there is a run
    */
-  async claimOne(): Promise<boolean> {
+  async claimOne(completeJob?: CompleteJob): Promise<boolean> {
     if (this.#closed) throw unavailable('the scheduler stops');
     if (this.free() <= 0) {
       this.#isTurnedAway = true;
       return false;
     }
     this.#wanted += 1;
-    const claim = this.#claiming.add(null);
+    const claim = this.#claiming.add(completeJob);
     this.#claims.add(claim);
     try {
       const claimed = await claim;
@@ -90,16 +94,22 @@ export class RunPool {
   }
 
   /** Claims until it has that many runs or finds none: each transaction claims one run per agent. */
-  async #claimSome(wanted: number): Promise<Claimed[]> {
+  async #claimSome(jobs: readonly (CompleteJob | undefined)[]): Promise<Claimed[]> {
     const { database, claimed_by, config } = this.#set;
     const options = { claimed_by, lease_sec: config.run_lease_sec };
+    const wanted = jobs.length;
     const claimed: Claimed[] = [];
     let rest: Claimed = false;
     try {
       while (claimed.length < wanted) {
         const claimedAt = performance.now();
         const most = wanted - claimed.length;
-        const runs = await transaction(database, async (tx) => claimRuns(tx, options, most));
+        const runs = await transaction(database, async (tx) => {
+          const begun = await claimRuns(tx, options, most);
+          for (const completeJob of jobs.slice(claimed.length, claimed.length + begun.length))
+            completeJob?.(tx);
+          return begun;
+        });
         if (runs.length === 0) break;
         for (const run of runs) {
           claimed.push(run !== undefined);

@@ -3,10 +3,10 @@ import type { SchedulerContext } from '../context.ts';
 
 /**
  * Means that a run is queued. Claims the fairest one, which is not necessarily the one that the job names. The job is done
- * at the claim; the run continues in the pool.
+ * with the claim; the run continues in the pool.
  */
 export function executeRunJob({ pool }: SchedulerContext): JobHandler<'execute-run'> {
-  return async () => {
-    await pool.claimOne();
+  return async (_, { completeIn }) => {
+    await pool.claimOne(completeIn);
   };
 }

@@ -46,7 +46,12 @@ async function attach(filename: string, content: string) {
 
 const run = async (attachment_id: string) => {
   const context = { database, storage, config: { home: folder } } as unknown as SchedulerContext;
-  const job = { signal: new AbortController().signal, job_id: newId(), attempt: 1 };
+  const job = {
+    signal: new AbortController().signal,
+    job_id: newId(),
+    attempt: 1,
+    completeIn: () => undefined,
+  };
   await extractTextJob(context)({ attachment_id }, job);
 };
 

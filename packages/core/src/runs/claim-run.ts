@@ -6,7 +6,7 @@ import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 import { budgetHeld, mintRunKey, noteRunsStarted } from '../agents/index.ts';
 import { pricesColumn, pricesIn, scopesOfRun } from '../budgets/index.ts';
 import { enqueueWaitingWork } from './end-run.ts';
-import { type Picked, pickRuns } from './pick-run.ts';
+import { pickedAgents, pickRuns } from './pick-run.ts';
 import { queuedOfAgent, runRow } from './rows.ts';
 import { endedChange, startedChange } from './run-changes.ts';
 import { insertLastEvents, transcriptSignal } from './run-events.ts';
@@ -66,15 +66,20 @@ export async function claimRuns(
   let wait = false;
   let waiting: string | null = null;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const picked: Picked = await pickRuns(tx, { wait, most: wait ? 1 : most });
+    const [picked, started] = await together(
+      pickRuns(tx, { wait, most: wait ? 1 : most }),
+      startRuns(tx, null, { ...options, company_limit: null }),
+    );
+    if (started.length > 0) return completeClaims(tx, started);
     waiting = picked.waiting_run_id;
     if (waiting === null) return [];
     const { agent_ids, company_limit } = picked;
     const [first] = agent_ids;
     if (first !== undefined) {
-      const alone = company_limit === null || (await holdCompany(tx, first, attempt === 1));
-      const started = alone ? await startRuns(tx, agent_ids, { ...options, company_limit }) : [];
-      if (started.length > 0) return completeClaims(tx, started);
+      if (company_limit !== null && (await holdCompany(tx, first, attempt === 1))) {
+        const alone = await startRuns(tx, agent_ids, { ...options, company_limit });
+        if (alone.length > 0) return completeClaims(tx, alone);
+      }
       wait = false;
     } else if (attempt === 1) {
       // All candidates' agents are busy with others' claims. Waiting for one is safe only while no lock is held.
@@ -103,21 +108,22 @@ async function holdCompany(tx: Tx, agent_id: string, wait: boolean): Promise<boo
 /**
  * Starts the oldest queued run, not blocked by a budget, of each agent. The agents' locks keep out other claims and the ends
  * of their runs, so the checks made here hold. The runs' subjects are locked first.
+ * @param agent_ids null: those just picked, whoever they are
  */
 async function startRuns(
   tx: Tx,
-  agent_ids: readonly string[],
+  agent_ids: readonly string[] | null,
   { claimed_by, lease_sec, company_limit }: ClaimOptions & { company_limit: number | null },
 ): Promise<RunRowWithAgent[]> {
-  const form = `${company_limit === null ? 'no limit' : 'limit'} ${kindNames()}`;
+  const form = `${agent_ids === null ? 'picked' : 'named'} ${company_limit === null ? 'no limit' : 'limit'} ${kindNames()}`;
   const values = { agent_ids, claimed_by, lease_sec, company_limit };
-  const rows = await starts(tx, form, values, startStatement(company_limit !== null));
+  const rows = await starts(tx, form, values, startStatement(agent_ids === null, company_limit !== null));
   return rows.map(withAgent);
 }
 
 const starts = fixedForms(['agent_ids', 'claimed_by', 'lease_sec', 'company_limit']);
 
-function startStatement(limited: boolean): Parameters<typeof starts>[3] {
+function startStatement(picked: boolean, limited: boolean): Parameters<typeof starts>[3] {
   return ({ agent_ids, claimed_by, lease_sec, company_limit }) => {
     const subjects = lockedSubjects();
     const withinLimit = limited
@@ -126,7 +132,7 @@ function startStatement(limited: boolean): Parameters<typeof starts>[3] {
       : sql``;
     return sql`
     with oldest as materialized (
-      select q.* from unnest(${agent_ids}::uuid[]) as picked(agent_id) cross join lateral (
+      select q.* from unnest(${picked ? pickedAgents : sql`${agent_ids}::uuid[]`}) as picked(agent_id) cross join lateral (
         select r.id, r.kind, r.subject_id from heartbeat_runs r
         where r.agent_id = picked.agent_id and ${queuedOfAgent('r')} and r.kind in (${knownKinds()})
           and not ${budgetHeld(scopesOfRun('r'))}

@@ -15,7 +15,7 @@ export interface Picked {
 }
 
 interface PickOptions {
-  /** Wait for the best candidate's agent instead of skipping locked ones. */
+  /** Wait for one of the best candidates' agents instead of skipping locked ones; any, or all who wait would wait for the same. */
   wait: boolean;
   /** Maximum number of agents to pick; more than 32 are not. */
   most: number;
@@ -101,19 +101,30 @@ export function pickStatement({ wait, most }: PickOptions, places: number | Plac
       union all
       select q.id, q.agent_id, load.company_id, load.runs, q.created_at
       from load cross join lateral (${oldestOf(sql`load.company_id`, spare!)}) q
-    )${most === 1 ? sql`` : inTurn}
-    select picked.agent_id, (select id from candidate limit 1) as waiting_run_id, (select company_limit from setting) as company_limit
-    from (select) as one left join (
+    )${most === 1 ? sql`` : inTurn}, picked as materialized (
       select c.agent_id
       from (select * from ${most === 1 ? sql`candidate` : sql`turn`} order by runs, created_at, id limit ${TRIED}) c, agents a
-      where a.id = c.agent_id order by c.runs, c.created_at, c.id
+      where a.id = c.agent_id order by ${wait ? sql`random()` : sql`c.runs, c.created_at, c.id`}
       limit case when (select company_limit from setting) is null then ${places}::int else 1 end
       for no key update of a ${wait ? sql`` : sql`skip locked`}
-    ) picked on true`;
+    ), told as materialized (
+      select set_config(${PICKED}, coalesce(string_agg(picked.agent_id::text, ','), ''), true)
+      from picked, setting where setting.company_limit is null
+    )
+    select picked.agent_id, (select id from candidate limit 1) as waiting_run_id, (select company_limit from setting) as company_limit
+    from told left join picked on true`;
 }
 
 /** What the checks look at, rather than all sixty columns. */
 const candidateColumns = sql.raw('r.id, r.agent_id, r.company_id, r.issue_id, r.kind, r.created_at');
+
+const PICKED = sql.raw(`'acp.picked_agents'`);
+
+/**
+ * SQL: the agents that a pick earlier in the transaction has locked; none where there is a limit per company. So the statement
+ * that starts their runs can travel with the pick, without its answer.
+ */
+export const pickedAgents = sql`string_to_array(nullif(current_setting(${PICKED}, true), ''), ',')::uuid[]`;
 
 const whatRuns = sql`running as materialized (
       select company_id, agent_id from heartbeat_runs where status = 'running'
