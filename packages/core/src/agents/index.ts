@@ -41,8 +41,8 @@ export { endedKeys, findBearer, markKeysUsed, resolveBearer } from './resolve-be
 export { defaultPrompt } from './role-prompts.ts';
 export { presentAgent, summarizeAgent } from './present.ts';
 export type { AgentKeyRow, AgentRow } from './present.ts';
-export { noteRunEnded, noteRunsStarted } from './note-run.ts';
-export type { SessionChange } from './note-run.ts';
+export { agentBefore, agentBegun, agentsBegin, noteRunEnded, noteRunRefused } from './note-run.ts';
+export type { AgentBefore, SessionChange } from './note-run.ts';
 export { dueHeartbeats } from './heartbeat.ts';
 export type { DueHeartbeat } from './heartbeat.ts';
 export { isWakeable } from './status.ts';

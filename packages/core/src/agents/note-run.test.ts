@@ -1,8 +1,17 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, databaseNow, schema, transaction } from '@acp/db';
 import { createAgent, createCompany, databaseWithQueue } from '@acp/testkit';
-import { eq } from 'drizzle-orm';
-import { findAgent, noteRunEnded, noteRunsStarted, runtimeState } from './index.ts';
+import { eq, sql } from 'drizzle-orm';
+import {
+  type AgentBefore,
+  agentBefore,
+  agentBegun,
+  agentsBegin,
+  findAgent,
+  noteRunEnded,
+  noteRunRefused,
+  runtimeState,
+} from './index.ts';
 
 const { heartbeat_runs } = schema;
 
@@ -25,10 +34,13 @@ async function setUp(status = 'idle') {
         adapter_type: 'llm',
       })
       .returning();
-    const changes = await transaction(database, async (tx) =>
-      noteRunsStarted(tx, [{ agent_id: agent.id, run_id: run!.id }]),
-    );
-    return { id: run!.id, changes };
+    const { rows } = await database.db.execute<{ agent: Record<string, unknown>; before: AgentBefore }>(sql`
+      with started as (
+        select r.id, r.agent_id, ${agentBefore} as before from heartbeat_runs r join agents a on a.id = r.agent_id where r.id = ${run!.id}
+      ), ${agentsBegin('started')}
+      select to_jsonb(begun_agent) as agent, before from started left join begun_agent on true`);
+    const [{ agent: begun, before }] = rows as [(typeof rows)[0]];
+    return { id: run!.id, before, changes: begun === null ? [] : [agentBegun(begun)] };
   };
   const end = async (run_id: string, error: string | null = null) =>
     transaction(database, async (tx) => {
@@ -90,16 +102,26 @@ describe('an agent and its runs', () => {
     expect(await statusNow()).toBe(status);
   });
 
-  it('costs one statement at a run’s start and two at its end', async () => {
+  it.each(['idle', 'error', 'running', 'paused'])(
+    '%s before a run that its kind refuses, is so afterwards',
+    async (status) => {
+      const { agent, begin, statusNow, state } = await setUp(status);
+      const earlier = await state();
+      const { before } = await begin();
+      await transaction(database, async (tx) => noteRunRefused(tx, agent.id, before));
+      expect(await statusNow()).toBe(status);
+      expect(await state()).toEqual({ ...earlier, updated_at: expect.anything() });
+    },
+  );
+
+  it('costs two statements at a run’s end', async () => {
     const { agent, begin } = await setUp();
     const { id } = await begin();
     await transaction(database, async (tx) => {
       await databaseNow(tx);
       const before = database.statements();
-      await noteRunsStarted(tx, [{ agent_id: agent.id, run_id: id }]);
-      expect(database.statements() - before).toBe(1);
       await noteRunEnded(tx, agent.id, { run_id: id, ok: true });
-      expect(database.statements() - before).toBe(3);
+      expect(database.statements() - before).toBe(2);
     });
   });
 });

@@ -1,4 +1,4 @@
-import { fixedForms, fixedStatement, rowReader, type Tx, schema } from '@acp/db';
+import { fixedForms, rowReader, type Tx, schema } from '@acp/db';
 import { eq, type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import type { StoredSession } from './agent-place.ts';
@@ -8,31 +8,48 @@ import { startableStatuses } from './status.ts';
 const { agents } = schema;
 const agentRow = rowReader(agents);
 
-/**
- * Marks agents as `running` when runs start, unless a person is holding one back (paused …). One statement.
- * @returns events of changed statuses for the caller's `recordChanges`.
- */
-export async function noteRunsStarted(
-  tx: Tx,
-  runs: readonly { agent_id: string; run_id: string }[],
-): Promise<Change[]> {
-  const rows = await started(tx, { runs: JSON.stringify(runs) });
-  return rows.map(agentRow).map(statusChange);
+/** What a run's start changes of its agent, as it was before. */
+export interface AgentBefore {
+  status: string;
+  current_run_id: string | null;
+  last_heartbeat_at: string | null;
 }
 
-const started = fixedStatement(
-  ['runs'],
-  ({ runs }) => sql`
-    with begun as materialized (
-      select * from jsonb_to_recordset(${runs}::jsonb) as b(agent_id uuid, run_id uuid)
-    ), state as (
-      update agent_runtime_states s set current_run_id = begun.run_id, last_heartbeat_at = now(), updated_at = now()
-      from begun where s.agent_id = begun.agent_id
+/** SQL: an `AgentBefore` of the agent `a`, for the statement that starts its run. */
+export const agentBefore = sql`(select jsonb_build_object('status', a.status, 'current_run_id', s.current_run_id,
+  'last_heartbeat_at', s.last_heartbeat_at) from agent_runtime_states s where s.agent_id = a.id)`;
+
+/**
+ * Relations of the statement that starts runs, which mark their agents as `running`, unless a person is holding one back
+ * (paused …). The agents are locked. `begun_agent` has those whose status changed, for `agentBegun`.
+ * @param started relation of the runs, of different agents: `id`, `agent_id`
+ */
+export function agentsBegin(started: string): SQL {
+  const begun = sql.identifier(started);
+  return sql`begun_state as (
+      update agent_runtime_states s set current_run_id = ${begun}.id, last_heartbeat_at = now(), updated_at = now()
+      from ${begun} where s.agent_id = ${begun}.agent_id
+    ), begun_agent as (
+      update agents a set status = 'running', updated_at = now()
+      from ${begun} where a.id = ${begun}.agent_id and a.status = any(${sql.param(startableStatuses)}::text[])
+      returning a.*
+    )`;
+}
+
+/** The event of a row of `begun_agent`, read as JSON. */
+export function agentBegun(row: Record<string, unknown>): Change {
+  return statusChange(agentRow(row));
+}
+
+/** Undoes `agentsBegin` for the run of one agent, which is still locked: its kind refused it. */
+export async function noteRunRefused(tx: Tx, agent_id: string, before: AgentBefore): Promise<void> {
+  await tx.execute(sql`
+    with state as (
+      update agent_runtime_states set current_run_id = ${before.current_run_id}, last_heartbeat_at = ${before.last_heartbeat_at}
+      where agent_id = ${agent_id}
     )
-    update agents a set status = 'running', updated_at = now()
-    from begun where a.id = begun.agent_id and a.status = any(${sql.param(startableStatuses)}::text[])
-    returning a.*`,
-);
+    update agents set status = ${before.status} where id = ${agent_id} and status = 'running'`);
+}
 
 /**
  * Marks the agent as `idle` or `error` at the end of a run, unless another of its runs is in progress or a person holds it back.

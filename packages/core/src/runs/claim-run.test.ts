@@ -178,7 +178,7 @@ describe('a claim', () => {
     await invoke(agent);
     const before = database.statements();
     expect(await claim()).toBeDefined();
-    expect(database.statements() - before).toBe(7);
+    expect(database.statements() - before).toBe(6);
   });
 });
 
@@ -295,7 +295,7 @@ describe('claims at once', () => {
     );
     const before = database.statements();
     const claimed = await claimAtOnce(8);
-    expect(database.statements() - before).toBe(7);
+    expect(database.statements() - before).toBe(6);
     for (const { agent, issue, run } of made) {
       const mine = claimed.find((each) => each?.run_id === run.id);
       expect(mine).toMatchObject({ agent_id: agent.id, issue_id: issue.id, actor: { agent_id: agent.id } });
@@ -321,6 +321,13 @@ describe('claims at once', () => {
     expect(claimed.flatMap((run) => run?.run_id ?? [])).toEqual([begun.id]);
     expect(await rowOf(refused.id)).toMatchObject({ status: 'cancelled' });
     expect(await rowOf(begun.id)).toMatchObject({ status: 'running' });
+    const statuses = await database.db.select().from(agents).where(eq(agents.company_id, company.id));
+    expect(new Map(statuses.map(({ id, status }) => [id, status]))).toEqual(
+      new Map([
+        [agent.id, 'idle'],
+        [other.id, 'running'],
+      ]),
+    );
   });
 
   it('are one at a time where companies have a limit', async () => {

@@ -3,7 +3,15 @@ import { fixedForms, together, type Tx, signal, wakeableAgentStatuses } from '@a
 import { enqueue } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
-import { budgetHeld, mintRunKey, noteRunsStarted } from '../agents/index.ts';
+import {
+  type AgentBefore,
+  agentBefore,
+  agentBegun,
+  agentsBegin,
+  budgetHeld,
+  mintRunKey,
+  noteRunRefused,
+} from '../agents/index.ts';
 import { pricesColumn, pricesIn, scopesOfRun } from '../budgets/index.ts';
 import { enqueueWaitingWork } from './end-run.ts';
 import { pickedAgents, pickRuns } from './pick-run.ts';
@@ -40,6 +48,12 @@ interface RunRowWithAgent {
   permissions: Record<string, boolean>;
   budgeted: boolean;
   prices: Pricing;
+}
+
+interface StartedRun extends RunRowWithAgent {
+  agent_before: AgentBefore;
+  /** The agent's row if the start changed its status. */
+  begun_agent: Record<string, unknown> | null;
 }
 
 /** Columns of `RunRowWithAgent` in addition to those of the run: `r` is the run, `a` its agent. */
@@ -107,18 +121,22 @@ async function holdCompany(tx: Tx, agent_id: string, wait: boolean): Promise<boo
 
 /**
  * Starts the oldest queued run, not blocked by a budget, of each agent. The agents' locks keep out other claims and the ends
- * of their runs, so the checks made here hold. The runs' subjects are locked first.
+ * of their runs, so the checks made here hold. The runs' subjects are locked first. Their agents are `running` from then on.
  * @param agent_ids null: those just picked, whoever they are
  */
 async function startRuns(
   tx: Tx,
   agent_ids: readonly string[] | null,
   { claimed_by, lease_sec, company_limit }: ClaimOptions & { company_limit: number | null },
-): Promise<RunRowWithAgent[]> {
+): Promise<StartedRun[]> {
   const form = `${agent_ids === null ? 'picked' : 'named'} ${company_limit === null ? 'no limit' : 'limit'} ${kindNames()}`;
   const values = { agent_ids, claimed_by, lease_sec, company_limit };
   const rows = await starts(tx, form, values, startStatement(agent_ids === null, company_limit !== null));
-  return rows.map(withAgent);
+  return rows.map((raw) => ({
+    ...withAgent(raw),
+    agent_before: raw.agent_before as AgentBefore,
+    begun_agent: raw.begun_agent as Record<string, unknown> | null,
+  }));
 }
 
 const starts = fixedForms(['agent_ids', 'claimed_by', 'lease_sec', 'company_limit']);
@@ -137,7 +155,7 @@ function startStatement(picked: boolean, limited: boolean): Parameters<typeof st
         where r.agent_id = picked.agent_id and ${queuedOfAgent('r')} and r.kind in (${knownKinds()})
           and not ${budgetHeld(scopesOfRun('r'))}
         order by r.created_at, r.id limit 1) q
-    )${subjects.locks}
+    )${subjects.locks}, started as (
     update heartbeat_runs r set status = 'running', claimed_by = ${claimed_by}, fence = r.fence + 1,
       adapter_type = ${adapterOfRun()},
       started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + make_interval(secs => ${lease_sec})
@@ -147,7 +165,10 @@ function startStatement(picked: boolean, limited: boolean): Parameters<typeof st
       and (select count(*) from heartbeat_runs x
         where x.company_id = a.company_id and x.agent_id = a.id and x.status = 'running') < a.max_concurrent_runs
       ${withinLimit}
-    returning r.*, ${holderColumns}`;
+    returning r.*, ${holderColumns}, ${agentBefore} as agent_before
+    ), ${agentsBegin('started')}
+    select started.*, to_jsonb(begun_agent) as begun_agent
+    from started left join begun_agent on begun_agent.id = started.agent_id`;
   };
 }
 
@@ -185,32 +206,25 @@ export function withAgent(raw: Record<string, unknown>): RunRowWithAgent {
   };
 }
 
-async function completeClaims(
-  tx: Tx,
-  started: readonly RunRowWithAgent[],
-): Promise<(ClaimedRun | undefined)[]> {
+async function completeClaims(tx: Tx, started: readonly StartedRun[]): Promise<(ClaimedRun | undefined)[]> {
   const begun = await beginRuns(
     tx,
     started.map(({ run }) => run),
   );
-  const under: { of: RunRowWithAgent; changes: Change[] }[] = [];
+  const under: { of: StartedRun; changes: Change[] }[] = [];
   for (const of of started) {
     const answer = begun.get(of.run.id)!;
-    if ('refused' in answer) await cancelRefused(tx, of.run, answer.refused);
+    if ('refused' in answer) await cancelRefused(tx, of, answer.refused);
     else under.push({ of, changes: answer.changes });
   }
   if (under.length === 0) return started.map(() => undefined);
-  const agentChanges = await noteRunsStarted(
-    tx,
-    under.map(({ of: { run } }) => ({ agent_id: run.agent_id, run_id: run.id })),
-  );
   const keys = await together(...under.map(async ({ of: { run } }) => keyOf(tx, run)));
   const claimed = new Map<string, ClaimedRun>();
   for (const [place, { of, changes }] of under.entries()) {
     const { run } = of;
     const each = claimedRun({ ...of, api_key: keys[place] ?? null });
     claimed.set(run.id, each);
-    const ofAgent = agentChanges.filter(({ entity_id }) => entity_id === run.agent_id);
+    const ofAgent = of.begun_agent === null ? [] : [agentBegun(of.begun_agent)];
     await recordChanges(tx, each.actor, [startedChange(run), ...changes, ...ofAgent]);
   }
   return started.map(({ run }) => claimed.get(run.id));
@@ -235,7 +249,7 @@ async function beginRuns(tx: Tx, runs: readonly RunRow[]): Promise<Map<string, B
  */
 async function cancelRefused(
   tx: Tx,
-  run: RunRow,
+  { run, agent_before }: StartedRun,
   refusal: { message: string; category: string },
 ): Promise<void> {
   const { rows } = await tx.execute(sql`
@@ -246,6 +260,7 @@ async function cancelRefused(
     ), entry as (${insertLastEvents('ended', { first_seq: 1, events: [{ kind: 'error', payload: refusal }] }, null)})
     select * from ended`);
   signal(tx, 'transcripts', transcriptSignal(run, 1, 2));
+  await noteRunRefused(tx, run.agent_id, agent_before);
   await enqueueWaitingWork(tx, run, run.id);
   await recordChanges(tx, systemActor('scheduler'), rows.map(runRow).map(endedChange));
 }
