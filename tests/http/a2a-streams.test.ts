@@ -212,12 +212,15 @@ it('who follows a task hears nothing more of an agent that is not for clients an
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } }),
     signal: AbortSignal.timeout(20_000),
   });
-  await database.db
-    .update(schema.agents)
-    .set({ externally_available: false })
-    .where(eq(schema.agents.id, cast.agent_id));
+  const offer = async (externally_available: boolean) =>
+    database.db
+      .update(schema.agents)
+      .set({ externally_available })
+      .where(eq(schema.agents.id, cast.agent_id));
+  await offer(false);
   await agent.finish(id, 'For the company alone.');
   const text = await response.text();
+  await offer(true);
   expect(text).not.toContain('For the company alone.');
   expect(text).toContain('task not found');
 });

@@ -1,3 +1,4 @@
+/** @in-order from a company without channels on */
 import { beforeAll, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { pairIdentity } from '@acp/core';

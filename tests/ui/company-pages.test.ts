@@ -1,3 +1,4 @@
+/** @in-order the members of one company, of whom some are removed */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '@acp/db';
 import { newId } from '@acp/kernel';

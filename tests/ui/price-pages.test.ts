@@ -1,4 +1,7 @@
-/** Prices of models, from a form of the web tier to a scheduler's charges and budget checks. */
+/**
+ * Prices of models, from a form of the web tier to a scheduler's charges and budget checks.
+ * @in-order from a model without a price on
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BudgetPolicy, CostEvent, ModelPrice, Run } from '@acp/contract';
 import { createAgent, type FakeModel, startFakeModel, waitFor } from '@acp/testkit';

@@ -1,4 +1,7 @@
-/** The pages of routines: write, schedule, sign, fire, promote. */
+/**
+ * The pages of routines: write, schedule, sign, fire, promote.
+ * @in-order from a company without routines on
+ */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Express } from 'express';
 import request from 'supertest';

@@ -1,4 +1,7 @@
-/** How claims are distributed and what they cost: fleets of several web processes on one database, without a scheduler. */
+/**
+ * How claims are distributed and what they cost: fleets of several web processes on one database, without a scheduler.
+ * @in-order tasks that one test left are claimed in the next
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RemoteTask, WorkerActor, WorkerStatus } from '@acp/contract';
 import { registerWorker } from '@acp/core';

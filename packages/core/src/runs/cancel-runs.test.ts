@@ -1,3 +1,4 @@
+/** @in-order the first reads all that was told so far */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { openQueue, type Queue } from '@acp/queue';

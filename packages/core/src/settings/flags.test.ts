@@ -1,3 +1,4 @@
+/** @in-order one instance has one audit, which they read */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { flagNames } from '@acp/contract';
 import { type Database, schema, transaction } from '@acp/db';
