@@ -1,4 +1,7 @@
-/** Malicious or broken peers: what they leave behind is bounded, and no one else waits for them. */
+/**
+ * Malicious or broken peers: what they leave behind is bounded, and no one else waits for them.
+ * @in-order the silent peers of the last test hold the company’s places for a while
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { delegate, findIssue, type FoundPeerAgent, type PeerRow, recordFetch, updatePeer } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
