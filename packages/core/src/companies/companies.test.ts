@@ -21,6 +21,7 @@ import {
   setMembershipRole,
   isMember,
   listCompanyUsers,
+  listOutsiders,
   listMembers,
   dropMembership,
 } from './members.ts';
@@ -179,6 +180,20 @@ describe('home_dir of a company', () => {
 const setUp = async () => ({ company: await create(), user: await createUser(database.db) });
 
 describe('members', () => {
+  it('those who could be added are listed by name: no members, nobody deactivated', async () => {
+    const company = await create();
+    const named = (display_name: string, is_active = true) =>
+      createUser(database.db, { display_name, is_active });
+    await createMembership(database.db, company, await named('0 a member'));
+    await named('0 deactivated', false);
+    const ids = [(await named('0 Ada')).id, (await named('0 bob')).id];
+    const listed = await listOutsiders(database.db, company.id, 500);
+    expect(listed.filter(({ display_name }) => display_name.startsWith('0 ')).map(({ id }) => id)).toEqual(
+      ids,
+    );
+    expect((await listOutsiders(database.db, company.id, 1)).map(({ id }) => id)).toEqual(ids.slice(0, 1));
+  });
+
   it('a user is added, changed and removed, each once', async () => {
     const { company, user } = await setUp();
     const add = () => inTx((tx) => addMember(tx, actors.system, company.id, { user_id: user.id }));

@@ -39,6 +39,7 @@ export {
   findCompanyUser,
   listCompanyUsers,
   listMembers,
+  listOutsiders,
   dropMembership,
 } from './members.ts';
 export {

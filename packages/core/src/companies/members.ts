@@ -9,7 +9,7 @@ import {
   type Tx,
 } from '@acp/db';
 import { conflict, isUuid, notFound } from '@acp/kernel';
-import { and, eq } from 'drizzle-orm';
+import { and, eq, notExists, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { findUser, revokePairings } from '../identity/index.ts';
@@ -61,6 +61,24 @@ export async function listCompanyUsers(
     ({ membership: { joined_at, id } }) => ({ at: joined_at, id }),
     ({ membership, email, display_name }) => ({ ...present(membership), email, display_name }),
   );
+}
+
+/** Active users of the instance who are not members, by name. */
+export async function listOutsiders(
+  tx: Tx,
+  company_id: string,
+  limit: number,
+): Promise<{ id: string; display_name: string; email: string }[]> {
+  const member = tx
+    .select({ id: memberships.id })
+    .from(memberships)
+    .where(and(eq(memberships.company_id, company_id), eq(memberships.user_id, users.id)));
+  return tx
+    .select({ id: users.id, display_name: users.display_name, email: users.email })
+    .from(users)
+    .where(and(eq(users.is_active, true), notExists(member)))
+    .orderBy(sql`lower(${users.display_name})`, users.id)
+    .limit(limit);
 }
 
 /** A member with name and address; undefined for anyone else. */

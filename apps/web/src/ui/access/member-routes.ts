@@ -1,5 +1,5 @@
 import { companyEndpoints, type CompanyUser } from '@acp/contract';
-import { countCredentials, listCompanyUsers, listUsers, type UserRow } from '@acp/core';
+import { countCredentials, listCompanyUsers, listOutsiders } from '@acp/core';
 import { isInstanceAdmin } from '../../http/roles.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
@@ -18,8 +18,8 @@ import {
 import { keptQuery } from './credential-parts.ts';
 import { memberPage, memberPath } from './member-page.ts';
 
-/** Beyond this many users, members are added by invite or through the API. */
-const MOST_USERS = 200;
+/** Beyond this many users, those further down the alphabet are added by invite or through the API. */
+const MOST_USERS = 500;
 
 const done: Record<string, string> = texts({
   added: 'The user is now a member.',
@@ -44,13 +44,9 @@ async function membersPage(context: CompanyContext, error: string | null = null)
             ? html`<a href="${base}/invites">Invite someone</a>: whoever opens the link joins.`
             : html`An admin invites people.`,
         );
-  const outsiders = isInstanceAdmin(user) ? (await listUsers(tx, { limit: MOST_USERS })).items : [];
-  const members = new Set(items.map(({ user_id }) => user_id));
+  const outsiders = isInstanceAdmin(user) ? await listOutsiders(tx, company_id, MOST_USERS) : [];
   const body = html`!${formError(error)}!${notice(done[query.done ?? ''])}!${list}
-  !${addForm(
-    base,
-    outsiders.filter(({ id, is_active }) => is_active && !members.has(id)),
-  )}`;
+  !${addForm(base, outsiders)}`;
   return accessPage(context, '', body);
 }
 
@@ -116,7 +112,10 @@ function roleForm(base: string, { user_id, display_name, role }: CompanyUser): H
 }
 
 /** Instance admins can pick from all users; company admins send invites. */
-function addForm(base: string, outsiders: readonly UserRow[]): Html {
+function addForm(
+  base: string,
+  outsiders: readonly { id: string; display_name: string; email: string }[],
+): Html {
   return when(
     outsiders.length > 0,
     () =>
@@ -127,6 +126,7 @@ function addForm(base: string, outsiders: readonly UserRow[]): Html {
           !${select({ name: 'role', label: 'Role', value: 'member', choices: roleChoices() })}
           <button>Add</button>
         </div>
+        !${when(outsiders.length === MOST_USERS, () => html`<p class="hint">The first ${MOST_USERS} by name. Others join by an <a href="${base}/invites">invite</a>.</p>`)}
       </form>`,
   );
 }
