@@ -57,14 +57,14 @@ function cellOf<T>({ label, kind, cell }: Column<T>, row: T): Html {
   return html`<td !${named}>!${when(cell(row).trim(), (content) => `<div>${breakable(content)}</div>`)}</td>`;
 }
 
-/** Longer than any ordinary word, address or number, and without a place to break. */
-const LONG_WORD = /(?:&[#\w]+;|[^\s&<>-]){28,}/g;
+/** Letters of a word that is longer than any ordinary word, address or number. */
+const LONG = 28;
 /** Whatever precedes a tag's end is no text, and what these elements contain is not HTML. */
 const NOT_TEXT = /<(select|textarea|svg)\b[\s\S]*?<\/\1>|<[^>]*>/g;
 
 /** Marks the words of HTML that may be broken anywhere, so that the others stay whole. */
 function breakable(content: Html): Html {
-  if (content.length < 28) return content;
+  if (content.length < LONG) return content;
   let marked = '';
   let at = 0;
   for (const { 0: tag, index } of content.matchAll(NOT_TEXT)) {
@@ -74,7 +74,13 @@ function breakable(content: Html): Html {
   return marked + markLong(content.slice(at));
 }
 
-const markLong = (text: string): string => text.replace(LONG_WORD, '<span class="long">$&</span>');
+/** A word without a place to break; an escaped character is one letter of it. */
+const markLong = (text: string): string =>
+  text.replaceAll(/[^\s-]+/g, (word) =>
+    word.length < LONG || word.replaceAll(/&[#\w]+;/g, '&').length < LONG
+      ? word
+      : `<span class="long">${word}</span>`,
+  );
 
 const PAGE = 50;
 

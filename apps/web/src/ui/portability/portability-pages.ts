@@ -1,7 +1,7 @@
 import type { CompanyTemplate, ImportedCompany } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import { each, html, type Html, plural, when } from '../kit/html.ts';
+import { each, html, type Html, when } from '../kit/html.ts';
 import { formError, input, textarea } from '../kit/parts.ts';
 import { importOutcome } from './import-outcome.ts';
 
@@ -89,7 +89,7 @@ export function teamCards(templates: readonly CompanyTemplate[], acts: (slug: st
             <p class="soft small">
               <span lang="en"
                 >${agents.map(({ name: who, title, role }) => `${who}, ${title ?? role}`).join(' · ')}</span
-              >; ${plural(skills, '# skill', '# skills')}, ${plural(routines, '# routine', '# routines')}
+              >; skills: ${skills}, routines: ${routines}
             </p>
             !${acts(slug)}
           </article>`,
