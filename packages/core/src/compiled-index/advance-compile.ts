@@ -3,9 +3,8 @@ import { newId } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
-import { BUDGET_EXCEEDED, budgetHeld } from '../agents/index.ts';
-import { scopesOfRun } from '../budgets/index.ts';
-import { admitRuns, cancelRuns, readAgentFacts } from '../runs/index.ts';
+import { BUDGET_EXCEEDED } from '../agents/index.ts';
+import { admitRuns, LONGEST_WAIT, readAgentFacts, sweepSubjects, WAITED_TOO_LONG } from '../runs/index.ts';
 import { flagEnabled } from '../settings/index.ts';
 import { COMPILE, compileProposal } from './compile-proposal.ts';
 import { endCompile, finishCompile } from './end-compile.ts';
@@ -17,10 +16,6 @@ const scheduler = systemActor('scheduler');
 const ATTEMPTS = 3;
 /** Failures that would recur on another attempt. */
 const FINAL = new Set(['budget', 'config', 'quota', 'auth']);
-/** How long a compilation waits for a paused agent or a provider without quota. */
-const LONGEST = sql`interval '2 days'`;
-const TOO_LONG = 'it took more than two days';
-const MOST = 200;
 
 /** Advances a compilation as far as its rows allow: the job `advance-compile`. Idempotent. */
 export async function advanceCompile(tx: Tx, index_id: string): Promise<void> {
@@ -53,7 +48,7 @@ export async function advanceLocked(tx: Tx, index: IndexRow): Promise<void> {
       status === 'failed' && (attempts >= ATTEMPTS || FINAL.has(category ?? '')),
   );
   if (given !== undefined) return finishCompile(tx, index, given.error ?? 'a portion failed');
-  if (await isOverdue(tx, index)) return finishCompile(tx, index, TOO_LONG);
+  if (await isOverdue(tx, index)) return finishCompile(tx, index, WAITED_TOO_LONG);
   if (batches.some(({ status }) => status === 'asked')) return tell(tx, index, null);
   const next = batches.find(({ status }) => status !== 'done');
   if (next === undefined) return finishCompile(tx, index, null);
@@ -82,7 +77,7 @@ async function tell(tx: Tx, index: IndexRow, waiting_reason: string | null): Pro
 
 async function isOverdue(tx: Tx, { id }: IndexRow): Promise<boolean> {
   const { rows } = await tx.execute(
-    sql`select from compiled_indexes where id = ${id} and created_at < now() - ${LONGEST}`,
+    sql`select from compiled_indexes where id = ${id} and created_at < now() - ${LONGEST_WAIT}`,
   );
   return rows.length > 0;
 }
@@ -97,19 +92,12 @@ async function failLost(tx: Tx, { id }: IndexRow): Promise<void> {
 
 /** Cancels portions that can't start, and advances compilations that were held up or whose job was lost. @returns how many */
 export async function sweepCompiles(tx: Tx): Promise<number> {
-  const waiting = sql`r.kind = ${COMPILE} and r.status = 'queued'`;
-  const late = sql`${waiting} and exists (select from compiled_indexes i
-    where i.id = r.subject_id and i.created_at < now() - ${LONGEST})`;
-  await recordChanges(tx, scheduler, [
-    ...(await cancelRuns(tx, sql`${waiting} and ${budgetHeld(scopesOfRun('r'))}`, BUDGET_EXCEEDED)),
-    ...(await cancelRuns(tx, late, TOO_LONG)),
-  ]);
-  const { rows } = await tx.execute<{ index_id: string }>(sql`
-    select i.id as index_id from compiled_indexes i
-    where i.status = 'compiling' and i.created_at < now() - interval '15 seconds'
-      and not exists (select from heartbeat_runs r
-        where r.subject_id = i.id and r.kind = ${COMPILE} and r.status in ${liveRunStatuses})
-    order by i.created_at limit ${MOST}`);
-  await enqueueMany(tx, 'advance-compile', rows);
-  return rows.length;
+  const subjects = { kind: COMPILE, table: sql`${compiled_indexes}`, running: 'compiling' };
+  const ids = await sweepSubjects(tx, subjects);
+  await enqueueMany(
+    tx,
+    'advance-compile',
+    ids.map((index_id) => ({ index_id })),
+  );
+  return ids.length;
 }

@@ -1,6 +1,6 @@
 import { adapterTraits, CompiledBatch, createValidator, MOST_STATEMENTS } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { answeredJson, cutText, newId, storableText } from '@acp/kernel';
+import { cutText, newId, storableText } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import {
@@ -8,6 +8,7 @@ import {
   eachAlone,
   type EndedRun,
   type KindChanges,
+  readJsonAnswer,
   type RunKind,
   type RunRow,
 } from '../runs/index.ts';
@@ -69,7 +70,7 @@ async function endBatch(tx: Tx, { run, subject, result, retried }: EndedRun): Pr
   if (subject === null || retried) return { changes: [] };
   const [batch] = await tx.select().from(compiled_batches).where(asked(run.id));
   if (batch === undefined) return { changes: [] };
-  const answer = run.status === 'succeeded' ? statementsIn(result.text) : undefined;
+  const answer = run.status === 'succeeded' ? readJsonAnswer(result.text, readAnswer)?.statements : undefined;
   if (answer === undefined) {
     const error = run.error ?? 'the model gave no readable answer';
     await failBatches(tx, [run.id], { error, error_category: run.error_category });
@@ -82,15 +83,6 @@ async function endBatch(tx: Tx, { run, subject, result, retried }: EndedRun): Pr
   }
   await enqueue(tx, 'advance-compile', { index_id: batch.index_id });
   return { changes: [] };
-}
-
-/** Undefined if the answer has none. */
-function statementsIn(answer: string | null): CompiledBatch['statements'] | undefined {
-  try {
-    return readAnswer(answeredJson(answer ?? '')).statements;
-  } catch {
-    return undefined;
-  }
 }
 
 interface NewStatement {

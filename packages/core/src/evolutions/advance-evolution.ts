@@ -4,7 +4,7 @@ import { newId } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { BUDGET_EXCEEDED } from '../agents/index.ts';
-import { admitRuns, type AgentFacts, readAgentFacts } from '../runs/index.ts';
+import { admitRuns, type AgentFacts, LONGEST_WAIT, readAgentFacts, WAITED_TOO_LONG } from '../runs/index.ts';
 import { flagEnabled } from '../settings/index.ts';
 import { endEvolution, finishEvolution } from './end-evolution.ts';
 import { type EvolutionState, nextStep, type Step, type StepKey } from './next-step.ts';
@@ -16,9 +16,6 @@ const scheduler = systemActor('scheduler');
 
 /** More than one call can ever need: exceeding it is a defect. */
 const MOST_STEPS = 20;
-/** How long an evolution waits for paused agents and providers without quota. */
-export const LONGEST = sql`interval '2 days'`;
-export const TOO_LONG = 'it took more than two days';
 /** Maximum number of parallel steps; more would keep the agent from its work. */
 const PARALLEL = 4;
 
@@ -46,7 +43,7 @@ export async function advanceLocked(tx: Tx, evolution: EvolutionRow): Promise<vo
   if (!(await flagEnabled(tx, 'prompt_evolution')))
     return endEvolution(tx, scheduler, evolution, { status: 'cancelled', error: 'it was switched off' });
   await failLostSteps(tx, evolution);
-  if (await isOverdue(tx, evolution)) return stop(tx, evolution, TOO_LONG);
+  if (await isOverdue(tx, evolution)) return stop(tx, evolution, WAITED_TOO_LONG);
   for (let steps = 0; steps < MOST_STEPS; steps += 1) {
     const next = nextStep(await readState(tx, evolution, agent));
     if (!(await take(tx, evolution, agent, next))) return;
@@ -164,7 +161,7 @@ async function stop(tx: Tx, evolution: EvolutionRow, error: string): Promise<voi
 
 async function isOverdue(tx: Tx, { id }: EvolutionRow): Promise<boolean> {
   const { rows } = await tx.execute(
-    sql`select from prompt_evolutions where id = ${id} and created_at < now() - ${LONGEST}`,
+    sql`select from prompt_evolutions where id = ${id} and created_at < now() - ${LONGEST_WAIT}`,
   );
   return rows.length > 0;
 }

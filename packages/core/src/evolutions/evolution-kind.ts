@@ -7,7 +7,7 @@ import {
   rubricPoints,
 } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { answeredJson, cutText, storableText } from '@acp/kernel';
+import { cutText, storableText } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import {
@@ -15,6 +15,7 @@ import {
   eachAlone,
   type EndedRun,
   type KindChanges,
+  readJsonAnswer,
   type RunKind,
   type RunRow,
 } from '../runs/index.ts';
@@ -112,7 +113,7 @@ const keep: Record<
     return null;
   },
   judge: async (tx, step, text) => {
-    const judged = fromJson(text, readJudgement);
+    const judged = readJsonAnswer(text, readJudgement);
     if (judged === undefined) return 'the judge gave no readable judgement';
     const measured = await measuredOf(tx, step);
     const points = rubricPoints.reduce((sum, point) => sum + judged[point], 0);
@@ -121,7 +122,7 @@ const keep: Record<
     return null;
   },
   reflect: async (tx, step, text) => {
-    const written = fromJson(text, readReflection);
+    const written = readJsonAnswer(text, readReflection);
     if (written === undefined) return 'the reflection gave no usable prompt';
     const system_prompt = written.system_prompt.trim();
     const known = await tx
@@ -174,15 +175,6 @@ async function measuredOf(tx: Tx, { evolution_id, candidate_number, ordinal }: S
       ),
     );
   return rollout?.score ?? 1;
-}
-
-/** Undefined if the answer has no such object. */
-function fromJson<T>(answer: string, read: (value: unknown) => T): T | undefined {
-  try {
-    return read(answeredJson(answer));
-  } catch {
-    return undefined;
-  }
 }
 
 async function failSteps(

@@ -1,7 +1,7 @@
 /** Findings of a run that others should know: a separate model call proposes them, and they become notes. */
 import { createValidator, ExtractedFindings, permits } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { answeredJson, isUuid, storableText } from '@acp/kernel';
+import { isUuid, storableText } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
 import { hasKnowledge } from '../knowledge/index.ts';
@@ -13,6 +13,7 @@ import {
   effectiveAdapter,
   type EndedRun,
   readAgentFacts,
+  readJsonAnswer,
   type RunKind,
 } from '../runs/index.ts';
 import { flagEnabled } from '../settings/index.ts';
@@ -135,7 +136,7 @@ async function keepFindings(tx: Tx, { run, subject, result, actor }: EndedRun): 
     .where(eq(heartbeat_runs.id, source));
   if (about === undefined) return;
   const from = `Found in run [${source.slice(0, 8)}](/runs/${source}) on [${String(subject.identifier)}](/issues/${run.subject_id}).`;
-  for (const { title, text } of readFindings(result.text)) {
+  for (const { title, text } of readJsonAnswer(result.text, validate)?.findings ?? []) {
     if (await isKnown(tx, run.company_id, title)) continue;
     const body_markdown = `${storableText(text).trim()}\n\n${from}`;
     const note = {
@@ -145,15 +146,6 @@ async function keepFindings(tx: Tx, { run, subject, result, actor }: EndedRun): 
       tags: ['auto'],
     } as const;
     await createNote(tx, actor, run.company_id, { ...note, tags: [...note.tags], issue_id: run.subject_id });
-  }
-}
-
-/** None if the answer has no such object. */
-export function readFindings(answer: string | null): ExtractedFindings['findings'] {
-  try {
-    return validate(answeredJson(answer ?? '')).findings;
-  } catch {
-    return [];
   }
 }
 

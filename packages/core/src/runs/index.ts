@@ -39,6 +39,7 @@ export { endedAmong, endsOf, findRun, listRunEvents, listRuns } from './read-run
 export { findRunBefore, readRunText } from './compare-runs.ts';
 export { listRunSteps, listRunTools, MOST_RUN_TOOLS } from './read-steps.ts';
 export type { RunStep, RunTool } from './read-steps.ts';
+export { readJsonAnswer } from './json-answer.ts';
 export { lockRun, recordAction } from './record-action.ts';
 export { renewLeases } from './renew-leases.ts';
 export { deleteRunsBefore } from './retention.ts';
@@ -51,4 +52,5 @@ export type { TranscriptSignal } from './run-events.ts';
 export { eachAlone, registerRunKind, runKind, runKinds } from './run-kinds.ts';
 export type { Begun, EndedRun, KindChanges, KindSubject, RunKind } from './run-kinds.ts';
 export { LostRunNotEnded, postponeLostRun, sweepLostRun, sweepQueuedRuns } from './sweep-runs.ts';
+export { LONGEST_WAIT, sweepSubjects, WAITED_TOO_LONG } from './sweep-subjects.ts';
 export type * from './types.ts';
