@@ -8,6 +8,7 @@ import {
   cloneDatabase,
   createAgent,
   createCompany,
+  createIssue,
   databaseWithQueue,
   queuedJobs,
   testLogger,
@@ -296,6 +297,20 @@ describe('the timers', () => {
     await putSetting(db, 'event_retention_days', 3);
     await tick(context, 'event-retention');
     expect(await left()).toEqual([3]);
+  });
+
+  it('copy the words of descriptions that an earlier release has written, and drop its index', async () => {
+    const test = await cloneDatabase('older_words');
+    const context = { ...(await contextOf()), database: test.database };
+    const { db, pool } = test.database;
+    const { id } = await createIssue(db, await createCompany(db), { body_markdown: 'Linen' });
+    await pool.query(`delete from issue_words;
+      create index issues_text on issues using gin (company_id, (to_tsvector('simple', left(coalesce(body_markdown, ''), 100000))))`);
+    await tick(context, 'issue-words');
+    const { rows } = await pool.query(
+      `select issue_id, words::text, to_regclass('issues_text') from issue_words`,
+    );
+    expect(rows).toEqual([{ issue_id: id, words: "'linen':1", to_regclass: null }]);
   });
 
   it('keep activity and costs for ever, or by the quarter for as many days as the settings say', async () => {
