@@ -91,7 +91,7 @@ inBrowser(`the keyboard alone${without}`, () => {
     expect(new URL(page.url()).pathname).toBe(issues);
     await page.focus('[data-toast] form button');
     await press('Enter');
-    await page.waitForSelector('[data-toast]:has-text("as before")');
+    await page.waitForSelector('[data-toast]:has-text("changed back")');
     expect(await page.locator('td [data-priority=critical]').count()).toBe(0);
   });
 
