@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '@acp/embedded-postgres';
-import { killServices, processesIn, startFakeModel, startService, testLogger, waitFor } from '@acp/testkit';
+import {
+  killServices,
+  signalProcessesIn,
+  startFakeModel,
+  startService,
+  testLogger,
+  waitFor,
+} from '@acp/testkit';
 import { type Api, baseEnv, createTeam, modelEnv, signIn } from '../process/api.ts';
 import { startLoad } from '../process/load.ts';
 import { faultsOf, restOf } from './proof.ts';
@@ -46,7 +53,7 @@ describe('a server that freezes under load, its connections open', () => {
     const server = await startEmbeddedPostgres({ data_dir: path.join(folder, 'db'), logger: testLogger() });
     cleanups.push(async () => server.stop());
     const freeze = (signal: NodeJS.Signals) => {
-      for (const pid of processesIn(path.join(folder, 'db'))) process.kill(pid, signal);
+      signalProcessesIn(path.join(folder, 'db'), signal);
     };
     cleanups.push(async () => freeze('SIGCONT'));
     const model = await startFakeModel({ script: () => ({ text: 'Done.\n/status done', delay_ms: 300 }) });

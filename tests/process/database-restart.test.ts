@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '@acp/db';
 import { startEmbeddedPostgres } from '@acp/embedded-postgres';
-import { killServices, processesIn, startFakeModel, startService, testLogger, waitFor } from '@acp/testkit';
+import {
+  killServices,
+  signalProcessesIn,
+  startFakeModel,
+  startService,
+  testLogger,
+  waitFor,
+} from '@acp/testkit';
 import type { FakeModel } from '@acp/testkit';
 import { baseEnv, createTeam, modelEnv, signIn } from './api.ts';
 import { startLoad } from './load.ts';
@@ -61,7 +68,7 @@ describe('a restart of PostgreSQL under load', () => {
     await more(30);
     expect(await readiness()).toEqual([200, 200]);
     // Kills it as the kernel's OOM killer would.
-    for (const pid of processesIn(folder)) process.kill(pid, 'SIGKILL');
+    signalProcessesIn(folder, 'SIGKILL');
     server = await startEmbeddedPostgres({ data_dir: folder, logger });
     await more(30);
     await load.stop();

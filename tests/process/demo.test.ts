@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { processesIn, waitFor } from '@acp/testkit';
+import { processesIn, signalProcessesIn, waitFor } from '@acp/testkit';
 
 const script = resolve(import.meta.dirname, '../../apps/launcher/src/demo.ts');
 
@@ -52,7 +52,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const folder of folders) {
-    for (const pid of processesIn(folder)) process.kill(pid, 'SIGKILL');
+    signalProcessesIn(folder, 'SIGKILL');
     await rm(folder, { recursive: true, force: true });
   }
 });

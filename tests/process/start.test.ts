@@ -4,7 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { emptyDatabase, processesIn, spawnService, startService, waitFor } from '@acp/testkit';
+import {
+  emptyDatabase,
+  processesIn,
+  signalProcessesIn,
+  spawnService,
+  startService,
+  waitFor,
+} from '@acp/testkit';
 import type { ServiceProcess } from '@acp/testkit';
 import { admin, baseEnv, createTeam, signIn } from './api.ts';
 
@@ -110,7 +117,7 @@ describe('an instance with an embedded database', () => {
   });
 
   afterAll(async () => {
-    for (const pid of processesIn(home)) process.kill(pid, 'SIGKILL');
+    signalProcessesIn(home, 'SIGKILL');
     await rm(home, { recursive: true, force: true });
   });
 
@@ -119,10 +126,9 @@ describe('an instance with an embedded database', () => {
     const first = await startService(env);
     const team = await createTeam(await signIn(first), ['Ada']);
 
-    const servers = processesIn(home);
-    expect(servers).not.toEqual([]);
+    expect(processesIn(home)).not.toEqual([]);
     first.kill('SIGKILL');
-    for (const pid of servers) process.kill(pid, 'SIGKILL');
+    signalProcessesIn(home, 'SIGKILL');
     expect((await first.ended).signal).toBe('SIGKILL');
 
     const second = await startService(env);

@@ -40,7 +40,14 @@ export { pendingWakeups } from './pending-wakeups.ts';
 export { createRunningRun } from './running-run.ts';
 export type { RunningRun } from './running-run.ts';
 export { databaseWithQueue, queuedJobs } from './queued-jobs.ts';
-export { killServices, processesIn, spawnService, spawnWorker, startService } from './processes.ts';
+export {
+  killServices,
+  processesIn,
+  signalProcessesIn,
+  spawnService,
+  spawnWorker,
+  startService,
+} from './processes.ts';
 export type { LogLine, ProcessExit, Program, ServiceProcess } from './processes.ts';
 export { fakeTaskPayload, startFakeControlPlane } from './fake-control-plane.ts';
 export type { FakeControlPlane, FakeControlPlaneRequest, FakeTask, Fault } from './fake-control-plane.ts';

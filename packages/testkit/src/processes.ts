@@ -172,6 +172,18 @@ export function processesIn(folder: string): number[] {
     .map(Number);
 }
 
+/** Signals all of them, except those that have just ended by themselves. @returns their ids */
+export function signalProcessesIn(folder: string, signal: NodeJS.Signals): number[] {
+  return processesIn(folder).filter((pid) => {
+    try {
+      return process.kill(pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+      throw error;
+    }
+  });
+}
+
 function parseLine(line: string): LogLine | null {
   try {
     const entry: LogLine | null = JSON.parse(line);
