@@ -299,6 +299,11 @@ describe('a Slack channel', () => {
     const grown = await waitFor(() =>
       slack.messages.find(({ text }) => text.startsWith('Once upon *a time* there')),
     );
+    // Slack has no way to send a message at most once: until its id is recorded, another holder would send it again.
+    await waitFor(async () => {
+      const { rows } = await tiers.db.database.pool.query('select from channel_drafts');
+      return rows.length === 1;
+    });
     scheduler.kill('SIGKILL');
     await scheduler.ended;
     scheduler = second;
