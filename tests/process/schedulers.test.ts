@@ -110,7 +110,7 @@ describe('a scheduler killed in the middle of runs', () => {
   function script(request: FakeModelRequest): FakeModelReply | string {
     const name = nameOf(request);
     const user = request.messages[1]!.content;
-    if (user.includes('This run has no issue')) return 'Nothing to do.';
+    if (user.includes('There is no issue at hand')) return 'Nothing to do.';
     const firstTurn = request.messages.length === 2;
     if (!killed && (early.includes(name) || !firstTurn)) return { chunks: ['I am ', 'at it'], stall: 'end' };
     const created = /Done already[\s\S]*\/create-issue/.test(user);
