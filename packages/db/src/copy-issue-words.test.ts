@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { cloneDatabase, createCompany, createIssue } from '@acp/testkit';
+import { cloneDatabase, createCompany, createIssue, waitFor } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { copyBatch } from './copy-issue-words.ts';
 import { copyIssueWords, type Database, transaction } from './index.ts';
@@ -74,7 +74,7 @@ describe('copyIssueWords', () => {
     const issues = await asBefore(['one', 'two', 'three']);
     const [first, second] = issues.map(({ id }) => id).toSorted();
     const ended = await transaction(database, async (tx) => copyBatch(tx, FIRST, 2));
-    expect(ended).toBe(second);
+    expect(ended).toEqual({ last: second, skipped: false });
     expect((await words()).size).toBe(2);
     await run(`update issues set body_markdown = null where id = '${first}'`);
     await copyIssueWords(database, AbortSignal.abort());
@@ -82,6 +82,20 @@ describe('copyIssueWords', () => {
     await copyIssueWords(database, never);
     expect((await words()).get(first)).toBe('');
     expect((await words()).size).toBe(3);
+    expect(await hasIndex()).toBe(false);
+  });
+
+  it('looks again at issues that were being deleted when it came by', async () => {
+    const [issue] = await asBefore(['one', 'two']);
+    const deleting = await database.pool.connect();
+    await deleting.query('begin');
+    await deleting.query(`delete from issues where id = '${issue!.id}'`);
+    const copying = copyIssueWords(database, never);
+    await waitFor(async () => (await words()).size === 1);
+    await deleting.query('rollback');
+    deleting.release();
+    await copying;
+    expect((await words()).get(issue!.id)).toBe("'one':1");
     expect(await hasIndex()).toBe(false);
   });
 
