@@ -25,6 +25,7 @@ import {
   rm,
   stat,
   symlink,
+  utimes,
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -279,7 +280,15 @@ describe('a backup', () => {
     await transaction(database, async (tx) => beginBackup(tx, newId(), { ...by, file: 'dead.backup' }));
     await expect(backUp('second')).rejects.toMatchObject({ kind: 'conflict' });
     await database.pool.query(`update backups set updated_at = now() - interval '3 minutes'`);
+    await mkdir(place('second/tmp'), { recursive: true });
+    const partial = async (name: string, minutes: number) => {
+      await writeFile(place('second/tmp', name), 'half');
+      await utimes(place('second/tmp', name), 0, Date.now() / 1000 - minutes * 60);
+    };
+    await partial('of the killed one', 11);
+    await partial('being written', 1);
     await expect(backUp('second')).resolves.toBeDefined();
+    expect(await readdir(place('second/tmp'))).toEqual(['being written']);
     expect((await listBackups(database.db)).map(({ status }) => status).toSorted()).toEqual([
       'failed',
       'succeeded',

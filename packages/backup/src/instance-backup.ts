@@ -18,6 +18,11 @@ import type { BackupStore } from './backup-store.ts';
 import { type MadeBackup, makeBackup } from './make-backup.ts';
 
 const PROGRESS_MS = 5000;
+/**
+ * When a partial file counts as the remains of a killed process. A folder of backups is written to by backups only, one at a
+ * time, and the file may fill half a disk; a bucket also receives the uploads of everybody else.
+ */
+const LEFTOVER_AFTER_MS = { local: 10 * 60_000, s3: 24 * 3600_000 };
 
 export interface InstanceParts {
   config: Pick<Config, 'home' | 'backup_retention_days'>;
@@ -46,6 +51,8 @@ export async function backUpInstance(
   const given_up = new AbortController();
   const reporter = new ProgressReporter(database, id, given_up);
   try {
+    const { store } = backups;
+    await store.removeLeftovers(new Date(Date.now() - LEFTOVER_AFTER_MS[store.kind]));
     const made = await makeBackup(
       id,
       {
@@ -54,7 +61,7 @@ export async function backUpInstance(
         homes: path.join(parts.config.home, 'companies'),
         vault: parts.vault,
       },
-      { store: backups.store, key: backups.prefix + file },
+      { store, key: backups.prefix + file },
       { progress: reporter.note, signal: AbortSignal.any([signal, given_up.signal]) },
     );
     await transaction(database, async (tx) => finishBackup(tx, id, { file, bytes: made.bytes }));

@@ -61,4 +61,27 @@ describe('a due backup', () => {
     await makeDueBackup(scheduler(), never);
     expect(await made()).toEqual(['succeeded', 'failed', 'succeeded']);
   });
+
+  it('comes again an hour after one began whose process was killed', async () => {
+    const { database } = kit;
+    const killed = async (minutes: number, silent_sec: number) => {
+      await database.pool.query('delete from backups');
+      await database.pool.query(
+        `insert into backups (status, trigger, claimed_by, started_at, updated_at)
+         values ('running', 'schedule', 'killed', now() - make_interval(mins => $1), now() - make_interval(secs => $2))`,
+        [minutes, silent_sec],
+      );
+    };
+    for (const [minutes, silent_sec] of [
+      [50, 180],
+      [61, 60],
+    ] as const) {
+      await killed(minutes, silent_sec);
+      await makeDueBackup(scheduler(), never);
+      expect(await made()).toEqual(['running']);
+    }
+    await killed(61, 180);
+    await makeDueBackup(scheduler(), never);
+    expect(await made()).toEqual(['succeeded', 'failed']);
+  });
 });

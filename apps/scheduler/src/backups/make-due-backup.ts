@@ -5,8 +5,6 @@ import type { TimerContext } from '../context.ts';
 
 /** A process is busy enough at startup; a new instance still gets its first backup within its first minute. */
 const AFTER_START_MS = 30_000;
-/** Age at which the remains of interrupted uploads to the store are removed. */
-const LEFTOVERS_AFTER_MS = 24 * 3600 * 1000;
 
 type Parts = Pick<
   TimerContext,
@@ -20,7 +18,6 @@ export async function makeDueBackup(parts: Parts, signal: AbortSignal): Promise<
   if (!(await isBackupDue(database.db, config.backup_schedule))) return;
   const backups = await openBackupStore(config);
   try {
-    await backups.store.removeLeftovers(new Date(Date.now() - LEFTOVERS_AFTER_MS));
     await backUpInstance({ ...parts, backups }, { trigger: 'schedule', claimed_by }, signal);
   } catch (error) {
     // Another scheduler was faster, or this one is being stopped.

@@ -6,12 +6,15 @@ import { nextFireTime } from '../routines/index.ts';
 const { backups } = schema;
 const readBackup = createValidator(Backup, 'backup');
 
+/** A running backup without progress for this long has lost its process. */
+export const SILENT_SEC = 120;
 /** Delay after a failure before the next attempt, if the schedule does not demand one earlier. */
 const RETRY_SEC = 3600;
 
 /**
  * Whether a backup is due: there has never been one, the schedule (cron, UTC) has fired since the last attempt, or the last one
- * failed an hour ago. Never if the schedule is `off`.
+ * failed an hour ago. Never if the schedule is `off`. A backup whose process has died counts as failed, though its row says
+ * otherwise until the next one begins.
  * @param by_default the schedule unless the setting says another
  */
 export async function isBackupDue(tx: Tx, by_default: string): Promise<boolean> {
@@ -24,7 +27,9 @@ export async function isBackupDue(tx: Tx, by_default: string): Promise<boolean> 
     select (select value from instance_settings where key = 'backup_schedule') as schedule,
       last.status, last.started_at, now() as now
     from (select 1) one left join lateral (
-      select status, started_at from backups where trigger = 'schedule' or status = 'succeeded'
+      select case when status = 'running' and updated_at < now() - make_interval(secs => ${SILENT_SEC}) then 'failed'
+        else status end as status, started_at
+      from backups where trigger = 'schedule' or status = 'succeeded'
       order by started_at desc, id desc limit 1
     ) last on true`);
   const { status, started_at, now, schedule: set } = rows[0]!;
@@ -41,7 +46,7 @@ export async function isBackupDue(tx: Tx, by_default: string): Promise<boolean> 
 /** While a backup is running, nothing that its snapshot references may be deleted from the store. */
 export async function isBackupRunning(tx: Tx): Promise<boolean> {
   const { rows } = await tx.execute(
-    sql`select from backups where status = 'running' and updated_at > now() - interval '2 minutes'`,
+    sql`select from backups where status = 'running' and updated_at > now() - make_interval(secs => ${SILENT_SEC})`,
   );
   return rows.length > 0;
 }

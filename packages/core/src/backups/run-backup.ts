@@ -3,11 +3,10 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, cutText, storableText } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
+import { SILENT_SEC } from './read-backups.ts';
 
 const { backups } = schema;
 
-/** A running backup without progress for this long has lost its process. */
-const SILENT_SEC = 120;
 const ERROR_BYTES = 2000;
 const ENDED = 'the process that made it has ended';
 
