@@ -2,6 +2,8 @@
 
 /** Longer than any honest client's; others must not hide the name behind padding. */
 const LONGEST = 32 * 1024;
+/** All are read again with every chunk that arrives, and a record may have one byte. */
+const MOST_RECORDS = 100;
 const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
@@ -15,7 +17,7 @@ export function clientName(bytes: Buffer): ClientName {
   if (bytes[0] !== HANDSHAKE) return { name: null };
   if (bytes.length > LONGEST) return 'unreadable';
   const hello = handshakeOf(bytes);
-  if (hello === undefined) return 'more';
+  if (typeof hello === 'string') return hello;
   try {
     return { name: nameIn(new Reader(hello)) };
   } catch {
@@ -23,22 +25,19 @@ export function clientName(bytes: Buffer): ClientName {
   }
 }
 
-/** The first message, reassembled from its records; undefined while incomplete. */
-function handshakeOf(bytes: Buffer): Buffer | undefined {
-  const parts: Buffer[] = [];
+/** The first message, reassembled from its records. */
+function handshakeOf(bytes: Buffer): Buffer | 'more' | 'unreadable' {
+  const message = Buffer.alloc(bytes.length);
   let [at, have] = [0, 0];
-  while (at + 5 <= bytes.length && bytes[at] === HANDSHAKE) {
+  for (let records = 0; at + 5 <= bytes.length && bytes[at] === HANDSHAKE; records += 1) {
+    if (records === MOST_RECORDS) return 'unreadable';
     const end = at + 5 + bytes.readUInt16BE(at + 3);
-    parts.push(bytes.subarray(at + 5, end));
-    have += Math.min(end, bytes.length) - at - 5;
-    if (have >= 4) {
-      const message = Buffer.concat(parts);
-      const length = 4 + message.readUIntBE(1, 3);
-      if (message.length >= length) return message.subarray(0, length);
-    }
+    have += bytes.copy(message, have, at + 5, end);
+    const length = have < 4 ? Infinity : 4 + message.readUIntBE(1, 3);
+    if (have >= length) return message.subarray(0, length);
     at = end;
   }
-  return undefined;
+  return 'more';
 }
 
 class Reader {

@@ -85,6 +85,50 @@ describe('the proxy of a run', () => {
     expect(reach.takeRefused()).toEqual([]);
   });
 
+  it.each([
+    [
+      'chunks',
+      'Transfer-Encoding: chunked',
+      (body: string) => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+    ],
+    [
+      'a length that is to be dropped',
+      'Connection: content-length\r\nContent-Length: 40',
+      (body: string) => body,
+    ],
+  ])(
+    'passes a GET’s body on as a body, framed by %s, never as another request',
+    async (_what, framed, write) => {
+      const { port } = await proxied({ places: [{ host: 'localhost', port: webPort }] });
+      const asked: string[] = [];
+      const note = ({ url }: { url?: string | undefined }) => void asked.push(url ?? '');
+      web.on('request', note);
+      const hidden = 'GET /hidden HTTP/1.1\r\nHost: x.example\r\n\r\n';
+      const socket = connect(port, '127.0.0.1');
+      let said = '';
+      socket.on('data', (chunk) => (said += String(chunk)));
+      socket.write(
+        `GET http://localhost:${webPort}/open HTTP/1.1\r\nHost: x\r\n${framed}\r\n\r\n${write(hidden)}`,
+      );
+      await waitFor(() => said.includes('/open'));
+      await ask(port, `http://localhost:${webPort}/next`);
+      web.off('request', note);
+      socket.destroy();
+      expect(asked).toEqual(['/open', '/next']);
+    },
+  );
+
+  it('gives every request a connection of its own, so that no answer reaches another run', async () => {
+    const places = [{ host: 'localhost', port: webPort }];
+    const [one, other] = await Promise.all([proxied({ places }), proxied({ places })]);
+    let connections = 0;
+    const count = () => void (connections += 1);
+    web.on('connection', count);
+    for (const { port } of [one, other, one]) await ask(port, `http://localhost:${webPort}/x`);
+    web.off('connection', count);
+    expect(connections).toBe(3);
+  });
+
   it('hands a redirect back instead of following it', async () => {
     const { port } = await proxied({ places: [{ host: 'localhost', port: webPort }] });
     expect((await ask(port, `http://localhost:${webPort}/away`)).status).toBe(302);
@@ -197,6 +241,13 @@ describe('the name in a TLS greeting', () => {
       record(body.subarray(90)),
     ]);
     expect(clientName(cut)).toEqual({ name: 'a.example' });
+  });
+
+  it('is not looked for in thousands of records, however little each holds', () => {
+    const records = Array.from({ length: 5000 }, () => [22, 3, 1, 0, 1, 255]).flat();
+    const hello = Buffer.from([22, 3, 1, 0, 4, 1, 255, 255, 255, ...records]);
+    expect(clientName(hello.subarray(0, 500))).toBe('more');
+    expect(clientName(hello)).toBe('unreadable');
   });
 
   it('can’t be hidden behind length or nonsense', async () => {

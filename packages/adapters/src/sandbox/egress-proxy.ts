@@ -2,7 +2,14 @@
  * A sandbox's only way out: an HTTP proxy on a Unix socket that is mounted into it. It reaches nothing but the listed places,
  * through tunnels (CONNECT) and plain HTTP requests. Names are resolved outside the sandbox.
  */
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request,
+  type ServerResponse,
+} from 'node:http';
 import { connect, type ListenOptions, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { EgressError, type EgressPolicy, guardedLookup } from '@acp/kernel';
@@ -191,12 +198,7 @@ function forward(
   url: URL,
   { onRefused, host, port, lookup, route }: Admitted & { onRefused: () => void },
 ): void {
-  const named = new Set((asked.headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
-  const headers = Object.fromEntries(
-    Object.entries(asked.headers).filter(
-      ([name]) => !keptBack.has(name) && !named.has(name) && !name.startsWith('x-forwarded-'),
-    ),
-  );
+  const headers = passedOn(asked.headers);
   const proxy = route?.proxy ?? null;
   const { login, ...to } =
     route === null || proxy === null ? { login: {}, host, port, lookup } : throughProxy(proxy, route);
@@ -207,6 +209,8 @@ function forward(
     method: asked.method,
     timeout: IDLE_MS,
     headers: { ...headers, ...login, host: url.host },
+    // On a connection that others use next, an unexpected answer would be taken for theirs.
+    agent: false,
   });
   out.once('timeout', () => out.destroy());
   out.once('error', (err) => {
@@ -223,6 +227,17 @@ function forward(
   });
   answer.once('close', () => out.destroy());
   asked.pipe(out);
+}
+
+/** Without what concerns one connection only. A body keeps its framing whatever `Connection` names: unframed, it would be read as further requests. */
+function passedOn(given: IncomingHttpHeaders): OutgoingHttpHeaders {
+  const named = new Set((given.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
+  named.delete('content-length');
+  const kept = Object.entries(given).filter(
+    ([name]) => !keptBack.has(name) && !named.has(name) && !name.startsWith('x-forwarded-'),
+  );
+  const isChunked = given['transfer-encoding'] !== undefined;
+  return { ...Object.fromEntries(kept), ...(isChunked && { 'transfer-encoding': 'chunked' }) };
 }
 
 function refuse(answer: ServerResponse): void {
