@@ -2,7 +2,9 @@ import {
   type Attempt,
   claimWebhooks,
   type ClaimedWebhook,
+  failPending,
   fanOut,
+  mayBeNotified,
   nextDelivery,
   type PendingDelivery,
   pushBodies,
@@ -146,6 +148,10 @@ export class WebhookSender {
       const delivery = await nextDelivery(database.db, webhook, this.#leaseSec);
       if (delivery === undefined) return;
       if (delivery === null) break;
+      if (webhook.issue_id !== null && !(await mayBeNotified(database.db, webhook))) {
+        await failPending(database.db, [webhook.id], 'the client may no longer see the task');
+        break;
+      }
       const attempt = await this.#attempt(webhook, delivery);
       if (attempt === null) break;
       const held = await transaction(database, async (tx) =>

@@ -34,7 +34,7 @@ export {
 export type { DelegationRow, RemoteState } from './delegations.ts';
 export { readCard } from './read-card.ts';
 export { putPushConfig, taskSecret } from './push-configs.ts';
-export { pushBodies } from './push-bodies.ts';
+export { mayBeNotified, pushBodies } from './push-bodies.ts';
 export { receiveMessage } from './receive-message.ts';
 export type { ReceivedMessage, Receipt } from './receive-message.ts';
 export { closeNotifications, openNotifications, takeNotification } from './notifications.ts';

@@ -1,8 +1,9 @@
+import type { Tx } from '@acp/db';
 import { sha256Hex } from '@acp/kernel';
 import { standingAgentKeys } from '../agents/index.ts';
-import type { TaskBodies } from '../webhooks/index.ts';
+import type { ClaimedWebhook, TaskBodies } from '../webhooks/index.ts';
 import { type Dialect, writeSent } from './dialect.ts';
-import { readTasks } from './read-tasks.ts';
+import { isVisibleTask, readTasks } from './read-tasks.ts';
 import { taskArtifacts } from './task-artifacts.ts';
 
 /** Maximum length of a notification: larger tasks are sent without their artifacts, which the client can fetch. */
@@ -38,3 +39,12 @@ export const pushBodies =
       }),
     );
   };
+
+/** Checked again before each attempt, as what was queued earlier may be retried for a day. */
+export async function mayBeNotified(
+  tx: Tx,
+  { issue_id, key_id }: Pick<ClaimedWebhook, 'issue_id' | 'key_id'>,
+): Promise<boolean> {
+  if (issue_id === null || !(await isVisibleTask(tx, issue_id))) return false;
+  return key_id === null || (await standingAgentKeys(tx, [key_id])).has(key_id);
+}

@@ -97,6 +97,15 @@ export async function readTasks(tx: Tx, ids: readonly string[]): Promise<Task[]>
   return rows.map(toTask);
 }
 
+/** Whether clients may still see the task. */
+export async function isVisibleTask(tx: Tx, id: string): Promise<boolean> {
+  const { rows } = await tx.execute(sql`
+    select 1 from a2a_tasks t join issues i on i.id = t.issue_id
+    join companies c on c.id = i.company_id and c.deleted_at is null
+    where t.issue_id = ${id} and ${notTrashed('i')} and ${isForClients}`);
+  return rows.length > 0;
+}
+
 /** The agent's tasks, last changed first. @throws invalid for a bad cursor */
 export async function listTasks(tx: Tx, agent_id: string, query: TaskQuery): Promise<TaskPage> {
   const { context_id, changed_after, limit, cursor } = query;

@@ -7,7 +7,7 @@ const { webhook_deliveries, webhooks } = schema;
 /** A webhook claimed by one process, for the duration of its lease. */
 export interface ClaimedWebhook extends Pick<
   WebhookRow,
-  'id' | 'company_id' | 'url' | 'secret_sealed' | 'issue_id' | 'dialect'
+  'id' | 'company_id' | 'url' | 'secret_sealed' | 'issue_id' | 'key_id' | 'dialect'
 > {
   lease_id: string;
 }
@@ -44,7 +44,7 @@ export async function claimWebhooks(
     update webhooks set lease_id = gen_random_uuid(), lease_until = now() + make_interval(secs => ${lease_sec})
     from due where webhooks.id = due.id and due.alive
     returning webhooks.id, webhooks.company_id, webhooks.url, webhooks.secret_sealed,
-      webhooks.issue_id, webhooks.dialect, webhooks.lease_id`);
+      webhooks.issue_id, webhooks.key_id, webhooks.dialect, webhooks.lease_id`);
   return rows;
 }
 

@@ -23,7 +23,7 @@ export {
 export type { TaskWebhook, TaskWebhookInput } from './task-webhooks.ts';
 export { fanOut } from './fan-out.ts';
 export type { FanOut, TaskBodies, TaskBody } from './fan-out.ts';
-export { settleWebhooksOf } from './switch-off.ts';
+export { failPending, settleWebhooksOf } from './switch-off.ts';
 export { claimWebhooks, nextDelivery, releaseWebhook } from './claim.ts';
 export type { ClaimedWebhook, PendingDelivery } from './claim.ts';
 export { recordAttempt } from './attempt.ts';

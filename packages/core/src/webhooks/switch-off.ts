@@ -15,10 +15,14 @@ const OFF = {
 };
 
 /** Fails waiting deliveries; an admin can have them sent again. */
-export async function failPending(tx: Tx, webhook_ids: readonly string[]): Promise<void> {
+export async function failPending(
+  tx: Tx,
+  webhook_ids: readonly string[],
+  error = 'the webhook was switched off',
+): Promise<void> {
   await tx
     .update(webhook_deliveries)
-    .set({ status: 'failed', error: 'the webhook was switched off', finished_at: sql`now()` })
+    .set({ status: 'failed', error, finished_at: sql`now()` })
     .where(
       and(inArray(webhook_deliveries.webhook_id, [...webhook_ids]), eq(webhook_deliveries.status, 'pending')),
     );

@@ -56,6 +56,8 @@ export async function putTaskWebhook(
         disabled_reason: null,
         failures: 0,
         failing_since: null,
+        lease_id: null,
+        lease_until: null,
         updated_at: sql`now()`,
       },
     });

@@ -106,6 +106,8 @@ export async function updateWebhook(
       enabled,
       created_by_user_id: answered,
       secret_sealed: secret === undefined ? undefined : vault.seal(secret, place(before.id)),
+      // Whoever holds it has read the former address and secret.
+      ...(url !== undefined || secret !== undefined ? { lease_id: null, lease_until: null } : {}),
       ...(switched ? { failures: 0, failing_since: null, disabled_reason: null, next_attempt_at: null } : {}),
       ...(switched && enabled ? { from_seq } : {}),
       updated_at: sql`now()`,
