@@ -30,7 +30,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { evolutionPrompt } from '../../apps/scheduler/src/execution/kinds/evolution/prompt.ts';
 import { createLearner, finishIssues, standIn } from './history.ts';
 
-const { evolution_candidates, heartbeat_runs, prompt_evolutions } = schema;
+const { agents, evolution_candidates, heartbeat_runs, prompt_evolutions } = schema;
 
 let database: Database;
 beforeAll(async () => {
@@ -399,6 +399,26 @@ describe('a winner whose agent wants it so', () => {
       watch: 'rolled_back',
       watch_note: expect.stringContaining('mean 0.90 in 20 runs'),
     });
+  });
+
+  it('stays, and admins are asked, where the agent has been given secrets.use meanwhile', async () => {
+    const set = await scene({ gepa_auto_promote: true });
+    const over = await conclude(await begin(set), [0.5, 0.7]);
+    await database.db
+      .update(agents)
+      .set({ permissions: { 'secrets.use': true } })
+      .where(eq(agents.id, set.agent.id));
+    await runsAfter(set, 12);
+    await watch();
+    expect(await now(over)).toMatchObject({
+      watch: 'kept',
+      watch_note: expect.stringMatching(/^Significantly worse: .* an admin decides\.$/),
+    });
+    expect(await agentNow(set)).toMatchObject({ current_prompt_version_number: 2 });
+    const { rows } = await database.db.execute<{ message: string }>(
+      sql`select data->>'message' as message from outbox where company_id = ${set.company.id} and type = 'notification'`,
+    );
+    expect(rows.map(({ message }) => message)).toEqual([expect.stringContaining('was not rolled back')]);
   });
 
   it('is a version and no more within the margin, and where somebody changed the prompt meanwhile', async () => {

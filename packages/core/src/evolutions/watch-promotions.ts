@@ -1,5 +1,5 @@
 /** Monitors prompts that were activated automatically: compares the agent's next runs with those before. */
-import type { WatchState } from '@acp/contract';
+import { permits, type WatchState } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
@@ -39,6 +39,11 @@ interface Watched extends Record<string, unknown> {
   superseded: boolean;
 }
 
+interface Verdict {
+  watch: WatchState;
+  watch_note: string;
+}
+
 /** Compares prompts with enough runs, and rolls back if the agent has become worse. @returns how many were decided */
 export async function watchPromotions(tx: Tx): Promise<number> {
   const { rows } = await tx.execute<Watched>(sql`
@@ -59,11 +64,7 @@ export async function watchPromotions(tx: Tx): Promise<number> {
   return decided;
 }
 
-function verdictOn({
-  superseded,
-  before,
-  after,
-}: Watched): { watch: WatchState; watch_note: string } | undefined {
+function verdictOn({ superseded, before, after }: Watched): Verdict | undefined {
   if (superseded) return { watch: 'superseded', watch_note: 'The prompt was changed meanwhile.' };
   if (after.length < WATCHED_RUNS) return undefined;
   if (before.length < LEAST_BEFORE)
@@ -78,13 +79,14 @@ function verdictOn({
 const mean = (values: readonly number[]): string =>
   (values.reduce((sum, value) => sum + value, 0) / values.length).toFixed(2);
 
-async function decide(
-  tx: Tx,
-  { id, agent_id }: Watched,
-  verdict: { watch: WatchState; watch_note: string },
-): Promise<void> {
+async function decide(tx: Tx, { id, agent_id }: Watched, found: Verdict): Promise<void> {
   await lockAgent(tx, agent_id);
   const agent = await findAgent(tx, agent_id);
+  // As for activation (`mayPromote`): the agent may have been given the permission since.
+  const reserved = found.watch === 'rolled_back' && agent && permits(agent.permissions, 'secrets.use');
+  const verdict: Verdict = reserved
+    ? { watch: 'kept', watch_note: `${found.watch_note} The agent has secrets.use: an admin decides.` }
+    : found;
   const [row] = await tx
     .update(prompt_evolutions)
     .set(verdict)
@@ -96,11 +98,11 @@ async function decide(
     await activatePrompt(tx, scheduler, agent, row.base_version_number);
   await recordChanges(tx, scheduler, [
     evolutionChange(row, await readParts(tx, [row]), `prompt_evolution.${verdict.watch}`),
-    ...(verdict.watch === 'rolled_back' ? [alarm(row, agent.name)] : []),
+    ...(found.watch === 'rolled_back' ? [alarm(row, agent.name)] : []),
   ]);
 }
 
-const alarm = ({ company_id, id, agent_id, watch_note }: EvolutionRow, name: string) =>
+const alarm = ({ company_id, id, agent_id, watch, watch_note }: EvolutionRow, name: string) =>
   ({
     company_id,
     entity_type: 'prompt_evolution',
@@ -110,7 +112,7 @@ const alarm = ({ company_id, id, agent_id, watch_note }: EvolutionRow, name: str
       data: {
         topic: 'prompt_evolution',
         level: 'warning',
-        message: `The evolved prompt of ${name} was rolled back. ${watch_note ?? ''}`,
+        message: `The evolved prompt of ${name} was ${watch === 'kept' ? 'not ' : ''}rolled back. ${watch_note ?? ''}`,
         entity_type: 'agent',
         entity_id: agent_id,
       },
