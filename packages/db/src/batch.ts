@@ -1,5 +1,5 @@
 import { type CustomTypesConfig, Query, type QueryResult, types as pgTypes } from 'pg';
-import { isConnectionError } from './errors.ts';
+import { isConnectionError, SKIPPED } from './errors.ts';
 
 export interface Statement {
   text: string;
@@ -36,9 +36,6 @@ interface DriverQuery {
   handleError(err: Error, wire: Wire): void;
 }
 const PgQuery = Query as unknown as new (config: object) => DriverQuery;
-
-/** What PostgreSQL says of a statement behind a failed one in its transaction: here it was not even looked at. */
-const SKIPPED = '25P02';
 
 /**
  * Several statements sent in one write and answered together. PostgreSQL runs them in order and skips those after the first

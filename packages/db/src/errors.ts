@@ -8,6 +8,9 @@ interface DriverError {
   cause?: unknown;
 }
 
+/** What PostgreSQL says of a statement behind a failed one in its transaction. */
+export const SKIPPED = '25P02';
+
 // drizzle wraps what pg threw, and pg-pool wraps what the socket threw, so the facts are somewhere down the cause chain.
 function* causes(err: unknown): Generator<DriverError> {
   let current: unknown = err;
@@ -85,6 +88,11 @@ export function isConnectionError(err: unknown): boolean {
 
 function hasCode(err: unknown, ...codes: string[]): boolean {
   return someCause(err, ({ code }) => typeof code === 'string' && codes.includes(code));
+}
+
+/** The statement was not even looked at, because one before it in its transaction had failed. */
+export function isSkipped(err: unknown): boolean {
+  return hasCode(err, SKIPPED);
 }
 
 export function isUniqueViolation(err: unknown, constraint?: string): boolean {

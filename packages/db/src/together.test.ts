@@ -32,4 +32,12 @@ describe('statements that go together', () => {
     expect(rows).toEqual([]);
     await database.db.execute(sql`drop table together_test`);
   });
+
+  it('the first fails and the second is skipped: the error is the one of the first, whichever is heard of earlier', async () => {
+    const failing = transaction(database, async (tx) => {
+      const layered = async () => (async () => tx.execute(sql`select ${1}::int / 0`))();
+      await together(layered(), tx.execute(sql`select ${2}::int`));
+    });
+    await expect(failing).rejects.toMatchObject({ cause: { code: '22012' } });
+  });
 });

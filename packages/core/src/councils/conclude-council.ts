@@ -46,12 +46,20 @@ export async function concludeCouncil(
       left_out: left_out.map(({ agent_id: id }) => id),
     },
   });
-  const written = await writeComment(tx, chair, issue, {
-    body_markdown: `${conclusion}\n\n${signature(participants, left_out)}`,
-  });
-  // The council wakes, not the chair: an agent does not wake itself.
-  const woken = written.wakeups.filter((wakeup) => wakeup.agent_id === issue.assignee_agent_id);
-  await requestWakeups(tx, { ...chair, agent_id: session.id, run_id: null }, woken);
+  // The council wakes, not the chair: an agent does not wake itself. Its mentions wake no one else.
+  const council = { ...chair, agent_id: session.id, run_id: null };
+  const written = await writeComment(
+    tx,
+    chair,
+    issue,
+    { body_markdown: `${conclusion}\n\n${signature(participants, left_out)}` },
+    async (wakeups) =>
+      requestWakeups(
+        tx,
+        council,
+        wakeups.filter(({ agent_id: woken }) => woken === issue.assignee_agent_id),
+      ),
+  );
   await recordChanges(tx, chair, written.changes);
   // Last, because of the lock order: the issue before budget windows.
   await endCouncil(tx, chair, session, { status: 'completed', conclusion });

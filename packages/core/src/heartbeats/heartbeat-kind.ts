@@ -20,13 +20,7 @@ import {
   type RunRow,
 } from '../runs/index.ts';
 import { taskSessionKept } from '../task-sessions/index.ts';
-import {
-  agentsWaiting,
-  bindWakeups,
-  consumeWakeups,
-  requestWakeups,
-  returnWakeups,
-} from '../wakeups/index.ts';
+import { agentsWaiting, bindWakeups, consumeWakeups, returnWakeups } from '../wakeups/index.ts';
 import { issueObjection } from './issue-objection.ts';
 
 export const HEARTBEAT = 'heartbeat';
@@ -112,10 +106,9 @@ async function postProse(
 ): Promise<{ changes: Change[]; woken: string[] }> {
   const body_markdown = prose === null ? '' : cutText(storableText(prose), COMMENT).trim();
   if (issue === null || body_markdown === '') return { changes: [], woken: [] };
-  const written = await writeComment(tx, actor, issue, { body_markdown });
-  const wakeups = await requestWakeups(tx, actor, written.wakeups);
-  const woken = wakeups.filter(({ run_id }) => run_id === null).map(({ agent_id }) => agent_id);
-  return { changes: written.changes, woken };
+  const { changes, woken } = await writeComment(tx, actor, issue, { body_markdown });
+  const dispatched = woken.filter(({ run_id }) => run_id === null).map(({ agent_id }) => agent_id);
+  return { changes, woken: dispatched };
 }
 
 /** Retries with the run's wakeups, which stay pending if the admission refuses. */

@@ -1,6 +1,6 @@
 import type { Actor, CreateIssue, Issue, IssueStatus } from '@acp/contract';
-import { fixedForms, type Tx } from '@acp/db';
-import { notFound } from '@acp/kernel';
+import { fixedForms, together, type Tx } from '@acp/db';
+import { newId, notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { refuseUsedNumber, takeIssueNumbers } from '../companies/index.ts';
@@ -33,27 +33,33 @@ export async function createIssue(
   const status = input.status ?? 'todo';
   const number = await takeIssueNumbers(tx, companyId, 1);
   if (number === undefined) throw notFound();
-  const rows = await insertIssue(tx, {
-    ...input,
-    company_id: companyId,
-    number,
-    status,
-    origin,
-    author: actorColumns(actor),
-  }).catch(refuseUsedNumber);
+  const id = newId();
+  const [rows] = await together(
+    insertIssue(tx, {
+      ...input,
+      id,
+      company_id: companyId,
+      number,
+      status,
+      origin,
+      author: actorColumns(actor),
+    }),
+    // Wakes no one for an issue that was not made.
+    input.assignee_agent_id && isActionable(status)
+      ? requestWakeups(tx, actor, [
+          {
+            company_id: companyId,
+            agent_id: input.assignee_agent_id,
+            issue_id: id,
+            reason: 'assignment',
+          },
+        ])
+      : undefined,
+  ).catch(refuseUsedNumber);
   const raw = rows[0] ?? {};
   assertKnown('issues', raw);
   if (raw.id === null || raw.id === undefined) throw notFound();
   const issue = toIssueRow(raw);
-  if (issue.assignee_agent_id !== null && isActionable(issue.status))
-    await requestWakeups(tx, actor, [
-      {
-        company_id: companyId,
-        agent_id: issue.assignee_agent_id,
-        issue_id: issue.id,
-        reason: 'assignment',
-      },
-    ]);
   await recordChanges(tx, actor, [
     {
       company_id: companyId,
@@ -71,6 +77,7 @@ const referring = ['project_id', 'goal_id', 'parent_issue_id', 'assignee_agent_i
 
 const inserts = fixedForms([
   ...referring,
+  'id',
   'company_id',
   'number',
   'title',
@@ -84,6 +91,7 @@ const inserts = fixedForms([
 ]);
 
 interface Numbered extends CreateIssue {
+  id: string;
   company_id: string;
   number: number;
   status: IssueStatus;
@@ -98,6 +106,7 @@ async function insertIssue(
 ): Promise<Record<string, unknown>[]> {
   const given = referring.filter((name) => issue[name]);
   const values = {
+    id: issue.id,
     company_id: issue.company_id,
     number: issue.number,
     project_id: issue.project_id ?? null,
@@ -122,10 +131,10 @@ async function insertIssue(
       where c.id = ${v.company_id} and c.deleted_at is null and ${allKnown('issues')}
     ),
     made as (
-      insert into issues (company_id, project_id, goal_id, parent_issue_id, title, body_markdown, status, priority,
+      insert into issues (id, company_id, project_id, goal_id, parent_issue_id, title, body_markdown, status, priority,
         assignee_agent_id, origin_kind, origin_id, identifier, issue_number, blocked_at, blocked_by_agent_id,
         created_by_agent_id, created_by_user_id)
-      select ${v.company_id}::uuid, ${v.project_id}::uuid, ${v.goal_id}::uuid, ${v.parent_issue_id}::uuid,
+      select ${v.id}::uuid, ${v.company_id}::uuid, ${v.project_id}::uuid, ${v.goal_id}::uuid, ${v.parent_issue_id}::uuid,
         ${v.title}, ${v.body_markdown}, ${v.status}, ${v.priority}, ${v.assignee_agent_id}::uuid,
         ${v.origin_kind}, ${v.origin_id}, identifier_prefix || '-' || number, number,
         case when blocked then now() end, case when blocked then ${v.agent_id}::uuid end,

@@ -7,7 +7,6 @@ import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 import { writeComment } from '../comments/index.ts';
 import { createIssue, type IssueRow, toIssueRow } from '../issues/index.ts';
 import { requireEntitlement } from '../settings/index.ts';
-import { requestWakeups } from '../wakeups/index.ts';
 import { payloadComment } from './payload.ts';
 import { firedEvent, presentRoutineRun } from './present.ts';
 import { type LockedRoutine, lockRoutine, type RoutineRow, type RoutineRunRow, toRunRow } from './rows.ts';
@@ -140,9 +139,7 @@ async function coalesce(
   { source, payload }: Fire,
 ): Promise<Change[]> {
   const body_markdown = payloadComment(routine_name, source, payload);
-  const written = await writeComment(tx, actor, issue, { body_markdown });
-  await requestWakeups(tx, actor, written.wakeups);
-  return written.changes;
+  return (await writeComment(tx, actor, issue, { body_markdown })).changes;
 }
 
 async function makeIssue(
