@@ -5,16 +5,23 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '../..');
-let scheduler: string[] | undefined;
-const loadedByScheduler = (): string[] => (scheduler ??= loadedBy('@acp/scheduler'));
+const known = new Map<string, string[]>();
 
-/** Files that a process has loaded after importing `module`. */
+/** Files that a process has loaded after importing `module`, and parts of Node.js itself (`node:net`). */
 function loadedBy(module: string): string[] {
+  const loaded = known.get(module) ?? load(module);
+  known.set(module, loaded);
+  return loaded;
+}
+
+function load(module: string): string[] {
   const program = `
     import { registerHooks } from 'node:module';
     const urls = [];
     registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) });
     await import(${JSON.stringify(module)});
+    const ofNode = process.moduleLoadList.map((each) => each.replace('NativeModule ', 'node:'));
+    urls.push(...ofNode.filter((each) => each.startsWith('node:')));
     process.stdout.write(JSON.stringify(urls), () => process.exit(0));`;
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
     cwd: path.join(root, 'apps/launcher'),
@@ -24,12 +31,12 @@ function loadedBy(module: string): string[] {
   });
   if (stdout === '') throw new Error(stderr);
   return (JSON.parse(stdout) as string[])
-    .filter((url) => url.startsWith('file:'))
-    .map((url) => path.relative(root, new URL(url).pathname));
+    .filter((url) => /^(?:file|node):/.test(url))
+    .map((url) => (url.startsWith('node:') ? url : path.relative(root, new URL(url).pathname)));
 }
 
 it('a scheduler loads neither pages nor the API, and no vendor’s library before it is used', () => {
-  const loaded = [...loadedByScheduler(), ...loadedBy('@acp/web/health')];
+  const loaded = [...loadedBy('@acp/scheduler'), ...loadedBy('@acp/web/health')];
   expect(loaded).toContain('apps/web/src/health/router.ts');
   expect(
     loaded.filter((file) =>
@@ -41,9 +48,17 @@ it('a scheduler loads neither pages nor the API, and no vendor’s library befor
 it('neither tier loads, before it is used, what asks others, sends mail, verifies who signs in, reads files, checks, formats or draws', () => {
   const heavy =
     /node_modules\/(?:undici|nodemailer|@simplewebauthn|@peculiar|@node-rs|multer|sanitize-html|jimp|highlight\.js|@modelcontextprotocol|@aws-sdk|@opentelemetry\/(?!api\/)|unpdf|yauzl|yaml|markdown-it|openid-client|oauth4webapi|jose|@zxcvbn-ts|typebox\/build\/value)\//;
-  const loaded = [...loadedByScheduler(), ...loadedBy('@acp/web')];
+  const loaded = [...loadedBy('@acp/scheduler'), ...loadedBy('@acp/web')];
   expect(loaded.filter((file) => file.includes('node_modules/')).length).toBeGreaterThan(100);
   expect(loaded.filter((file) => heavy.test(file))).toEqual([]);
+});
+
+it("neither tier loads what Node.js itself has for fetching, WebSockets and HTTP/2, as `import 'node:http'` would", () => {
+  for (const tier of ['@acp/scheduler', '@acp/web']) {
+    const loaded = loadedBy(tier);
+    expect(loaded).toContain('node:http');
+    expect(loaded.filter((each) => /^node:(?:internal\/deps\/undici|http2)/.test(each))).toEqual([]);
+  }
 });
 
 it('there is one table of media types: Express and what it is made of would each load their own, half a megabyte', () => {

@@ -19,6 +19,7 @@ export {
 } from './errors.ts';
 export type { ErrorKind, ServiceErrorOptions } from './errors.ts';
 export { asciiLowerCase } from './ascii-case.ts';
+export { createHttpServer, requestHttp } from './node-http.ts';
 export { isUuid, newId } from './ids.ts';
 export { oneNamed } from './one-named.ts';
 export { isTimestamp } from './time.ts';

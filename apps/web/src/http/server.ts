@@ -1,8 +1,8 @@
 /** The listening socket: timeouts, answers to malformed HTTP, and a stop that lets running requests finish. */
-import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { createHttpServer } from '@acp/kernel';
 import { sendJson } from './answer.ts';
 
 export interface WebServer {
@@ -32,7 +32,7 @@ export async function listen(
     if (draining) response.setHeader('Connection', 'close');
   };
   // Node would itself refuse a request without a Host, and without a body.
-  const server = createServer({ requireHostHeader: false }, (request, response) => {
+  const server = createHttpServer({ requireHostHeader: false }, (request, response) => {
     begin(request, response);
     toOriginForm(request);
     if (request.headers.host === undefined && request.httpVersion === '1.1') {

@@ -2,17 +2,10 @@
  * A sandbox's only way out: an HTTP proxy on a Unix socket that is mounted into it. It reaches nothing but the listed places,
  * through tunnels (CONNECT) and plain HTTP requests. Names are resolved outside the sandbox.
  */
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  request,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { connect, type ListenOptions, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { EgressError, type EgressPolicy, guardedLookup } from '@acp/kernel';
+import { createHttpServer, EgressError, type EgressPolicy, guardedLookup, requestHttp } from '@acp/kernel';
 import type { EgressPlace } from './egress-place.ts';
 import { clientName } from './client-hello.ts';
 import type { Reach } from './reach.ts';
@@ -59,7 +52,7 @@ export async function startEgressProxy(where: string | { port: number }, reach: 
     one.on('error', () => one.destroy());
     one.once('close', () => open.delete(one));
   };
-  const server = createServer((asked, answer) => {
+  const server = createHttpServer((asked, answer) => {
     void answerPlain(reach, asked, answer).catch(() => answer.destroy());
   });
   server.maxConnections = MAX_CONNECTIONS;
@@ -202,7 +195,7 @@ function forward(
   const proxy = route?.proxy ?? null;
   const { login, ...to } =
     route === null || proxy === null ? { login: {}, host, port, lookup } : throughProxy(proxy, route);
-  const out = (proxy === null ? request : requestTo(proxy))({
+  const out = (proxy === null ? requestHttp : requestTo(proxy))({
     ...to,
     // A proxy needs to know the host.
     path: `${proxy === null ? '' : url.origin}${url.pathname}${url.search}`,

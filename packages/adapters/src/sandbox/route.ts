@@ -1,12 +1,12 @@
 /** How connections leave if they don't go straight to their destination: through a proxy, or with names from one server. */
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
-import { request, type RequestOptions } from 'node:http';
+import type { RequestOptions } from 'node:http';
 import { request as requestTls } from 'node:https';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { callbackify } from 'node:util';
-import { EgressError, type Lookup } from '@acp/kernel';
+import { EgressError, type Lookup, requestHttp } from '@acp/kernel';
 import { AdapterError } from '../adapter-error.ts';
 import type { EgressPlace } from './egress-place.ts';
 
@@ -68,7 +68,8 @@ export function throughProxy(proxy: URL, { lookup }: Pick<Route, 'lookup'>): Pro
   };
 }
 
-export const requestTo = (proxy: URL): typeof request => (proxy.protocol === 'https:' ? requestTls : request);
+export const requestTo = (proxy: URL): typeof requestHttp =>
+  proxy.protocol === 'https:' ? requestTls : requestHttp;
 
 /** A tunnel through the proxy. @throws EgressError if the proxy refuses it */
 export async function tunnelThrough(
