@@ -2,11 +2,10 @@
 // uses the network named in the file, so no other instance of it may be running.
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { waitFor } from '@acp/testkit';
+import { freePort, waitFor } from '@acp/testkit';
 import { createTeam, admin, signIn } from '../process/api.ts';
 import { engine, hasCompose, image } from './engine.ts';
 import { operator, root } from './files.ts';
-import { freePort } from './free-port.ts';
 
 const withCompose: typeof describe.skip = hasCompose ? describe : describe.skip;
 const why = hasCompose ? '' : ' (skipped: the engine has no compose)';

@@ -5,11 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '@acp/kernel';
-import { emptyDatabase, type FakeModel, startFakeModel, waitFor } from '@acp/testkit';
+import { emptyDatabase, type FakeModel, freePort, startFakeModel, waitFor } from '@acp/testkit';
 import { baseEnv, createTeam, modelEnv, signIn } from '../process/api.ts';
 import { engine, image } from './engine.ts';
 import { type Environment, readCompose, readDockerfile } from './files.ts';
-import { freePort } from './free-port.ts';
 
 interface Container {
   name: string;

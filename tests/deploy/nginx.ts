@@ -6,9 +6,8 @@ import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:ht
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe } from '@jest/globals';
-import { waitFor } from '@acp/testkit';
+import { freePort, waitFor } from '@acp/testkit';
 import { findProgram, readText } from './files.ts';
-import { freePort } from './free-port.ts';
 
 const NGINX = findProgram('nginx');
 export const withNginx = (...args: Parameters<typeof describe.skip>): void =>

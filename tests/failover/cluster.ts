@@ -10,11 +10,10 @@ import {
   readFileSync,
   rmSync,
 } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { processesIn, waitFor } from '@acp/testkit';
+import { freePort, processesIn, waitFor } from '@acp/testkit';
 import { Client } from 'pg';
 import { account } from './programs.ts';
 
@@ -35,14 +34,6 @@ export interface Cluster {
   /** Promotes the standby to a primary, which waits for no standby. */
   promote(): Promise<void>;
   stop(): Promise<void>;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Creates a folder that the servers' account can access. */

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { waitFor } from '@acp/testkit';
-import { askNode, freePort, openFolder } from './cluster.ts';
+import { freePort, waitFor } from '@acp/testkit';
+import { askNode, openFolder } from './cluster.ts';
 import { account } from './programs.ts';
 
 export interface Pooler {

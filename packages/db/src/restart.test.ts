@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startEmbeddedPostgres } from '@acp/embedded-postgres';
-import { testLogger, waitFor } from '@acp/testkit';
+import { freePort, testLogger, waitFor } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,10 +14,12 @@ const logger = testLogger();
 let folder: string;
 let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>;
 let database: Database;
+let port: number;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'acp-restart-'));
-  server = await startEmbeddedPostgres({ data_dir: folder, logger });
+  port = await freePort();
+  server = await startEmbeddedPostgres({ data_dir: folder, port, logger });
   database = openDatabase({ url: server.url, max: 4, application_name: 'test', connect_timeout_ms: 5000 });
   await database.db.execute(sql`create table counted (n int)`);
 });
@@ -31,7 +33,7 @@ afterAll(async () => {
 async function restart(whileDown: () => Promise<void>): Promise<void> {
   await server.stop();
   await whileDown();
-  server = await startEmbeddedPostgres({ data_dir: folder, logger });
+  server = await startEmbeddedPostgres({ data_dir: folder, port, logger });
 }
 
 /** Forwards connections to the server of `to` and counts them. While frozen, it accepts more and forwards nothing. */

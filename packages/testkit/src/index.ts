@@ -11,6 +11,7 @@ export { startTestServer, stopTestServer, testLogger } from './test-server.ts';
 export type { TestServer } from './test-server.ts';
 export { startStatementCounter } from './statement-counter.ts';
 export type { StatementCounter } from './statement-counter.ts';
+export { freePort } from './free-port.ts';
 export { nextInstant } from './next-instant.ts';
 export { waitFor } from './wait-for.ts';
 export { cpuMs } from './cpu-time.ts';
@@ -36,6 +37,8 @@ export {
 } from './factories.ts';
 export { wordEmbeddings } from './word-embeddings.ts';
 export type { Embed } from './word-embeddings.ts';
+export { readPrompt } from './read-prompt.ts';
+export type { ReadIssue, ReadPrompt } from './read-prompt.ts';
 export { pendingWakeups } from './pending-wakeups.ts';
 export { createRunningRun } from './running-run.ts';
 export type { RunningRun } from './running-run.ts';

@@ -2,11 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
-import { createServer as createSocket, type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import {
   cloneDatabase,
   type FakeModelReply,
+  freePort,
   startFakeModel,
   startService,
   type TestDatabase,
@@ -163,12 +164,4 @@ class ScriptedAgent {
     const response = await fetch(this.#url + path, { method: 'POST', headers, body });
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createSocket().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
