@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
-import { tmpdir, userInfo } from 'node:os';
+import { connect } from 'node:net';
+import { userInfo } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { findProgram, loadConfig, newId } from '@acp/kernel';
-import { type GitServer, startGitServer, waitFor } from '@acp/testkit';
+import { freePort, type GitServer, startGitServer, waitFor } from '@acp/testkit';
 import { RepositoryCache } from './repository-cache.ts';
 
 const run = promisify(execFile);
@@ -21,14 +21,6 @@ let folder: string;
 let server: GitServer;
 let port: number;
 let sshd: ChildProcess;
-
-async function freePort(): Promise<number> {
-  const taken = createServer().listen(0, '127.0.0.1');
-  await new Promise((done) => taken.once('listening', done));
-  const address = taken.address();
-  await new Promise((done) => taken.close(done));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 async function startSshd(hostKey: string): Promise<void> {
   const config = path.join(folder, 'sshd_config');
@@ -75,8 +67,6 @@ async function stage(env: Record<string, string> = {}) {
   return { cache, fetched };
 }
 
-const leftovers = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('service-run-'));
-
 withSsh('a repository by ssh', () => {
   beforeAll(async () => {
     folder = await mkdtemp('/var/tmp/ssh-remote-test-');
@@ -95,14 +85,16 @@ withSsh('a repository by ssh', () => {
 
   it('is fetched and pushed to with the key of its project, of which nothing is left', async () => {
     await startSshd('host');
-    const before = await leftovers();
+    const temporary = path.join(folder, 'tmp');
+    await mkdir(temporary);
+    process.env.TMPDIR = temporary;
     const { cache, fetched } = await stage();
     const { repository, copy } = await fetched('key');
     const { commit } = await cache.baseOf(copy, null, signal);
     expect(commit).toBe(await server.git('rev-parse', 'main'));
     await cache.remote(copy, repository, (url) => ['push', '-q', url, `${commit}:refs/heads/ABC-1`], signal);
     expect(await server.git('rev-parse', 'ABC-1')).toBe(commit);
-    expect(await leftovers()).toEqual(before);
+    expect(await readdir(temporary)).toEqual([]);
     const kept = await readdir(copy, { recursive: true });
     expect(kept.join()).not.toContain('known_hosts');
   });

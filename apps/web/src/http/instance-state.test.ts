@@ -40,10 +40,24 @@ it('is read anew for requests, every ten seconds at most, and not at all without
 
 it('is read-only as soon as the license has ended, without anybody telling', async () => {
   const { database, state } = await open();
-  await database.pool.query(`insert into instance_settings (key, value) values ('entitlement',
-    jsonb_build_object('first_boot', now(), 'until', now() + interval '200 ms'))
-    on conflict (key) do update set value = excluded.value`);
+  const ends = async (at: string) =>
+    database.pool.query(`insert into instance_settings (key, value) values ('entitlement',
+      jsonb_build_object('first_boot', now(), 'until', ${at}))
+      on conflict (key) do update set value = excluded.value`);
+  await ends(`now() + interval '1 hour'`);
+  const start = setTimeout;
+  const alarms: (() => void)[] = [];
+  const timers = mock.method(globalThis, 'setTimeout', (work: () => void, ms: number) => {
+    if (ms > 3_000_000) alarms.push(work);
+    return start(work, ms);
+  });
   await state.refresh();
+  timers.mock.restore();
   expect(state.read_only).toBe(false);
-  await waitFor(() => state.read_only, { timeout_ms: 5000 });
+  await ends('now()');
+  // As if the hour had passed.
+  const [ring] = alarms as [() => void];
+  ring();
+  await waitFor(() => state.read_only);
+  expect(alarms).toHaveLength(1);
 });
