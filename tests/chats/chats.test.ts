@@ -27,7 +27,6 @@ beforeAll(async () => {
     SERVICE_DEFAULT_LLM_PROVIDER: 'family_compat',
     SERVICE_DEFAULT_LLM_MODEL: 'fake-model',
     SERVICE_DEFAULT_LLM_BASE_URL: model.url,
-    SERVICE_RUN_LEASE_SEC: '3',
     WORKER_POOL_SIZE: '10',
   });
   owner = fleet.cast.member.headers;

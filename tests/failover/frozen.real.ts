@@ -12,7 +12,7 @@ import {
   testLogger,
   waitFor,
 } from '@acp/testkit';
-import { type Api, baseEnv, createTeam, modelEnv, signIn } from '../process/api.ts';
+import { type Api, baseEnv, createTeam, modelEnv, shortLeases, signIn } from '../process/api.ts';
 import { startLoad } from '../process/load.ts';
 import { faultsOf, restOf } from './proof.ts';
 
@@ -58,7 +58,13 @@ describe('a server that freezes under load, its connections open', () => {
     cleanups.push(async () => freeze('SIGCONT'));
     const model = await startFakeModel({ script: () => ({ text: 'Done.\n/status done', delay_ms: 300 }) });
     cleanups.push(async () => model.close());
-    const env = { ...baseEnv, ...modelEnv(model.url), DATABASE_URL: server.url, SERVICE_HOME: folder };
+    const env = {
+      ...baseEnv,
+      ...shortLeases,
+      ...modelEnv(model.url),
+      DATABASE_URL: server.url,
+      SERVICE_HOME: folder,
+    };
     const start = async (role: string) => startService({ ...env, SERVICE_ROLE: role });
     const webs = await Promise.all([start('web'), start('web')]);
     const schedulers = await Promise.all([start('scheduler'), start('scheduler')]);

@@ -48,7 +48,6 @@ beforeAll(async () => {
     SERVICE_PLUGIN_SANDBOX: hasWalls ? 'bubblewrap' : 'disabled',
     SERVICE_MCP_COMMANDS: JSON.stringify(offers),
     SERVICE_ENCRYPTION_KEY: '7'.repeat(64),
-    SERVICE_RUN_LEASE_SEC: '3',
     SERVICE_DRAIN_TIMEOUT_SEC: '0',
     RATE_LIMIT_RPM: '0',
   });
@@ -114,6 +113,7 @@ describe('a program that the operator offers', () => {
     const made = await add('memory', { env: { TOKEN: '${secret:MEMORY}' }, tools: ['around', 'remember'] });
     expect(made).toMatchObject({ url: null, command: 'memory', env: { TOKEN: '${secret:MEMORY}' } });
     expect(await refresh(made)).toMatchObject({
+      last_error: null,
       status: 'healthy',
       tool_count: 4,
       server_info: 'memory 1.0.0',

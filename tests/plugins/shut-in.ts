@@ -49,8 +49,8 @@ export async function isBounded(
 ): Promise<boolean> {
   const says = async (reason: string) => (await log(plugin)).some(({ message }) => message.includes(reason));
   await invoke(plugin, 'memory', { megabytes: 600 });
-  await waitFor(async () => says(memory_reason), { timeout_ms: 15_000, what: memory_reason });
-  await waitFor(async () => (await look(plugin)).state === 'running', { timeout_ms: 15_000 });
+  await waitFor(async () => says(memory_reason), { what: memory_reason });
+  await waitFor(async () => (await look(plugin)).state === 'running');
   const response = await invoke(plugin, 'bomb', { processes: 200 });
   const { result: seen = 0 } = (await response.json()) as { result?: number };
   const ended = async () => says('it has more processes than 60');

@@ -12,13 +12,18 @@ import {
 
 export const admin = { email: 'admin@example.com', password: 'correct horse battery' };
 
-/** Environment of a process in addition to its database: an admin, short leases, a quick shutdown. */
+/**
+ * Environment of a process in addition to its database: an admin, a quick shutdown. Leases are as long as in production: on a
+ * busy machine, a process that is alive would lose shorter ones, and its runs with them.
+ */
 export const baseEnv = {
   SERVICE_BOOTSTRAP_ADMIN_EMAIL: admin.email,
   SERVICE_BOOTSTRAP_ADMIN_PASSWORD: admin.password,
-  SERVICE_RUN_LEASE_SEC: '3',
-  SERVICE_DRAIN_TIMEOUT_SEC: '2',
+  SERVICE_DRAIN_TIMEOUT_SEC: '5',
 };
+
+/** For tests in which leases have to expire in their own time. */
+export const shortLeases = { SERVICE_RUN_LEASE_SEC: '3' };
 
 /** The instance's own provider, at a fake endpoint. */
 export function modelEnv(url: string): Record<string, string> {
@@ -82,6 +87,27 @@ export async function createTeam(api: Api, names: readonly string[], values: obj
     ),
   );
   return { company_id: id, agents };
+}
+
+/** Kills a scheduler, and ends its leases in the database: what follows needn't wait until they have expired by themselves. */
+export async function killScheduler(
+  { database, notifier }: TestDatabase,
+  scheduler: ServiceProcess,
+): Promise<void> {
+  scheduler.kill('SIGKILL');
+  await scheduler.ended;
+  // A scheduler's name contains its pid.
+  const name = `%:${scheduler.pid}:%`;
+  await database.pool.query(
+    `with hosts as (delete from plugin_hosts where name like $1),
+      runs as (update heartbeat_runs set lease_expires_at = now() where status = 'running' and claimed_by like $1),
+      programs as (update mcp_servers set lease_until = now() where held_by like $1),
+      running as (update plugins set lease_until = now() where held_by like $1)
+    update channels set lease_until = now() where held_by like $1`,
+    [name],
+  );
+  // A scheduler that rests until the former end of those leases looks again.
+  notifier.push('events', ['']);
 }
 
 export interface TwoTiers {

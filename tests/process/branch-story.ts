@@ -17,6 +17,7 @@ import {
   startFakeGithubPulls,
   startGitServer,
   startService,
+  type TestDatabase,
   waitFor,
 } from '@acp/testkit';
 import { sign } from '@octokit/webhooks-methods';
@@ -27,6 +28,7 @@ import { type Api, baseEnv, createTeam, signIn } from './api.ts';
 const TOKEN = 'correct-horse-battery';
 
 export interface BranchStory {
+  db: TestDatabase;
   /** Parent of everything that the story writes to disk. */
   folder: string;
   server: GitServer;
@@ -60,6 +62,7 @@ export async function stageBranchStory(
   };
   const web = await startService({ ...env, SERVICE_ROLE: 'web' });
   return {
+    db,
     folder,
     server,
     github,
@@ -150,7 +153,7 @@ export class StoryIssue {
         const found = acts.find((each) => each.id === id)!;
         return found.status === 'done' || found.status === 'failed' ? found : false;
       },
-      { what: name, timeout_ms: 30_000 },
+      { what: name },
     );
   }
 
@@ -181,6 +184,6 @@ export class StoryIssue {
   async done(): Promise<void> {
     const at = `/api/issues/${this.issue.id}`;
     const isDone = async () => (await this.#story.api.call<Issue>('GET', at)).status === 'done';
-    await waitFor(isDone, { what: 'the end of the issue', timeout_ms: 20_000 });
+    await waitFor(isDone, { what: 'the end of the issue' });
   }
 }

@@ -10,7 +10,7 @@ import {
   waitFor,
 } from '@acp/testkit';
 import { randomBytes } from 'node:crypto';
-import { createTeam, startTwoTiers, type TwoTiers } from './api.ts';
+import { createTeam, killScheduler, startTwoTiers, type TwoTiers } from './api.ts';
 
 let tiers: TwoTiers;
 let telegram: FakeTelegram & { token: string };
@@ -176,9 +176,7 @@ describe('a Telegram channel', () => {
     const words = 'word '.repeat(1500);
     tiers.model.setScript(() => words);
     telegram.says(ADA, 'long');
-    await waitFor(() => saidTo(ADA).filter((text) => text.startsWith('word')).length === 2, {
-      timeout_ms: 20_000,
-    });
+    await waitFor(() => saidTo(ADA).filter((text) => text.startsWith('word')).length === 2);
     const pieces = saidTo(ADA).filter((text) => text.startsWith('word'));
     expect(pieces.every((piece) => piece.length <= 4096)).toBe(true);
     expect(pieces.join(' ').split('word')).toHaveLength(1501);
@@ -208,19 +206,14 @@ describe('a Telegram channel', () => {
     const held = await holder();
     // Another scheduler stands by: it does not contact the vendor while the first one is alive.
     const second = await tiers.startScheduler();
-    await waitFor(async () => {
-      const { rows } = await tiers.db.database.pool.query('select from scheduler_processes');
-      return rows.length === 2;
-    });
     telegram.says(ADA, 'with two');
     await recorded('Answer to with two');
     expect(await holder()).toEqual(held);
-    scheduler.kill('SIGKILL');
-    await scheduler.ended;
+    await killScheduler(tiers.db, scheduler);
     telegram.says(ADA, 'during');
     scheduler = second;
     telegram.says(ADA, 'after');
-    await waitFor(() => saidTo(ADA).includes('Answer to after'), { timeout_ms: 30_000 });
+    await waitFor(() => saidTo(ADA).includes('Answer to after'));
     const taken = await holder();
     expect([taken.held_by !== held.held_by, Number(taken.fence)]).toEqual([true, Number(held.fence) + 1]);
     for (const word of ['before', 'with two', 'during', 'after'])
@@ -275,7 +268,7 @@ describe('a Slack channel', () => {
     const asked = await waitFor(() => slack.messages.find(({ text }) => text.includes('Paint the wall')));
     // Another connection takes over, as Slack demands every hour or so.
     slack.disconnect();
-    await waitFor(() => slack.calls.filter(({ method }) => method === 'apps.connections.open').length === 2);
+    await waitFor(() => slack.calls.filter(({ method }) => method === 'apps.connections.open').length >= 2);
     slack.presses('UADA', asked.ts, 'Reject');
     await waitFor(() => asked.text.includes('rejected by'));
     expect((await tiers.api.call<Approval>('GET', `/api/approvals/${id}`)).status).toBe('rejected');
@@ -291,10 +284,6 @@ describe('a Slack channel', () => {
     const chunks = [`Once upon **a time** there was${filler}`, filler, filler, ' and an end.'];
     tiers.model.setScript(() => ({ chunks, chunk_delay_ms: 1500 }));
     const second = await tiers.startScheduler();
-    await waitFor(async () => {
-      const { rows } = await tiers.db.database.pool.query('select from scheduler_processes');
-      return rows.length === 2;
-    });
     slack.says('UADA', 'tell me a tale');
     const grown = await waitFor(() =>
       slack.messages.find(({ text }) => text.startsWith('Once upon *a time* there')),
@@ -304,11 +293,9 @@ describe('a Slack channel', () => {
       const { rows } = await tiers.db.database.pool.query('select from channel_drafts');
       return rows.length === 1;
     });
-    scheduler.kill('SIGKILL');
-    await scheduler.ended;
+    await killScheduler(tiers.db, scheduler);
     scheduler = second;
-    // The lease has to end first, and four pauses of a second and a half begin again.
-    await waitFor(() => grown.text.endsWith('an end.'), { timeout_ms: 80_000 });
+    await waitFor(() => grown.text.endsWith('an end.'), { timeout_ms: 60_000 });
     expect(slack.messages.filter(({ text }) => text.startsWith('Once'))).toEqual([grown]);
     expect(slack.complaints).toEqual([]);
   });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { openDatabase } from '@acp/db';
 import { startEmbeddedPostgres } from '@acp/embedded-postgres';
 import {
+  freePort,
   killServices,
   signalProcessesIn,
   startFakeModel,
@@ -13,19 +14,21 @@ import {
   waitFor,
 } from '@acp/testkit';
 import type { FakeModel } from '@acp/testkit';
-import { baseEnv, createTeam, modelEnv, signIn } from './api.ts';
+import { baseEnv, createTeam, modelEnv, shortLeases, signIn } from './api.ts';
 import { startLoad } from './load.ts';
 
 const WRITERS = 6;
 const logger = testLogger();
 let folder: string;
 let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>;
+let port: number;
 let model: FakeModel;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'acp-database-'));
   // Durable, unlike the tests' shared server: acknowledged writes are what this file is about.
-  server = await startEmbeddedPostgres({ data_dir: folder, logger });
+  port = await freePort();
+  server = await startEmbeddedPostgres({ data_dir: folder, port, logger });
   model = await startFakeModel({ script: () => ({ text: 'Done.\n/status done', delay_ms: 150 }) });
 });
 
@@ -38,7 +41,7 @@ afterAll(async () => {
 
 describe('a restart of PostgreSQL under load', () => {
   it('is survived by both tiers, without the loss of an acknowledged write', async () => {
-    const env = { ...baseEnv, ...modelEnv(model.url), DATABASE_URL: server.url };
+    const env = { ...baseEnv, ...shortLeases, ...modelEnv(model.url), DATABASE_URL: server.url };
     const [web, scheduler] = await Promise.all([
       startService({ ...env, SERVICE_ROLE: 'web' }),
       startService({ ...env, SERVICE_ROLE: 'scheduler' }),
@@ -52,7 +55,6 @@ describe('a restart of PostgreSQL under load', () => {
     const more = async (count: number) => {
       const from = load.acknowledged.comments.length;
       await waitFor(() => load.acknowledged.comments.length >= from + count, {
-        timeout_ms: 20_000,
         what: `${count} more acknowledged writes`,
       });
     };
@@ -64,12 +66,12 @@ describe('a restart of PostgreSQL under load', () => {
     const readiness = async () =>
       Promise.all([web, scheduler].map(async ({ url }) => (await fetch(`${url}/healthz/ready`)).status));
     expect(await readiness()).toEqual([503, 503]);
-    server = await startEmbeddedPostgres({ data_dir: folder, logger });
+    server = await startEmbeddedPostgres({ data_dir: folder, port, logger });
     await more(30);
     expect(await readiness()).toEqual([200, 200]);
     // Kills it as the kernel's OOM killer would.
     signalProcessesIn(folder, 'SIGKILL');
-    server = await startEmbeddedPostgres({ data_dir: folder, logger });
+    server = await startEmbeddedPostgres({ data_dir: folder, port, logger });
     await more(30);
     await load.stop();
     expect(load.refused.filter((status) => status !== 503)).toEqual([]);

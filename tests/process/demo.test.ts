@@ -86,6 +86,6 @@ describe('npm run demo', () => {
     await killed.says('Up.');
     killed.kill('SIGKILL');
     expect(await killed.ended).toEqual([null, 'SIGKILL']);
-    await waitFor(() => killed.remains().length === 0, { timeout_ms: 30_000, what: 'nothing being left' });
+    await waitFor(() => killed.remains().length === 0, { what: 'nothing being left' });
   });
 });

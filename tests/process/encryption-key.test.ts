@@ -25,7 +25,6 @@ describe('a database whose secrets are under a key', () => {
       expect(code).toBe(1);
       expect(process.output()).toMatch(/not the key of this database .*SERVICE_ENCRYPTION_KEY_PREVIOUS/);
     },
-    60_000,
   );
 
   it('a process with the new key and the former one beside it starts', async () => {

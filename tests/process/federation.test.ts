@@ -1,12 +1,13 @@
 /** Two instances of the service as peers: an agent of one delegates work to an agent of the other. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:net';
 import {
   cloneDatabase,
+  freePort,
   type ServiceProcess,
   type FakeModel,
   killServices,
+  readPrompt,
   startFakeModel,
   startService,
   waitFor,
@@ -70,22 +71,14 @@ async function start(label: string): Promise<{ api: Api; url: string }> {
   return { api: await signIn(service), url };
 }
 
-async function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}
-
 beforeAll(async () => {
   model = await startFakeModel({
-    script: ({ messages }) => {
-      const text = messages.map(({ content }) => content).join('\n');
-      const isNear = text.includes('You are Nell');
+    script: (request) => {
+      const { agent, issue } = readPrompt(request);
+      // Not the whole prompt: what the company knows of an issue that is done would answer the next one.
+      const text = issue!.text;
       // On the remote instance Bob asks once, and answers after the reply.
-      if (!isNear)
+      if (agent === 'Bob')
         return /metric/.test(text)
           ? 'It is 42 km.\n/report Distance\n```\n42\n```\n/status done'
           : '/await-input Metric or imperial?';
@@ -100,7 +93,7 @@ beforeAll(async () => {
   far_url = there.url;
   abroad = await createTeam(far, ['Bob'], { externally_available: true });
   home = await createTeam(near, ['Nell']);
-}, 90_000);
+});
 
 afterAll(async () => {
   await killServices();
@@ -189,7 +182,7 @@ it('an agent gives work to a peer’s agent, answers its question, and goes on w
   );
   await near.call('PATCH', `/api/issues/${second.id}`, { status: 'cancelled' });
   await waitFor(async () => (await far.call<Issue>('GET', `/api/issues/${there.id}`)).status === 'cancelled');
-}, 120_000);
+});
 
 it('a scheduler killed in mid delegation loses nothing, has nothing sent twice, and a cancel still reaches the peer', async () => {
   const peer = await startWilfulAgent();
@@ -233,7 +226,7 @@ it('a scheduler killed in mid delegation loses nothing, has nothing sent twice, 
   });
   await lapse();
   await restart();
-  await waitFor(() => peer.journal.some(({ method }) => method === 'GetTask'), { timeout_ms: 30_000 });
+  await waitFor(() => peer.journal.some(({ method }) => method === 'GetTask'));
   // The same message is sent again, which the peer recognizes as a repeat, and no other.
   const sent = peer.journal.filter(({ method }) => method === 'SendMessage');
   expect(sent.map(({ params }) => params.message?.messageId)).toEqual([first.message?.messageId]);
@@ -247,7 +240,7 @@ it('a scheduler killed in mid delegation loses nothing, has nothing sent twice, 
   await restart();
   const cancels = () =>
     peer.journal.filter(({ method }) => method === 'CancelTask').map(({ params }) => params.id);
-  await waitFor(() => cancels().length > 0, { timeout_ms: 30_000 });
+  await waitFor(() => cancels().length > 0);
   await waitFor(
     async () =>
       (await api.call<{ followed: boolean }[]>('GET', `/api/a2a/peers/${peer_id}/delegations`))[0]
@@ -256,4 +249,4 @@ it('a scheduler killed in mid delegation loses nothing, has nothing sent twice, 
   expect(cancels()).toEqual(['far-1']);
   expect(peer.journal.filter(({ method }) => method === 'SendMessage')).toHaveLength(1);
   peer.close();
-}, 120_000);
+});

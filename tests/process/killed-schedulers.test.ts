@@ -10,9 +10,9 @@ import type {
   Run,
   Subagent,
 } from '@acp/contract';
-import { type FakeModelRequest, type ServiceProcess, waitFor } from '@acp/testkit';
+import { type FakeModelRequest, readPrompt, type ServiceProcess, waitFor } from '@acp/testkit';
 import { FrameReader } from '../chats/frames.ts';
-import { createTeam, startTwoTiers, type TwoTiers } from './api.ts';
+import { createTeam, killScheduler, startTwoTiers, type TwoTiers } from './api.ts';
 
 let tiers: TwoTiers;
 let scheduler: ServiceProcess;
@@ -24,18 +24,18 @@ beforeAll(async () => {
 afterAll(async () => tiers.stop());
 
 async function replaceScheduler(): Promise<void> {
-  scheduler.kill('SIGKILL');
-  await scheduler.ended;
+  await killScheduler(tiers.db, scheduler);
   scheduler = await tiers.startScheduler();
 }
 
 const speaker = ({ messages }: FakeModelRequest): string =>
   /^You are (\w+) \(/m.exec(messages[0]!.content)?.[1] ?? 'nobody';
-const phaseOf = ({ messages }: FakeModelRequest): string => {
-  const prompt = messages.at(-1)!.content;
+const phaseOf = (request: FakeModelRequest): string => {
+  const prompt = request.messages.at(-1)!.content;
+  if (!prompt.includes('# The question')) return readPrompt(request) && 'heartbeat';
   if (prompt.includes('You have the chair')) return 'conclusion';
   if (prompt.includes('Rank the answers')) return 'ranking';
-  return prompt.includes('KEEP') ? 'second' : prompt.includes('# The question') ? 'first' : 'heartbeat';
+  return prompt.includes('KEEP') ? 'second' : 'first';
 };
 
 describe('a council', () => {
@@ -128,9 +128,8 @@ describe('an agent that waits for its sub-agents', () => {
   it('is woken once, with the results of the quick, the killed and the failed', async () => {
     const { api, model } = tiers;
     const asked: string[] = [];
-    model.setScript(({ messages }) => {
-      const prompt = messages.at(-1)!.content;
-      const title = /# Your issue\n\S+ (.*)/.exec(prompt)?.[1] ?? 'nothing';
+    model.setScript((request) => {
+      const title = readPrompt(request).issue?.title ?? 'nothing';
       asked.push(title);
       const times = asked.filter((each) => each === title).length;
       if (title === 'Write the report' && times === 1)

@@ -22,7 +22,7 @@ import {
   waitFor,
 } from '@acp/testkit';
 import { standIn } from '../evolutions/history.ts';
-import { type Api, baseEnv, createTeam, modelEnv, signIn } from './api.ts';
+import { type Api, baseEnv, createTeam, killScheduler, modelEnv, signIn } from './api.ts';
 
 let db: TestDatabase;
 let model: FakeModel;
@@ -44,11 +44,6 @@ afterAll(async () => {
   await killServices();
   await model.close();
 });
-
-async function killScheduler(): Promise<void> {
-  scheduler.kill('SIGKILL');
-  await scheduler.ended;
-}
 
 const promptOf = ({ messages }: FakeModelRequest) => ({
   system: messages[0]!.content,
@@ -103,7 +98,7 @@ it('raises the scores from the agent’s own issues, goes on after a kill, and a
   const evolution = async () => api.call<PromptEvolution>('GET', `/api/prompt-evolutions/${begun.id}`);
   const scoresOf = ({ instances }: PromptEvolution) => instances.flatMap(({ scores }) => scores);
   await waitFor(async () => stalled === 1 && scoresOf(await evolution()).length >= 3);
-  await killScheduler();
+  await killScheduler(db, scheduler);
   const before = scoresOf(await evolution()).map(({ run_id }) => run_id);
   scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
 
@@ -141,7 +136,7 @@ it('the index of a company is compiled, promoted on its page, and stands in the 
   model.setScript((request) => {
     const { system, user } = promptOf(request);
     if (!system.startsWith('You keep the index')) {
-      worked.push(user);
+      if (user.includes('Use it')) worked.push(user);
       return 'Read.\n/status done';
     }
     const titles = [...user.matchAll(/id="(K\d+)" title="(Fact \d+)/g)];
@@ -164,7 +159,7 @@ it('the index of a company is compiled, promoted on its page, and stands in the 
   await api.call('PUT', `${company}/compiled-index/settings`, { agent_id: agents[0]!.id, every_hours: 24 });
   await api.call('POST', `${company}/compiled-index/compile`);
   await waitFor(async () => asked.length === 2 && (await index()).compiling?.batches_done === 1);
-  await killScheduler();
+  await killScheduler(db, scheduler);
   scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
   const { draft } = await waitFor(async () => {
     const seen = await index();

@@ -142,14 +142,11 @@ describe('a trace', () => {
     });
     expect(invoked.status).toBe(201);
     expect(issue.id).toBeDefined();
-    const spans = await waitFor(
-      () => {
-        const found = collector.spans().filter((span) => span.traceId === traceId);
-        const ended = ['invoke_agent', 'POST runs.invoke'];
-        return ended.every((name) => found.some((span) => span.name === name)) && found;
-      },
-      { timeout_ms: 20_000 },
-    );
+    const spans = await waitFor(() => {
+      const found = collector.spans().filter((span) => span.traceId === traceId);
+      const ended = ['invoke_agent', 'POST runs.invoke'];
+      return ended.every((name) => found.some((span) => span.name === name)) && found;
+    });
     const byId = new Map(spans.map((span) => [span.spanId, span]));
     const chain: string[] = [];
     for (
@@ -182,17 +179,14 @@ describe('a trace', () => {
 
 describe('an alert', () => {
   it('that a scheduler found is shown by the web tier and has gone to the admin by mail', async () => {
-    const alerts = await waitFor(
-      async () => {
-        const found = await api.call<{ kind: string; message: string }[]>('GET', '/api/admin/alerts');
-        return found.length > 0 && found;
-      },
-      { timeout_ms: 30_000 },
-    );
+    const alerts = await waitFor(async () => {
+      const found = await api.call<{ kind: string; message: string }[]>('GET', '/api/admin/alerts');
+      return found.length > 0 && found;
+    });
     expect(alerts).toMatchObject([
       { kind: 'backup_failed', message: 'The last backup failed: the store is full' },
     ]);
-    const received = await waitFor(() => mail.received[0], { timeout_ms: 10_000 });
+    const received = await waitFor(() => mail.received[0]);
     expect(received.to).toEqual(['admin@example.com']);
     expect(received.raw).toContain('The last backup failed: the store is full');
   });
@@ -215,13 +209,10 @@ describe('a trial that ends', () => {
       signal(tx, 'instance', 'entitlement');
     });
   const warned = async (text: string) =>
-    waitFor(
-      async () => {
-        const found = await api.call<{ kind: string; message: string }[]>('GET', '/api/admin/alerts');
-        return found.find(({ kind, message }) => kind === 'license' && message.includes(text));
-      },
-      { timeout_ms: 30_000 },
-    );
+    waitFor(async () => {
+      const found = await api.call<{ kind: string; message: string }[]>('GET', '/api/admin/alerts');
+      return found.find(({ kind, message }) => kind === 'license' && message.includes(text));
+    });
 
   it('is told of two weeks before; what runs goes on to its end, nothing else is changed, until a license is installed, by the page or by ctl', async () => {
     void db.notifier;
@@ -236,7 +227,7 @@ describe('a trial that ends', () => {
       title: 'Paint',
       assignee_agent_id: team.agents[0]!.id,
     });
-    await waitFor(() => model.count() > before, { timeout_ms: 20_000 });
+    await waitFor(() => model.count() > before);
     await ends('now()');
     const file = async () => api.send('POST', `${own}/issues`, { title: 'More' });
     await waitFor(async () => (await file()).status === 403);
@@ -244,7 +235,6 @@ describe('a trial that ends', () => {
     said.resolve('Painted.\n/status done');
     await waitFor(
       async () => (await api.call<{ status: string }>('GET', `/api/issues/${issue.id}`)).status === 'done',
-      { timeout_ms: 20_000 },
     );
     const invoke = `/api/agents/${team.agents[0]!.id}/heartbeat/invoke`;
     expect((await api.send('POST', invoke, {})).status).toBe(403);
@@ -275,12 +265,8 @@ describe('a forgotten password', () => {
     const form = (path: string, fields: Record<string, string>) =>
       fetch(`${web.url}${path}`, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual' });
     expect((await form('/forgot-password', { email: admin.email })).status).toBe(200);
-    const link = await waitFor(
-      () =>
-        mail.received
-          .map(({ raw }) => /\/reset-password\?token=3D([\w-]+=?\s*[\w-]*)/.exec(raw))
-          .find(Boolean),
-      { timeout_ms: 10_000 },
+    const link = await waitFor(() =>
+      mail.received.map(({ raw }) => /\/reset-password\?token=3D([\w-]+=?\s*[\w-]*)/.exec(raw)).find(Boolean),
     );
     // Quoted-printable: a line may be wrapped within the token.
     const token = link[1]!.replaceAll(/=\r?\n/g, '').slice(0, 43);

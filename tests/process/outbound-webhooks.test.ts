@@ -208,9 +208,7 @@ describe('an outbound webhook', () => {
     receiver.answer(ok);
     await issue(mine, 'while nobody was there');
     await startScheduler();
-    await waitFor(async () => (await deliveries(webhook)).every(({ status }) => status === 'delivered'), {
-      timeout_ms: 30_000,
-    });
+    await waitFor(async () => (await deliveries(webhook)).every(({ status }) => status === 'delivered'));
     expect(titles(mine)).toEqual(['before', 'before', 'under way', 'under way', 'while nobody was there']);
     await api.call('PATCH', `/api/webhooks/${webhook.id}`, { enabled: false });
     const off = await api.send('POST', `/api/webhook-deliveries/${delivered.id}/redeliver`);

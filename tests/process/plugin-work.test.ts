@@ -48,7 +48,7 @@ beforeAll(async () => {
   api = await signIn(web);
   team = await createTeam(api, ['Ada', 'Bob']);
   operator = pluginOperator(api, team.company_id);
-}, 60_000);
+});
 
 afterAll(async () => {
   await killServices();
@@ -137,7 +137,7 @@ it('a signed webhook of GitHub comes out as a comment on the issue that it menti
   await waitFor(async () =>
     (await operator.log(plugin)).some(({ message }) => message.includes('is not signed with the secret')),
   );
-}, 60_000);
+});
 
 let python = true;
 try {
@@ -185,7 +185,6 @@ withPython(`tools of a plugin${python ? '' : ' (skipped: no python3 with sqlite3
     await waitFor(
       () => model.requests.some(({ messages }) => JSON.stringify(messages).includes('note: in a run')),
       {
-        timeout_ms: 20_000,
         what: 'the report in the next prompt',
       },
     );
@@ -198,5 +197,5 @@ withPython(`tools of a plugin${python ? '' : ' (skipped: no python3 with sqlite3
       expect(markdown).toContain(line);
     expect(markdown).not.toContain('by Bob');
     expect(issue.id).toMatch(/-/);
-  }, 60_000);
+  });
 });

@@ -16,7 +16,7 @@ import {
   type FakeCliCall,
   type TestDatabase,
 } from '@acp/testkit';
-import { baseEnv, signIn, type Api } from './api.ts';
+import { baseEnv, killScheduler, signIn, type Api } from './api.ts';
 
 // Agents' programs outlive whatever started them unless someone kills them: these tests check that someone does.
 let db: TestDatabase;
@@ -96,7 +96,6 @@ const alive = async (id: string) => (await markedProcesses()).filter(({ run_id }
 
 async function firstCall(team: Team): Promise<void> {
   await waitFor(async () => (await fakeCliJournal(team.home)).length > 0, {
-    timeout_ms: 15_000,
     what: 'the program',
   });
 }
@@ -120,7 +119,8 @@ describe('a service with a program at work', () => {
     expect(await service.ended).toEqual({ code: 1, signal: null });
     expect(service.log.map(({ message }) => message)).toContain('stopping at once');
     expect(await alive(id)).toBe(0);
-    expect(processesIn(home)).toEqual([]);
+    // In a hurry it doesn't wait for the end of the database that it has told to quit.
+    await waitFor(() => processesIn(home).length === 0, { what: 'the end of the database' });
   });
 
   it('ends in time on SIGTERM although its database has fallen silent', async () => {
@@ -153,17 +153,14 @@ describe('programs of agents', () => {
     const team = await hire(api);
     const { id } = await invoke(api, team);
     await firstCall(team);
-    first.kill('SIGKILL');
-    await first.ended;
+    await killScheduler(db, first);
     expect(await alive(id)).toBeGreaterThanOrEqual(2);
 
     const second = await startService(settings);
     await waitFor(async () => (await alive(id)) === 0, {
-      timeout_ms: 15_000,
       what: 'the end of the programs',
     });
     await waitFor(async () => (await fakeCliJournal(team.home)).length === 2, {
-      timeout_ms: 15_000,
       what: 'the second attempt',
     });
     await second.stop();

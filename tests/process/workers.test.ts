@@ -47,7 +47,7 @@ beforeAll(async () => {
   // Keeps the same address after a restart.
   env.PORT = new URL(service.url).port;
   api = await signIn(service);
-}, 60_000);
+});
 afterAll(async () => {
   await service.stop();
   await model.close();
@@ -101,7 +101,7 @@ const comments = async ({ id }: Issue) =>
       const found = await api.call<unknown[]>('GET', `/api/issues/${id}/comments`);
       return found.length > 0 ? found : false;
     },
-    { timeout_ms: 20_000, what: 'a comment' },
+    { what: 'a comment' },
   );
 const modelsAsked = () => new Set(model.requests.map((request) => request.model));
 
@@ -126,13 +126,13 @@ describe('two workers on one machine', () => {
     const waiting = await forGpu('Train it again');
     const queued = async () =>
       (await api.call<{ queued: number }>('GET', '/api/admin/workers/queue-stats')).queued;
-    await waitFor(async () => (await queued()) === 1, { timeout_ms: 20_000, what: 'a queued task' });
+    await waitFor(async () => (await queued()) === 1, { what: 'a queued task' });
     await act('gpu', 'undrain');
     await done(waiting);
     expect(await Promise.all([gpu.stop(), plain.stop()])).toEqual(
       [0, 0].map((code) => ({ code, signal: null })),
     );
-  }, 120_000);
+  });
 });
 
 /** A connection to the service that can be cut in the middle of a response. */
@@ -196,7 +196,7 @@ describe('a task', () => {
     expect(await comments(issue)).toHaveLength(1);
     await worker.stop();
     cable.close();
-  }, 60_000);
+  });
 
   it('of a worker that is killed is done by its next start, once', async () => {
     const key = await provision('mortal', ['mortal']);
@@ -205,7 +205,7 @@ describe('a task', () => {
     const before = model.count();
     const first = start('mortal', '', key);
     const issue = await (await agentFor(['mortal']))('Survive it');
-    await waitFor(() => model.count() > before, { timeout_ms: 20_000 });
+    await waitFor(() => model.count() > before);
     first.kill('SIGKILL');
     await first.ended;
     model.setScript(() => 'Done after all.\n/status done');
@@ -226,7 +226,7 @@ describe('a task', () => {
     );
     const give = await agentFor(['steady']);
     const issue = await give('Outlive it');
-    await waitFor(() => model.count() > before, { timeout_ms: 20_000 });
+    await waitFor(() => model.count() > before);
     await service.stop();
     answer.resolve('Done.\n/status done');
     service = await startService(env);
@@ -235,5 +235,5 @@ describe('a task', () => {
     await done(await give('And the next'), 60_000);
     expect(await comments(issue)).toHaveLength(1);
     for (const worker of workers) expect(await worker.stop()).toEqual({ code: 0, signal: null });
-  }, 120_000);
+  });
 });

@@ -4,6 +4,7 @@ import { findBubblewrap } from '@acp/kernel';
 import { fakeCliCommand, fakeCliJournal, type FakeCliCall, waitFor } from '@acp/testkit';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { killScheduler } from './api.ts';
 import { type BranchStory, stageBranchStory, StoryIssue } from './branch-story.ts';
 
 /** The service inspects an agent's folder only from within a sandbox. */
@@ -50,7 +51,6 @@ withBubblewrap('an issue', () => {
     const journal = async () => fakeCliJournal(told.home);
     await waitFor(async () => (await journal()).length === 2, {
       what: 'the second call',
-      timeout_ms: 30_000,
     });
     const second = (await journal())[1]!;
     expect(second.stdin).toContain('No need to shout.');
@@ -59,7 +59,7 @@ withBubblewrap('an issue', () => {
     await waitFor(async () => (await readFile(file, 'utf8')).includes('half of it'), {
       what: 'half of its work',
     });
-    first.kill('SIGKILL');
+    await killScheduler(story.db, first);
     await story.startScheduler();
     await told.ended(2);
     const after = await api.call<Workspace>('GET', told.workspace);

@@ -453,9 +453,7 @@ describe('the engine', () => {
     // Blocks the whole process, including the timer that renews the leases.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
     expect(await ended(id)).toMatchObject({ status: 'failed', error: 'run lost: scheduler stopped' });
-    await waitFor(async () => (await findIssue(db.database.db, set.issue.id))!.status === 'done', {
-      timeout_ms: 20_000,
-    });
+    await waitFor(async () => (await findIssue(db.database.db, set.issue.id))!.status === 'done');
     await waitFor(async () => isIdle(set.company.id));
     expect((await commentsOn(set.issue.id)).map(({ body_markdown: body }) => body)).toEqual(['Done.']);
   });

@@ -15,13 +15,13 @@ function isTruthy<T>(value: T): value is Exclude<T, Falsy> {
 
 /**
  * Resolves with the first truthy value of `probe`. A probe that throws is retried; its last error becomes the cause of
- * the one thrown at the deadline (default 30 s: a busy machine is not a failure).
+ * the one thrown at the deadline (default 60 s: a busy machine is not a failure).
  */
 export async function waitFor<T>(
   probe: () => T | Promise<T>,
   options: WaitForOptions = {},
 ): Promise<Exclude<T, Falsy>> {
-  const timeoutMs = options.timeout_ms ?? 30_000;
+  const timeoutMs = options.timeout_ms ?? 60_000;
   const begin = performance.now();
   const deadline = begin + timeoutMs;
   let cause: unknown;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { cloneDatabase, fakeCliCommand, startFakeModel, startService, waitFor } from '@acp/testkit';
 import type { FakeModel, ServiceProcess, TestDatabase } from '@acp/testkit';
-import { baseEnv, modelEnv, signIn } from '../api.ts';
+import { baseEnv, modelEnv, shortLeases, signIn } from '../api.ts';
 import type { Api } from '../api.ts';
 import type { LimitChange } from './check-spending.ts';
 import { ScriptedModel } from './model.ts';
@@ -121,6 +121,7 @@ export async function setStage(seed: number): Promise<Stage> {
   const script = (kind: string) => path.join(folder, `program-${kind}.json`);
   const env = {
     ...baseEnv,
+    ...shortLeases,
     ...modelEnv(fake.url),
     DATABASE_URL: db.url,
     SERVICE_HOME: service_home,

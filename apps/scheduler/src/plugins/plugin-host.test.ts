@@ -56,7 +56,7 @@ beforeAll(async () => {
     watch_times: { every: 100, workspace_every: 100 },
   });
   await kit.listener.ready();
-}, 30_000);
+});
 
 afterAll(async () => {
   await host.stop();
