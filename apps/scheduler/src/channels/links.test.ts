@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type FakeTelegram, startFakeTelegram } from '@acp/testkit';
+import { type FakeTelegram, startFakeTelegram, waitFor } from '@acp/testkit';
 import { HostList } from '@acp/kernel';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -55,6 +55,37 @@ describe('a token', () => {
     expect(telegram.calls).toEqual([]);
     elsewhere.close();
   });
+});
+
+it('a vendor that repeats what was acknowledged is asked once a second', async () => {
+  const answers = { getMe: { id: 1 }, getUpdates: [{ update_id: 7 }] };
+  let polls = 0;
+  const stuck = createServer((asked, response) => {
+    const method = asked.url?.split('/').at(-1) as keyof typeof answers;
+    if (method === 'getUpdates') polls += 1;
+    response.end(JSON.stringify({ ok: true, result: answers[method] }));
+  }).listen(0, '127.0.0.1');
+  await once(stuck, 'listening');
+  const { port } = stuck.address() as AddressInfo;
+  const link = new Telegram(config(`http://127.0.0.1:${port}`), '1:x', null);
+  const stop = new AbortController();
+  const stored: number[] = [];
+  const events = {
+    connected: () => undefined,
+    seen: () => undefined,
+    store: async (_came: unknown, next: number | null) => {
+      stored.push(next ?? 0);
+      return Promise.resolve(true);
+    },
+  };
+  const receiving = link.receive(events, 0, stop.signal).catch(() => undefined);
+  await waitFor(() => polls >= 3);
+  stop.abort();
+  await receiving;
+  stuck.close();
+  stuck.closeAllConnections();
+  expect(polls).toBe(3);
+  expect(new Set(stored)).toEqual(new Set([8]));
 });
 
 describe('a request', () => {

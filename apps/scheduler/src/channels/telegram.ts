@@ -26,7 +26,9 @@ const Answer = Type.Object({
   parameters: Type.Optional(Type.Object({ retry_after: Type.Optional(Type.Number()) })),
 });
 const Me = Type.Object({ id: Type.Number(), username: Type.Optional(Type.String()) });
-const Updates = Type.Array(Type.Object({ update_id: Type.Number() }));
+const Updates = Type.Array(
+  Type.Object({ update_id: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1 }) }),
+);
 const Sent = Type.Object({ message_id: Type.Number() });
 const File = Type.Object({ file_path: Type.Optional(Type.String()) });
 
@@ -75,6 +77,8 @@ export class Telegram implements ChannelLink {
         continue;
       }
       const next = Math.max(...updates.map(({ update_id }) => update_id)) + 1;
+      // Acknowledged updates should not come again: a vendor that repeats them is not asked without a pause.
+      if (next <= offset) await pause(LEAST_MS, undefined, { signal });
       // Asking for the number after the last makes the vendor drop these updates, which are stored by then.
       if (await events.store(this.#read(updates), next)) offset = next;
       else await pause(LEAST_MS, undefined, { signal });

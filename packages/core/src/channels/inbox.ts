@@ -1,6 +1,6 @@
 import { ChannelIncoming, createValidator } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { cutText, storableText } from '@acp/kernel';
+import { cutText, mapTexts, storableText } from '@acp/kernel';
 import { and, asc, eq, lte, sql } from 'drizzle-orm';
 import { type ChannelHold, lockHeld } from './holder.ts';
 
@@ -23,7 +23,8 @@ export interface StoredIncoming {
 
 /**
  * Stores incoming messages, once, before they are acknowledged to the vendor; Telegram's offset is stored in the same step.
- * Only allowed group conversations count; the most recent of the others are remembered.
+ * Only allowed group conversations count; the most recent of the others are remembered. What a vendor may not send is dropped: kept
+ * or sent again, it would hold up everything after it.
  * @returns false if nothing was stored: the lease is lost, or too many messages are pending
  */
 export async function storeIncoming(
@@ -34,7 +35,8 @@ export async function storeIncoming(
 ): Promise<boolean> {
   const channel = await lockHeld(tx, hold);
   if (channel === undefined) return false;
-  const counted = came.filter(
+  const readable = came.flatMap((each) => storable(each) ?? []);
+  const counted = readable.filter(
     ({ kind, is_private, conversation }) =>
       is_private || kind === 'press' || channel.groups.includes(conversation),
   );
@@ -43,12 +45,18 @@ export async function storeIncoming(
     if (waiting >= MOST_PENDING) return false;
     await tx
       .insert(channel_inbox)
-      .values(counted.map((incoming) => storedRow(hold.channel_id, incoming)))
+      .values(
+        counted.map((payload) => ({
+          channel_id: hold.channel_id,
+          external_id: payload.external_id,
+          payload,
+        })),
+      )
       .onConflictDoNothing();
   }
-  const refused = came
+  const refused = readable
     .filter((each) => !counted.includes(each))
-    .map(({ conversation, title }) => ({ id: conversation, title: cutText(storableText(title), 200) }));
+    .map(({ conversation, title }) => ({ id: conversation, title: cutText(title, 200) }));
   if (update_offset === null && refused.length === 0) return true;
   const known = [...refused.toReversed(), ...channel.refused_groups];
   const refused_groups = known
@@ -64,10 +72,14 @@ export async function storeIncoming(
   return true;
 }
 
-function storedRow(channel_id: string, incoming: ChannelIncoming) {
-  const text = cutText(storableText(incoming.text), TEXT_BYTES);
-  const payload = JSON.parse(storableText(JSON.stringify({ ...incoming, text }))) as ChannelIncoming;
-  return { channel_id, external_id: incoming.external_id, payload };
+/** As PostgreSQL can store it; undefined if it has not the shape that it is read with. */
+function storable(incoming: ChannelIncoming): ChannelIncoming | undefined {
+  try {
+    const clean = validate(mapTexts(incoming, storableText));
+    return { ...clean, text: cutText(clean.text, TEXT_BYTES) };
+  } catch {
+    return undefined;
+  }
 }
 
 const pendingOf = (channel_id: string) =>

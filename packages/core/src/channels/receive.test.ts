@@ -334,6 +334,24 @@ describe('a hold', () => {
     expect((await renewChannels(db(), [{ ...hold, ...state }], 15)).size).toBe(0);
   });
 
+  it('drops what can’t be read, and stores what can’t be stored as it came without holding up the rest', async () => {
+    const torn = { source: 'f', name: `${'x'.repeat(254)}\ud83d`, content_type: 'a\0b', size_bytes: 1 };
+    const unreadable = [
+      words('7', 'a', { message_id: 'x'.repeat(201) }),
+      words('7', 'b', { files: [{ ...torn, size_bytes: 1.5 }] }),
+      words('7', 'c', { is_private: false, conversation: 'y'.repeat(1_000_000) }),
+    ];
+    const came = [...unreadable, words('7', 'd', { files: [torn] })];
+    expect(await inTx((tx) => storeIncoming(tx, hold, came, 700))).toBe(true);
+    const next = await nextIncoming(db(), hold);
+    expect(next?.incoming).toMatchObject({
+      text: 'd',
+      files: [{ name: `${'x'.repeat(254)}\ufffd`, content_type: 'ab' }],
+    });
+    expect(await db().$count(channel_inbox, eq(channel_inbox.channel_id, channel_id))).toBe(1);
+    expect(await findChannel(db(), channel_id)).toMatchObject({ update_offset: 700, refused_groups: [] });
+  });
+
   it('takes no more while five hundred messages wait, so that the vendor keeps them', async () => {
     const many = Array.from({ length: 500 }, () => words('7', 'hi'));
     expect(await inTx((tx) => storeIncoming(tx, hold, many, 600))).toBe(true);
