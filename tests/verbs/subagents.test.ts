@@ -192,6 +192,26 @@ describe('an agent that spawns a sub-agent', () => {
   });
 });
 
+it('a tree has a hundred sub-agents at most, whoever in it spawns them', async () => {
+  const set = await scene();
+  const child = await spawn(set, 'First');
+  await rowsOf(
+    database,
+    `with more as (
+       insert into agents select (jsonb_populate_record(null::agents, to_jsonb(a)
+         || jsonb_build_object('id', gen_random_uuid(), 'name', 'Part ' || n))).*
+       from agents a, generate_series(1, 98) n where a.id = $1 returning id
+     )
+     insert into subagents (agent_id, company_id, root_agent_id, parent_agent_id, parent_issue_id, issue_id)
+     select more.id, company_id, root_agent_id, agent_id, issue_id, gen_random_uuid() from more, subagents where agent_id = $1`,
+    child.agent_id,
+  );
+  await spawn(set, 'The hundredth');
+  expect(await set.apply(fenced('/spawn-subagent qa One more', 'x'))).toEqual(
+    refused(expect.stringContaining('100 sub-agents are running below the same agent')),
+  );
+});
+
 describe('an agent that waits for its sub-agents', () => {
   it('is woken once, when the last has ended, with what all of them came to', async () => {
     const set = await scene();

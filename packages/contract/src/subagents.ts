@@ -9,6 +9,8 @@ import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
 export const MAX_SUBAGENT_DEPTH = 3;
 /** Maximum number of active sub-agents per agent. */
 export const MAX_ACTIVE_SUBAGENTS = 10;
+/** Of all levels below one ordinary agent: ten each would be 1,110, whose runs would hold up the company's other agents. */
+export const MAX_ACTIVE_IN_TREE = 100;
 
 export const subagentOutcomes = ['done', 'failed', 'cancelled', 'deleted'] as const;
 export type SubagentOutcome = (typeof subagentOutcomes)[number];

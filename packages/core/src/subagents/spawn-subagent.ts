@@ -2,6 +2,7 @@ import {
   type AgentActor,
   type AgentRole,
   type Issue,
+  MAX_ACTIVE_IN_TREE,
   MAX_ACTIVE_SUBAGENTS,
   MAX_SUBAGENT_DEPTH,
 } from '@acp/contract';
@@ -36,12 +37,14 @@ export async function spawnSubagent(
   { role, title, instructions }: SubagentOrder,
 ): Promise<{ name: string; issue: Issue }> {
   const root = await lockTree(tx, actor.agent_id);
-  const { parent, living, made } = await lockParent(tx, actor);
+  const { parent, living, made, in_tree } = await lockParent(tx, actor, root);
   if (!isWakeable(parent.status)) throw conflict(`you are ${parent.status.replaceAll('_', ' ')}`);
   if (parent.subagent_depth >= MAX_SUBAGENT_DEPTH)
     throw conflict(`sub-agents may be ${MAX_SUBAGENT_DEPTH} levels deep: you are on the last one`);
   if (living >= MAX_ACTIVE_SUBAGENTS)
     throw conflict(`${living} of your sub-agents are still running: wait for them with /await-subagents`);
+  if (in_tree >= MAX_ACTIVE_IN_TREE)
+    throw conflict(`${in_tree} sub-agents are running below the same agent: do it without more of them`);
   assertCauseDepth(causeDepth(actor));
   if (['done', 'cancelled'].includes(issue.status)) throw conflict(`${issue.identifier} is ${issue.status}`);
   const { company_id } = parent;
@@ -80,7 +83,8 @@ export async function spawnSubagent(
 async function lockParent(
   tx: Tx,
   { company_id, agent_id }: AgentActor,
-): Promise<{ parent: AgentRow; living: number; made: number }> {
+  root: string,
+): Promise<{ parent: AgentRow; living: number; made: number; in_tree: number }> {
   await tx.execute(sql`select id from companies where id = ${company_id} for no key update`);
   const [parent] = await tx
     .select()
@@ -88,8 +92,9 @@ async function lockParent(
     .where(sql`${schema.agents.id} = ${agent_id} and ${schema.agents.deleted_at} is null`)
     .for('share');
   if (parent === undefined) throw notFound();
-  const { rows } = await tx.execute<{ living: number; made: number }>(sql`
-    select count(*)::int as made, (count(*) filter (where ended_at is null))::int as living
+  const { rows } = await tx.execute<{ living: number; made: number; in_tree: number }>(sql`
+    select count(*)::int as made, (count(*) filter (where ended_at is null))::int as living,
+      (select count(*)::int from subagents t where t.root_agent_id = ${root} and t.ended_at is null) as in_tree
     from subagents where parent_agent_id = ${agent_id}`);
   return { parent, ...rows[0]! };
 }
