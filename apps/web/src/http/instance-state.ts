@@ -4,7 +4,7 @@
  * there are requests, in the background. Without requests nothing is read.
  */
 import type { EndpointRow, FlagName } from '@acp/contract';
-import { disabledFlags, licenseState, READ_ONLY } from '@acp/core';
+import { READ_ONLY, readGate } from '@acp/core';
 import type { Database, Listener } from '@acp/db';
 import { forbidden, type Logger, notFound } from '@acp/kernel';
 
@@ -64,10 +64,10 @@ export class InstanceState {
   /** Must run before anything is served; throws the database's errors. */
   async refresh(): Promise<void> {
     this.#refreshed_at = performance.now();
-    this.#disabled = new Set(await disabledFlags(this.#database.db));
-    const { read_only, expires_at } = await licenseState(this.#database.db);
+    const { disabled, read_only, expires_at } = await readGate(this.#database.db);
+    this.#disabled = new Set(disabled);
     this.#read_only = read_only;
-    this.#refreshAtEnd(read_only || expires_at === null ? null : new Date(expires_at));
+    this.#refreshAtEnd(read_only ? null : expires_at);
   }
 
   #refreshAtEnd(end: Date | null): void {

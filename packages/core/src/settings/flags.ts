@@ -27,9 +27,12 @@ export async function listFlags(tx: Tx): Promise<Flag[]> {
   return flagNames.map((name) => present(name, rows.get(name)));
 }
 
-/** The features that are currently disabled. */
-export async function disabledFlags(tx: Tx): Promise<FlagName[]> {
-  return (await listFlags(tx)).filter(({ effective_value }) => !effective_value).map(({ name }) => name);
+/** SQL: a select of one value, the overrides as an object; for `disabledIn`. */
+export const flagOverrides = sql`select jsonb_object_agg(name, value) from ${instance_flags}`;
+
+/** The features that are disabled with these overrides. */
+export function disabledIn(overrides: Readonly<Record<string, unknown>>): FlagName[] {
+  return flagNames.filter((name) => !effective(name, name in overrides ? overrides[name] === true : null));
 }
 
 /** @throws notFound for an unknown name */
@@ -94,7 +97,9 @@ function present(name: FlagName, row: FlagRow | undefined): Flag {
     description: row?.description ?? description,
     default: byDefault,
     value,
-    effective_value: value ?? byDefault,
+    effective_value: effective(name, value),
     updated_at: row?.updated_at ?? null,
   };
 }
+
+const effective = (name: FlagName, override: boolean | null): boolean => override ?? flags[name].default;

@@ -4,7 +4,8 @@
 export { clearSetting, getSetting, putSetting, runsPaused } from './settings.ts';
 export { instanceName } from './instance-name.ts';
 export { changeSettings, readSettings } from './instance-settings.ts';
-export { deleteFlag, disabledFlags, flagEnabled, getFlag, listFlags, putFlag } from './flags.ts';
+export { deleteFlag, flagEnabled, getFlag, listFlags, putFlag } from './flags.ts';
+export { readGate } from './gate.ts';
 export { admitEncryptionKey, noteOnlyEncryptionKey, unknownEncryptionKeys } from './encryption-keys.ts';
 export {
   admitEnvironmentLicense,

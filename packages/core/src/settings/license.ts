@@ -19,6 +19,15 @@ export const READ_ONLY = 'instance is read-only: license required';
 export const readOnlyInstance = sql`coalesce((
   select (value ->> 'until')::timestamptz <= now() from instance_settings where key = ${sql.raw(`'${KEY}'`)}), false)`;
 
+/** SQL: the columns `until`, null before any tier has started, and `read_only`. */
+export const entitlement = sql`(select value ->> 'until' from instance_settings where key = ${KEY}) as until,
+  ${readOnlyInstance} as read_only`;
+
+/** @param until of the stored entitlement @returns null for one that does not end, or is not there */
+export function endOf(until: string | null | undefined): Date | null {
+  return until === undefined || until === null || until === 'infinity' ? null : new Date(until);
+}
+
 /** @throws forbidden while the instance is read-only */
 export async function requireEntitlement(tx: Tx): Promise<void> {
   const { rows } = await tx.execute<{ read_only: boolean }>(sql`select ${readOnlyInstance} as read_only`);
@@ -94,6 +103,6 @@ export async function licenseState(tx: Tx): Promise<LicenseState> {
     read_only,
     license_id: id ?? null,
     holder: holder ?? null,
-    expires_at: until === undefined || until === 'infinity' ? null : new Date(until),
+    expires_at: endOf(until),
   };
 }
