@@ -18,6 +18,7 @@ import {
   type KindChanges,
   type RunKind,
   type RunRow,
+  startedRuns,
 } from '../runs/index.ts';
 import { taskSessionKept } from '../task-sessions/index.ts';
 import { agentsWaiting, bindWakeups, consumeWakeups, returnWakeups } from '../wakeups/index.ts';
@@ -59,11 +60,8 @@ export function issueKey(issue_id: string | null): string | null {
 }
 
 /** Checks out the issues and consumes the wakeups. */
-async function beginHeartbeats(tx: Tx, runs: readonly RunRow[]): Promise<Begun[]> {
-  const checkouts = await checkoutForRuns(
-    tx,
-    runs.map(({ id: run_id, agent_id, issue_id }) => ({ run_id, agent_id, issue_id })),
-  );
+async function beginHeartbeats(tx: Tx, started: Promise<readonly RunRow[]>): Promise<Begun[]> {
+  const [checkouts, runs] = await together(checkoutForRuns(tx, startedRuns(HEARTBEAT)), started);
   const begun = runs.map(({ id, issue_id }) => (issue_id === null ? { changes: [] } : checkouts.get(id)));
   // Another agent has taken the issue since the admission.
   const without = runs.filter((_, place) => begun[place] === undefined);

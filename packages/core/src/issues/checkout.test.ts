@@ -21,6 +21,7 @@ import {
   releaseHeldBy,
   releaseIssue,
 } from './index.ts';
+import { startedRuns } from '../runs/index.ts';
 
 const { agents, issues } = schema;
 let database: Database;
@@ -148,9 +149,17 @@ describe('releaseIssue', () => {
   });
 });
 
+/** As the claim of these runs leaves them to its kinds. */
+const takenForAll = async (runs: readonly { run_id: string; agent_id: string; issue_id: string }[]) =>
+  within(async (tx) => {
+    const started = JSON.stringify(runs.map((run) => ({ ...run, kind: 'heartbeat' })));
+    await tx.execute(sql`select set_config('acp.started_runs', ${started}, true)`);
+    return checkoutForRuns(tx, startedRuns('heartbeat'));
+  });
+
 const takenFor = async (agent: { id: string }, issue: { id: string }, run_id: string) => {
   const runs = [{ run_id, agent_id: agent.id, issue_id: issue.id }];
-  return (await within((tx) => checkoutForRuns(tx, runs))).get(run_id);
+  return (await takenForAll(runs)).get(run_id);
 };
 
 describe('the checkout of a run', () => {
@@ -165,7 +174,7 @@ describe('the checkout of a run', () => {
         [s.ada, held],
       ] as const
     ).map(([agent, issue]) => ({ run_id: newId(), agent_id: agent.id, issue_id: issue.id }));
-    const taken = await within((tx) => checkoutForRuns(tx, wanted));
+    const taken = await takenForAll(wanted);
     expect(wanted.map(({ run_id }) => taken.get(run_id)?.issue.id)).toEqual([mine.id, theirs.id, undefined]);
     expect(await row(theirs.id)).toMatchObject({ checked_out_by_agent_id: s.bob.id });
     expect(await row(held.id)).toMatchObject({ checked_out_by_agent_id: s.bob.id, checkout_run_id: null });

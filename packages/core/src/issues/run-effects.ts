@@ -1,6 +1,6 @@
 /** The effects of a run on its issue (decisions 7.13, 8.2). These return changes instead of recording them, so that the
  * claim and the end of a run write all their activity in one statement. */
-import { fixedStatement, type Tx } from '@acp/db';
+import { fixedForms, type Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { MAX_STALLED_RUNS, wakeupsConsumed } from '../wakeups/index.ts';
@@ -23,14 +23,11 @@ export interface RunOfIssue {
 /**
  * Checks out the issues of runs that begin, and marks the runs' wakeups as answered, in one statement. A run gets neither if
  * another agent has checked out its issue, or if the issue is gone.
- * @param runs each with a different issue, or none
+ * @param runs always the same select of `run_id`, `agent_id` and `issue_id`: each with a different issue, or none
  * @returns the checkouts, by run
  */
-export async function checkoutForRuns(
-  tx: Tx,
-  runs: readonly { run_id: string; agent_id: string; issue_id: string | null }[],
-): Promise<Map<string, RunCheckout>> {
-  const rows = await checkouts(tx, { runs: JSON.stringify(runs) });
+export async function checkoutForRuns(tx: Tx, runs: SQL): Promise<Map<string, RunCheckout>> {
+  const rows = await checkouts(tx, 'started', {}, () => checkoutStatement(runs));
   return new Map(
     rows.map((raw) => {
       const issue = toIssueRow(raw);
@@ -44,11 +41,8 @@ export async function checkoutForRuns(
 // A checkout that an earlier run of the agent left behind is taken over as this run's: only one that the agent took itself
 // counts as held before. Each issue is looked up by its id: for as many runs as PostgreSQL expects here, it would rather read all
 // issues of the company.
-const checkouts = fixedStatement(
-  ['runs'],
-  ({ runs }) => sql`
-    with begun as materialized (
-      select * from jsonb_to_recordset(${runs}::jsonb) as b(run_id uuid, agent_id uuid, issue_id uuid)
+const checkoutStatement = (runs: SQL): SQL => sql`
+    with begun as materialized (${runs}
     ), held as (
       select i.id, begun.run_id, begun.agent_id,
         coalesce(i.checked_out_by_agent_id = begun.agent_id and i.checkout_run_id is null, false) as before
@@ -70,8 +64,9 @@ const checkouts = fixedStatement(
     ), answered as (
       ${wakeupsConsumed(sql`select taken_by_run_id from taken union all select run_id from begun where issue_id is null`)}
     )
-    select * from taken`,
-);
+    select * from taken`;
+
+const checkouts = fixedForms([]);
 
 /**
  * Releases the checkout at the end of a run, however it ends, unless it is the agent's own and older than the run; one that

@@ -24,9 +24,10 @@ import {
   type Begun,
   kindNames,
   knownKinds,
-  runKind,
+  type RunKind,
   runKinds,
 } from './run-kinds.ts';
+import { tellStarted } from './started-runs.ts';
 import type { ClaimedRun, RunRow } from './types.ts';
 
 // Picks use a snapshot that may be older than their lock; this many stale picks in a row only occur under heavy concurrency.
@@ -80,19 +81,19 @@ export async function claimRuns(
   let wait = false;
   let waiting: string | null = null;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const [picked, started] = await together(
+    const [picked, start] = await together(
       pickRuns(tx, { wait, most: wait ? 1 : most }),
-      startRuns(tx, null, { ...options, company_limit: null }),
+      startAndBegin(tx, null, { ...options, company_limit: null }),
     );
-    if (started.length > 0) return completeClaims(tx, started);
+    if (start.started.length > 0) return completeClaims(tx, start);
     waiting = picked.waiting_run_id;
     if (waiting === null) return [];
     const { agent_ids, company_limit } = picked;
     const [first] = agent_ids;
     if (first !== undefined) {
       if (company_limit !== null && (await holdCompany(tx, first, attempt === 1))) {
-        const alone = await startRuns(tx, agent_ids, { ...options, company_limit });
-        if (alone.length > 0) return completeClaims(tx, alone);
+        const alone = await startAndBegin(tx, agent_ids, { ...options, company_limit });
+        if (alone.started.length > 0) return completeClaims(tx, alone);
       }
       wait = false;
     } else if (attempt === 1) {
@@ -119,6 +120,38 @@ async function holdCompany(tx: Tx, agent_id: string, wait: boolean): Promise<boo
   return wait || rows[0]?.held === true;
 }
 
+interface Start {
+  started: StartedRun[];
+  /** The kinds' answers, by run. */
+  begun: Map<string, Begun>;
+}
+
+/** The start and what the kinds do at it, in one round trip for kinds that don't need to know the runs (`startedRuns`). */
+async function startAndBegin(
+  tx: Tx,
+  agent_ids: readonly string[] | null,
+  options: ClaimOptions & { company_limit: number | null },
+): Promise<Start> {
+  const starting = startRuns(tx, agent_ids, options);
+  const [started, ...begun] = await together(
+    starting,
+    ...runKinds().map(async (kind) => beginRuns(tx, kind, starting)),
+  );
+  return { started, begun: new Map(begun.flat()) };
+}
+
+async function beginRuns(
+  tx: Tx,
+  { name, begin }: RunKind,
+  starting: Promise<StartedRun[]>,
+): Promise<(readonly [string, Begun])[]> {
+  const ofKind = starting.then((started) =>
+    started.map(({ run }) => run).filter(({ kind }) => kind === name),
+  );
+  const [runs, answers] = await together(ofKind, begin?.(tx, ofKind));
+  return runs.map(({ id }, place) => [id, answers?.[place] ?? { changes: [] }]);
+}
+
 /**
  * Starts the oldest queued run, not blocked by a budget, of each agent. The agents' locks keep out other claims and the ends
  * of their runs, so the checks made here hold. The runs' subjects are locked first. Their agents are `running` from then on.
@@ -132,7 +165,8 @@ async function startRuns(
   const form = `${agent_ids === null ? 'picked' : 'named'} ${company_limit === null ? 'no limit' : 'limit'} ${kindNames()}`;
   const values = { agent_ids, claimed_by, lease_sec, company_limit };
   const rows = await starts(tx, form, values, startStatement(agent_ids === null, company_limit !== null));
-  return rows.map((raw) => ({
+  const started = rows.filter(({ id }) => id !== null);
+  return started.map((raw) => ({
     ...withAgent(raw),
     agent_before: raw.agent_before as AgentBefore,
     begun_agent: raw.begun_agent as Record<string, unknown> | null,
@@ -166,9 +200,9 @@ function startStatement(picked: boolean, limited: boolean): Parameters<typeof st
         where x.company_id = a.company_id and x.agent_id = a.id and x.status = 'running') < a.max_concurrent_runs
       ${withinLimit}
     returning r.*, ${holderColumns}, ${agentBefore} as agent_before
-    ), ${agentsBegin('started')}
+    ), ${agentsBegin('started')}, told as materialized (${tellStarted('started')})
     select started.*, to_jsonb(begun_agent) as begun_agent
-    from started left join begun_agent on begun_agent.id = started.agent_id`;
+    from told left join started on true left join begun_agent on begun_agent.id = started.agent_id`;
   };
 }
 
@@ -206,11 +240,7 @@ export function withAgent(raw: Record<string, unknown>): RunRowWithAgent {
   };
 }
 
-async function completeClaims(tx: Tx, started: readonly StartedRun[]): Promise<(ClaimedRun | undefined)[]> {
-  const begun = await beginRuns(
-    tx,
-    started.map(({ run }) => run),
-  );
+async function completeClaims(tx: Tx, { started, begun }: Start): Promise<(ClaimedRun | undefined)[]> {
   const under: { of: StartedRun; changes: Change[] }[] = [];
   for (const of of started) {
     const answer = begun.get(of.run.id)!;
@@ -232,15 +262,6 @@ async function completeClaims(tx: Tx, started: readonly StartedRun[]): Promise<(
 
 async function keyOf(tx: Tx, run: RunRow): Promise<string | null> {
   return adapterTraits(run.adapter_type).runs_as === 'program' ? mintRunKey(tx, run) : null;
-}
-
-/** Calls each kind's `begin`; its answers by run. */
-async function beginRuns(tx: Tx, runs: readonly RunRow[]): Promise<Map<string, Begun>> {
-  const ofKinds = [...Map.groupBy(runs, ({ kind }) => kind)];
-  const answers = await together(
-    ...ofKinds.map(async ([kind, own]) => runKind(kind).begin?.(tx, own) ?? own.map(() => ({ changes: [] }))),
-  );
-  return new Map(ofKinds.flatMap(([, own], at) => own.map(({ id }, place) => [id, answers[at]![place]!])));
 }
 
 /**

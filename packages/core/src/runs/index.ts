@@ -49,6 +49,7 @@ export { LOST_CATEGORY } from './retry-run.ts';
 export { appendRunEvents, storeManyRunEvents, storeRunEvents } from './run-events.ts';
 export type { RunEventBatch } from './run-events.ts';
 export type { TranscriptSignal } from './run-events.ts';
+export { startedRuns } from './started-runs.ts';
 export { eachAlone, registerRunKind, runKind, runKinds } from './run-kinds.ts';
 export type { Begun, EndedRun, KindChanges, KindSubject, RunKind } from './run-kinds.ts';
 export { LostRunNotEnded, postponeLostRun, sweepLostRun, sweepQueuedRuns } from './sweep-runs.ts';

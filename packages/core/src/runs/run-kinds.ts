@@ -50,10 +50,11 @@ export interface RunKind {
   /** Whether a run that was lost before it did anything is retried. */
   retries: boolean;
   /**
-   * Called at the claim, with the runs already `running`, each of a different agent. A refusal cancels the run; the kind
-   * puts back whatever was waiting for it. One answer for each, in order.
+   * Called at the claim, with the runs that are `running` from then on, each of a different agent, and perhaps none: a statement
+   * over `startedRuns` that is sent before they are awaited travels with the claim. A refusal cancels the run; the kind puts
+   * back whatever was waiting for it. One answer for each, in order.
    */
-  begin?: (tx: Tx, runs: readonly RunRow[]) => Promise<Begun[]>;
+  begin?: (tx: Tx, runs: Promise<readonly RunRow[]>) => Promise<Begun[]>;
   /** The kind's part of the end of a run that had begun, however it ends. */
   end: (tx: Tx, ended: EndedRun) => Promise<KindChanges>;
   /** Whether `end` stores the run's CLI session itself, instead of the agent's row. */
@@ -76,7 +77,7 @@ export interface RunKind {
 
 /** For kinds whose runs begin rarely enough to be handled one by one. */
 export function eachAlone(begin: (tx: Tx, run: RunRow) => Promise<Begun>): RunKind['begin'] {
-  return async (tx, runs) => together(...runs.map(async (run) => begin(tx, run)));
+  return async (tx, runs) => together(...(await runs).map(async (run) => begin(tx, run)));
 }
 
 const table = new Map<string, RunKind>();
