@@ -80,6 +80,10 @@ export class AtWork {
     });
   }
 
+  async setDone(task_id: string): Promise<void> {
+    await this.#act(task_id, async (tx, actor, issue) => updateIssue(tx, actor, issue, { status: 'done' }));
+  }
+
   async report(task_id: string, title: string, summary: string): Promise<void> {
     await this.#act(task_id, async (tx, actor, issue) =>
       createWorkProduct(tx, actor, issue, { title, type: 'report', summary }),

@@ -128,6 +128,41 @@ it('who subscribes in 1.0 stays while the agent waits for an answer, and hears t
   expect([states[0], states.at(-1)]).toEqual(['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_COMPLETED']);
 });
 
+it('an agent that sets its task to done in its answer completes it by the end of the run, answer included', async () => {
+  const { id } = await send();
+  const { heartbeat_runs } = schema;
+  const run_id = newId();
+  await database.db.insert(heartbeat_runs).values({
+    id: run_id,
+    company_id: cast.company_id,
+    agent_id: cast.agent_id,
+    issue_id: id,
+    status: 'running',
+    wake_reason: 'comment',
+    adapter_type: 'llm',
+  });
+  await agent.setDone(id);
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...cast.agent.headers },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } }),
+    signal: AbortSignal.timeout(20_000),
+  });
+  const told: string[] = [];
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    if (told.length === 0) {
+      await database.db
+        .update(heartbeat_runs)
+        .set({ status: 'succeeded' })
+        .where(eq(heartbeat_runs.id, run_id));
+      await agent.say(id, 'There are 12 crates.');
+    }
+    told.push(...chunk.trim().split('\n\n'));
+  }
+  expect(told[0]).toContain('"state":"TASK_STATE_WORKING"');
+  expect(told.at(-1)).toMatch(/"TASK_STATE_COMPLETED".*There are 12 crates\./);
+});
+
 it('a message that was taken in is answered with its task, however many streams its client has open', async () => {
   const { id } = await send();
   const ask = async (method: string, params: object, signal = AbortSignal.timeout(20_000)) =>

@@ -38,11 +38,13 @@ const STOPPED = 'The agent stopped without finishing. A further message wakes it
 
 /**
  * The state of an issue as clients see it (docs/a2a.md). An issue that waits for a human waits for the client, which the
- * company treats as one.
+ * company treats as one. An agent sets the status before the end of its run, and its words are posted at the end: until
+ * then the task is not over, or clients would be answered without them.
  */
 const state = sql`case
-  when i.status = 'done' then 'completed'
   when i.status = 'cancelled' then 'canceled'
+  when spent.is_running then 'working'
+  when i.status = 'done' then 'completed'
   when i.awaiting_input or i.needs_human_attention then 'input_required'
   when i.status in ('backlog', 'todo') and i.checked_out_by_agent_id is null and said.id is null then 'submitted'
   else 'working' end`;
@@ -58,7 +60,8 @@ const source = sql`a2a_tasks t
   ) said on true
   left join lateral (
     select coalesce(sum(cost_usd), 0)::float8 as cost_usd, coalesce(sum(input_tokens), 0)::float8 as input_tokens,
-      coalesce(sum(output_tokens), 0)::float8 as output_tokens
+      coalesce(sum(output_tokens), 0)::float8 as output_tokens,
+      coalesce(bool_or(status = 'running'), false) as is_running
     from heartbeat_runs where issue_id = i.id
   ) spent on true`;
 
