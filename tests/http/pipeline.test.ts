@@ -230,6 +230,10 @@ describe('queries', () => {
     await request(app).get('/api/test?limit=7').expect(200, { limit: 7 });
   });
 
+  it('parameters without a value count as absent', async () => {
+    await request(app).get('/api/test?limit=&q=').expect(200, { limit: 50 });
+  });
+
   it.each(['limit=0', 'limit=x', 'limit=1&limit=2', 'q=a%00b', 'limit=1e999'])('?%s: 400', async (query) => {
     const { body } = await request(app).get(`/api/test?${query}`).expect(400);
     expect(body).toEqual({ error: expect.any(String) });

@@ -25,7 +25,11 @@ export function readParams({ params }: Pick<MountedRow, 'params'>, values: reado
 
 export function readQuery({ query: validate }: MountedRow, query: Query): unknown {
   if (validate === undefined) return NO_QUERY;
-  for (const value of Object.values(query)) if (typeof value === 'string') checkText(value);
+  for (const [name, value] of Object.entries(query)) {
+    // Forms and URL builders send what was left empty: `?status=&cursor=` filters by nothing.
+    if (value === '') delete query[name];
+    else if (typeof value === 'string') checkText(value);
+  }
   // The frozen empty query is shared, and a validator may fill in defaults.
   const read = validate(query === NO_QUERY ? {} : query);
   for (const value of Object.values(query)) {
