@@ -164,10 +164,14 @@ export function readVariable(schema: VariableSchema, text: string): unknown {
 export function accepts(schema: VariableSchema): string {
   if (schema.format) return formats[schema.format]?.accepts ?? schema.format;
   if (schema.enum) return `one of ${schema.enum.join(', ')}`;
-  if (schema.type === 'integer') return `a whole number from ${schema.minimum} to ${schema.maximum}`;
-  if (schema.type === 'number') return `a number from ${schema.minimum} to ${schema.maximum}`;
-  return schema.minLength ? `a text of at least ${schema.minLength} characters` : 'a text';
+  if (schema.type === 'integer') return `a whole number ${range(schema)}`;
+  if (schema.type === 'number') return `a number ${range(schema)}`;
+  const { minLength = 0 } = schema;
+  return minLength > 1 ? `a text of at least ${minLength} characters` : 'a text';
 }
+
+const range = ({ minimum, maximum }: VariableSchema): string =>
+  maximum === undefined ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
 
 /** TypeBox types hide their keywords; this exposes those that a variable may carry. */
 export function keywords(schema: TSchema): VariableSchema {

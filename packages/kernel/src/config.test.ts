@@ -124,6 +124,7 @@ describe('the configuration', () => {
     ['PORT', '80.5', 'a whole number'],
     ['RATE_LIMIT_RPM', '-1', 'a whole number from 0'],
     ['WORKER_POOL_SIZE', '0', 'a whole number from 1'],
+    ['SERVICE_MAX_REMOTE_WORKERS', '-1', 'a whole number of at least 0'],
     ['SERVICE_RUN_LEASE_SEC', 'soon', 'a whole number'],
     ['SERVICE_TRUSTED_PROXIES', '10.0.0.0/33', '"10.0.0.0/33" is neither'],
     ['SERVICE_MAX_UPLOAD_SIZE', '25 M', 'a size such as 25MB'],
