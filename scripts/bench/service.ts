@@ -52,7 +52,7 @@ export async function startService(settings: Record<string, string>): Promise<Se
   const startedAt = performance.now();
   // The limits of `npm start`.
   const child = spawn(process.execPath, ['--max-semi-space-size=8', launcher], {
-    env: environment({ MALLOC_ARENA_MAX: '2', ...settings }),
+    env: environment({ MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072', ...settings }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);

@@ -46,7 +46,7 @@ const environments: [string, Environment, (typeof tiers)[number]][] = tiers.flat
 
 const known = new Set(configReference().map(({ name }) => name));
 /** Read by Node.js, the C library and the programs that the service starts. */
-const foreign = new Set(['PATH', 'NODE_ENV', 'MALLOC_ARENA_MAX']);
+const foreign = new Set(['PATH', 'NODE_ENV', 'MALLOC_ARENA_MAX', 'MALLOC_TRIM_THRESHOLD_']);
 
 describe.each(environments)('the environment of %s', (_where, env, tier) => {
   it('names only variables that the configuration knows', () => {
