@@ -37,7 +37,7 @@ it('a member opens a chat from the agent’s page, says something, renames it, f
   expect((await member.post(`${path}/title`, { title: 'Greetings' })).status).toBe(303);
   const list = `/companies/${cast.company_id}/chats`;
   expect((await member.get(`${list}?q=greet`)).text).toContain('Greetings');
-  expect((await member.get(`${list}?q=nothing`)).text).toContain('Nothing found');
+  expect((await member.get(`${list}?q=nothing`)).text).toContain('Nothing matches “nothing”');
   expect((await member.post(`${path}/delete`, {})).headers.location).toBe(list);
   expect((await member.get(path)).status).toBe(404);
 });

@@ -75,7 +75,9 @@ describe('notes', () => {
     });
     const here = pathOf(headers.location!);
     expect((await member.get(`${list('notes')}?q=thread`)).text).toContain('Bookbinding');
-    expect((await member.get(`${list('notes')}?q=nothing+like+it`)).text).toContain('Nothing found');
+    expect((await member.get(`${list('notes')}?q=nothing+like+it`)).text).toContain(
+      'Nothing matches “nothing like it”',
+    );
     await member.post(`${here}/archive`);
     expect((await member.get(list('notes'))).text).not.toContain('Bookbinding');
     expect((await member.get(`${list('notes')}?archived=yes`)).text).toContain('Bookbinding');

@@ -316,6 +316,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: User[];
@@ -656,6 +657,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: CompanyUser[];
@@ -833,6 +835,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: BoardUserKey[];
@@ -869,6 +872,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: Secret[];
@@ -916,6 +920,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: Provider[];
@@ -1472,6 +1477,7 @@ export interface Operations {
       status?: string;
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: Project[];
@@ -1531,6 +1537,7 @@ export interface Operations {
       status?: string;
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: Goal[];
@@ -2398,6 +2405,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: Skill[];
@@ -2495,6 +2503,7 @@ export interface Operations {
       status?: string;
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: Approval[];
@@ -2885,6 +2894,7 @@ export interface Operations {
       status?: string;
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: AdminWorker[];
@@ -3000,6 +3010,7 @@ export interface Operations {
       status?: string;
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: Routine[];
@@ -3466,6 +3477,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: Webhook[];
@@ -3538,6 +3550,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: Plugin[];
@@ -3609,6 +3622,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: PluginSummary[];
@@ -3790,6 +3804,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: McpServer[];
@@ -3906,6 +3921,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: Channel[];
@@ -4048,6 +4064,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: Peer[];
@@ -4546,6 +4563,7 @@ export interface Operations {
       company_id?: string;
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: TrashEntry[];

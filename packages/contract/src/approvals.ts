@@ -1,7 +1,18 @@
 /** Approvals: actions that a person decides on before they happen (decisions 3, Approvals). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
-import { JsonObject, Name, Nullable, OneOf, PageQuery, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
+import {
+  JsonObject,
+  Name,
+  Nullable,
+  OneOf,
+  PageQuery,
+  Patch,
+  SearchQuery,
+  Text,
+  Timestamp,
+  Uuid,
+} from './schema-kit.ts';
 
 export const approvalTypes = ['hire_agent', 'plan', 'action', 'budget_override', 'install'] as const;
 export type ApprovalType = (typeof approvalTypes)[number];
@@ -112,7 +123,7 @@ export const approvalEndpoints = {
     auth: BEARER,
     role: 'viewer',
     scope: byCompany,
-    query: Type.Object({ status: Type.Optional(Type.String({ maxLength: 200 })), ...PageQuery }),
+    query: Type.Object({ status: Type.Optional(Type.String({ maxLength: 200 })), ...SearchQuery }),
     response: Type.Array(Approval),
     status: 200,
     tx: 'none',

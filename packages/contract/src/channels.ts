@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { knowledgeTypes } from './knowledge.ts';
-import { Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
+import { Nullable, OneOf, PageQuery, Patch, SearchQuery, Timestamp, Uuid } from './schema-kit.ts';
 import { SECRET_NAME } from './secrets.ts';
 
 export const channelKinds = ['slack', 'telegram'] as const;
@@ -132,7 +132,7 @@ export const channelEndpoints = {
     ...ofCompany,
     id: 'channels.list',
     method: 'GET',
-    query: Type.Object(PageQuery),
+    query: Type.Object(SearchQuery),
     response: Type.Array(Channel),
     status: 200,
     tx: 'none',

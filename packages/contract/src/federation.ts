@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 import { taskStates } from './a2a.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import { deliveryStatuses } from './webhooks.ts';
-import { Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
+import { Nullable, OneOf, PageQuery, Patch, SearchQuery, Timestamp, Uuid } from './schema-kit.ts';
 
 /** An agent listed on a peer's card. */
 export const PeerAgent = Type.Object({
@@ -134,7 +134,7 @@ export const federationEndpoints = {
     id: 'peers.list',
     method: 'GET',
     role: 'viewer',
-    query: Type.Object(PageQuery),
+    query: Type.Object(SearchQuery),
     response: Type.Array(Peer),
     status: 200,
     tx: 'none',

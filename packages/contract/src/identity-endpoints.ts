@@ -16,7 +16,7 @@ import {
   User,
   UserRole,
 } from './identity.ts';
-import { PageQuery } from './schema-kit.ts';
+import { PageQuery, SearchQuery } from './schema-kit.ts';
 
 /** The caller's own record: sessions only. */
 const own = { auth: ['user'], role: 'none', scope: { by: 'none' }, status: 200 } as const;
@@ -80,7 +80,7 @@ export const identityEndpoints = {
     id: 'identity.list-users',
     method: 'GET',
     path: '/api/users',
-    query: Type.Object(PageQuery),
+    query: Type.Object(SearchQuery),
     response: Type.Array(User),
     status: 200,
     tx: 'none',

@@ -5,7 +5,16 @@ import { Membership } from './companies.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import { EXAMPLE_ID } from './example-id.ts';
 import { Email } from './identity.ts';
-import { AnsweredBy, KeyDays, Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
+import {
+  AnsweredBy,
+  KeyDays,
+  Nullable,
+  OneOf,
+  PageQuery,
+  SearchQuery,
+  Timestamp,
+  Uuid,
+} from './schema-kit.ts';
 
 export const Invite = Type.Object({
   id: Uuid,
@@ -178,7 +187,7 @@ export const boardUserKeyEndpoints = {
     auth: BEARER,
     role: 'admin',
     scope: byCompany,
-    query: Type.Object(PageQuery),
+    query: Type.Object(SearchQuery),
     response: Type.Array(BoardUserKey),
     status: 200,
     tx: 'none',

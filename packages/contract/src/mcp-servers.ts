@@ -1,7 +1,7 @@
 /** A company's external MCP servers (decisions 10.14); its agents call their tools as `server__tool`. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
-import { JsonObject, Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
+import { JsonObject, Nullable, OneOf, PageQuery, Patch, SearchQuery, Timestamp, Uuid } from './schema-kit.ts';
 import { SECRET_NAME } from './secrets.ts';
 
 /** `unlisted`: its tools have not been listed since it was created, changed or enabled. */
@@ -165,7 +165,7 @@ export const mcpServerEndpoints = {
     ...ofCompany,
     id: 'mcp-servers.list',
     method: 'GET',
-    query: Type.Object(PageQuery),
+    query: Type.Object(SearchQuery),
     response: Type.Array(McpServer),
     status: 200,
     tx: 'none',

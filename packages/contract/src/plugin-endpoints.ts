@@ -15,7 +15,7 @@ import {
   PluginWebhookDelivered,
   UpdatePlugin,
 } from './plugins.ts';
-import { Limit, PageQuery } from './schema-kit.ts';
+import { Limit, PageQuery, SearchQuery } from './schema-kit.ts';
 
 const ofCompany = {
   path: '/api/companies/{companyId}/plugins',
@@ -41,7 +41,7 @@ export const pluginEndpoints = {
     ...ofCompany,
     ...read,
     id: 'plugins.list',
-    query: Type.Object(PageQuery),
+    query: Type.Object(SearchQuery),
     response: Type.Array(Plugin),
     paged: true,
     doc: 'Plugins of the company, newest first.',
@@ -112,7 +112,7 @@ export const pluginEndpoints = {
     feature: 'plugins',
     role: 'instance_admin',
     scope: { by: 'none' },
-    query: Type.Object(PageQuery),
+    query: Type.Object(SearchQuery),
     response: Type.Array(PluginSummary),
     status: 200,
     tx: 'none',

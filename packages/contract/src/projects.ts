@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { SECRET_NAME } from './secrets.ts';
-import { Name, Nullable, OneOf, PageQuery, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
+import { Name, Nullable, OneOf, Patch, SearchQuery, Text, Timestamp, Uuid } from './schema-kit.ts';
 
 export const projectStatuses = ['active', 'paused', 'completed', 'archived'] as const;
 const fileBackends = ['local', 'module'] as const;
@@ -98,7 +98,7 @@ export type CreateProject = Static<typeof CreateProject>;
 export const ListByStatus = Type.Object({
   /** Comma-separated. */
   status: Type.Optional(Type.String({ maxLength: 200 })),
-  ...PageQuery,
+  ...SearchQuery,
 });
 export type ListByStatus = Static<typeof ListByStatus>;
 

@@ -1,7 +1,7 @@
 /** A company's LLM providers (specification, Providers; decisions 3). Keys and headers are write-only. */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
-import { Name, Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
+import { Name, Nullable, OneOf, Patch, SearchQuery, Timestamp, Uuid } from './schema-kit.ts';
 
 /** The specification's vendor families, by neutral name. */
 export const providerFamilies = [
@@ -133,7 +133,7 @@ export const providerEndpoints = {
     ...ofCompany,
     id: 'providers.list',
     method: 'GET',
-    query: Type.Object(PageQuery),
+    query: Type.Object(SearchQuery),
     response: Type.Array(Provider),
     status: 200,
     tx: 'none',

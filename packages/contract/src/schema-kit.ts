@@ -26,6 +26,12 @@ export const PageQuery = {
   cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
 };
 
+/** Lists that are searched by name: `q` has words that an entry must contain, whatever their case and accents. */
+export const SearchQuery = {
+  ...PageQuery,
+  q: Type.Optional(Type.String({ maxLength: 200, pattern: '^[^\\u0000]*$' })),
+};
+
 /** Who answers for a key: its creator, or whoever kept it when its creator left. Null: no one in person. */
 export const AnsweredBy = Nullable(Uuid);
 

@@ -1,7 +1,7 @@
 /** A company's secrets: values that are used but never shown (decisions 3, Secrets). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
-import { Nullable, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
+import { Nullable, Patch, SearchQuery, Timestamp, Uuid } from './schema-kit.ts';
 
 export const SECRET_NAME = '[A-Z][A-Z0-9_]*';
 
@@ -47,7 +47,7 @@ export const secretEndpoints = {
     ...ofCompany,
     id: 'secrets.list',
     method: 'GET',
-    query: Type.Object(PageQuery),
+    query: Type.Object(SearchQuery),
     response: Type.Array(Secret),
     status: 200,
     tx: 'none',

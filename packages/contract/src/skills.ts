@@ -1,7 +1,7 @@
 /** A company's skills: SKILL.md texts for agents (decisions 3, Skill). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
-import { Name, PageQuery, Patch, Text, Timestamp, Uuid } from './schema-kit.ts';
+import { Name, Patch, SearchQuery, Text, Timestamp, Uuid } from './schema-kit.ts';
 
 /** A name in the open format: lower-case letters, digits and single hyphens. */
 export const SkillSlug = Type.String({
@@ -76,7 +76,7 @@ export const skillEndpoints = {
     ...ofCompany,
     ...read,
     id: 'skills.list',
-    query: Type.Object(PageQuery),
+    query: Type.Object(SearchQuery),
     response: Type.Array(Skill),
     paged: true,
     doc: 'Skills of the company, newest first.',

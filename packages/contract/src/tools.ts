@@ -14,7 +14,7 @@ import { CreateNote, ListNotes, noteEndpoints, UpdateNote } from './notes.ts';
 import { routineEndpoints } from './routine-endpoints.ts';
 import { ListByStatus } from './projects.ts';
 import { CreateRoutine } from './routines.ts';
-import { PageQuery } from './schema-kit.ts';
+import { PageQuery, SearchQuery } from './schema-kit.ts';
 import { CreateSkill, skillEndpoints } from './skills.ts';
 
 export interface ToolRow<I extends TObject = TObject> {
@@ -112,7 +112,7 @@ const otherTools = [
     SearchKnowledge,
     'Finds what the company knows of a question: passages of notes, findings, documents, files and closed issues.',
   ),
-  tool('list_skills', skillEndpoints.list, Type.Object(PageQuery), 'Lists the skills of the company.'),
+  tool('list_skills', skillEndpoints.list, Type.Object(SearchQuery), 'Lists the skills of the company.'),
   tool('get_skill', skillEndpoints.get, Type.Object({ skill }), 'Shows a skill with its text.'),
   tool('create_skill', skillEndpoints.create, CreateSkill, 'Creates a skill, of its fields or a SKILL.md.'),
   tool('list_routines', routineEndpoints.list, ListByStatus, 'Lists routines.'),

@@ -1,7 +1,7 @@
 /** The trash: entities removed by DELETE (decisions 7.6). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
-import { Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
+import { Nullable, OneOf, SearchQuery, Timestamp, Uuid } from './schema-kit.ts';
 
 export const trashTypes = [
   'company',
@@ -38,7 +38,7 @@ export const trashEndpoints = {
     query: Type.Object({
       type: Type.Optional(OneOf(trashTypes)),
       company_id: Type.Optional(Uuid),
-      ...PageQuery,
+      ...SearchQuery,
     }),
     response: Type.Array(TrashEntry),
     status: 200,

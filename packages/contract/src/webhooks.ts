@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import { EventPattern } from './event-patterns.ts';
-import { AnsweredBy, Nullable, OneOf, PageQuery, Patch, Timestamp, Uuid } from './schema-kit.ts';
+import { AnsweredBy, Nullable, OneOf, PageQuery, Patch, SearchQuery, Timestamp, Uuid } from './schema-kit.ts';
 
 export const Webhook = Type.Object({
   id: Uuid,
@@ -72,7 +72,7 @@ export const webhookEndpoints = {
     ...ofCompany,
     id: 'webhooks.list',
     method: 'GET',
-    query: Type.Object(PageQuery),
+    query: Type.Object(SearchQuery),
     response: Type.Array(Webhook),
     status: 200,
     tx: 'none',

@@ -1,7 +1,7 @@
 /** Endpoints of the workers slice (specification, Remote workers; decisions 3, Workers). */
 import { Type } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
-import { PageQuery, Uuid } from './schema-kit.ts';
+import { PageQuery, SearchQuery, Uuid } from './schema-kit.ts';
 import {
   AdminWorker,
   ClaimTask,
@@ -160,7 +160,7 @@ export const adminWorkerEndpoints = {
     id: 'admin-workers.list',
     method: 'GET',
     path: '/api/admin/workers',
-    query: Type.Object({ status: Type.Optional(Type.String({ maxLength: 200 })), ...PageQuery }),
+    query: Type.Object({ status: Type.Optional(Type.String({ maxLength: 200 })), ...SearchQuery }),
     response: Type.Array(AdminWorker),
     tx: 'none',
     paged: true,

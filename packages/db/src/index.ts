@@ -51,6 +51,8 @@ export { storedNow } from './stored-now.ts';
 export { waitBriefly } from './wait-briefly.ts';
 export { MOST_ROWS, newestFirst, oldestFirst } from './newest-first.ts';
 export type { Page, PageRequest } from './newest-first.ts';
+export { containing } from './containing.ts';
+export type { SearchRequest } from './containing.ts';
 export { instantText, jsonRowReader, rowReader } from './row-reader.ts';
 export type { JsonRow } from './row-reader.ts';
 export { PAGE_BYTES, readWithinBytes, withinBytes } from './page-bytes.ts';

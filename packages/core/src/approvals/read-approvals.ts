@@ -1,5 +1,5 @@
 import { type Approval, approvalStatuses } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { containing, newestFirst, type Page, schema, type Tx, type SearchRequest } from '@acp/db';
 import { invalid, isUuid } from '@acp/kernel';
 import { and, eq, inArray, isNull } from 'drizzle-orm';
 import { type ApprovalRow, presentApproval, approvalColumns } from './present.ts';
@@ -21,7 +21,7 @@ export async function findApproval(tx: Tx, id: string): Promise<ApprovalRow | un
 export async function listApprovals(
   tx: Tx,
   company_id: string,
-  filter: PageRequest & { status?: string } = {},
+  filter: SearchRequest & { status?: string } = {},
 ): Promise<Page<Approval>> {
   const statuses = filter.status?.split(',').map((status) => status.trim());
   const unknown = statuses?.find((status) => !approvalStatuses.some((known) => known === status));
@@ -34,6 +34,7 @@ export async function listApprovals(
       and(
         eq(approvals.company_id, company_id),
         statuses === undefined ? undefined : inArray(approvals.status, statuses),
+        containing(filter.q, [approvals.title]),
         plan.where,
       ),
     )

@@ -1,5 +1,13 @@
 import type { Actor, Channel, ChannelKnowledge, CreateChannel, UpdateChannel } from '@acp/contract';
-import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import {
+  containing,
+  isUniqueViolation,
+  newestFirst,
+  type Page,
+  schema,
+  type Tx,
+  type SearchRequest,
+} from '@acp/db';
 import { conflict, invalid, isUuid, notFound } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -23,12 +31,12 @@ export async function findChannel(tx: Tx, id: string): Promise<ChannelRow | unde
   return row;
 }
 
-export async function listChannels(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Channel>> {
+export async function listChannels(tx: Tx, company_id: string, query: SearchRequest): Promise<Page<Channel>> {
   const page = newestFirst(channels.created_at, channels.id, query, 50);
   const rows = await tx
     .select()
     .from(channels)
-    .where(and(eq(channels.company_id, company_id), page.where))
+    .where(and(eq(channels.company_id, company_id), containing(query.q, [channels.name]), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
   return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentChannel);

@@ -1,5 +1,5 @@
 import type { Actor, BoardUserKey, CompanyRole, NewBoardUserKey } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
+import { containing, newestFirst, type Page, schema, signal, type Tx, type SearchRequest } from '@acp/db';
 import { newApiKey, notFound, sha256Hex } from '@acp/kernel';
 import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -70,14 +70,20 @@ export async function findBoardUserKey(tx: Tx, id: string): Promise<BoardUserKey
 export async function listBoardUserKeys(
   tx: Tx,
   company_id: string,
-  page: PageRequest,
+  page: SearchRequest,
   unasked: number | null = 50,
 ): Promise<Page<BoardUserKey>> {
   const plan = newestFirst(board_user_keys.created_at, board_user_keys.id, page, unasked);
   const rows = tx
     .select()
     .from(board_user_keys)
-    .where(and(eq(board_user_keys.company_id, company_id), plan.where))
+    .where(
+      and(
+        eq(board_user_keys.company_id, company_id),
+        containing(page.q, [board_user_keys.label, board_user_keys.key_prefix]),
+        plan.where,
+      ),
+    )
     .orderBy(...plan.order)
     .limit(plan.limit);
   return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);

@@ -1,13 +1,14 @@
 import type { Actor, Company, UpdateCompany, UserActor } from '@acp/contract';
 import {
+  containing,
   isUniqueViolation,
   newestFirst,
   type Page,
-  type PageRequest,
   schema,
   signal,
   type Tx,
   WILDCARD,
+  type SearchRequest,
 } from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
@@ -179,23 +180,33 @@ export async function findCompanyBySlug(tx: Tx, slug: string): Promise<CompanyRo
   return company;
 }
 
+const named = (q: string | undefined) => containing(q, [companies.name, companies.slug]);
+
 /** Companies by name; `ids` limits them to those visible to the caller, null: all. */
-export async function listCompanies(tx: Tx, ids: readonly string[] | null): Promise<CompanyRow[]> {
+export async function listCompanies(
+  tx: Tx,
+  ids: readonly string[] | null,
+  q?: string,
+): Promise<CompanyRow[]> {
   return tx
     .select()
     .from(companies)
-    .where(and(ids === null ? undefined : inArray(companies.id, [...ids]), alive))
+    .where(and(ids === null ? undefined : inArray(companies.id, [...ids]), alive, named(q)))
     .orderBy(asc(companies.name), asc(companies.id));
 }
 
 /** The same in pages, newest first; at most 1,000 or 4 MB unless a limit is given. */
-export async function pageOfCompanies(tx: Tx, actor: UserActor, query: PageRequest): Promise<Page<Company>> {
+export async function pageOfCompanies(
+  tx: Tx,
+  actor: UserActor,
+  query: SearchRequest,
+): Promise<Page<Company>> {
   const page = newestFirst(companies.created_at, companies.id, query, null);
   const ids = actor.instance_role === 'admin' ? null : Object.keys(actor.roles);
   const rows = tx
     .select()
     .from(companies)
-    .where(and(ids === null ? undefined : inArray(companies.id, ids), alive, page.where))
+    .where(and(ids === null ? undefined : inArray(companies.id, ids), alive, named(query.q), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentCompany);

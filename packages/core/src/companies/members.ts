@@ -1,10 +1,12 @@
 import type { Actor, CompanyRole, CompanyUser, Membership } from '@acp/contract';
 import {
+  containing,
   isUniqueViolation,
   newestFirst,
   type Page,
   type PageRequest,
   schema,
+  type SearchRequest,
   signal,
   type Tx,
 } from '@acp/db';
@@ -42,18 +44,28 @@ export async function listMembers(
   return plan.read(tx, rows, ({ joined_at, id }) => ({ at: joined_at, id }), present);
 }
 
-/** The members with names and addresses, in the same order. */
+/**
+ * The members with names and addresses, in the same order.
+ * @param by_email whether `q` is also looked for in addresses: not for those who may not see them
+ */
 export async function listCompanyUsers(
   tx: Tx,
   company_id: string,
-  page: PageRequest = {},
+  page: SearchRequest = {},
+  by_email = false,
 ): Promise<Page<CompanyUser>> {
   const plan = newestFirst(memberships.joined_at, memberships.id, page, null);
   const rows = await tx
     .select({ membership: memberships, email: users.email, display_name: users.display_name })
     .from(memberships)
     .innerJoin(users, eq(users.id, memberships.user_id))
-    .where(and(eq(memberships.company_id, company_id), plan.where))
+    .where(
+      and(
+        eq(memberships.company_id, company_id),
+        containing(page.q, by_email ? [users.display_name, users.email] : [users.display_name]),
+        plan.where,
+      ),
+    )
     .orderBy(...plan.order)
     .limit(plan.limit);
   return plan.cut(

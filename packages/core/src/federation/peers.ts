@@ -8,13 +8,14 @@ import {
   type UpdatePeer,
 } from '@acp/contract';
 import {
+  containing,
   isUniqueViolation,
   newestFirst,
   type Page,
-  type PageRequest,
   schema,
   signal,
   type Tx,
+  type SearchRequest,
 } from '@acp/db';
 import { conflict, invalid, isUuid, newId, notFound, type Vault } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
@@ -70,12 +71,18 @@ export async function findPeer(tx: Tx, id: string): Promise<PeerRow | undefined>
   return row;
 }
 
-export async function listPeers(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Peer>> {
+export async function listPeers(tx: Tx, company_id: string, query: SearchRequest): Promise<Page<Peer>> {
   const page = newestFirst(a2a_peers.created_at, a2a_peers.id, query, 50);
   const rows = await tx
     .select()
     .from(a2a_peers)
-    .where(and(eq(a2a_peers.company_id, company_id), page.where))
+    .where(
+      and(
+        eq(a2a_peers.company_id, company_id),
+        containing(query.q, [a2a_peers.label, a2a_peers.url]),
+        page.where,
+      ),
+    )
     .orderBy(...page.order)
     .limit(page.limit);
   return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentPeer);

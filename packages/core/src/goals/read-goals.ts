@@ -1,5 +1,5 @@
 import { commaList, type Goal, goalStatuses, type ListByStatus } from '@acp/contract';
-import { newestFirst, type Page, schema, type Tx } from '@acp/db';
+import { containing, newestFirst, type Page, schema, type Tx } from '@acp/db';
 import { isUuid } from '@acp/kernel';
 import { and, eq, inArray, isNull, type SQL } from 'drizzle-orm';
 import { inNoTrash } from '../trash/index.ts';
@@ -38,6 +38,7 @@ export async function listGoals(tx: Tx, company_id: string, query: ListByStatus)
         eq(goals.company_id, company_id),
         present,
         statuses === undefined ? undefined : inArray(goals.status, statuses),
+        containing(query.q, [goals.title]),
         page.where,
       ),
     )

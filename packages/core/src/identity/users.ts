@@ -1,12 +1,13 @@
 import type { Actor, InstanceRole, User } from '@acp/contract';
 import {
+  containing,
   isUniqueViolation,
   lockByName,
   newestFirst,
   type Page,
-  type PageRequest,
   schema,
   type Tx,
+  type SearchRequest,
 } from '@acp/db';
 import { asciiLowerCase, conflict } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
@@ -81,14 +82,14 @@ export async function userNames(tx: Tx, ids: readonly (string | null)[]): Promis
 /** Newest first; at most 1,000 or 4 MB unless a limit is given. */
 export async function listUsers<T = UserRow>(
   tx: Tx,
-  page: PageRequest = {},
+  page: SearchRequest = {},
   present: (row: UserRow) => T = (row) => row as T,
 ): Promise<Page<T>> {
   const plan = newestFirst(users.created_at, users.id, page, null);
   const rows = tx
     .select()
     .from(users)
-    .where(plan.where)
+    .where(and(containing(page.q, [users.display_name, users.email]), plan.where))
     .orderBy(...plan.order)
     .limit(plan.limit);
   return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);

@@ -7,13 +7,14 @@ import type {
   UpdateMcpServer,
 } from '@acp/contract';
 import {
+  containing,
   isUniqueViolation,
   newestFirst,
   type Page,
-  type PageRequest,
   schema,
   signal,
   type Tx,
+  type SearchRequest,
 } from '@acp/db';
 import { conflict, invalid, isUuid, newId, notFound } from '@acp/kernel';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
@@ -50,13 +51,19 @@ export async function findMcpServer(tx: Tx, id: string): Promise<McpServerRow | 
 export async function listMcpServers(
   tx: Tx,
   company_id: string,
-  query: PageRequest,
+  query: SearchRequest,
 ): Promise<Page<McpServer>> {
   const page = newestFirst(mcp_servers.created_at, mcp_servers.id, query, 50);
   const rows = await tx
     .select(serverColumns)
     .from(mcp_servers)
-    .where(and(eq(mcp_servers.company_id, company_id), page.where))
+    .where(
+      and(
+        eq(mcp_servers.company_id, company_id),
+        containing(query.q, [mcp_servers.name, mcp_servers.url]),
+        page.where,
+      ),
+    )
     .orderBy(...page.order)
     .limit(page.limit);
   return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentMcpServer);

@@ -7,7 +7,15 @@ import {
   type PluginSummary,
   type UpdatePlugin,
 } from '@acp/contract';
-import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import {
+  containing,
+  isUniqueViolation,
+  newestFirst,
+  type Page,
+  schema,
+  type Tx,
+  type SearchRequest,
+} from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
 import { refuseLeased } from '@acp/queue';
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
@@ -20,25 +28,31 @@ import { moveTo, recordPluginChange, notifyHosts } from './transitions.ts';
 
 const { companies, plugins, plugin_events } = schema;
 
-export async function listPlugins(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Plugin>> {
+export async function listPlugins(tx: Tx, company_id: string, query: SearchRequest): Promise<Page<Plugin>> {
   const page = newestFirst(plugins.created_at, plugins.id, query, null);
   const rows = tx
     .select()
     .from(plugins)
-    .where(and(eq(plugins.company_id, company_id), page.where))
+    .where(
+      and(
+        eq(plugins.company_id, company_id),
+        containing(query.q, [plugins.name, plugins.slug, plugins.description]),
+        page.where,
+      ),
+    )
     .orderBy(...page.order)
     .limit(page.limit);
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentPlugin);
 }
 
 /** Plugins of all companies outside of the trash, 50 per page. */
-export async function listInstancePlugins(tx: Tx, query: PageRequest): Promise<Page<PluginSummary>> {
+export async function listInstancePlugins(tx: Tx, query: SearchRequest): Promise<Page<PluginSummary>> {
   const page = newestFirst(plugins.created_at, plugins.id, query, 50);
   const rows = tx
     .select(getTableColumns(plugins))
     .from(plugins)
     .innerJoin(companies, and(eq(companies.id, plugins.company_id), isNull(companies.deleted_at)))
-    .where(page.where)
+    .where(and(containing(query.q, [plugins.name, plugins.slug, plugins.description]), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), summarizePlugin);

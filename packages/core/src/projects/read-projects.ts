@@ -1,5 +1,5 @@
 import { commaList, type ListByStatus, type Project, projectStatuses } from '@acp/contract';
-import { newestFirst, type Page, schema, type Tx } from '@acp/db';
+import { containing, newestFirst, type Page, schema, type Tx } from '@acp/db';
 import { isUuid, oneNamed } from '@acp/kernel';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { presentProject, type ProjectRow, projectColumns } from './present.ts';
@@ -53,6 +53,7 @@ export async function listProjects(tx: Tx, company_id: string, query: ListByStat
         eq(projects.company_id, company_id),
         isNull(projects.deleted_at),
         statuses === undefined ? undefined : inArray(projects.status, statuses),
+        containing(query.q, [projects.name]),
         page.where,
       ),
     )

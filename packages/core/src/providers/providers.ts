@@ -1,6 +1,14 @@
 import { parseCloudCredentials } from '@acp/contract';
 import type { Actor, CreateProvider, Provider, UpdateProvider } from '@acp/contract';
-import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import {
+  containing,
+  isUniqueViolation,
+  newestFirst,
+  type Page,
+  schema,
+  type Tx,
+  type SearchRequest,
+} from '@acp/db';
 import { conflict, invalid, isUuid, newId, notFound, type Vault } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull, ne, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -25,12 +33,22 @@ export async function findProvider(tx: Tx, id: string): Promise<ProviderRow | un
   return row;
 }
 
-export async function listProviders(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Provider>> {
+export async function listProviders(
+  tx: Tx,
+  company_id: string,
+  query: SearchRequest,
+): Promise<Page<Provider>> {
   const page = newestFirst(providers.created_at, providers.id, query, 50);
   const rows = tx
     .select()
     .from(providers)
-    .where(and(eq(providers.company_id, company_id), page.where))
+    .where(
+      and(
+        eq(providers.company_id, company_id),
+        containing(query.q, [providers.name, providers.base_url]),
+        page.where,
+      ),
+    )
     .orderBy(...page.order)
     .limit(page.limit);
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentProvider);

@@ -1,5 +1,5 @@
 import { commaList, type ListByStatus, type Routine, routineStatuses } from '@acp/contract';
-import { newestFirst, type Page, schema, type Tx } from '@acp/db';
+import { containing, newestFirst, type Page, schema, type Tx } from '@acp/db';
 import { isUuid, oneNamed } from '@acp/kernel';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { presentRoutine } from './present.ts';
@@ -44,6 +44,7 @@ export async function listRoutines(tx: Tx, company_id: string, query: ListByStat
         eq(routines.company_id, company_id),
         isNull(routines.deleted_at),
         statuses === undefined ? undefined : inArray(routines.status, statuses),
+        containing(query.q, [routines.name, routines.description]),
         page.where,
       ),
     )

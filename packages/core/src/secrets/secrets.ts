@@ -1,5 +1,13 @@
 import type { Actor, CreateSecret, Secret, UpdateSecret } from '@acp/contract';
-import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import {
+  containing,
+  isUniqueViolation,
+  newestFirst,
+  type Page,
+  schema,
+  type Tx,
+  type SearchRequest,
+} from '@acp/db';
 import { conflict, isUuid, newId, notFound, type Vault } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -23,12 +31,18 @@ export async function findSecret(tx: Tx, id: string): Promise<SecretRow | undefi
   return row;
 }
 
-export async function listSecrets(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Secret>> {
+export async function listSecrets(tx: Tx, company_id: string, query: SearchRequest): Promise<Page<Secret>> {
   const page = newestFirst(secrets.created_at, secrets.id, query, 50);
   const rows = tx
     .select()
     .from(secrets)
-    .where(and(eq(secrets.company_id, company_id), page.where))
+    .where(
+      and(
+        eq(secrets.company_id, company_id),
+        containing(query.q, [secrets.name, secrets.description]),
+        page.where,
+      ),
+    )
     .orderBy(...page.order)
     .limit(page.limit);
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);

@@ -1,5 +1,5 @@
 import type { Skill } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { containing, newestFirst, type Page, schema, type SearchRequest, type Tx } from '@acp/db';
 import { isUuid, notFound } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull } from 'drizzle-orm';
 import { presentSkill, type SkillRow } from './present.ts';
@@ -17,12 +17,19 @@ export async function findSkill(tx: Tx, id: string): Promise<SkillRow | undefine
   return row;
 }
 
-export async function listSkills(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Skill>> {
+export async function listSkills(tx: Tx, company_id: string, query: SearchRequest): Promise<Page<Skill>> {
   const page = newestFirst(skills.created_at, skills.id, query, 50);
   const rows = tx
     .select()
     .from(skills)
-    .where(and(eq(skills.company_id, company_id), isNull(skills.deleted_at), page.where))
+    .where(
+      and(
+        eq(skills.company_id, company_id),
+        isNull(skills.deleted_at),
+        containing(query.q, [skills.name, skills.slug, skills.description]),
+        page.where,
+      ),
+    )
     .orderBy(...page.order)
     .limit(page.limit);
   return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentSkill);

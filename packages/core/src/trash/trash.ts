@@ -1,5 +1,5 @@
 import type { Actor, TrashEntry, TrashType } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { containing, newestFirst, type Page, schema, type Tx, type SearchRequest } from '@acp/db';
 import { and, asc, eq, inArray, lt, type SQL, sql } from 'drizzle-orm';
 import { actorColumns } from '../activity/index.ts';
 
@@ -26,7 +26,7 @@ export async function moveToTrash(tx: Tx, actor: Actor, trashed: Trashed): Promi
 /** Newest first; at most 1,000 or 4 MB unless a limit is given. */
 export async function listTrash(
   tx: Tx,
-  query: PageRequest & { type?: TrashType; company_id?: string },
+  query: SearchRequest & { type?: TrashType; company_id?: string },
 ): Promise<Page<TrashEntry>> {
   const page = newestFirst(trash_entries.deleted_at, trash_entries.trash_id, query, null);
   const rows = tx
@@ -34,6 +34,7 @@ export async function listTrash(
     .from(trash_entries)
     .where(
       and(
+        containing(query.q, [trash_entries.name]),
         page.where,
         query.type === undefined ? undefined : eq(trash_entries.type, query.type),
         query.company_id === undefined ? undefined : eq(trash_entries.company_id, query.company_id),

@@ -1,5 +1,5 @@
 import type { Actor, CreateWebhook, NewWebhook, UpdateWebhook, Webhook } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { containing, newestFirst, type Page, schema, type Tx, type SearchRequest } from '@acp/db';
 import { isUuid, newId, newToken, notFound, type Vault } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -32,12 +32,19 @@ export async function findWebhook(tx: Tx, id: string): Promise<WebhookRow | unde
   return row;
 }
 
-export async function listWebhooks(tx: Tx, company_id: string, query: PageRequest): Promise<Page<Webhook>> {
+export async function listWebhooks(tx: Tx, company_id: string, query: SearchRequest): Promise<Page<Webhook>> {
   const page = newestFirst(webhooks.created_at, webhooks.id, query, 50);
   const rows = await tx
     .select()
     .from(webhooks)
-    .where(and(eq(webhooks.company_id, company_id), isNull(webhooks.issue_id), page.where))
+    .where(
+      and(
+        eq(webhooks.company_id, company_id),
+        isNull(webhooks.issue_id),
+        containing(query.q, [webhooks.url]),
+        page.where,
+      ),
+    )
     .orderBy(...page.order)
     .limit(page.limit);
   return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentWebhook);

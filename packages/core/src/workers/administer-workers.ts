@@ -8,7 +8,16 @@ import {
   workerStatuses,
   type WorkerStatus,
 } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
+import {
+  containing,
+  newestFirst,
+  type Page,
+  type PageRequest,
+  schema,
+  signal,
+  type Tx,
+  type SearchRequest,
+} from '@acp/db';
 import { conflict, isUuid, notFound } from '@acp/kernel';
 import { and, eq, inArray, not, sql } from 'drizzle-orm';
 import { recordChanges, recordInstanceAct, systemActor } from '../activity/index.ts';
@@ -123,14 +132,16 @@ const UNASKED = 50;
 /** The same with versions and load. @throws invalid for an unknown status */
 export async function listAdminWorkers(
   tx: Tx,
-  { status, ...query }: PageRequest & { status?: string | undefined },
+  { status, ...query }: SearchRequest & { status?: string | undefined },
 ): Promise<Page<AdminWorker>> {
   const asked = commaList(status, workerStatuses, 'status');
   const page = newestFirst(w.created_at, w.id, query, UNASKED);
   const rows = await tx
     .select(withLoad)
     .from(w)
-    .where(and(asked && inArray(w.status, asked), page.where))
+    .where(
+      and(asked && inArray(w.status, asked), containing(query.q, [w.name, sql`${w.tags}::text`]), page.where),
+    )
     .orderBy(...page.order)
     .limit(page.limit);
   return page.cut(rows, ({ worker: { created_at, id } }) => ({ at: created_at, id }), presentAdminWorker);

@@ -6,8 +6,9 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, input, notice, postButton, select, shownOnce } from '../kit/parts.ts';
-import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import { accessPage, byCompany, type CompanyContext, membersPath, roleChoices } from './access-frame.ts';
 
@@ -20,16 +21,18 @@ async function keysPage(
   raw_key: string | null = null,
 ): Promise<Html> {
   const { tx, company_id, query } = context;
-  const { items, next_cursor } = await listBoardUserKeys(tx, company_id, pageOf(query));
+  const { items, next_cursor } = await listBoardUserKeys(tx, company_id, searchOf(query));
   const names = await namesOfAnswerers(tx, items);
   const base = keysPath(company_id);
   const errors = new FieldErrors(error, ['label', 'role', 'expires_in_days']);
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Integration keys', keyColumns(names), items)}!${moreLink(base, next_cursor, 'Older keys')}
+          !${table('Integration keys', keyColumns(names), items)}!${moreLink(searched(base, query), next_cursor, 'Older keys')}
         </div>`
-      : emptyState('No integration keys yet', html`Create one below for a script or a service.`);
+      : nothingListed(base, query, () =>
+          emptyState('No integration keys yet', html`Create one below for a script or a service.`),
+        );
   const body = html`!${when(raw_key, (key) => shownOnce('The new key, shown only once:', key))}
     !${notice(query.done === 'revoked' ? 'The key has been revoked, effective immediately.' : null)}
     <form class="card" method="post" action="${base}">
@@ -42,7 +45,7 @@ async function keysPage(
         <button>Mint a key</button>
       </div>
     </form>
-    !${list}`;
+    !${listSearch(base, query, { items, next_cursor })}!${list}`;
   return accessPage(context, '/keys', body);
 }
 

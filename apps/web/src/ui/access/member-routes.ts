@@ -4,8 +4,9 @@ import { isInstanceAdmin } from '../../http/roles.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
 import { avatar, emptyState, formError, notice, postButton, select } from '../kit/parts.ts';
-import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import {
   accessPage,
@@ -30,22 +31,24 @@ const done: Record<string, string> = texts({
 async function membersPage(context: CompanyContext, error: string | null = null): Promise<Html> {
   const { tx, user, company_id, query } = context;
   const admin = isAdmin(context);
-  const { items, next_cursor } = await listCompanyUsers(tx, company_id, pageOf(query));
+  const { items, next_cursor } = await listCompanyUsers(tx, company_id, searchOf(query), admin);
   const base = membersPath(company_id);
   const held = await countCredentials(tx, company_id, admin ? items.map(({ user_id: id }) => id) : []);
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Members', memberColumns(base, { admin, self: user.user_id, held }), items)}!${moreLink(base, next_cursor, 'More members')}
+          !${table('Members', memberColumns(base, { admin, self: user.user_id, held }), items)}!${moreLink(searched(base, query), next_cursor, 'More members')}
         </div>`
-      : emptyState(
-          'No members',
-          admin
-            ? html`<a href="${base}/invites">Invite someone</a>: whoever opens the link joins.`
-            : html`An admin invites people.`,
+      : nothingListed(base, query, () =>
+          emptyState(
+            'No members',
+            admin
+              ? html`<a href="${base}/invites">Invite someone</a>: whoever opens the link joins.`
+              : html`An admin invites people.`,
+          ),
         );
   const outsiders = isInstanceAdmin(user) ? await listOutsiders(tx, company_id, MOST_USERS) : [];
-  const body = html`!${formError(error)}!${notice(done[query.done ?? ''])}!${list}
+  const body = html`!${formError(error)}!${notice(done[query.done ?? ''])}!${listSearch(base, query, { items, next_cursor })}!${list}
   !${addForm(base, outsiders)}`;
   return accessPage(context, '', body);
 }

@@ -5,11 +5,13 @@ import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
 import { formError, formLink, input, notice, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
-import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
+const PATH = '/admin/users';
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
 
 async function usersPage(
@@ -18,14 +20,18 @@ async function usersPage(
   form: FormValues | null = null,
 ): Promise<Html> {
   const { tx, user, query } = context;
-  const { items, next_cursor } = await listUsers(tx, pageOf(query), presentUser);
+  const { items, next_cursor } = await listUsers(tx, searchOf(query), presentUser);
+  const list =
+    items.length > 0
+      ? html`<div class="card">
+          !${table('Users', userColumns, items)}!${moreLink(searched(PATH, query), next_cursor, 'More users')}
+        </div>`
+      : nothingListed(PATH, query, () => '');
   const errors = new FieldErrors(error, ['display_name', 'email', 'password'], { email: 'email' });
   const typed = (name: string): string => form?.text(name) ?? '';
   const body = html`!${formError(errors.general)}!${notice(done[query.done ?? ''])}
-    <div class="card">
-      !${table('Users', userColumns, items)}!${moreLink('/admin/users', next_cursor, 'More users')}
-    </div>
-    <form class="card" method="post" action="/admin/users">
+    !${listSearch(PATH, query, { items, next_cursor })}!${list}
+    <form class="card" method="post" action="${PATH}">
       <h2>New user</h2>
       <div class="row">
         !${input({ name: 'display_name', label: 'Name', required: true, value: typed('display_name'), error: errors.of('display_name') })}
@@ -36,7 +42,7 @@ async function usersPage(
       </div>
     </form>`;
   const actions = formLink(t`New user`, 'display_name');
-  return shell({ title: t`Users`, user, company: null, active: '/admin/users', actions, body });
+  return shell({ title: t`Users`, user, company: null, active: PATH, actions, body });
 }
 
 const done: Record<string, string> = texts({
@@ -53,15 +59,15 @@ const userColumns: Column<User>[] = [
 ];
 
 export const adminRoutes: UiRoute[] = [
-  page('/admin/users', instance, (c) => usersPage(c)),
-  action('/admin/users', identityEndpoints.createUser, {
+  page(PATH, instance, (c) => usersPage(c)),
+  action(PATH, identityEndpoints.createUser, {
     read: (form) => ({
       display_name: form.text('display_name'),
       email: form.text('email'),
       password: form.text('password'),
       instance_role: form.given('instance_role'),
     }),
-    next: () => '/admin/users?done=created',
+    next: () => `${PATH}?done=created`,
     failed: usersPage,
   }),
 ];

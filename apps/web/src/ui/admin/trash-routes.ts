@@ -4,9 +4,10 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, notice, postButton, tabs } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
-import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
@@ -22,25 +23,28 @@ const pathOf = (type: TrashType | undefined): string => (type ? `${PATH}?type=${
 async function trashPage(context: UiContext<'none'>, error: string | null = null): Promise<Html> {
   const { tx, user, query } = context;
   const type = trashTypes.find((known) => known === query.type);
+  const here = pathOf(type);
   const { items, next_cursor } = await listTrash(tx, {
-    ...pageOf(query),
+    ...searchOf(query),
     ...(type ? { type } : {}),
   });
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Trash', await columnsFor(context, items), items)}!${moreLink(pathOf(type), next_cursor, 'Older items')}
+          !${table('Trash', await columnsFor(context, items), items)}!${moreLink(searched(here, query), next_cursor, 'Older items')}
         </div>`
-      : emptyState(
-          'The trash is empty',
-          html`Deleted items stay here for a while: companies, agents, issues and more.`,
+      : nothingListed(here, query, () =>
+          emptyState(
+            'The trash is empty',
+            html`Deleted items stay here for a while: companies, agents, issues and more.`,
+          ),
         );
   const filters = [undefined, ...trashTypes].map((each) => ({
     label: each ? several[each] : t`all`,
-    path: pathOf(each),
+    path: searched(pathOf(each), query),
   }));
   const body = html`!${formError(new FieldErrors(error).general)}!${notice(done[query.done ?? ''])}
-  !${tabs('By kind', filters, pathOf(type))}!${list}`;
+  !${tabs('By kind', filters, searched(here, query))}!${listSearch(here, query, { items, next_cursor })}!${list}`;
   return shell({ title: t`Trash`, user, company: null, active: PATH, body });
 }
 

@@ -33,7 +33,9 @@ export function readFilter(query: Readonly<Record<string, string>>): AgentsFilte
   };
 }
 
-const has = (text: string | null, q: string): boolean => (text ?? '').toLowerCase().includes(q.toLowerCase());
+/** As the other lists are searched: without case and accents. */
+const folded = (text: string): string => text.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
+const has = (text: string | null, q: string): boolean => folded(text ?? '').includes(folded(q));
 const shareOf = ({ figures }: AgentLine): number =>
   figures && figures.ended > 0 ? figures.succeeded / figures.ended : -1;
 const lastOf = ({ figures }: AgentLine): number =>

@@ -4,6 +4,7 @@ import { timeAgo, timeTo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { listSearch, nothingListed, searched } from '../kit/list-search.ts';
 import { markdown } from '../kit/markdown.ts';
 import {
   avatar,
@@ -52,11 +53,15 @@ export function approvalsBody(view: ListView): Html {
   const { company_id } = view;
   const filters = [...approvalStatuses, 'all'].map((value) => ({
     label: words(value),
-    path: listPath(company_id, value),
+    path: searched(listPath(company_id, value), view.query),
   }));
   const here = listPath(company_id, view.status || 'all');
-  return html`!${tabs('By status', filters, here)}
-    <div data-live="approvals inbox_changed" data-source="${samePage(here, view.query)}">
+  return html`!${tabs('By status', filters, searched(here, view.query))}
+    !${listSearch(here, view.query, { items: view.approvals, next_cursor: view.next_cursor })}
+    <div
+      data-live="approvals inbox_changed"
+      data-source="${samePage(searched(here, view.query), view.query)}"
+    >
       !${approvalList(view)}
     </div>`;
 }
@@ -68,14 +73,18 @@ export function approvalList({
   next_cursor,
   names,
   snoozed,
+  query,
 }: ListView): Html {
+  const here = listPath(company_id, of || 'all');
   if (approvals.length === 0)
-    return of === 'pending'
-      ? emptyState(
-          'Nothing is waiting for a decision',
-          html`Agents ask here before they hire, install or exceed their budget.`,
-        )
-      : emptyState('None', html`<a href="${listPath(company_id, 'all')}">Show all approvals</a>.`);
+    return nothingListed(here, query, () =>
+      of === 'pending'
+        ? emptyState(
+            'Nothing is waiting for a decision',
+            html`Agents ask here before they hire, install or exceed their budget.`,
+          )
+        : emptyState('None', html`<a href="${listPath(company_id, 'all')}">Show all approvals</a>.`),
+    );
   const columns = [
     { label: 'What', cell: ({ id, title }: Approval) => html`<a href="/approvals/${id}">${title}</a>` },
     { label: 'Kind', cell: ({ type }: Approval) => html`${typeNames[type]}` },
@@ -87,7 +96,7 @@ export function approvalList({
         html`!${state(approval)}!${when(snoozed.get(approval.id), (until) => html` <span class="soft small">snoozed, !${timeTo(until)}</span>`)}`,
     },
   ];
-  const more = moreLink(listPath(company_id, of || 'all'), next_cursor, 'Older approvals');
+  const more = moreLink(searched(here, query), next_cursor, 'Older approvals');
   return html`<div class="card">!${table('Approvals', columns, approvals)}!${more}</div>`;
 }
 

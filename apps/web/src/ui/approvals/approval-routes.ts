@@ -15,7 +15,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { pageOf } from '../kit/table.ts';
+import { searchOf } from '../kit/list-search.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import {
   approvalBody,
@@ -51,7 +51,7 @@ async function loadList(context: UiContext<'company'>): Promise<ListView> {
   const { tx, user, company_id, query } = context;
   const status = query.status === 'all' ? '' : query.status || 'pending';
   const { items, next_cursor } = await listApprovals(tx, company_id, {
-    ...pageOf(query),
+    ...searchOf(query),
     ...(status ? { status } : {}),
   });
   return {

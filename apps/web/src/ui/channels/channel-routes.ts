@@ -14,6 +14,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, formLink, notice } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -57,23 +58,25 @@ async function channelsPage(
 ): Promise<Html> {
   const { tx, company_id, query } = context;
   const path = listPath(company_id);
-  const { items, next_cursor } = await listChannels(tx, company_id, pageOf(query));
+  const { items, next_cursor } = await listChannels(tx, company_id, searchOf(query));
   const choices = await choicesOf(context);
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Channels', channelColumns, items)}!${moreLink(path, next_cursor, 'Older channels')}
+          !${table('Channels', channelColumns, items)}!${moreLink(searched(path, query), next_cursor, 'Older channels')}
         </div>`
-      : emptyState(
-          'No channels yet',
-          html`People can talk with agents, and decide approvals, in Slack and Telegram. Keep the bot’s token
-            as a <a href="/companies/${company_id}/secrets">secret</a>, and name it here.`,
+      : nothingListed(path, query, () =>
+          emptyState(
+            'No channels yet',
+            html`People can talk with agents, and decide approvals, in Slack and Telegram. Keep the bot’s
+              token as a <a href="/companies/${company_id}/secrets">secret</a>, and name it here.`,
+          ),
         );
   return companyPage(context, {
     title: t`Channels`,
     active: path,
     actions: items.length > 0 ? formLink(t`New channel`, 'name') : '',
-    body: html`!${notice(done[query.done ?? ''])}!${list}!${channelForm(path, null, choices, error, form)}`,
+    body: html`!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}!${channelForm(path, null, choices, error, form)}`,
   });
 }
 

@@ -2,6 +2,7 @@ import type { Agent, Chat } from '@acp/contract';
 import { timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import { listSearch, nothingListed, searched } from '../kit/list-search.ts';
 import { emptyState, formError, input, postButton, select } from '../kit/parts.ts';
 import { moreLink } from '../kit/table.ts';
 import { lastingAgents } from '../subagents/working-agents.ts';
@@ -13,25 +14,23 @@ export interface ChatList {
   company_id: string;
   chats: readonly Chat[];
   agents: readonly Agent[];
-  q: string;
+  /** The page's own query. */
+  query: Readonly<Record<string, string>>;
   next_cursor: string | null;
 }
 
 export function chatsBody(
   list: ChatList & { can_write: boolean; agent_id: string; error: string | null },
 ): Html {
-  const { company_id, agents, can_write, q, chats, next_cursor, error, agent_id } = list;
+  const { company_id, agents, can_write, query, chats, next_cursor, error, agent_id } = list;
   const path = `/companies/${company_id}/chats`;
-  const empty = q
-    ? emptyState('Nothing found', html`Searches titles and messages.`)
-    : emptyState('No chats yet', html`Choose an agent and say what you want. Only you can see your chats.`);
-  const search = q ? `${path}?q=${encodeURIComponent(q)}` : path;
+  const empty = (): Html =>
+    nothingListed(path, query, () =>
+      emptyState('No chats yet', html`Choose an agent and say what you want. Only you can see your chats.`),
+    );
   return html`!${formError(error)} !${when(can_write, () => newChat(path, agents, agent_id))}
-    <form class="filters row" method="get" action="${path}" role="search">
-      !${input({ name: 'q', label: 'Search', type: 'search', value: q })}
-      <button class="quiet">Search</button>
-    </form>
-    !${chats.length === 0 ? empty : html`<div class="card">!${chatLinks(list, null)}!${moreLink(search, next_cursor, 'Older chats')}</div>`}`;
+  !${listSearch(path, query, { items: chats, next_cursor }, 1)}
+  !${chats.length === 0 ? empty() : html`<div class="card">!${chatLinks(list, null)}!${moreLink(searched(path, query), next_cursor, 'Older chats')}</div>`}`;
 }
 
 function newChat(path: string, agents: readonly Agent[], agent_id: string): Html {

@@ -14,7 +14,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { pageOf } from '../kit/table.ts';
+import { searchOf } from '../kit/list-search.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import { newIssueBody } from '../issues/new-issue-page.ts';
@@ -30,16 +30,15 @@ const SHOWN = 50;
 
 async function chatsPage(context: UiContext<'company'>, error: string | null = null): Promise<Html> {
   const { tx, user, company_id, query } = context;
-  const q = query.q?.replaceAll('\0', '').trim().slice(0, 500) ?? '';
   const { agents } = await listAgents(tx, user, { company_id });
-  const found = await listChats(tx, user, company_id, { ...pageOf(query), ...(q && { q }) });
+  const found = await listChats(tx, user, company_id, searchOf(query));
   const agent_id = query.agent && isUuid(query.agent) ? query.agent : '';
   const { items: chats, next_cursor } = found;
   const body = chatsBody({
     company_id,
     chats,
     agents,
-    q,
+    query,
     next_cursor,
     can_write: mayWrite(context),
     agent_id,

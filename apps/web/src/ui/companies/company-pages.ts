@@ -9,9 +9,12 @@ import { money, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import { listSearch, nothingListed } from '../kit/list-search.ts';
 import { issueLink } from '../runs/runs-pages.ts';
 import { foundingForms } from '../portability/portability-pages.ts';
 import { avatar, emptyState, formError, input, notice, status } from '../kit/parts.ts';
+
+const COMPANIES = '/companies';
 
 export interface CompaniesView {
   companies: readonly Company[];
@@ -19,9 +22,12 @@ export interface CompaniesView {
   templates: readonly CompanyTemplate[];
   refused: { error: string | null; form: FormValues | null };
   said: string | null;
+  /** The page's own query. */
+  query: Readonly<Record<string, string>>;
 }
 
-export function companiesBody({ companies, can_create, templates, refused, said }: CompaniesView): Html {
+export function companiesBody(view: CompaniesView): Html {
+  const { companies, can_create, templates, refused, said, query } = view;
   // The import form shows its own errors.
   const own = refused.form?.has('import') ? { error: null, form: null } : refused;
   const { form } = own;
@@ -38,22 +44,24 @@ export function companiesBody({ companies, can_create, templates, refused, said 
             !${each(companies, row)}
           </ul>
         </div>`
-      : emptyState(
-          'No companies yet',
-          can_create
-            ? html`Create the first one below.`
-            : html`Ask an administrator for an invite, or ask to join below.`,
+      : nothingListed(COMPANIES, query, () =>
+          emptyState(
+            'No companies yet',
+            can_create
+              ? html`Create the first one below.`
+              : html`Ask an administrator for an invite, or ask to join below.`,
+          ),
         );
   const founding = html`<form class="card" method="post" action="/companies">
     <h2>New company</h2>
     !${formError(errors.general)}
     <div class="row">
-      !${input({ name: 'name', label: 'Name', required: true, autofocus: companies.length === 0, value: form?.text('name') ?? '', error: errors.of('name') })}
+      !${input({ name: 'name', label: 'Name', required: true, autofocus: companies.length === 0 && !query.q, value: form?.text('name') ?? '', error: errors.of('name') })}
       !${input({ name: 'slug', label: 'Slug', value: form?.text('slug') ?? '', hint: 'a-z, 0-9 and hyphens; empty: from the name', error: errors.of('slug') })}
       <button>Create</button>
     </div>
   </form>`;
-  return html`!${notice(said)}!${list}!${when(can_create, () => html`!${founding}!${foundingForms(templates, refused)}`)}!${when(!can_create, () => joinForm(refused))}`;
+  return html`!${notice(said)}!${listSearch(COMPANIES, query, { items: companies, next_cursor: null })}!${list}!${when(can_create, () => html`!${founding}!${foundingForms(templates, refused)}`)}!${when(!can_create, () => joinForm(refused))}`;
 }
 
 /** Form for users who know of a company but have no invite. */

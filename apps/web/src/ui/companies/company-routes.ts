@@ -19,6 +19,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { searchOf } from '../kit/list-search.ts';
 import { formLink, notice } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -48,7 +49,9 @@ export async function companiesPage(
 ): Promise<Html> {
   const { tx, user } = context;
   const admin = user.instance_role === 'admin';
-  const companies = (await listCompanies(tx, admin ? null : Object.keys(user.roles))).map(presentCompany);
+  const companies = (
+    await listCompanies(tx, admin ? null : Object.keys(user.roles), searchOf(context.query).q)
+  ).map(presentCompany);
   const said = done[context.query.done ?? ''] ?? null;
   const templates = admin ? await listTemplates(context.services.portability.templates) : [];
   return shell({
@@ -57,7 +60,14 @@ export async function companiesPage(
     company: null,
     active: '/companies',
     actions: admin && companies.length > 0 ? formLink(t`New company`, 'name') : '',
-    body: companiesBody({ companies, can_create: admin, templates, refused: { error, form }, said }),
+    body: companiesBody({
+      companies,
+      can_create: admin,
+      templates,
+      refused: { error, form },
+      said,
+      query: context.query,
+    }),
   });
 }
 

@@ -4,8 +4,9 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
 import { emptyState, formLink, notice } from '../kit/parts.ts';
-import { moreLink, pageOf, table } from '../kit/table.ts';
+import { moreLink, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { peerTabs } from './push-routes.ts';
 import { peerFrame, peerRecordRoutes } from './peer-records.ts';
@@ -29,19 +30,21 @@ async function peersPage(
   form: FormValues | null = null,
 ): Promise<Html> {
   const { tx, company_id, query } = context;
-  const { items, next_cursor } = await listPeers(tx, company_id, pageOf(query));
+  const { items, next_cursor } = await listPeers(tx, company_id, searchOf(query));
   const path = listPath(company_id);
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Peers', peerColumns, items)}!${moreLink(path, next_cursor, 'Older peers')}
+          !${table('Peers', peerColumns, items)}!${moreLink(searched(path, query), next_cursor, 'Older peers')}
         </div>`
-      : emptyState(
-          'No peers yet',
-          html`Work can be delegated to agents of other companies and systems, over the agent-to-agent
-          protocol.`,
+      : nothingListed(path, query, () =>
+          emptyState(
+            'No peers yet',
+            html`Work can be delegated to agents of other companies and systems, over the agent-to-agent
+            protocol.`,
+          ),
         );
-  const body = html`!${peerTabs(company_id, path)}!${notice(done[query.done ?? ''])}!${list}!${peerForm(path, null, error, form)}`;
+  const body = html`!${peerTabs(company_id, path)}!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}!${peerForm(path, null, error, form)}`;
   const actions = items.length > 0 ? formLink(t`New peer`, 'label') : '';
   return companyPage(context, { title: t`Peers`, active: path, actions, body });
 }

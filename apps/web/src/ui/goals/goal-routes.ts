@@ -6,6 +6,7 @@ import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { listSearch, nothingListed, searchOf } from '../kit/list-search.ts';
 import { markdown } from '../kit/markdown.ts';
 import {
   type Choice,
@@ -59,8 +60,8 @@ function tree(goals: readonly Goal[]): Html {
   return branch('');
 }
 
-async function loadGoals({ tx, company_id }: UiContext): Promise<Goal[]> {
-  return (await listGoals(tx, company_id, { limit: MOST })).items;
+async function loadGoals({ tx, company_id }: UiContext, q?: string): Promise<Goal[]> {
+  return (await listGoals(tx, company_id, { limit: MOST, ...(q && { q }) })).items;
 }
 
 async function goalsPage(
@@ -70,20 +71,24 @@ async function goalsPage(
 ): Promise<Html> {
   const { company_id, query } = context;
   const path = listPath(company_id);
+  const { q } = searchOf(query);
   const goals = await loadGoals(context);
+  const items = q === undefined ? goals : await loadGoals(context, q);
   const list =
-    goals.length > 0
-      ? html`<div class="card">!${tree(goals)}</div>`
-      : emptyState(
-          'No goals yet',
-          html`Say what the company wants to achieve. Agents read an issue’s goals with every run on it.`,
+    items.length > 0
+      ? html`<div class="card">!${tree(items)}</div>`
+      : nothingListed(path, query, () =>
+          emptyState(
+            'No goals yet',
+            html`Say what the company wants to achieve. Agents read an issue’s goals with every run on it.`,
+          ),
         );
   const fresh = mayWrite(context) ? await goalForm(context, path, t`New goal`, goals, error, form, null) : '';
   return companyPage(context, {
     title: t`Goals`,
     active: path,
     actions: fresh && goals.length > 0 ? formLink(t`New goal`, 'title') : '',
-    body: html`!${notice(done[query.done ?? ''])}!${list}!${fresh}`,
+    body: html`!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor: null })}!${list}!${fresh}`,
   });
 }
 

@@ -11,6 +11,7 @@ import { invalid } from '@acp/kernel';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, formLink } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
@@ -31,20 +32,22 @@ async function serversPage(
   form: FormValues | null = null,
 ): Promise<Html> {
   const { tx, company_id, query } = context;
-  const { items, next_cursor } = await listMcpServers(tx, company_id, pageOf(query));
+  const { items, next_cursor } = await listMcpServers(tx, company_id, searchOf(query));
   const path = serversPath(company_id);
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('MCP servers', serverColumns, items)}!${moreLink(path, next_cursor, 'Older servers')}
+          !${table('MCP servers', serverColumns, items)}!${moreLink(searched(path, query), next_cursor, 'Older servers')}
         </div>`
-      : emptyState('No MCP servers yet', html`Your agents can use the tools of servers that you add here.`);
+      : nothingListed(path, query, () =>
+          emptyState('No MCP servers yet', html`Your agents can use the tools of servers that you add here.`),
+        );
   const offers = offeredMcpCommands(context.services.mcp_servers.commands);
   // A rejected input is shown in the form that it came from.
   const isProgram = form?.has('command') === true;
   const blank = { path, server: null, error: null, form: null };
   const sent = { ...blank, error, form };
-  const body = html`!${list}!${serverForm(isProgram ? blank : sent)}!${programForm(isProgram ? sent : blank, offers)}`;
+  const body = html`!${listSearch(path, query, { items, next_cursor })}!${list}!${serverForm(isProgram ? blank : sent)}!${programForm(isProgram ? sent : blank, offers)}`;
   const actions = items.length > 0 ? formLink(t`New server`, 'name') : '';
   return connectPage(context, { title: t`MCP servers`, tab: path, body, actions });
 }

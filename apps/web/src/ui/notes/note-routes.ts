@@ -6,6 +6,7 @@ import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
 import { markdown } from '../kit/markdown.ts';
 import {
   type Choice,
@@ -19,7 +20,7 @@ import {
   tabs,
   textarea,
 } from '../kit/parts.ts';
-import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
 
@@ -54,30 +55,26 @@ async function notesPage(
   const { tx, company_id, query } = context;
   const path = listPath(company_id);
   const archived = query.archived === 'yes';
-  const q = query.q?.replaceAll('\0', '').trim().slice(0, 500) ?? '';
-  const filter = new URLSearchParams({ ...(q && { q }), ...(archived && { archived: 'yes' }) }).toString();
-  const found = await listNotes(tx, company_id, { ...pageOf(query), ...(q && { q }), archived });
+  const here = archived ? `${path}?archived=yes` : path;
+  const found = await listNotes(tx, company_id, { ...searchOf(query), archived });
   const list =
     found.items.length > 0
       ? html`<div class="card">
-          !${table('Notes', columns, found.items)}!${moreLink(filter ? `${path}?${filter}` : path, found.next_cursor, 'Older notes')}
+          !${table('Notes', columns, found.items)}!${moreLink(searched(here, query), found.next_cursor, 'Older notes')}
         </div>`
-      : emptyState(
-          q || archived ? 'Nothing found' : 'No notes yet',
-          html`Write down below what agents and people should know, or let agents do it:
-            <code>/create-note</code>, <code>/record-finding</code>.`,
+      : nothingListed(here, query, () =>
+          emptyState(
+            archived ? 'Nothing found' : 'No notes yet',
+            html`Write down below what agents and people should know, or let agents do it:
+              <code>/create-note</code>, <code>/record-finding</code>.`,
+          ),
         );
-  const search = html`<form class="filters row" method="get" action="${path}" role="search">
-    !${input({ name: 'q', label: 'Search', type: 'search', value: q })}
-    !${when(archived, () => html`<input type="hidden" name="archived" value="yes" />`)}
-    <button class="quiet">Search</button>
-  </form>`;
   const views = [
-    { label: t`Current`, path },
-    { label: t`Archived`, path: `${path}?archived=yes` },
+    { label: t`Current`, path: searched(path, query) },
+    { label: t`Archived`, path: searched(`${path}?archived=yes`, query) },
   ];
-  const body = html`!${notice(done[query.done ?? ''])}!${tabs('Notes', views, archived ? `${path}?archived=yes` : path)}
-  !${search}!${list}!${when(mayWrite(context), () => noteForm(path, t`New note`, error, form, null))}`;
+  const body = html`!${notice(done[query.done ?? ''])}!${tabs('Notes', views, searched(here, query))}
+  !${listSearch(here, query, found, 1)}!${list}!${when(mayWrite(context), () => noteForm(path, t`New note`, error, form, null))}`;
   const actions = mayWrite(context) && found.items.length > 0 ? formLink(t`New note`, 'title') : '';
   return companyPage(context, { title: t`Notes`, active: path, actions, body });
 }

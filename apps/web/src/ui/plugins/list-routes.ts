@@ -5,12 +5,14 @@ import {
   type PluginSummary,
 } from '@acp/contract';
 import { listCompanies, listInstancePlugins, listPluginAudit, listPlugins } from '@acp/core';
+import type { Page } from '@acp/db';
 import { companyPage } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, formLink, input, status, textarea } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, pageOf, samePage, table } from '../kit/table.ts';
@@ -28,16 +30,21 @@ const columns: Column<Plugin | PluginSummary>[] = [
   { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
 ];
 
-async function listPart({ tx, company_id, query }: CompanyContext): Promise<Html> {
-  const { items, next_cursor } = await listPlugins(tx, company_id, pageOf(query));
+const loadPlugins = ({ tx, company_id, query }: CompanyContext): Promise<Page<Plugin>> =>
+  listPlugins(tx, company_id, searchOf(query));
+
+function listPart({ company_id, query }: CompanyContext, { items, next_cursor }: Page<Plugin>): Html {
+  const path = listPath(company_id);
   if (items.length === 0)
-    return emptyState(
-      'No plugins yet',
-      html`A plugin is a program that provides tools, jobs and webhooks. An admin registers it, checks its
-      binary, and allows it.`,
+    return nothingListed(path, query, () =>
+      emptyState(
+        'No plugins yet',
+        html`A plugin is a program that provides tools, jobs and webhooks. An admin registers it, checks its
+        binary, and allows it.`,
+      ),
     );
   return html`<div class="card">
-    !${table('Plugins', columns, items)}!${moreLink(listPath(company_id), next_cursor, 'Older plugins')}
+    !${table('Plugins', columns, items)}!${moreLink(searched(path, query), next_cursor, 'Older plugins')}
   </div>`;
 }
 
@@ -48,12 +55,16 @@ async function pluginsPage(
 ): Promise<Html> {
   requirePlugins(context);
   const path = listPath(context.company_id);
+  const plugins = await loadPlugins(context);
   const forAdmins = () =>
     html`<p><a href="${path}/audit">Who allowed, started and stopped what</a></p>
       !${createForm(path, error, form)}`;
-  const body = html`!${doneNotice(context)}
-    <div data-live="plugins" data-source="${samePage(`${path}/part/list`, context.query)}">
-      !${await listPart(context)}
+  const body = html`!${doneNotice(context)} !${listSearch(path, context.query, plugins)}
+    <div
+      data-live="plugins"
+      data-source="${samePage(searched(`${path}/part/list`, context.query), context.query)}"
+    >
+      !${listPart(context, plugins)}
     </div>
     !${when(isAdmin(context), forAdmins)}`;
   const actions = isAdmin(context) ? formLink(t`New plugin`, 'name') : '';
@@ -129,7 +140,7 @@ const INSTANCE = '/admin/plugins';
 async function instancePage(context: UiContext<'none'>): Promise<Html> {
   requirePlugins(context);
   const { tx, user, query } = context;
-  const { items, next_cursor } = await listInstancePlugins(tx, pageOf(query));
+  const { items, next_cursor } = await listInstancePlugins(tx, searchOf(query));
   const companies = await listCompanies(tx, [...new Set(items.map(({ company_id }) => company_id))]);
   const names = new Map(companies.map(({ id, name }) => [id, name]));
   const all: Column<PluginSummary>[] = [
@@ -140,18 +151,23 @@ async function instancePage(context: UiContext<'none'>): Promise<Html> {
     },
     ...columns.slice(1),
   ];
-  const body =
+  const list =
     items.length > 0
       ? html`<section class="card">
-          !${table('Plugins', all, items)}!${moreLink(INSTANCE, next_cursor, 'Older plugins')}
+          !${table('Plugins', all, items)}!${moreLink(searched(INSTANCE, query), next_cursor, 'Older plugins')}
         </section>`
-      : emptyState('No plugins', html`Plugins of all companies are listed here.`);
+      : nothingListed(INSTANCE, query, () =>
+          emptyState('No plugins', html`Plugins of all companies are listed here.`),
+        );
+  const body = html`!${listSearch(INSTANCE, query, { items, next_cursor })}!${list}`;
   return shell({ title: t`Plugins`, user, company: null, active: INSTANCE, body });
 }
 
 export const pluginListRoutes: UiRoute[] = [
   page('/companies/{companyId}/plugins', { scope: byCompany, role: 'viewer' }, (c) => pluginsPage(c)),
-  page('/companies/{companyId}/plugins/part/list', { scope: byCompany, role: 'viewer' }, listPart),
+  page('/companies/{companyId}/plugins/part/list', { scope: byCompany, role: 'viewer' }, async (c) =>
+    listPart(c, await loadPlugins(c)),
+  ),
   page('/companies/{companyId}/plugins/audit', { scope: byCompany, role: 'admin' }, auditPage),
   page(INSTANCE, { scope: { by: 'none' }, role: 'instance_admin' }, instancePage),
   action('/companies/{companyId}/plugins', rows.create, {

@@ -1,24 +1,22 @@
-import { type Project, projectEndpoints as rows, repositoryWebhookEndpoints as hooks } from '@acp/contract';
-import { findRepositoryWebhook, listAgents, listGoals, listProjects, presentProject } from '@acp/core';
+import { projectEndpoints as rows, repositoryWebhookEndpoints as hooks } from '@acp/contract';
+import { findRepositoryWebhook, listAgents, listGoals, presentProject } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, t, texts, when } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
-import { emptyState, formLink, notice, status } from '../kit/parts.ts';
-import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { formLink, notice, status } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
 import { agentChoices } from '../subagents/working-agents.ts';
+import { boardOf, loadProjects, projectList } from './project-list.ts';
 import { type Choices, projectForm, readProject } from './project-form.ts';
 import { webhookCard } from './webhook-card.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byProject = { by: 'project', param: 'projectId' } as const;
 const listPath = (company_id: string): string => `/companies/${company_id}/projects`;
-const boardOf = ({ company_id, id }: Pick<Project, 'company_id' | 'id'>): string =>
-  `/companies/${company_id}/board?project=${id}`;
 
 const done: Record<string, string> = texts({
   created: 'The project has been created: give it issues.',
@@ -26,13 +24,6 @@ const done: Record<string, string> = texts({
   deleted: 'The project is in the trash.',
   unhooked: 'The webhook has been deleted.',
 });
-
-const columns: Column<Project>[] = [
-  { label: 'Name', cell: ({ id, name }) => html`<a href="/projects/${id}">${name}</a>` },
-  { label: 'Status', cell: (project) => status(project.status) },
-  { label: 'Issues', cell: (project) => html`<a class="word" href="${boardOf(project)}">on the board</a>` },
-  { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
-];
 
 /** What a project can be linked to; goals: the newest 200. */
 async function choicesOf({ tx, user, company_id }: UiContext, lead_agent_id = ''): Promise<Choices> {
@@ -50,20 +41,14 @@ async function projectsPage(
   error: string | null = null,
   form: FormValues | null = null,
 ): Promise<Html> {
-  const { tx, company_id, query } = context;
+  const { company_id, query } = context;
   const path = listPath(company_id);
-  const { items, next_cursor } = await listProjects(tx, company_id, pageOf(query));
-  const list =
-    items.length > 0
-      ? html`<div class="card">
-          !${table('Projects', columns, items)}!${moreLink(path, next_cursor, 'Older projects')}
-        </div>`
-      : emptyState('No projects yet', html`A project groups issues, and gives agents their context.`);
+  const projects = await loadProjects(context);
   const fresh = mayWrite(context)
     ? projectForm(path, t`New project`, await choicesOf(context), error, form, null, isAdmin(context))
     : '';
-  const body = html`!${notice(done[query.done ?? ''])}!${list}!${fresh}`;
-  const actions = fresh && items.length > 0 ? formLink(t`New project`, 'name') : '';
+  const body = html`!${notice(done[query.done ?? ''])}!${projectList(path, query, projects)}!${fresh}`;
+  const actions = fresh && projects.items.length > 0 ? formLink(t`New project`, 'name') : '';
   return companyPage(context, { title: t`Projects`, active: path, actions, body });
 }
 

@@ -4,8 +4,9 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
 import { emptyState, notice } from '../kit/parts.ts';
-import { moreLink, pageOf, table } from '../kit/table.ts';
+import { moreLink, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { deletePart, providerColumns, providerForm, testPart } from './provider-pages.ts';
 
@@ -27,19 +28,21 @@ async function providersPage(
   form: FormValues | null = null,
 ): Promise<Html> {
   const { tx, company_id, query } = context;
-  const { items, next_cursor } = await listProviders(tx, company_id, pageOf(query));
+  const { items, next_cursor } = await listProviders(tx, company_id, searchOf(query));
   const path = listPath(company_id);
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Providers', providerColumns, items)}!${moreLink(path, next_cursor, 'Older providers')}
+          !${table('Providers', providerColumns, items)}!${moreLink(searched(path, query), next_cursor, 'Older providers')}
         </div>`
-      : emptyState(
-          'No providers yet',
-          html`Agents use the instance’s default until the company has its own.
-            <a href="/companies/${company_id}/connect-model">Connect a model</a>.`,
+      : nothingListed(path, query, () =>
+          emptyState(
+            'No providers yet',
+            html`Agents use the instance’s default until the company has its own.
+              <a href="/companies/${company_id}/connect-model">Connect a model</a>.`,
+          ),
         );
-  const body = html`!${notice(done[query.done ?? ''])}!${list}!${providerForm(path, null, error, form)}`;
+  const body = html`!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}!${providerForm(path, null, error, form)}`;
   const actions = html`<a class="button" href="/companies/${company_id}/connect-model">Connect a model</a>`;
   return companyPage(context, { title: t`Providers`, active: path, actions, body });
 }

@@ -2,6 +2,7 @@ import type { Routine } from '@acp/contract';
 import { timeAgo, timeTo } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import { listSearch, nothingListed, searched } from '../kit/list-search.ts';
 import { avatar, emptyState, status, tabs } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 
@@ -14,25 +15,27 @@ interface RoutineListView {
   agents: ReadonlyMap<string, string>;
   archived: boolean;
   next_cursor: string | null;
+  /** The page's own query. */
+  query: Readonly<Record<string, string>>;
   can_write: boolean;
 }
 
 export function listBody(view: RoutineListView): Html {
-  const { company_id, routines, archived, next_cursor } = view;
+  const { company_id, routines, archived, next_cursor, query } = view;
   const current = listPath(company_id);
   const shelf = `${current}?archived=yes`;
   const here = archived ? shelf : current;
   const views = [
-    { label: t`Current`, path: current },
-    { label: t`Archived`, path: shelf },
+    { label: t`Current`, path: searched(current, query) },
+    { label: t`Archived`, path: searched(shelf, query) },
   ];
   const list =
     routines.length > 0
       ? html`<div class="card">
-          !${table('Routines', columnsOf(view.agents), routines)}!${moreLink(here, next_cursor, 'Older routines')}
+          !${table('Routines', columnsOf(view.agents), routines)}!${moreLink(searched(here, query), next_cursor, 'Older routines')}
         </div>`
-      : nothing(view);
-  return html`!${tabs('Routines', views, here)}!${list}`;
+      : nothingListed(here, query, () => nothing(view));
+  return html`!${tabs('Routines', views, searched(here, query))}!${listSearch(here, query, { items: routines, next_cursor })}!${list}`;
 }
 
 function nothing({ company_id, archived, can_write }: RoutineListView): Html {

@@ -4,8 +4,8 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import { searchOf } from '../kit/list-search.ts';
 import { notice } from '../kit/parts.ts';
-import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import { agentChoices } from '../subagents/working-agents.ts';
@@ -22,7 +22,7 @@ async function routinesPage(context: UiContext<'company'>): Promise<Html> {
   const { tx, user, company_id, query } = context;
   const archived = query.archived === 'yes';
   const status = archived ? 'archived' : 'active,paused';
-  const { items, next_cursor } = await listRoutines(tx, company_id, { ...pageOf(query), status });
+  const { items, next_cursor } = await listRoutines(tx, company_id, { ...searchOf(query), status });
   const { agents } = await listAgents(tx, user, { company_id });
   const path = listPath(company_id);
   const can_write = mayWrite(context);
@@ -32,6 +32,7 @@ async function routinesPage(context: UiContext<'company'>): Promise<Html> {
     agents: new Map(agents.map(({ id, name }) => [id, name])),
     archived,
     next_cursor,
+    query,
     can_write,
   });
   return companyPage(context, {

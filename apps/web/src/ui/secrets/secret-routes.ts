@@ -6,8 +6,9 @@ import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, formLink, input, notice, postButton, textarea } from '../kit/parts.ts';
-import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -39,19 +40,21 @@ async function secretsPage(
   form: FormValues | null = null,
 ): Promise<Html> {
   const { tx, company_id, query, services } = context;
-  const { items, next_cursor } = await listSecrets(tx, company_id, pageOf(query));
+  const { items, next_cursor } = await listSecrets(tx, company_id, searchOf(query));
   const path = listPath(company_id);
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Secrets', columns, items)}!${moreLink(path, next_cursor, 'Older secrets')}
+          !${table('Secrets', columns, items)}!${moreLink(searched(path, query), next_cursor, 'Older secrets')}
         </div>`
-      : emptyState(
-          'No secrets yet',
-          html`Store a key or a password below, then write <code>${placeholder('NAME')}</code> where an
-            agent’s configuration needs it.`,
+      : nothingListed(path, query, () =>
+          emptyState(
+            'No secrets yet',
+            html`Store a key or a password below, then write <code>${placeholder('NAME')}</code> where an
+              agent’s configuration needs it.`,
+          ),
         );
-  const body = html`!${notice(done[query.done ?? ''])}!${list}
+  const body = html`!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}
   !${services.vault.available ? newForm(path, error, form) : noKey()}`;
   const actions = services.vault.available && items.length > 0 ? formLink(t`New secret`, 'name') : '';
   return companyPage(context, { title: t`Secrets`, active: path, actions, body });

@@ -6,9 +6,10 @@ import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
 import { markdown } from '../kit/markdown.ts';
 import { checkbox, emptyState, formError, formLink, input, notice, status, textarea } from '../kit/parts.ts';
-import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
 
@@ -46,16 +47,18 @@ async function skillsPage(
 ): Promise<Html> {
   const { tx, company_id, query } = context;
   const path = listPath(company_id);
-  const { items, next_cursor } = await listSkills(tx, company_id, pageOf(query));
+  const { items, next_cursor } = await listSkills(tx, company_id, searchOf(query));
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Skills', columns, items)}!${moreLink(path, next_cursor, 'Older skills')}
+          !${table('Skills', columns, items)}!${moreLink(searched(path, query), next_cursor, 'Older skills')}
         </div>`
-      : emptyState(
-          'No skills yet',
-          html`A skill is a text that tells agents how something is done here. They look it up with
-            <code>/use-skill</code>.`,
+      : nothingListed(path, query, () =>
+          emptyState(
+            'No skills yet',
+            html`A skill is a text that tells agents how something is done here. They look it up with
+              <code>/use-skill</code>.`,
+          ),
         );
   const errors = new FieldErrors(error, ['slug', 'content'], { 'SKILL.md': 'content', 'this slug': 'slug' });
   const fresh = html`<form class="card" method="post" action="${path}">
@@ -66,7 +69,7 @@ async function skillsPage(
     !${checkbox({ name: 'company_wide', label: 'For all agents of the company', checked: form?.checked('company_wide') ?? true })}
     <button>Add</button>
   </form>`;
-  const body = html`!${notice(done[query.done ?? ''])}!${list}!${mayWrite(context) ? fresh : ''}`;
+  const body = html`!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}!${mayWrite(context) ? fresh : ''}`;
   const actions = mayWrite(context) && items.length > 0 ? formLink(t`New skill`, 'content') : '';
   return companyPage(context, { title: t`Skills`, active: path, actions, body });
 }

@@ -6,6 +6,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, formLink, notice, shownOnce } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -29,17 +30,19 @@ async function webhooksPage(
   secret: string | null = null,
 ): Promise<Html> {
   const { tx, company_id, query } = context;
-  const { items, next_cursor } = await listWebhooks(tx, company_id, pageOf(query));
+  const { items, next_cursor } = await listWebhooks(tx, company_id, searchOf(query));
   const names = await namesOfAnswerers(tx, items);
   const path = listPath(company_id);
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Webhooks', webhookColumns(names), items)}!${moreLink(path, next_cursor, 'Older webhooks')}
+          !${table('Webhooks', webhookColumns(names), items)}!${moreLink(searched(path, query), next_cursor, 'Older webhooks')}
         </div>`
-      : emptyState('No webhooks yet', html`The company’s events can be sent, signed, to a URL of yours.`);
+      : nothingListed(path, query, () =>
+          emptyState('No webhooks yet', html`The company’s events can be sent, signed, to a URL of yours.`),
+        );
   const body = html`!${when(secret, (value) => shownOnce('The secret used for signing deliveries, shown only once:', value))}
-  !${notice(done[query.done ?? ''])}!${list}!${webhookForm(path, null, error, form)}`;
+  !${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}!${webhookForm(path, null, error, form)}`;
   const actions = items.length > 0 ? formLink(t`New webhook`, 'url') : '';
   return companyPage(context, { title: t`Webhooks`, active: path, actions, body });
 }

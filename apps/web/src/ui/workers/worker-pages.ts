@@ -5,6 +5,7 @@ import { ago, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { listSearch, nothingListed, searched } from '../kit/list-search.ts';
 import { emptyState, formError, input, notice, postButton, shownOnce, status, tabs } from '../kit/parts.ts';
 import { type Column, moreLink, samePage, table } from '../kit/table.ts';
 
@@ -52,15 +53,15 @@ export function fleetBody(view: FleetView, said: FleetSaid): Html {
   const errors = new FieldErrors(said.error, isNew ? ['name', 'tags'] : []);
   const filters = [null, ...shownStatuses].map((shown) => ({
     label: shown === null ? t`all` : words(shown),
-    path: fleetPath(shown),
+    path: searched(fleetPath(shown), view.query),
   }));
-  const source = `${WORKERS}/part/fleet${view.status === null ? '' : `?status=${view.status}`}`;
+  const part = `${WORKERS}/part/fleet${view.status === null ? '' : `?status=${view.status}`}`;
+  const source = samePage(searched(part, view.query), view.query);
   return html`!${formError(errors.general)}!${notice(done[said.done ?? ''])}
     !${when(said.api_key, (key) => shownOnce('The new worker’s key (SERVICE_WORKER_KEY), shown only once:', key))}
-    !${tabs('By state', filters, fleetPath(view.status))}
-    <div class="stack" data-live="workers" data-source="${samePage(source, view.query)}">
-      !${fleetPart(view)}
-    </div>
+    !${tabs('By state', filters, searched(fleetPath(view.status), view.query))}
+    !${listSearch(fleetPath(view.status), view.query, { items: view.workers, next_cursor: view.next_cursor })}
+    <div class="stack" data-live="workers" data-source="${source}">!${fleetPart(view)}</div>
     <form class="card" method="post" action="${WORKERS}">
       <h2>New worker</h2>
       <p class="soft">Created ahead of its first start. Workers that register themselves appear above.</p>
@@ -74,16 +75,19 @@ export function fleetBody(view: FleetView, said: FleetSaid): Html {
 }
 
 /** The part that refreshes itself. */
-export function fleetPart({ workers, names, next_cursor, stats, status: only }: FleetView): Html {
+export function fleetPart({ workers, names, next_cursor, stats, status: only, query }: FleetView): Html {
+  const here = fleetPath(only);
   const list =
     workers.length === 0
-      ? emptyState(
-          only === null ? 'No worker has registered' : 'No worker is in this state',
-          html`A worker runs agents on your own machine: start <code>npm run worker</code> there, with
-            <code>SERVICE_SERVER_URL</code> and a key.`,
+      ? nothingListed(here, query, () =>
+          emptyState(
+            only === null ? 'No worker has registered' : 'No worker is in this state',
+            html`A worker runs agents on your own machine: start <code>npm run worker</code> there, with
+              <code>SERVICE_SERVER_URL</code> and a key.`,
+          ),
         )
       : html`<div class="card">
-          !${table('Workers', columns(names), workers)}!${moreLink(fleetPath(only), next_cursor, 'Older workers')}
+          !${table('Workers', columns(names), workers)}!${moreLink(searched(here, query), next_cursor, 'Older workers')}
         </div>`;
   return html`!${figures(stats)}!${list}`;
 }

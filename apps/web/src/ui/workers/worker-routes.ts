@@ -4,9 +4,9 @@ import { namesOfAnswerers } from '../kit/answered-by.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import { searchOf } from '../kit/list-search.ts';
 import { formLink } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
-import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { fleetBody, fleetPart, type FleetView, WORKERS } from './worker-pages.ts';
 
@@ -16,7 +16,7 @@ async function viewOf({ tx, query, services }: UiContext): Promise<FleetView> {
   services.instance.requireFeature(rows.list);
   const only: WorkerStatus | null = workerStatuses.find((known) => known === query.status) ?? null;
   const [{ items, next_cursor }, stats] = await Promise.all([
-    listAdminWorkers(tx, { ...pageOf(query), ...(only === null ? {} : { status: only }) }),
+    listAdminWorkers(tx, { ...searchOf(query), ...(only === null ? {} : { status: only }) }),
     queueStats(tx),
   ]);
   return {

@@ -1,0 +1,54 @@
+/** Searching a list by name. The words are in the address, so they outlive paging, live updates, reloading and sharing. */
+import { each, html, type Html } from './html.ts';
+import { t } from './language.ts';
+import { emptyState, input } from './parts.ts';
+import { pageOf } from './table.ts';
+
+type Query = Readonly<Record<string, string>>;
+
+/** Shorter lists are read faster than searched. */
+const WORTH_SEARCHING = 10;
+
+/** What the list is searched for; empty: it is not. */
+const soughtIn = ({ q }: Query): string => q?.replaceAll('\0', '').trim().slice(0, 200) ?? '';
+
+/** The page of a list that the query asks for, with the words to search for. */
+export function searchOf(query: Query): { limit: number; cursor?: string; q?: string } {
+  const q = soughtIn(query);
+  return q === '' ? pageOf(query) : { ...pageOf(query), q };
+}
+
+/** Address of a list, searched as the query says: for links to its other pages and filters, and for the parts that refresh. */
+export function searched(path: string, query: Query): string {
+  const q = soughtIn(query);
+  return q === '' ? path : `${path}${path.includes('?') ? '&' : '?'}q=${encodeURIComponent(q)}`;
+}
+
+/**
+ * The search field of a list that is long enough for one. It belongs outside of a part that refreshes itself.
+ * @param path of the list with its other filters, which the search keeps
+ * @param worth entries from which on there is a field: fewer if it finds more than names
+ */
+export function listSearch(
+  path: string,
+  query: Query,
+  { items, next_cursor }: { items: readonly unknown[]; next_cursor: string | null },
+  worth = WORTH_SEARCHING,
+): Html {
+  const q = soughtIn(query);
+  const isShort = next_cursor === null && !query.cursor && items.length < worth;
+  if (q === '' && isShort) return '';
+  const [action, filters] = path.split('?', 2);
+  return html`<form class="filters row" method="get" action="${action}" role="search">
+    !${input({ name: 'q', label: 'Search', type: 'search', value: q })}
+    !${each([...new URLSearchParams(filters)], ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+    <button class="quiet">Search</button>
+  </form>`;
+}
+
+/** Stands in for a list without entries: that nothing matches, with the way back, or what the page says of an empty list. */
+export function nothingListed(path: string, query: Query, empty: () => Html): Html {
+  const q = soughtIn(query);
+  if (q === '') return empty();
+  return emptyState(t`Nothing matches “${q}”`, html`<a href="${path}">Show everything again</a>`);
+}
