@@ -258,6 +258,7 @@ describe('approvals', () => {
     const after = await member.get(path);
     expect(after.text).toContain('<em>soon</em>');
     expect(after.text).toContain('Next year.');
+    expect(after.text).toMatch(/part\/state[\s\S]*<em>soon/);
     expect(after.text).not.toContain(`formaction="${path}/reject"`);
     const late = await member.post(`${path}/approve`, { note: 'After all.' });
     expect(late.status).toBe(409);

@@ -212,6 +212,9 @@ describe('a fire by hand', () => {
     const renewed = (await member.get(address(source!))).text;
     expect(renewed).toContain('fire 1.');
     expect(renewed).not.toContain('fire 21.');
+    // The first page takes its link along: after another fire it leads one entry earlier.
+    const [, newest] = /data-live="issues comments runs" data-source="([^"]+)"/.exec(first)!;
+    expect((await member.get(address(newest!))).text).toContain(`href="${older}">Older fires`);
   });
 
   it('with a payload that is no JSON is refused beside it, and one of a paused routine above the page', async () => {

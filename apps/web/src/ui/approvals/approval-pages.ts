@@ -126,18 +126,17 @@ export interface ApprovalView {
 
 export function approvalBody(view: ApprovalView): Html {
   const { approval } = view;
-  return html`<div class="columns">
-    <div>
-      <div data-live="approval:${approval.id}" data-source="/approvals/${approval.id}/part/request">
-        !${requestPart(view)}
-      </div>
-      <section aria-label="Comments">
-        !${commentList(view)}!${when(view.can_write, () => commentForm(view))}
-      </section>
+  // On a phone, and for a screen reader, the decision comes before the discussion.
+  return html`<div class="columns decision">
+    <div data-live="approval:${approval.id}" data-source="/approvals/${approval.id}/part/request">
+      !${requestPart(view)}
     </div>
     <aside data-live="approval:${approval.id}" data-source="/approvals/${approval.id}/part/state">
       !${statePart(view)}
     </aside>
+    <section aria-label="Comments">
+      !${commentList(view)}!${when(view.can_write, () => commentForm(view))}
+    </section>
   </div>`;
 }
 

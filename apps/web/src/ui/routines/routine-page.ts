@@ -6,11 +6,10 @@ import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { formError, notice, postButton, priority, shownOnce, status, textarea } from '../kit/parts.ts';
-import { moreLink } from '../kit/table.ts';
 import { zoneList } from '../kit/zone-list.ts';
 import { trashCard } from '../kit/write-access.ts';
 import { policyWords, type Refused } from './routine-form.ts';
-import { type RoutineRunsView, routineRunTable } from './run-table.ts';
+import { routineRunsPart, type RoutineRunsView } from './run-table.ts';
 import { newTriggers, triggerCard, type TriggerForms, type TriggerView } from './trigger-parts.ts';
 
 /** Something referenced by the routine; undefined if it references none, null if that is gone. */
@@ -23,7 +22,6 @@ export interface RoutineView extends TriggerForms {
   goal: Named;
   triggers: readonly TriggerView[];
   runs: RoutineRunsView;
-  older_runs: string | null;
   /** Where the runs are refreshed from: the same page of them. */
   runs_source: string;
   /** What was done, what went wrong, and a newly created secret. */
@@ -43,9 +41,8 @@ export function routineBody(view: RoutineView): Html {
         <section class="card">
           <h2>Fires</h2>
           <div data-live="issues comments runs" data-source="${view.runs_source}">
-            !${routineRunTable(view.runs)}
+            !${routineRunsPart(here, view.runs)}
           </div>
-          !${moreLink(here, view.older_runs, 'Older fires')}
         </section>
       </div>
       <aside class="card">!${facts(view)}</aside>

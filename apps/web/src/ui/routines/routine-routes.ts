@@ -11,7 +11,7 @@ import { mayWrite } from '../kit/write-access.ts';
 import { agentChoices } from '../subagents/working-agents.ts';
 import { listBody, listPath } from './list-page.ts';
 import { readRoutine, type Refused, type RoutineChoices, routineForm } from './routine-form.ts';
-import { routineRunTable } from './run-table.ts';
+import { routineRunsPart } from './run-table.ts';
 import { routinePage, runsOf } from './routine-view.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -104,7 +104,7 @@ export const routineRoutes: UiRoute[] = [
   page('/routines/{routineId}', { scope: byRoutine, role: 'viewer' }, (c) => routinePage(c, c.subject)),
   page('/routines/{routineId}/part/runs', { scope: byRoutine, role: 'viewer' }, async (c) => {
     const { items: triggers } = await listTriggers(c.tx, c.subject, { limit: 200 });
-    return routineRunTable((await runsOf(c, c.subject, triggers)).runs);
+    return routineRunsPart(placeOf(c), await runsOf(c, c.subject, triggers));
   }),
   page('/routines/{routineId}/edit', { scope: byRoutine, role: 'member' }, (c) => editPage(c, null)),
   action('/routines/{routineId}/edit', rows.update, {

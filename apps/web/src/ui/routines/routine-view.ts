@@ -68,7 +68,7 @@ async function viewOf(context: UiContext, row: RoutineRow): Promise<Omit<Routine
   const { cursor } = query;
   const can_write = mayWrite(context);
   const { items: triggers } = await listTriggers(tx, row, { limit: TRIGGERS });
-  const { runs, older } = await runsOf(context, row, triggers);
+  const runs = await runsOf(context, row, triggers);
   const now = await databaseNow(tx);
   const names = await namesOfAnswerers(tx, triggers);
   return {
@@ -78,7 +78,6 @@ async function viewOf(context: UiContext, row: RoutineRow): Promise<Omit<Routine
       triggerView(trigger, row, now, { public_url: can_write ? services.public_url : null, names }),
     ),
     runs,
-    older_runs: older,
     runs_source: `/routines/${row.id}/part/runs${cursor ? `?cursor=${encodeURIComponent(cursor)}` : ''}`,
     can_write,
     signable: services.vault.available,
@@ -93,7 +92,7 @@ export async function runsOf(
   { tx, query }: UiContext,
   row: RoutineRow,
   triggers: readonly RoutineTrigger[],
-): Promise<{ runs: RoutineRunsView; older: string | null }> {
+): Promise<RoutineRunsView> {
   const { cursor } = query;
   const { items, next_cursor } = await listRoutineRuns(tx, row, {
     limit: RUNS,
@@ -101,7 +100,7 @@ export async function runsOf(
   });
   const issues = await issuesOfRuns(tx, row.company_id, items);
   const labels = new Map(triggers.map(({ id, label }) => [id, label]));
-  return { runs: { runs: items, issues, triggers: labels }, older: next_cursor };
+  return { runs: items, issues, triggers: labels, next_cursor };
 }
 
 async function readReferenced(

@@ -6,7 +6,7 @@ import { timeAgo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { emptyState, status } from '../kit/parts.ts';
-import { type Column, table } from '../kit/table.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
 
 export interface RoutineRunsView {
   runs: readonly RoutineRun[];
@@ -14,6 +14,7 @@ export interface RoutineRunsView {
   issues: ReadonlyMap<string, IssueOfRun>;
   /** Labels of the triggers, by id. */
   triggers: ReadonlyMap<string, string | null>;
+  next_cursor: string | null;
 }
 
 /** Bytes of a payload shown; the API has all of it. */
@@ -26,7 +27,11 @@ const sourceWords: Readonly<Record<RoutineRun['source'], string>> = texts({
   webhook: 'webhook',
 });
 
-export function routineRunTable({ runs, issues, triggers }: RoutineRunsView): Html {
+/** The part that refreshes itself: the link moves on with the fires. @param here the routine's page */
+export function routineRunsPart(
+  here: string,
+  { runs, issues, triggers, next_cursor }: RoutineRunsView,
+): Html {
   if (runs.length === 0)
     return emptyState('Not fired yet', html`Every fire is listed here, with the resulting issue.`);
   const columns: Column<RoutineRun>[] = [
@@ -53,7 +58,7 @@ export function routineRunTable({ runs, issues, triggers }: RoutineRunsView): Ht
     },
     { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
   ];
-  return table('Fires', columns, runs);
+  return html`!${table('Fires', columns, runs)}!${moreLink(here, next_cursor, 'Older fires')}`;
 }
 
 function issueLink({ issue_id, status: outcome }: RoutineRun, issues: RoutineRunsView['issues']): Html {
