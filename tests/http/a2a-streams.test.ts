@@ -56,7 +56,7 @@ async function first(body: object, caller: Who): Promise<{ status: number; text:
     method: 'POST',
     headers: { 'content-type': 'application/json', ...cast[caller].headers },
     body: JSON.stringify(body),
-    signal: AbortSignal.any([left.signal, AbortSignal.timeout(20_000)]),
+    signal: AbortSignal.any([left.signal, AbortSignal.timeout(60_000)]),
   });
   let text = '';
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
@@ -118,7 +118,7 @@ it('who subscribes in 1.0 stays while the agent waits for an answer, and hears t
     method: 'POST',
     headers: { 'content-type': 'application/json', ...cast.agent.headers },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } }),
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(60_000),
   });
   const states: string[] = [];
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
@@ -165,7 +165,7 @@ it('an agent that sets its task to done in its answer completes it by the end of
 
 it('a message that was taken in is answered with its task, however many streams its client has open', async () => {
   const { id } = await send();
-  const ask = async (method: string, params: object, signal = AbortSignal.timeout(20_000)) =>
+  const ask = async (method: string, params: object, signal = AbortSignal.timeout(60_000)) =>
     fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...cast.agent.headers },
@@ -245,7 +245,7 @@ it('who follows a task hears nothing more of an agent that is not for clients an
     method: 'POST',
     headers: { 'content-type': 'application/json', ...cast.agent.headers },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } }),
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(60_000),
   });
   const offer = async (externally_available: boolean) =>
     database.db

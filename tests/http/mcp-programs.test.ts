@@ -226,14 +226,14 @@ describe('a program that the operator offers', () => {
   });
 
   it('that hangs fails the call in its time, is found not to answer at all, and started again', async () => {
-    const server = await refresh(await add('stuck', { timeout_seconds: 1 }));
+    const server = await refresh(await add('stuck', { timeout_seconds: 3 }));
     // Its server does not describe this tool.
     await waitFor(async () => {
       const { body } = await send('POST', `/mcp/${cast.company_id}`, rpc('tools/list'), 'agent');
       return JSON.stringify(body).includes('"description":"hang, a tool of stuck."');
     });
     const before = (await around(server)).instance;
-    expect(await tried(server, 'hang')).toEqual({ status: 503, body: { error: 'stuck: no answer in 1 s' } });
+    expect(await tried(server, 'hang')).toEqual({ status: 503, body: { error: 'stuck: no answer in 3 s' } });
     const after = await waitFor(async () => {
       const { status, body } = await tried(server, 'around', { path: '/', port: 1 });
       return status === 200 && (JSON.parse((body as { answer: string }).answer) as { instance: string });

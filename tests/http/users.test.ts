@@ -108,7 +108,7 @@ describe('one’s own account', () => {
       body: { id, email: next, display_name: 'Ada', instance_role: 'member' },
     });
     expect([await alive(session), await alive(other)]).toEqual([true, false]);
-    await waitFor(() => there.ended, { timeout_ms: 3000 });
+    await waitFor(() => there.ended, { timeout_ms: 20_000 });
     expect(here.ended).toBe(false);
     expect((await call(session, 'get', '/api/me')).body).toMatchObject({ email: next, display_name: 'Ada' });
   });
@@ -347,7 +347,7 @@ describe('users', () => {
     const change = { is_active: false };
     expect((await call(cast.instance_admin, 'patch', `/api/users/${id}`, change)).body).toMatchObject(change);
     expect(await alive(session)).toBe(false);
-    await waitFor(() => stream.ended, { timeout_ms: 3000 });
+    await waitFor(() => stream.ended, { timeout_ms: 20_000 });
     await expect(signIn(email)).rejects.toThrow('401');
   });
 
@@ -412,7 +412,7 @@ describe('a live stream', () => {
     const { email, session } = await account();
     const [mine, other] = [await listen(session), await listen(await signIn(email))];
     await request(app).post('/logout').set(session.headers).expect(303);
-    await waitFor(() => mine.ended, { timeout_ms: 3000 });
+    await waitFor(() => mine.ended, { timeout_ms: 20_000 });
     expect(other.ended).toBe(false);
   });
 });

@@ -102,7 +102,7 @@ describe('enqueue', () => {
     });
     const due = Date.now() + 400;
     await send(newId(), new Date(due));
-    await waitFor(() => handled.length === 1, { timeout_ms: 3000 });
+    await waitFor(() => handled.length === 1, { timeout_ms: 20_000 });
     expect(handled[0]).toBeGreaterThanOrEqual(due - 50);
   });
 });

@@ -74,7 +74,9 @@ async function clone(label: string, template?: string): Promise<TestDatabase> {
 
 function connect(name: string, url: string): TestDatabase {
   const logger = testLogger();
-  const database = openDatabase({ url, max: 10, application_name: 'test', logger });
+  // Tests ask for more connections at once than there are, and wait for their turn however slow the machine is.
+  const patience = { connect_timeout_ms: 30_000, queue_timeout_ms: 60_000 };
+  const database = openDatabase({ url, max: 10, application_name: 'test', logger, ...patience });
   let listener: Listener | undefined;
   let notifier: Notifier | undefined;
   const self: TestDatabase = {
