@@ -49,7 +49,7 @@ describe('the worker’s image', () => {
     home = await mkdtemp(path.join(tmpdir(), 'acp-worker-home-'));
     model = await startFakeModel({ script: () => 'From the image.' });
     plane = await startFakeControlPlane();
-  }, 60_000);
+  });
   afterAll(async () => {
     await plane.stop();
     await model.close();

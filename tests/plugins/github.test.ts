@@ -54,7 +54,7 @@ let calls = 0;
 
 beforeAll(async () => {
   binary = await build(example, join(await mkdtemp(join(tmpdir(), 'github-')), 'github'));
-}, 60_000);
+});
 
 beforeEach(async () => {
   world = new World();

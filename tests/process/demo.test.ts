@@ -38,7 +38,7 @@ async function startDemo(...args: string[]): Promise<Demo> {
   return {
     kill: (signal) => void child.kill(signal),
     says: async (text) =>
-      waitFor(() => output.includes(text), { timeout_ms: 40_000, what: `"${text}" in\n${output}` }),
+      waitFor(() => output.includes(text), { timeout_ms: 90_000, what: `"${text}" in\n${output}` }),
     ended: once(child, 'exit'),
     output: () => output,
     remains: () => [...processesIn(folder), ...readdirSync(folder)],

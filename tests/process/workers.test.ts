@@ -215,7 +215,7 @@ describe('a task', () => {
     expect(await comments(issue)).toHaveLength(1);
     silent.resolve('too late');
     await second.stop();
-  }, 200_000);
+  });
 
   it('is brought to its end by a fleet whose service was restarted meanwhile', async () => {
     const answer = Promise.withResolvers<string>();
