@@ -4,6 +4,8 @@ import { isConnectionError } from './errors.ts';
 import { destroyConnection, isSilence } from './silence.ts';
 
 export const RETRY_EVERY_MS = 100;
+/** A timer this late went off in a process that stood still: frozen, or given no processor. */
+const STOOD_STILL_MS = 100;
 
 type Query = (...args: unknown[]) => Promise<unknown>;
 type ConnectCallback = (err?: Error, client?: PoolClient, release?: PoolClient['release']) => void;
@@ -30,14 +32,19 @@ export function makePatient(
   }
 
   async function connectPatiently(): Promise<PoolClient> {
-    const giveUpAt = performance.now() + patienceMs;
-    for (;;) {
+    let giveUpAt = performance.now() + patienceMs;
+    for (let again = true; ;) {
       try {
         return await connectOnce();
       } catch (err) {
-        if (isExhausted(err) || !isConnectionError(err) || performance.now() + RETRY_EVERY_MS > giveUpAt)
-          throw err;
-        await delay(RETRY_EVERY_MS);
+        if (isExhausted(err) || !isConnectionError(err)) throw err;
+        const now = performance.now();
+        // The server may have answered, but the timeout was noticed before its answer: it gets another chance.
+        if (again && now - giveUpAt > STOOD_STILL_MS) {
+          again = false;
+          giveUpAt = now + patienceMs;
+        } else if (now + RETRY_EVERY_MS > giveUpAt) throw err;
+        else await delay(RETRY_EVERY_MS);
       }
     }
   }

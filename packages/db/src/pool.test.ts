@@ -160,6 +160,15 @@ describe('a database', () => {
     },
   );
 
+  it('connects although its process stood still for longer than the patience', async () => {
+    const database = open({ connect_timeout_ms: 200 });
+    const asked = transaction(database, async (tx) => tx.execute(sql`select 1 as n`));
+    // The connection has begun, and the timers are late once the process goes on.
+    await new Promise(setImmediate);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+    expect((await asked).rows).toEqual([{ n: 1 }]);
+  });
+
   it('with all connections in use is unavailable after its patience', async () => {
     const database = open({ connect_timeout_ms: 30_000, queue_timeout_ms: 2000 });
     const ask = async (tx: Tx) => tx.execute(sql`select 1`);
