@@ -211,7 +211,15 @@ describe('an outbound webhook', () => {
     await issue(mine, 'while nobody was there');
     await startScheduler();
     await waitFor(async () => (await deliveries(webhook)).every(({ status }) => status === 'delivered'));
-    expect(titles(mine)).toEqual(['before', 'before', 'under way', 'under way', 'while nobody was there']);
+    const got = titles(mine);
+    expect(got.filter((title) => title === 'before')).toHaveLength(2);
+    // The attempt that was broken off is repeated: more often if the kill came so late that it had been given up.
+    expect(got.filter((title) => title === 'under way').length).toBeGreaterThanOrEqual(2);
+    expect(got.filter((title, n) => title !== got[n - 1])).toEqual([
+      'before',
+      'under way',
+      'while nobody was there',
+    ]);
     await api.call('PATCH', `/api/webhooks/${webhook.id}`, { enabled: false });
     const off = await api.send('POST', `/api/webhook-deliveries/${delivered.id}/redeliver`);
     expect(off.status).toBe(409);
@@ -276,8 +284,9 @@ describe('the admin who set a webhook up', () => {
     const another = await listen(mine);
     await issue(mine, 'last');
     await waitFor(() => titles(mine).includes('last'));
-    expect(titles(mine)).toEqual(['before', 'last']);
+    // If the second issue's event was published late, the new webhook was told of it, too; the admin's never.
     expect(await deliveries(webhook)).toHaveLength(1);
+    expect(titles(mine)).toHaveLength(1 + (await deliveries(another)).length);
     expect(another.enabled).toBe(true);
     await other.stop();
   });

@@ -288,5 +288,5 @@ export async function waitForRest({ db, fleet, company_id }: Stage): Promise<voi
     if (row!.busy.length > 0) throw new Error(row!.busy.join(', '));
     return true;
   };
-  await waitFor(busy, { timeout_ms: 100_000, interval_ms: 50, what: 'rest' });
+  await waitFor(busy, { timeout_ms: 200_000, interval_ms: 50, what: 'rest' });
 }
