@@ -4,7 +4,7 @@
  * reads the current state, and finding the work already done counts as success.
  */
 import { Type, type Static, type TSchema } from 'typebox';
-import { Uuid } from './schema-kit.ts';
+import { Nullable, Uuid } from './schema-kit.ts';
 import { createValidator, type Validator } from './validator.ts';
 
 export interface JobRow {
@@ -191,7 +191,8 @@ const rows = {
     doc: 'Fetches the pull request of a workspace’s branch after its host’s webhook reported a change.',
   },
   'run-command': {
-    payload: Type.Object({ command_id: Uuid }),
+    /** The company that it is for: each has a part of the places. */
+    payload: Type.Object({ command_id: Uuid, company_id: Type.Optional(Nullable(Uuid)) }),
     retry_limit: 2,
     retry_delay_sec: 1,
     retry_backoff: false,

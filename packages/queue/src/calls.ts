@@ -85,7 +85,7 @@ export class Calls {
     if (command.lease !== null) return this.#inserts.add(command);
     await transaction(this.#database, async (tx) => {
       await tx.execute(insertOf([command]));
-      await enqueue(tx, 'run-command', { command_id: command.id });
+      await enqueue(tx, 'run-command', { command_id: command.id, company_id: command.company_id });
     });
   }
 

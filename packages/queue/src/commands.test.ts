@@ -17,6 +17,7 @@ const table = {
   later: row,
   break: row,
   hang: row,
+  hold: { ...row, deadline_sec: 20 },
   typed: {
     ...row,
     payload: Type.Object({ n: Type.Integer() }),
@@ -36,6 +37,8 @@ const bodies = {
   },
   get: async (key: string) => Promise.resolve(stored.get(key)),
 };
+/** Let those commands end that are held. */
+const held: (() => void)[] = [];
 let leases: string[] = [];
 let moves = 0;
 
@@ -67,6 +70,10 @@ const handlers: CommandHandlers<typeof table> = {
     throw new Error('secret detail');
   },
   hang: async (_, { signal }) => waitFor(() => signal.aborted, { timeout_ms: 5000 }),
+  hold: async (payload) => {
+    await new Promise<void>((done) => held.push(done));
+    return payload;
+  },
   // Returns a wrong type for numbers below 0.
   typed: async ({ n }) => Promise.resolve(n < 0 ? ({ total: n } as never) : { sum: n + 1 }),
   leased: async ({ plugin }: { plugin: string }, { signal }) => {
@@ -140,6 +147,27 @@ describe('a command', () => {
     await expect(
       callRow(test.database, test.listener, { name: 'echo', row }, { text }, without),
     ).rejects.toMatchObject({ kind: 'too_large' });
+  });
+
+  it('of a company that has eight at work waits for one of them, and another company’s for none', async () => {
+    const [slow, other] = [newId(), newId()];
+    const of = async (company_id: string, name: Name, payload: unknown, timeout_ms = 5000) => {
+      const command = { name, row: table[name] };
+      return callRow(test.database, test.listener, command, payload, { ...options, company_id, timeout_ms });
+    };
+    const all = Array.from({ length: 40 }, async (_, n) => of(slow, 'hold', n, 20_000));
+    await waitFor(() => held.length === 8);
+    expect(await of(other, 'echo', 'meanwhile')).toMatchObject({ payload: 'meanwhile' });
+    expect(held).toHaveLength(8);
+    const answers = Promise.all(all);
+    let [released, most] = [0, 0];
+    for (; released < 40; released += 1) {
+      await waitFor(() => held.length > 0);
+      most = Math.max(most, held.length);
+      held.shift()!();
+    }
+    expect(await answers).toEqual(Array.from({ length: 40 }, (_, n) => n));
+    expect(most).toBe(8);
   });
 
   it('for the holder of a lease waits for it, and is taken by no other', async () => {

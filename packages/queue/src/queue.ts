@@ -11,7 +11,8 @@ import { kickOf, parseKick, setProducer } from './enqueue.ts';
 import { JobPoll } from './job-poll.ts';
 import { LeasedCommands } from './leased-commands.ts';
 import type { CommandBodies } from './command-bodies.ts';
-import { type CommandContext, commandEnds, runCommand } from './run-command.ts';
+import { FairCommands } from './fair-commands.ts';
+import { type CommandContext, commandEnds } from './run-command.ts';
 
 export interface QueueOptions {
   database: Database;
@@ -90,11 +91,12 @@ export async function openQueue(options: QueueOptions): Promise<Queue> {
       for (const consumer of consumers) if (consumer.job === job) consumer.kick();
     },
     serveCommands: (serveOptions) => queue.serveTable(commandCatalogue, serveOptions),
-    serveTable(table, { handlers, bodies, concurrency = 16, leases }) {
+    serveTable(table, { handlers, bodies, concurrency = 32, leases }) {
       assertComplete(table, handlers);
       const runner = { database, table, handlers, bodies, logger, ends: commandEnds(database) };
-      queue.consume('run-command', { concurrency }, async ({ command_id }, { signal }) =>
-        runCommand(runner, command_id, signal),
+      const commands = new FairCommands(runner);
+      queue.consume('run-command', { concurrency }, async (payload, { signal }) =>
+        commands.run(payload, signal),
       );
       if (leases && listener) leased.push(new LeasedCommands(runner, listener, leases));
     },

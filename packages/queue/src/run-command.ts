@@ -95,8 +95,13 @@ async function endOf(runner: CommandRunner, command: Claimed, signal: AbortSigna
     if (err instanceof LeaseLost && lease !== null)
       return { id, status: 'queued', result: null, error: null };
     const error = describe(err);
+    // After its deadline no one is waiting: what was slow may be a server of the company's, which is no fault of ours.
     if (error.kind === null)
-      runner.logger?.error('a command failed', { command: name, command_id: id, error: err });
+      runner.logger?.[signal.aborted ? 'info' : 'error']('a command failed', {
+        command: name,
+        command_id: id,
+        error: err,
+      });
     return { id, status: 'failed', result: null, error };
   }
 }
