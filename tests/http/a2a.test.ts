@@ -141,6 +141,13 @@ describe('cards', () => {
       return (await fetch(url, { headers: { 'a2a-version': version, 'if-none-match': etag } })).status;
     };
     expect([await again('1.0'), await again('0.3')]).toEqual([304, 200]);
+    for (const known of [
+      '"'.repeat(15_000),
+      ','.repeat(15_000),
+      `${' '.repeat(15_000)}"`,
+      'W/"'.repeat(5000),
+    ])
+      expect(await read({ 'a2a-version': '1.0', 'if-none-match': known })).toEqual(pure);
     expect(Object.keys(pure).toSorted()).toEqual(
       Object.keys(AgentCard.toJSON(AgentCard.fromJSON(pure)) as object).toSorted(),
     );

@@ -150,6 +150,44 @@ it('an agent finds who fits a need, its own company first by as much as the peer
   );
 });
 
+it('an agent without federation.call gives work to no peer, and changes, fetches and removes none', async () => {
+  const parent = await api<Issue>('POST', ofCompany('issues'), { title: 'Not to be given away' });
+  const lab = (await api<Peer[]>('GET', ofCompany('a2a/peers'))).find(({ label }) => label === 'Lab')!;
+  const path = `/api/a2a/peers/${lab.id}`;
+  const permit = async (may: boolean) => {
+    await api('PATCH', `/api/agents/${cast.agent_id}/permissions`, { 'federation.call': may });
+    // Credentials are cached; a notification drops them.
+    await waitFor(async () => {
+      const { status } = await send('PATCH', path, { rate_limit_rpm: 10_000 }, cast.agent.headers);
+      return status === (may ? 200 : 403);
+    });
+  };
+  await permit(false);
+  const args = { agent: 'Lab:Faraday', issue: parent.identifier, task: 'a' };
+  await expect(tool('peers__delegate', args)).rejects.toThrow('federation.call');
+  await expect(tool('peers__find', { need: 'magnets' })).rejects.toThrow('federation.call');
+  for (const [method, rest, body] of [
+    ['PATCH', '', { rate_limit_rpm: 5 }],
+    ['DELETE', '', undefined],
+    ['POST', '/refresh', {}],
+  ] as const)
+    expect(await send(method, path + rest, body, cast.agent.headers)).toMatchObject({ status: 403 });
+  // As `/assign Lab:Faraday` does.
+  const assigned = transaction(db.database, async (tx) =>
+    delegate(
+      tx,
+      await agentActor(tx),
+      (await findIssue(tx, parent.id))!,
+      (await peerAgentNamed(tx, cast.company_id, 'Lab:Faraday'))!,
+    ),
+  );
+  await expect(assigned).rejects.toMatchObject({ kind: 'forbidden' });
+  await permit(true);
+  expect(await issue(parent.id)).toMatchObject({ status: parent.status });
+  expect(await api<Issue[]>('GET', ofCompany('issues?q=Lab:Faraday'))).toEqual([]);
+  expect(await api<Peer>('GET', path)).toMatchObject({ calls: lab.calls, rate_limit_rpm: 10_000 });
+});
+
 it('an agent of the official 0.3 library is asked, answered and heard, and its notifications come', async () => {
   const { id, parent } = await delegated('Former:Surveyor', 'How far is it?');
   await waitFor(async () => (await words(id)).some((text) => text.includes('Metric or imperial?')));

@@ -104,6 +104,33 @@ describe('a budget', () => {
   });
 });
 
+describe('an agent by its own key', () => {
+  it('resumes itself as a member may, but not while its budget is spent, and reports no one else’s costs', async () => {
+    const cast = await createCast(database);
+    const path = `/api/companies/${cast.company_id}`;
+    const own = `/api/agents/${cast.agent_id}`;
+    await post(`${own}/pause`, cast.member, { reason: 'wait' }).expect(200);
+    const resumed = await post(`${own}/resume`, cast.agent).expect(200);
+    expect(resumed.body).toMatchObject({ status: 'idle' });
+    const told = await get(`${path}/activity?entity_id=${cast.agent_id}&entity_type=agent`, cast.viewer);
+    expect(told.body[0]).toMatchObject({
+      actor_type: 'agent',
+      actor_id: cast.agent_id,
+      action: 'agent.resumed',
+    });
+    const { body: other } = await post(`${path}/agents`, cast.member, { name: 'Other' }).expect(201);
+    const cost = { provider: 'elsewhere', model: 'big', cost_usd: 1 };
+    await post(`${path}/cost-events`, cast.agent, { ...cost, agent_id: other.id }).expect(403);
+    await post(`${path}/cost-events`, cast.agent, { ...cost, cost_usd: -1 }).expect(400);
+    const policy = { scope_type: 'agent', scope_id: cast.agent_id, window: 'week', limit_usd: 1 };
+    await post(`${path}/budget-policies`, cast.admin, { ...policy, action: 'pause' }).expect(201);
+    await post(`${path}/cost-events`, cast.agent, cost).expect(201);
+    await transaction(database, async (tx) => settleBudgets(tx, cast.company_id));
+    await post(`${own}/resume`, cast.agent).expect(409, exceeded);
+    await post(`${own}/heartbeat/invoke`, cast.agent).expect(409, exceeded);
+  });
+});
+
 describe('a run’s key', () => {
   it('mints no other, by a hire neither, and moves no agent', async () => {
     const { company, ada, run } = await createRunningRun(database.db);

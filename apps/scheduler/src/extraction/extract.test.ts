@@ -196,6 +196,19 @@ describe('files that mean harm, or none', () => {
     },
   );
 
+  it('sheets with numbers of sixty thousand digits: read like others', async () => {
+    const sheet = (text: string) =>
+      `<worksheet><row><c t="inlineStr"><is><t>${text}</t></is></c></row></worksheet>`;
+    const digits = '1'.repeat(60_000);
+    const files = {
+      [`xl/worksheets/sheet${digits}2.xml`]: sheet('b'),
+      'xl/worksheets/sheet1.xml': sheet('a'),
+    };
+    expect(await extract('xlsx', archive(files))).toMatchObject({
+      extracted_text: 'Sheet 1\na\n\nSheet 2\nb',
+    });
+  });
+
   it('a picture under the name of a text: failed', async () => {
     expect(await extract('plain', Buffer.from([0x89, 0x50, 0, 0, 1]))).toMatchObject({ status: 'failed' });
   });
