@@ -95,6 +95,25 @@ describe('a session', () => {
     expect(await resolveSession(database.db, stranger.hash)).toBeDefined();
   });
 
+  it('is one of a hundred at most: those unused for longest end', async () => {
+    const { user, hash } = await signedIn();
+    const idle = sha256Hex((await openSession(database.db, user.id)).token);
+    await database.db.execute(sql`
+      insert into sessions (token_hash, user_id, expires_at) select 'x' || n, ${user.id}, now() + interval '1 day'
+      from generate_series(1, 98) n`);
+    await database.db
+      .update(sessions)
+      .set({ last_seen_at: sql`now() - interval '1 hour'` })
+      .where(eq(sessions.token_hash, idle));
+    const { token } = await transaction(database, (tx) => openSession(tx, user.id));
+    const newest = sha256Hex(token);
+    const ended = await Promise.all(
+      [hash, idle, newest].map(async (each) => resolveSession(database.db, each)),
+    );
+    expect(ended.map((actor) => actor === undefined)).toEqual([false, true, false]);
+    expect(await database.db.$count(sessions, eq(sessions.user_id, user.id))).toBe(100);
+  });
+
   it('expired long ago: its row is forgotten', async () => {
     const { session_id } = await signedIn();
     await database.db

@@ -12,6 +12,8 @@ const { sessions, sign_in_steps } = schema;
 export const SESSION_DAYS = 7;
 
 const MAX_LISTED = 200;
+/** A script that signs in for every call would otherwise leave one for each, for a week. */
+const MOST_OF_USER = 100;
 
 /** Neither expired nor, if a setting limits idleness, idle for too long. */
 const standing = sql`sessions.expires_at > now() and sessions.last_seen_at > now() - coalesce(
@@ -24,7 +26,9 @@ export interface SignInOrigin {
   place: SignInPlace;
 }
 
-/** Opens a session; the token goes into the cookie, and only its hash is stored. */
+/**
+ * Opens a session; the token goes into the cookie, and only its hash is stored. Beyond a hundred, those unused for longest end.
+ */
 export async function openSession(
   tx: Tx,
   user_id: string,
@@ -39,6 +43,12 @@ export async function openSession(
     user_agent: origin?.place.user_agent?.slice(0, 300),
     expires_at: sql`now() + make_interval(days => ${SESSION_DAYS})`,
   });
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    delete from sessions where id in (
+      select id from sessions where user_id = ${user_id}
+      order by last_seen_at desc, created_at desc, id desc offset ${MOST_OF_USER}
+    ) returning id`);
+  for (const { id } of rows) signal(tx, 'credentials', id);
   return { token };
 }
 
