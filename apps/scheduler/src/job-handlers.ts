@@ -58,7 +58,8 @@ export const jobHandlers: Readonly<Record<JobName, Register>> = {
   'advance-compile': consumer('advance-compile', advanceCompileJob, few),
   'advance-evolution': consumer('advance-evolution', advanceEvolutionJob, few),
   'settle-subagents': consumer('settle-subagents', settleSubagentsJob, few),
-  'act-on-workspace': consumer('act-on-workspace', actOnWorkspaceJob, few),
+  // Each company has two at most (`claimWorkspaceAction`).
+  'act-on-workspace': consumer('act-on-workspace', actOnWorkspaceJob, () => ({ concurrency: 6 })),
   'look-at-pull-request': consumer('look-at-pull-request', lookAtPullRequestJob, few),
   'answer-password-reset': consumer('answer-password-reset', answerPasswordResetJob, few),
   'apply-approval': consumer('apply-approval', applyApprovalJob, few),

@@ -2,7 +2,7 @@ import type { Actor, WorkspaceAction, WorkspaceActionKind } from '@acp/contract'
 import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
-import { and, eq, sql } from 'drizzle-orm';
+import { and, asc, eq, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges, systemActor } from '../activity/index.ts';
 import { findIssue, type IssueRow } from '../issues/index.ts';
 import { type WorkspaceRow, workspaceChange, workspaceOf } from './present.ts';
@@ -14,6 +14,8 @@ export type WorkspaceActionRow = typeof actions.$inferSelect;
 /** No action takes longer, so an action whose scheduler crashed is free after that. */
 const LEASE = sql`now() + interval '20 minutes'`;
 const ATTEMPTS = 3;
+/** Actions of one company in progress: they wait for its git server, which may take minutes, and others share the places. */
+const OF_ONE_COMPANY = 2;
 
 /** Newest first. @throws notFound without a workspace, invalid for a bad cursor */
 export async function listWorkspaceActions(
@@ -92,7 +94,7 @@ export interface ClaimedAction {
   bundle: { storage_key: string; size_bytes: number; version: number } | null;
 }
 
-/** Undefined if it is finished, gone, or claimed by someone else. */
+/** Undefined if it is finished, gone, or claimed by someone else; or if it waits, as the company has two in progress. */
 export async function claimWorkspaceAction(tx: Tx, action_id: string): Promise<ClaimedAction | undefined> {
   const [action] = await tx
     .update(actions)
@@ -101,6 +103,8 @@ export async function claimWorkspaceAction(tx: Tx, action_id: string): Promise<C
       and(
         eq(actions.id, action_id),
         sql`(${actions.status} = 'queued' or (${actions.status} = 'running' and ${actions.lease_expires_at} < now()))`,
+        sql`(select count(*) from ${actions} o where o.company_id = ${actions.company_id} and o.status = 'running'
+          and o.lease_expires_at > now()) < ${OF_ONE_COMPANY}`,
       ),
     )
     .returning();
@@ -140,6 +144,7 @@ export async function finishWorkspaceAction(
     })
     .where(and(eq(actions.id, id), eq(actions.status, 'running'), eq(actions.attempts, attempts)))
     .returning();
+  if (row !== undefined) await offerNext(tx, row);
   const [workspace] = await tx.select().from(workspaces).where(eq(workspaces.id, workspace_id));
   const issue = workspace && (await findIssue(tx, workspace.issue_id));
   if (row === undefined || issue === undefined) return;
@@ -147,6 +152,17 @@ export async function finishWorkspaceAction(
   const act = error === null ? `workspace.${kind}_done` : `workspace.${kind}_failed`;
   const details = error === null ? {} : { error };
   await recordChanges(tx, systemActor('workspaces'), [workspaceChange(issue, act, entity, details)]);
+}
+
+/** The company's next action may be waiting for this one's place; the sweep would find it within two minutes. */
+async function offerNext(tx: Tx, { company_id }: Pick<WorkspaceActionRow, 'company_id'>): Promise<void> {
+  const [next] = await tx
+    .select({ id: actions.id })
+    .from(actions)
+    .where(and(eq(actions.company_id, company_id), eq(actions.status, 'queued')))
+    .orderBy(asc(actions.created_at))
+    .limit(1);
+  if (next !== undefined) await enqueue(tx, 'act-on-workspace', { action_id: next.id });
 }
 
 /** Pushes what runs have added while the previous state of the branch was pushed, if the project pushes after each run. */

@@ -9,15 +9,19 @@ import {
   createUser,
   databaseWithQueue,
   pendingWakeups,
+  queuedJobs,
 } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import {
+  claimWorkspaceAction,
   createReviewComment,
   findReviewComment,
   findWorkspace,
+  finishWorkspaceAction,
   listChangedFiles,
   listDiffs,
   listReviewComments,
+  requestWorkspaceAction,
   reviewWorkspace,
   updateReviewComment,
 } from './index.ts';
@@ -49,6 +53,33 @@ async function stage() {
     );
   return { company, agent, issue, human, remark, workspace: row! };
 }
+
+it('a company has two actions in progress at most: the third waits for one of them, another company’s for none', async () => {
+  const ask = async ({ company, human }: Awaited<ReturnType<typeof stage>>) => {
+    const issue = await createIssue(database.db, company);
+    const committed = { kind: 'repository', state: 'ready', version: 1, base_commit: 'a', head_commit: 'b' };
+    const ids = { company_id: company.id, issue_id: issue.id };
+    await database.db.insert(schema.workspaces).values({ ...ids, ...committed });
+    return transaction(database, async (tx) => requestWorkspaceAction(tx, human, issue, 'push'));
+  };
+  const claim = async ({ id }: { id: string }) =>
+    transaction(database, async (tx) => claimWorkspaceAction(tx, id));
+  const [one, other] = [await stage(), await stage()];
+  const [first, second, third] = [await ask(one), await ask(one), await ask(one)];
+  const begun = await claim(first);
+  expect([begun, await claim(second), await claim(third), await claim(await ask(other))]).toEqual([
+    expect.objectContaining({ action: expect.objectContaining({ id: first.id }) }),
+    expect.anything(),
+    undefined,
+    expect.anything(),
+  ]);
+  const offered = async () =>
+    (await queuedJobs(database.db, 'act-on-workspace', { action_id: third.id })).length;
+  const before = await offered();
+  await transaction(database, async (tx) => finishWorkspaceAction(tx, begun!.action, null));
+  expect(await offered()).toBe(before + 1);
+  expect(await claim(third)).toMatchObject({ action: { id: third.id } });
+});
 
 describe('changed files', () => {
   it('are listed by path in pages, of the branch or of one run, and with their diffs', async () => {
