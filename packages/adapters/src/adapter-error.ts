@@ -5,7 +5,13 @@ import { cutText, storableText } from '@acp/kernel';
  * `transient` may be retried, and everything else ends the run.
  */
 export type AdapterErrorCategory =
-  'auth' | 'quota' | 'transient' | 'permanent' | 'config' | 'timeout' | 'cancelled';
+  | 'auth'
+  | 'quota'
+  | 'transient'
+  | 'permanent'
+  | 'config'
+  | 'timeout'
+  | 'cancelled';
 
 export interface AdapterErrorDetails {
   /** When the quota is renewed. */

@@ -154,8 +154,9 @@ export type BodyOf<R extends EndpointRow> = R['body'] extends TSchema
     : undefined;
 /** Includes undefined if the endpoint may also respond without a body. */
 export type ResponseOf<R extends EndpointRow> = R['response'] extends TSchema
-  ? | Static<R['response']>
-    | (R['also'] extends readonly (infer S)[] ? (S extends 204 | 304 ? undefined : never) : never)
+  ?
+      | Static<R['response']>
+      | (R['also'] extends readonly (infer S)[] ? (S extends 204 | 304 ? undefined : never) : never)
   : void;
 
 /** Names of the path's parameters, in order. A trailing `{path*}` matches the rest, including slashes. */

@@ -10,7 +10,14 @@ export type CursorValue = string | number | null;
 
 /** The type of one cursor value; with `?` it may be null. `any` leaves the check to the caller. */
 export type CursorField =
-  'any' | 'text' | 'integer' | 'uuid' | 'timestamp' | 'text?' | 'integer?' | 'timestamp?';
+  | 'any'
+  | 'text'
+  | 'integer'
+  | 'uuid'
+  | 'timestamp'
+  | 'text?'
+  | 'integer?'
+  | 'timestamp?';
 
 // Longer than any sort key we issue, shorter than anything expensive to parse.
 const maxCursorLength = 4096;

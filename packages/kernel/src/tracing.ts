@@ -29,7 +29,9 @@ export interface OpenSpan extends TraceSpan {
 }
 
 export type Measure =
-  'gen_ai.client.token.usage' | 'gen_ai.client.operation.duration' | 'http.server.request.duration';
+  | 'gen_ai.client.token.usage'
+  | 'gen_ai.client.operation.duration'
+  | 'http.server.request.duration';
 
 export interface Tracing {
   open(name: string, options: SpanOptions): OpenSpan;

@@ -26,7 +26,11 @@ import type { PluginRunner } from '../plugins/plugin-runner.ts';
 
 type Handlers = CommandHandlers<CommandCatalogue>;
 type PluginCommand =
-  'allow-plugin' | 'start-plugin' | 'stop-plugin' | 'invoke-plugin-tool' | 'deliver-plugin-webhook';
+  | 'allow-plugin'
+  | 'start-plugin'
+  | 'stop-plugin'
+  | 'invoke-plugin-tool'
+  | 'deliver-plugin-webhook';
 
 const actorOf = createValidator(Actor, 'actor');
 /** Interval for polling the row of a plugin that starts or stops on some scheduler. */

@@ -18,7 +18,9 @@ export interface TextSource {
 
 /** `none`: there was nothing to extract. `failed`: with the reason. */
 export type ExtractedText =
-  { status: 'done'; extracted_text: string } | { status: 'none' } | { status: 'failed'; error: string };
+  | { status: 'done'; extracted_text: string }
+  | { status: 'none' }
+  | { status: 'failed'; error: string };
 
 /** Rows considered per company: if another scheduler takes the first one right now, there is a second. */
 const PER_COMPANY = 2;

@@ -39,7 +39,8 @@ export async function pairIdentity(tx: Tx, identity: PairedIdentity): Promise<Pa
 export async function revokePairings(
   tx: Tx,
   which:
-    { user_id: string; company_id?: string; channel_id?: string } | { user_id?: string; channel_id: string },
+    | { user_id: string; company_id?: string; channel_id?: string }
+    | { user_id?: string; channel_id: string },
 ): Promise<number> {
   const { user_id, company_id, channel_id } = { company_id: undefined, ...which };
   return revokeWhere(

@@ -31,7 +31,10 @@ const agentColumns: Column<PeerAgent>[] = [
 ];
 
 type NumberField =
-  'timeout_seconds' | 'rate_limit_rpm' | 'refresh_interval_seconds' | 'local_preference_bias';
+  | 'timeout_seconds'
+  | 'rate_limit_rpm'
+  | 'refresh_interval_seconds'
+  | 'local_preference_bias';
 
 const numbers: readonly { name: NumberField; label: string; hint: string; usual: number }[] = [
   { name: 'timeout_seconds', label: 'Time limit (s)', hint: 'Of one call', usual: 60 },

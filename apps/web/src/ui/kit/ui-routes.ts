@@ -51,7 +51,8 @@ export interface ActionRow {
   readonly handler: Route['handler'] | undefined;
   readonly next: (context: UiContext, result: unknown, form: FormValues) => string | Promise<string>;
   readonly failed:
-    ((context: UiContext, error: string, form: FormValues) => Promise<Html> | Html) | undefined;
+    | ((context: UiContext, error: string, form: FormValues) => Promise<Html> | Html)
+    | undefined;
   readonly secrets: readonly string[];
 }
 
