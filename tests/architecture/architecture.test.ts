@@ -11,6 +11,7 @@ import {
   notForKernel,
   onlyIn,
   p90Lines,
+  publicExports,
   sliceOrder,
 } from './rules.ts';
 import { readSources, type Source } from './sources.ts';
@@ -40,12 +41,15 @@ describe('imports', () => {
         .filter((specifier) => specifier.startsWith('@acp/'))
         .map((specifier) => specifier.slice('@acp/'.length))
         .filter((name) => !mayImport[packageOf(source.path)]?.includes(name))
-        .map((name) => `may not import @acp/${name}: move the code to the layer that owns it, or hand it in`),
+        .map(
+          (name) =>
+            `may not import @acp/${name}: move the code to the layer that owns it, or pass it as a parameter`,
+        ),
     );
     expect(found).toEqual([]);
   });
 
-  it('nobody imports the inside of another package', () => {
+  it('no package imports the internals of another', () => {
     const deep = offences(
       (source) =>
         importsOf(source)
@@ -73,18 +77,19 @@ describe('imports', () => {
     expect(found).toEqual([]);
   });
 
-  it('no file comes back to itself by what it imports, types included', () => {
-    const ways = new Map(ours.map(({ path, imports }) => [path, imports]));
+  it('imports have no cycles, types included', () => {
+    const importsByPath = new Map(ours.map(({ path, imports }) => [path, imports]));
     const done = new Set<string>();
-    const circles: string[] = [];
-    const follow = (path: string, way: readonly string[]) => {
-      if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' -> '));
-      if (done.has(path) || way.includes(path)) return;
-      for (const next of ways.get(path) ?? []) if (ways.has(next)) follow(next, [...way, path]);
+    const cycles: string[] = [];
+    const visit = (path: string, trail: readonly string[]) => {
+      if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(' -> '));
+      if (done.has(path) || trail.includes(path)) return;
+      for (const next of importsByPath.get(path) ?? [])
+        if (importsByPath.has(next)) visit(next, [...trail, path]);
       done.add(path);
     };
-    for (const path of ways.keys()) follow(path, []);
-    expect(circles).toEqual([]);
+    for (const path of importsByPath.keys()) visit(path, []);
+    expect(cycles).toEqual([]);
   });
 
   it('a slice of core imports only earlier slices, by their index', () => {
@@ -99,7 +104,7 @@ describe('imports', () => {
         if (path !== `packages/core/src/${other}/index.ts`)
           return [`enters slice ${other} by ${path}: use its index.ts`];
         if (order.indexOf(other) < order.indexOf(slice)) return [];
-        return [`imports the later slice ${other}: news goes up by a job or an event, never by an import`];
+        return [`imports the later slice ${other}: notify it by a job or an event instead`];
       });
     });
     expect(found).toEqual([]);
@@ -107,7 +112,7 @@ describe('imports', () => {
 });
 
 describe('the kernel of execution', () => {
-  it('knows no subject of runs', () => {
+  it('does not know what runs are about', () => {
     const found = offences(({ path, imports }) => {
       if (sliceOf(path) !== notForKernel.slice) return [];
       return notForKernel.slices
@@ -141,10 +146,19 @@ describe('ownership', () => {
     expect(shared).toEqual([]);
   });
 
-  it('core looks at no wall clock', () => {
+  it('core reads no wall clock', () => {
     const found = offences(({ path, text }) =>
       path.startsWith('packages/core/') && /\bDate\.now\(|\bnew Date\(\)/.test(text)
         ? ['reads the wall clock: use the database’s now(), or take the instant as an argument']
+        : [],
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('only parts of the service act as the system', () => {
+    const found = offences(({ text }) =>
+      /systemActor\((?!')/.test(text)
+        ? ['lets something named by data act as the system, which has every right: use outsideActor']
         : [],
     );
     expect(found).toEqual([]);
@@ -161,11 +175,35 @@ describe('ownership', () => {
   });
 });
 
+describe('exports', () => {
+  it('every export is used by another file', () => {
+    // Re-exporting is not using.
+    const users = new Map<string, Set<string>>();
+    for (const { path, text } of sources) {
+      const code = text.replaceAll(/^export (?:type )?\{[^}]*\} from '[^']+';$/gm, '');
+      for (const [name] of code.matchAll(/[A-Za-z_]\w*/g))
+        users.set(name, (users.get(name) ?? new Set()).add(path));
+    }
+    const found = offences(
+      ({ text }) =>
+        [
+          ...text.matchAll(
+            /^export (?:abstract )?(?:async )?(?:function\*?|const|class|interface|type) (\w+)/gm,
+          ),
+        ]
+          .filter(([, name]) => users.get(name!)!.size < 2)
+          .map(([, name]) => `exports ${name} to nobody: drop \`export\`, or the code if nothing uses it`),
+      production.filter(({ path }) => !publicExports.includes(packageOf(path))),
+    );
+    expect(found).toEqual([]);
+  });
+});
+
 describe('size', () => {
-  it('a file keeps to its limit', () => {
+  it('no file exceeds its limit', () => {
     const found = offences(({ path, lines, is_test }) => {
       const limit = longer[path]?.lines ?? (is_test ? maxLines.test : maxLines.source);
-      return lines > limit ? [`${lines} lines, ${limit} at most: cut it along its acts`] : [];
+      return lines > limit ? [`${lines} lines, ${limit} at most: split it by what it does`] : [];
     }, sources);
     expect(found).toEqual([]);
   });
@@ -187,12 +225,12 @@ describe('size', () => {
 });
 
 describe('habits', () => {
-  it('nobody switches the linter or the type checker off', () => {
+  it('no file switches the linter or the type checker off', () => {
     const pattern = new RegExp(
       ['(?:ox|es)lint-', 'disable|@ts-', '(?:ignore|expect-error|nocheck)'].join(''),
     );
     const found = offences(
-      ({ text }) => (pattern.test(text) ? ['switches a check off: mend the code'] : []),
+      ({ text }) => (pattern.test(text) ? ['switches a check off: fix the code'] : []),
       sources,
     );
     expect(found).toEqual([]);
@@ -208,7 +246,7 @@ describe('habits', () => {
     expect(found).toEqual([]);
   });
 
-  it('no test is switched off or alone', () => {
+  it('no test is skipped or runs alone', () => {
     const found = offences(
       ({ path, text }) =>
         path.endsWith('.test.ts') &&

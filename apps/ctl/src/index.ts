@@ -1,2 +1,1 @@
 export { nouns } from './nouns.ts';
-export { parseCommand } from './run-ctl.ts';

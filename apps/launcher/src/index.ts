@@ -1,2 +1,1 @@
 export { startService } from './service.ts';
-export type { RunningService } from './service.ts';

@@ -21,7 +21,7 @@ import { startTiers } from './roles.ts';
 /** A process that can't start says why in one line and exits; the operator's supervisor retries. */
 const EXIT_CONFIG = 78;
 
-export interface RunningService extends Stoppable {
+interface RunningService extends Stoppable {
   /** Its URL; a scheduler only serves health checks. */
   url: string;
   /** Called when a rush is over. */

@@ -1,4 +1,3 @@
 // The scheduler tier: everything that runs off the request path.
 export { startScheduler } from './main.ts';
-export type { RunningScheduler, SchedulerOptions } from './main.ts';
-export type { WorkerTicks } from './tick-counters.ts';
+export type { RunningScheduler } from './main.ts';

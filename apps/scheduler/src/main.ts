@@ -30,7 +30,7 @@ export interface StopOptions {
   hurry?: AbortSignal;
 }
 
-export interface SchedulerOptions {
+interface SchedulerOptions {
   config: Config;
   logger: Logger;
   /** This process's name in `claimed_by`; default: host, process and a random part. */

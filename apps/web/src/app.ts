@@ -15,7 +15,7 @@ import { securityHeaders } from './http/security-headers.ts';
 import { createServices, type Services } from './http/services.ts';
 import { type ProtocolDeps, protocolRoutes } from './protocol-routes.ts';
 
-export interface AppDeps {
+interface AppDeps {
   database: Database;
   logger: Logger;
   config: Pick<Config, 'public_url' | 'trusted_proxies' | 'rate_limit_rpm' | 'log_level' | 'a2a_wait_sec'>;

@@ -7,7 +7,7 @@ import { errorHandler } from './http/errors.ts';
 import { listen, type WebServer } from './http/server.ts';
 import { openTierDatabase } from './http/tier-connections.ts';
 
-export interface RunningHealth {
+interface RunningHealth {
   url: string;
   address: WebServer['address'];
   stop(): Promise<void>;

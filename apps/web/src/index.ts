@@ -2,7 +2,6 @@
 export { startWeb } from './main.ts';
 export type { RunningWeb } from './main.ts';
 export { createApp } from './app.ts';
-export type { AppDeps } from './app.ts';
 export { apiRoutes } from './api/index.ts';
 export { createCredentials } from './http/credentials.ts';
 export type { Credentials } from './http/credentials.ts';

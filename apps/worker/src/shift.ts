@@ -23,7 +23,7 @@ export interface WorkerPace {
   request_timeout_ms: number;
 }
 
-export interface ShiftSettings {
+interface ShiftSettings {
   config: WorkerConfig;
   logger: Logger;
   pace: WorkerPace;

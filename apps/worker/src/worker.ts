@@ -11,7 +11,7 @@ import { Outbox } from './service/outbox.ts';
 import { Shift, type WorkerPace } from './shift.ts';
 import { sweepTaskFolders } from './task/folders.ts';
 
-export interface WorkerOptions {
+interface WorkerOptions {
   config: WorkerConfig;
   logger: Logger;
   pace?: Partial<WorkerPace>;

@@ -13,7 +13,7 @@ export type AdapterErrorCategory =
   | 'timeout'
   | 'cancelled';
 
-export interface AdapterErrorDetails {
+interface AdapterErrorDetails {
   /** When the quota is renewed. */
   reset_at?: Date;
   /** The wait requested by the provider. */

@@ -3,32 +3,26 @@
  * to the scheduler.
  */
 export { AdapterError } from './adapter-error.ts';
-export type { AdapterErrorCategory, AdapterErrorDetails } from './adapter-error.ts';
-export { containerName, labelledContainers, removeRunContainers } from './container/container-call.ts';
+export { labelledContainers, removeRunContainers } from './container/container-call.ts';
 export { removeContainer } from './container/engine.ts';
 export { runShell } from './process/run-shell.ts';
-export type { ShellEnd } from './process/run-shell.ts';
 export { makeRunFolder } from './process/run-folder.ts';
 export { startEgressProxy } from './sandbox/egress-proxy.ts';
 export { routeOf } from './sandbox/route.ts';
 export type { Route } from './sandbox/route.ts';
-export type { EgressProxy } from './sandbox/egress-proxy.ts';
 export { sweepRunFolders } from './process/run-folder.ts';
 export { permissionsOf } from './cli/execute-cli.ts';
 export { execute } from './execute.ts';
 export { containerSpec } from './operator/container-spec.ts';
 export { isCli, passedSecrets, programEnvironment } from './operator/environment.ts';
-export { localSandbox, ownPlace, programReach } from './operator/local-sandbox.ts';
-export type { EgressPlace } from './sandbox/egress-place.ts';
+export { localSandbox } from './operator/local-sandbox.ts';
 export { Reach, refusalWords } from './sandbox/reach.ts';
-export type { CurrentList, RefusedPlace as RefusedByReach } from './sandbox/reach.ts';
 export { fetchFor } from './operator/provider-fetch.ts';
 export type { ReachConfig } from './operator/provider-fetch.ts';
 export { secretsOf } from './operator/provider-secrets.ts';
 export { inline, quoted } from './words/untrusted.ts';
 export type { Tag } from './words/untrusted.ts';
 export { embedTexts } from './llm/embed.ts';
-export type { Embedded } from './llm/embed.ts';
 export { takesImages } from './llm/sight.ts';
 export { callLimit } from './llm/usage.ts';
 export { ProcessorShare } from './process/processor-share.ts';
@@ -39,16 +33,12 @@ export { probeIdentity } from './probe-identity.ts';
 export type { Probe } from './probed.ts';
 export { visibleFiles } from './sandbox/visible-files.ts';
 export { smokeTest } from './smoke-test.ts';
-export type { SmokeTest } from './smoke-test.ts';
 export type {
   AdapterEvent,
   AdapterTask,
   CliSession,
-  CloudSpec,
   ContainerSpec,
-  ProgramLimits,
   ProgramSpec,
-  ProgramWorkspace,
   ProviderSpec,
   SandboxSpec,
   SessionTotals,

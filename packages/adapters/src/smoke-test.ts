@@ -3,7 +3,7 @@ import { probeLambda } from './cloud/execute-lambda.ts';
 import { execute } from './execute.ts';
 import type { AdapterTask } from './task.ts';
 
-export interface SmokeTest {
+interface SmokeTest {
   ok: boolean;
   latency_ms: number;
   /** What was observed: the beginning of the answer, or what was tried. */

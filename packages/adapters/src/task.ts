@@ -73,7 +73,7 @@ export interface ProgramSpec {
 }
 
 /** A folder that outlives the agent's work; the program sees nothing of its surroundings. */
-export interface ProgramWorkspace {
+interface ProgramWorkspace {
   path: string;
   /** `dev:ino`. */
   identity: string;
@@ -123,7 +123,7 @@ export interface SandboxSpec {
   limits: ProgramLimits;
 }
 
-export interface CloudSpec {
+interface CloudSpec {
   region: string;
   /** Overrides the region's endpoint. */
   endpoint: string | null;

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Config } from '@acp/kernel';
 import { LocalStorage, openStorage, type Storage, type StorageConfig } from '@acp/storage';
 
-export type BackupStoreConfig = StorageConfig & Pick<Config, 'backup_folder' | 'backup_store'>;
+type BackupStoreConfig = StorageConfig & Pick<Config, 'backup_folder' | 'backup_store'>;
 
 /** Prefix of the backups in the bucket that also contains an instance's objects. */
 export const BACKUPS = 'backups/';

@@ -16,7 +16,7 @@ const PIECE_BYTES = 128 * 1024;
 /** A file larger than this with less than a tenth of it on disk was made to look large. */
 const SPARSE_BYTES = 64 * 1024 * 1024;
 
-export interface LeftOut {
+interface LeftOut {
   path: string;
   reason: string;
 }

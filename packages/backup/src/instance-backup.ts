@@ -24,7 +24,7 @@ const PROGRESS_MS = 5000;
  */
 const LEFTOVER_AFTER_MS = { local: 10 * 60_000, s3: 24 * 3600_000 };
 
-export interface InstanceParts {
+interface InstanceParts {
   config: Pick<Config, 'home' | 'backup_retention_days'>;
   database: Database;
   /** Address of the database itself, bypassing any pooler. */

@@ -15,10 +15,10 @@ import { archiveFolder } from './home-files.ts';
 import { connect } from './tables.ts';
 import { verifyBackup } from './verify-backup.ts';
 
-export const ZSTD_LEVEL = 3;
+const ZSTD_LEVEL = 3;
 const LEFT_OUT_NAMED = 100;
 
-export interface BackupSources {
+interface BackupSources {
   /** The direct address: the snapshot belongs to a session. */
   database_url: string;
   /** The instance's objects; earlier backups among them are left out. */
@@ -28,7 +28,7 @@ export interface BackupSources {
   vault: Vault;
 }
 
-export interface BackupTarget {
+interface BackupTarget {
   store: Storage;
   key: string;
 }

@@ -18,7 +18,7 @@ export interface ArchivedFile {
 }
 
 /** Receives the archive's content, in its order. A body is read to its end before the next call. */
-export interface ArchiveVisitor {
+interface ArchiveVisitor {
   header?(header: BackupHeader): Promise<void>;
   /** Called for each piece of a table; with `null` after the last of all. */
   rows?(table: string | null, piece: Buffer): Promise<void>;

@@ -14,7 +14,7 @@ import { TableLoader } from './table-loader.ts';
 import { connect } from './tables.ts';
 import { verifyBackup } from './verify-backup.ts';
 
-export interface RestoreTarget {
+interface RestoreTarget {
   /** The direct address of a database without tables, or with an interrupted restore of the same backup. */
   database_url: string;
   storage: Storage;

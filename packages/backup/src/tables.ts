@@ -2,7 +2,7 @@
 import type { Client } from 'pg';
 import { Client as PgClient } from 'pg';
 
-export interface Table {
+interface Table {
   name: string;
   columns: string[];
 }

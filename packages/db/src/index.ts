@@ -1,6 +1,6 @@
 // The database: pool, transactions, signals after commit, LISTEN, migrations. No business rules.
 export { openDatabase } from './pool.ts';
-export type { Database, DatabaseOptions, PoolStats } from './pool.ts';
+export type { Database } from './pool.ts';
 export type { Tx } from './tx.ts';
 export { writeAtCommit } from './commit-statements.ts';
 export type { Statement } from './batch.ts';
@@ -12,9 +12,9 @@ export { signal } from './signals.ts';
 export { signalChannels, WILDCARD } from './signal-channels.ts';
 export type { SignalChannel } from './signal-channels.ts';
 export { createNotifier } from './notifier.ts';
-export type { Notifier, NotifierOptions } from './notifier.ts';
+export type { Notifier } from './notifier.ts';
 export { createListener } from './listener.ts';
-export type { Listener, ListenerOptions } from './listener.ts';
+export type { Listener } from './listener.ts';
 export {
   assertNotRestoring,
   migrate,
@@ -23,7 +23,6 @@ export {
   migrationStatus,
   RESTORE_NOTE,
 } from './migrate.ts';
-export type { MigrateOptions, MigrationHook, MigrationStatus } from './migrate.ts';
 export { copyIssueWords, WORDS_ARE_COPIED } from './copy-issue-words.ts';
 export { partitionEvents, partitionStep } from './partition-events.ts';
 export { partitionTranscripts, partitionTranscriptStep } from './partition-transcripts.ts';
@@ -53,7 +52,7 @@ export { MOST_ROWS, newestFirst, oldestFirst } from './newest-first.ts';
 export type { Page, PageRequest } from './newest-first.ts';
 export { containing } from './containing.ts';
 export type { SearchRequest } from './containing.ts';
-export { instantText, jsonRowReader, rowReader } from './row-reader.ts';
+export { jsonRowReader, rowReader } from './row-reader.ts';
 export type { JsonRow } from './row-reader.ts';
 export { PAGE_BYTES, readWithinBytes, withinBytes } from './page-bytes.ts';
 export {

@@ -4,7 +4,7 @@ import { openLink } from './link.ts';
 import { signalChannels, WILDCARD } from './signal-channels.ts';
 import type { SignalChannel } from './signal-channels.ts';
 
-export interface ListenerOptions {
+interface ListenerOptions {
   /** The direct address: LISTEN does not work through a transaction-mode pooler. */
   url: string;
   logger?: Logger | undefined;

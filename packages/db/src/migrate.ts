@@ -13,9 +13,9 @@ import type { Tx } from './tx.ts';
 export const migrationsFolder = resolve(import.meta.dirname, '../../../drizzle');
 
 /** Further migrations under the same lock (the queue's). Must be idempotent, and cheap when nothing is pending. */
-export type MigrationHook = (url: string) => Promise<void>;
+type MigrationHook = (url: string) => Promise<void>;
 
-export interface MigrateOptions {
+interface MigrateOptions {
   /** The direct address: the lock is tied to a session. */
   url: string;
   logger?: Logger | undefined;
@@ -25,7 +25,7 @@ export interface MigrateOptions {
   restoring?: boolean;
 }
 
-export interface MigrationStatus {
+interface MigrationStatus {
   known: number;
   applied: number;
   pending: number;

@@ -5,7 +5,7 @@ import type { Link } from './link.ts';
 import { payloadsOf, PendingSignals } from './pending-signals.ts';
 import type { SignalChannel } from './signal-channels.ts';
 
-export interface NotifierOptions {
+interface NotifierOptions {
   /** The direct address. */
   url: string;
   logger?: Logger | undefined;

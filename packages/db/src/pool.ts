@@ -9,7 +9,7 @@ import { endIfSilent } from './silence.ts';
 import { restPool } from './rest-pool.ts';
 import type { Tx } from './tx.ts';
 
-export interface PoolStats {
+interface PoolStats {
   max: number;
   total: number;
   idle: number;

@@ -8,7 +8,7 @@ const SECOND_LOOK_MS = 1000;
 const patient = new WeakSet<ClientBase>();
 
 /** What the statements of a connection fail with that was given up. What they did is unknown. */
-export class DatabaseSilent extends Error {
+class DatabaseSilent extends Error {
   readonly code = 'ETIMEDOUT';
 
   constructor() {

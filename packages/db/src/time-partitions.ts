@@ -10,7 +10,7 @@ import type { Tx } from './tx.ts';
 import { waitBriefly } from './wait-briefly.ts';
 
 /** By the instant that their rows are cut by. */
-export const timedTables = { activity: 'created_at', cost_events: 'occurred_at' } as const;
+const timedTables = { activity: 'created_at', cost_events: 'occurred_at' } as const;
 export type TimedTable = keyof typeof timedTables;
 
 /** Any number that no other lock has. */

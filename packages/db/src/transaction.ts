@@ -12,7 +12,7 @@ import type { Tx } from './tx.ts';
 const dialect = new PgDialect();
 const SPAN = { attributes: Object.freeze({ 'db.system.name': 'postgresql' }) };
 
-export interface TransactionOptions {
+interface TransactionOptions {
   /**
    * False: the commit does not wait for the disk. It is visible immediately, but lost if the database crashes within the next
    * second. For data that is worthless after a crash.

@@ -3,6 +3,4 @@
  * loopback, with SCRAM and a random password in a file with mode 0600 (decisions 8.7).
  */
 export { startEmbeddedPostgres } from './start.ts';
-export type { EmbeddedPostgres, EmbeddedPostgresOptions } from './start.ts';
 export { openInstanceDatabase } from './instance-database.ts';
-export type { InstanceDatabase } from './instance-database.ts';

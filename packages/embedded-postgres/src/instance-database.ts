@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Config, Logger } from '@acp/kernel';
 import { startEmbeddedPostgres } from './start.ts';
 
-export interface InstanceDatabase {
+interface InstanceDatabase {
   url: string;
   /** For connections that need a session: LISTEN, migrations, the queue. */
   direct_url: string;

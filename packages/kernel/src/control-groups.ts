@@ -17,9 +17,9 @@ interface Parent {
 }
 
 /** What can be limited here, and where. */
-export type ControlGroups = Partial<Record<Controller, Parent>>;
+type ControlGroups = Partial<Record<Controller, Parent>>;
 
-export interface GroupLimits {
+interface GroupLimits {
   memory_bytes: number;
   processes: number;
   /** Number of processors. */
@@ -27,7 +27,7 @@ export interface GroupLimits {
 }
 
 /** A group, with one folder per controller. */
-export interface ControlGroup {
+interface ControlGroup {
   /** The files to which a process writes its id to join. */
   joins: string[];
   bounds: Controller[];

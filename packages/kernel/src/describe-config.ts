@@ -5,7 +5,7 @@ import { keywords } from './config-read.ts';
 /** Formats whose values may contain a secret or identify a person, although no secret is expected. */
 const HIDDEN_FORMATS = new Set(['command', 'mcp-commands', 'email', 'email-list', 'mailbox', 'header-list']);
 
-export interface DescribedVariable {
+interface DescribedVariable {
   name: string;
   /** The value as given; null: set, but not shown. */
   value: string | null;

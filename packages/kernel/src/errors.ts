@@ -30,7 +30,7 @@ const statusByKind: Record<ErrorKind, number> = {
   unavailable: 503,
 };
 
-export interface ServiceErrorOptions {
+interface ServiceErrorOptions {
   /** Further JSON fields of the error body besides `error`. Public: never put a secret here. */
   extra?: Record<string, unknown>;
   /** Seconds after which a retry may succeed; sent over HTTP as `Retry-After`. */

@@ -3,7 +3,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { Agent } from 'undici';
 import { type GuardedFetchOptions, guardedConnector, undici } from './guarded-fetch.ts';
 
-export interface SocketEvents {
+interface SocketEvents {
   /** A text message arrived. */
   message(text: string): void;
   /** The other side sent a ping. */
@@ -13,7 +13,7 @@ export interface SocketEvents {
   failed(): void;
 }
 
-export interface OpenSocket {
+interface OpenSocket {
   /** Dropped if the socket is no longer open. */
   send(text: string): void;
   close(): void;

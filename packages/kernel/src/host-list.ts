@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 
-export interface HostRule {
+interface HostRule {
   /** Lower case, IPv6 without brackets; a leading dot matches everything below. */
   host: string;
   /** Null: any port. */

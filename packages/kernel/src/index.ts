@@ -40,7 +40,6 @@ export {
 export type { LanguageTexts } from './languages.ts';
 export { inWords, said, saidText, saidValue } from './said.ts';
 export type { Said } from './said.ts';
-export { parseBytes } from './bytes.ts';
 export { isNestedDeeper, JsonDepth, MAX_JSON_DEPTH } from './json-depth.ts';
 export { answeredJson } from './answered-json.ts';
 export { bounded, cutText, mapTexts, printable, storableText } from './text.ts';
@@ -57,17 +56,15 @@ export {
 } from './config.ts';
 export type { Config, Environment, WorkerConfig } from './config.ts';
 export { createLogger } from './logger.ts';
-export type { LogFields, Logger, LoggerOptions, LogLevel } from './logger.ts';
+export type { Logger, LogLevel } from './logger.ts';
 export { requestContext } from './request-context.ts';
-export type { RequestContext } from './request-context.ts';
 export { Scrubber, ScrubberStream } from './scrubber.ts';
 export { scrubbedJson } from './scrubbed-json.ts';
-export { canonicalAddress, clientAddress, parseTrustedProxies } from './trusted-proxies.ts';
+export { clientAddress, parseTrustedProxies } from './trusted-proxies.ts';
 export type { TrustedProxies } from './trusted-proxies.ts';
 export { ONE_WISH_MS, Stopper } from './stopper.ts';
-export type { Stoppable, StopOptions, StopSettings } from './stopper.ts';
+export type { Stoppable, StopOptions } from './stopper.ts';
 export { serviceVersion } from './version.ts';
-export type { ServiceVersion } from './version.ts';
 export type { McpCommand } from './config-mcp.ts';
 export { parseRepositoryUrl } from './repository-url.ts';
 export type { RepositoryUrl } from './repository-url.ts';
@@ -90,7 +87,7 @@ export {
   removeControlGroup,
   removeEmptyControlGroups,
 } from './control-groups.ts';
-export type { ControlGroup, ControlGroups, Controller } from './control-groups.ts';
+export type { Controller } from './control-groups.ts';
 export { boundHolders, boundNames, boundWords, describeBounds, programBounds } from './program-bounds.ts';
 export type { ProgramBound } from './program-bounds.ts';
 export { isExposed } from './exposure.ts';
@@ -99,7 +96,7 @@ export type { PluginWalls } from './plugin-walls.ts';
 export { isForbiddenAddress } from './address-policy.ts';
 export type { EgressPolicy } from './address-policy.ts';
 export { createGuardedWebSocket } from './guarded-web-socket.ts';
-export type { GuardedWebSocket, OpenSocket, SocketEvents } from './guarded-web-socket.ts';
+export type { GuardedWebSocket } from './guarded-web-socket.ts';
 export { boundedText } from './bounded-text.ts';
 export {
   connectionFailure,
@@ -124,12 +121,11 @@ export {
   writeInside,
 } from './safe-files.ts';
 export { keyFingerprint, Vault } from './vault.ts';
-export { issueLicense, licenseKey, readGivenLicense, readLicense } from './license.ts';
+export { issueLicense, readGivenLicense, readLicense } from './license.ts';
 export type { License } from './license.ts';
 export { alertTargets } from './alert-targets.ts';
 export { usedPercent } from './disk-usage.ts';
 export { startTelemetry } from './start-telemetry.ts';
-export { currentTraceparent, installTracing, isTracing, measure, openSpan, traced } from './tracing.ts';
-export type { OpenSpan, SpanOptions, TraceAttributes, TraceSpan, Tracing } from './tracing.ts';
+export { currentTraceparent, isTracing, measure, openSpan, traced } from './tracing.ts';
+export type { SpanOptions, TraceAttributes } from './tracing.ts';
 export { describeConfig } from './describe-config.ts';
-export type { DescribedVariable } from './describe-config.ts';

@@ -10,7 +10,7 @@ import { printable } from './text.ts';
 import { currentTrace } from './tracing.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
-export type LogFields = Readonly<Record<string, unknown>>;
+type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Logger {
   debug(message: string, fields?: LogFields): void;

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** Follows a request or job through its asynchronous calls, so that all of its log lines can be found. */
-export interface RequestContext {
+interface RequestContext {
   request_id: string;
 }
 

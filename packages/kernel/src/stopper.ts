@@ -24,7 +24,7 @@ export interface Stoppable {
   kill(): Promise<void>;
 }
 
-export interface StopSettings {
+interface StopSettings {
   logger: Logger;
   drain_ms: number;
   exit: (code: number) => void;

@@ -14,7 +14,7 @@ export interface SpanOptions {
 }
 
 /** A span in progress. Never pass it text written by a tenant or a model. */
-export interface TraceSpan {
+interface TraceSpan {
   set(attributes: TraceAttributes): void;
   rename(name: string): void;
   /** @param type a category, never a message */

@@ -1,6 +1,6 @@
 import { loadStamp } from './config.ts';
 
-export interface ServiceVersion {
+interface ServiceVersion {
   version: string;
   commit: string;
 }

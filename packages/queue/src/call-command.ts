@@ -5,7 +5,7 @@ import { errorKinds, newId, ServiceError } from '@acp/kernel';
 import { Calls, type NewCommand, type Outcome } from './calls.ts';
 import { type CommandBodies, readBody, storeBody } from './command-bodies.ts';
 
-export interface CallCommandOptions {
+interface CallCommandOptions {
   /** The caller; stored with the command and passed to its handler. */
   actor: unknown;
   company_id?: string | null;

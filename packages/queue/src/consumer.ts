@@ -14,7 +14,7 @@ export interface ConsumeOptions {
   slots?: () => number;
 }
 
-export interface JobContext {
+interface JobContext {
   /** Aborts when the job's time is up or the process stops; the job then goes to someone else. */
   signal: AbortSignal;
   job_id: string;

@@ -4,7 +4,7 @@ import { writeAtCommit, signal } from '@acp/db';
 import type { CommitStatement, Tx } from '@acp/db';
 import { currentTraceparent } from '@acp/kernel';
 
-export interface EnqueueOptions {
+interface EnqueueOptions {
   /** Earliest start (accurate to the difference between this machine's clock and the database's). */
   start_after?: Date;
   /** It can wait until nothing else of its queue does. */

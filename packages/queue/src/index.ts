@@ -1,11 +1,9 @@
 // Jobs and awaited commands over pg-boss, which nothing else imports.
 export { openQueue } from './queue.ts';
-export type { CommandHandlers, Queue, QueueOptions, ServeCommandsOptions } from './queue.ts';
+export type { CommandHandlers, Queue } from './queue.ts';
 export { enqueue, enqueueMany } from './enqueue.ts';
-export type { EnqueueOptions } from './enqueue.ts';
-export type { ConsumeOptions, JobContext, JobHandler } from './consumer.ts';
+export type { ConsumeOptions, JobHandler } from './consumer.ts';
 export { callCommand } from './call-command.ts';
-export type { CallCommandOptions } from './call-command.ts';
 export type { CommandBodies } from './command-bodies.ts';
 export { refuseLeased } from './refuse-leased.ts';
 export { deleteOldCommands, LeaseLost } from './run-command.ts';

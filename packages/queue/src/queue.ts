@@ -14,7 +14,7 @@ import type { CommandBodies } from './command-bodies.ts';
 import { FairCommands } from './fair-commands.ts';
 import { type CommandContext, commandEnds } from './run-command.ts';
 
-export interface QueueOptions {
+interface QueueOptions {
   database: Database;
   /** client: only enqueues. consumer: also runs jobs and sweeps the queue's tables. */
   role: 'client' | 'consumer';
@@ -51,7 +51,7 @@ export type CommandHandlers<T extends CommandTable> = {
   ) => Promise<Static<T[N]['result']>>;
 };
 
-export interface ServeCommandsOptions<T extends CommandTable> {
+interface ServeCommandsOptions<T extends CommandTable> {
   handlers: CommandHandlers<T>;
   concurrency?: number;
   /** For bodies over 64 KB. */

@@ -56,7 +56,7 @@ export interface Claimed extends Record<string, unknown> {
 }
 
 /** Outcome of a command; `queued` returns it for the lease's new owner. */
-export interface CommandEnd {
+interface CommandEnd {
   id: string;
   status: 'succeeded' | 'failed' | 'queued';
   result: StoredBody | null;

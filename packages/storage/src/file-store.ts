@@ -6,7 +6,7 @@ import type { PutOptions, Storage, StoredObject } from './storage.ts';
 const DISCARD_MS = 2000;
 
 /** Records keys that no row references (yet, or any more): core's table `storage_orphans`. */
-export interface KeyLedger {
+interface KeyLedger {
   /** Called before the first byte is written. */
   reserve(keys: readonly string[]): Promise<void>;
   /** Claims unreferenced keys. @returns those whose bytes the caller deletes next */
@@ -15,7 +15,7 @@ export interface KeyLedger {
   forget(keys: readonly string[]): Promise<void>;
 }
 
-export interface FileStoreSources {
+interface FileStoreSources {
   storage: Storage;
   ledger: KeyLedger;
   logger?: Logger | undefined;

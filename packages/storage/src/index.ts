@@ -4,11 +4,10 @@
  * is up to core.
  */
 export { FileStore } from './file-store.ts';
-export type { FileStoreSources, KeyLedger, PlacedFile } from './file-store.ts';
+export type { PlacedFile } from './file-store.ts';
 export { openInstanceStorage, openStorage } from './open-storage.ts';
 export type { StorageConfig } from './open-storage.ts';
 export { LocalStorage } from './local.ts';
-export { checkFolder, checkKey } from './storage.ts';
-export type { ByteRange, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
+export type { ByteRange, Storage } from './storage.ts';
 export { readMarker } from './marker.ts';
 export { OpenBodies } from './guarded-body.ts';

@@ -41,7 +41,6 @@ export { readPrompt } from './read-prompt.ts';
 export type { ReadIssue, ReadPrompt } from './read-prompt.ts';
 export { pendingWakeups } from './pending-wakeups.ts';
 export { createRunningRun } from './running-run.ts';
-export type { RunningRun } from './running-run.ts';
 export { databaseWithQueue, queuedJobs } from './queued-jobs.ts';
 export {
   killServices,

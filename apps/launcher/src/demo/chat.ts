@@ -13,7 +13,7 @@ interface Message {
   error: string | null;
 }
 
-export interface DemoChat {
+interface DemoChat {
   path: string;
   question: string;
   /** Null: it failed or did not arrive in time. */

@@ -79,7 +79,7 @@ export async function createDemoIssues(client: Client, company: DemoCompany): Pr
   }
 }
 
-export interface DemoCouncil {
+interface DemoCouncil {
   id: string;
   status: string;
   participants: { agent_id: string; name: string }[];

@@ -15,7 +15,7 @@ interface Index {
   promoted: { version: number; statements: Statement[] } | null;
 }
 
-export interface DemoIndex {
+interface DemoIndex {
   path: string;
   /** Empty: it was not ready in time. */
   statements: Statement[];

@@ -13,7 +13,7 @@ import { FileStore, type Storage } from '@acp/storage';
 import { ChannelRunner } from './channel-runner.ts';
 import { LiveTexts } from './live-texts.ts';
 
-export interface ChannelHostParts {
+interface ChannelHostParts {
   config: Config;
   database: Database;
   storage: Storage;

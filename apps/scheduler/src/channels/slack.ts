@@ -16,7 +16,7 @@ import {
 import { EventPayload, eventToIncoming, PressPayload, pressToIncoming } from './slack-payloads.ts';
 import { type ChannelConfig, ifShaped, parsedJson, shaped, VendorApi } from './vendor-api.ts';
 
-export const SLACK_URL = 'https://slack.com/api';
+const SLACK_URL = 'https://slack.com/api';
 
 /** The vendor sends several signs of life a minute: one that is silent this long is gone. */
 const SILENCE_MS = 60_000;

@@ -12,7 +12,7 @@ import {
 import { TelegramUpdate, toIncoming } from './telegram-updates.ts';
 import { type ChannelConfig, ifShaped, shaped, VendorApi } from './vendor-api.ts';
 
-export const TELEGRAM_URL = 'https://api.telegram.org';
+const TELEGRAM_URL = 'https://api.telegram.org';
 
 /** How long the vendor may keep a poll open. */
 const POLL_SEC = 25;

@@ -18,7 +18,7 @@ export interface ExtractionLimits {
   memory_mb: number;
 }
 
-export interface Extraction {
+interface Extraction {
   /** Folders with state of the service, which are hidden from the process. */
   hidden: readonly string[];
   limits?: ExtractionLimits;

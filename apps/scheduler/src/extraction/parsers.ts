@@ -7,7 +7,7 @@ import { extractHtml } from './html.ts';
 import { LONGEST_TEXT } from './protocol.ts';
 import type { TextSink } from './text-sink.ts';
 
-export type Parse = (file: Readable, sink: TextSink) => Promise<void>;
+type Parse = (file: Readable, sink: TextSink) => Promise<void>;
 
 /** Everything or nothing: in a file that turns out to be binary, the beginning is no text either. */
 async function extractPlain(file: Readable, sink: TextSink): Promise<void> {

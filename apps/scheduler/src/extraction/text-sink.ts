@@ -6,7 +6,7 @@ export class TextIsFull extends Error {}
 
 /** Separators between two pieces of text, weakest first: of several in a row the strongest applies. */
 const gaps = ['', ' ', '\t', '\n', '\n\n'] as const;
-export type Gap = (typeof gaps)[number];
+type Gap = (typeof gaps)[number];
 
 /** Small enough to lose little, large enough that a file of tiny pieces needs few writes. */
 const WRITE_CHARACTERS = 4096;

@@ -3,7 +3,7 @@ import { JsonDepth, MAX_JSON_DEPTH } from '@acp/kernel';
 /** A server's violation that ends its connection. The message is written for people and agents. */
 export class ServerFault extends Error {}
 
-export interface FetchBounds {
+interface FetchBounds {
   /** Maximum size of one answer, streams included. */
   max_bytes: number;
   /** Maximum number of messages in a stream: each costs its reader more than its bytes. */

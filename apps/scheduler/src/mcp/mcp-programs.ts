@@ -25,7 +25,7 @@ import { isRefusal } from './mcp-failures.ts';
 import { type ProgramProcess, programLink } from './mcp-program-link.ts';
 import { prepareProgram } from './prepare-program.ts';
 
-export interface McpProgramParts {
+interface McpProgramParts {
   config: Config;
   database: Database;
   logger: Logger;

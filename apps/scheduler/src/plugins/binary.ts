@@ -63,7 +63,7 @@ export async function copyBinary<T>(
 }
 
 /** A copy to be run, in a folder of its own. */
-export interface LaidBinary {
+interface LaidBinary {
   file: string;
   remove: () => Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { Logger } from '@acp/kernel';
 
 type Payload = Extract<HostMessage, { type: 'trigger_event' }>['payload'];
 
-export interface EventPumpSettings {
+interface EventPumpSettings {
   plugin_id: string;
   company_id: string;
   patterns: readonly string[];

@@ -4,7 +4,7 @@ import { ProtocolError } from '@acp/plugin-protocol';
 import { callHostService, isHostService, type ServicePlace } from './host-services.ts';
 import type { Logger } from '@acp/kernel';
 
-export interface HostRequestsSettings extends ServicePlace {
+interface HostRequestsSettings extends ServicePlace {
   logger: Logger;
   /** Reports a request for something that the plugin may not use. */
   denied: (message: string) => void;

@@ -79,7 +79,7 @@ export async function callHostService(place: ServicePlace, service: string, args
 export const isHostService = (service: string): boolean => validators.has(service);
 
 /** Each secret has a grant of its own. */
-export function isGranted(capabilities: readonly string[], service: string): boolean {
+function isGranted(capabilities: readonly string[], service: string): boolean {
   if (service === 'secret') return capabilities.some((each) => each.startsWith('secret:'));
   return capabilities.includes(service);
 }

@@ -6,7 +6,7 @@ import { messageBody } from './message-body.ts';
 type Args = Static<(typeof hostServices)['http_fetch']['args']>;
 type Result = Static<(typeof hostServices)['http_fetch']['result']>;
 
-export interface FetchPlace {
+interface FetchPlace {
   /** Guarded. */
   fetch: typeof fetch;
   placeBody(bytes: Uint8Array): Promise<string>;

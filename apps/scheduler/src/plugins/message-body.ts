@@ -1,6 +1,6 @@
 import { MAX_PLUGIN_MESSAGE_BYTES } from '@acp/contract';
 
-export interface MessageBody {
+interface MessageBody {
   /** Null if it is in `body_file`, byte for byte. */
   body: string | null;
   body_encoding: 'utf8' | 'base64';

@@ -8,7 +8,7 @@ type Limits = Pick<
 >;
 
 /** A process with limits on its usage. */
-export interface WatchedProcess {
+interface WatchedProcess {
   readonly pid: number | undefined;
   readonly workspace: string;
   /** Limits enforced by the kernel. */

@@ -79,7 +79,7 @@ async function clearHome({ config, database }: Clearing, place: KeptPlace): Prom
 }
 
 /** Names created by the service; anything else there belongs to the agent. */
-async function namesIn(folder: string): Promise<string[]> {
+export async function namesIn(folder: string): Promise<string[]> {
   const names: string[] = [];
   let looks = MOST_NAMES;
   try {
@@ -96,7 +96,7 @@ async function namesIn(folder: string): Promise<string[]> {
 const isOfSession = ({ session_cwd }: KeptPlace, name: string): boolean =>
   session_cwd !== null && session_cwd.split(sep).includes(name);
 
-async function isOld(folder: string): Promise<boolean> {
+export async function isOld(folder: string): Promise<boolean> {
   const found = await lstat(folder).catch(() => null);
   return found !== null && Date.now() - found.mtimeMs > UNKNOWN_KEPT_MS;
 }

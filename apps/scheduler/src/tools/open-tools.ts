@@ -9,7 +9,7 @@ import { toolProviders } from './tool-providers.ts';
 
 export type { ToolProvider };
 
-export interface ToolParts {
+interface ToolParts {
   database: Database;
   listener: Listener;
   storage: Storage;

@@ -3,7 +3,7 @@ import type { Database, Listener } from '@acp/db';
 import { callCommand, type CommandBodies } from '@acp/queue';
 import type { McpServers } from '../mcp/mcp-servers.ts';
 
-export interface ProviderParts {
+interface ProviderParts {
   database: Database;
   listener: Listener;
   /** Stores inputs and answers that are too large for a row. */

@@ -56,7 +56,7 @@ async function act(sources: WorkspaceSources, claimed: ClaimedAction, signal: Ab
  * Pushes the branch as last stored, from wherever it is stored. Does not overwrite what others have pushed to it since.
  * @returns the branch to merge it into. Throws GitError.
  */
-export async function pushBranch(
+async function pushBranch(
   sources: WorkspaceSources,
   { workspace, bundle, remote }: Pick<ClaimedAction, 'workspace' | 'bundle'> & { remote: Repository },
   signal: AbortSignal,

@@ -20,7 +20,7 @@ import { CAPTURE_SCRIPT } from './capture-script.ts';
 import { git, type GitCall, gitConfiguration, GitError, tolerated } from './git.ts';
 import type { WorkspaceFolder } from './workspace-folder.ts';
 
-export type CaptureConfig = Pick<
+type CaptureConfig = Pick<
   Config,
   | 'home'
   | 'repository_max_size'
@@ -30,7 +30,7 @@ export type CaptureConfig = Pick<
   | 'workspace_max_change'
 >;
 
-export interface Capture {
+interface Capture {
   repository: string;
   workspace_id: string;
   kind: 'repository' | 'folder';

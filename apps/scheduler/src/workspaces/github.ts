@@ -16,7 +16,7 @@ const Nullish = <T extends ReturnType<typeof Type.String>>(schema: T) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
 
 /** The part of an answer that is read; it contains much more. */
-export const GithubPull = Type.Object({
+const GithubPull = Type.Object({
   number: Type.Integer(),
   html_url: Type.String(),
   title: Type.String(),
@@ -24,15 +24,15 @@ export const GithubPull = Type.Object({
   merged_at: Nullish(Type.String()),
   head: Type.Object({ sha: Type.String() }),
 });
-export const GithubReview = Type.Object({
+const GithubReview = Type.Object({
   state: Type.String(),
   user: Type.Optional(Type.Union([Type.Object({ login: Type.String() }), Type.Null()])),
   author_association: Type.String(),
 });
-export const GithubChecks = Type.Object({
+const GithubChecks = Type.Object({
   check_runs: Type.Array(Type.Object({ status: Type.String(), conclusion: Nullish(Type.String()) })),
 });
-export const GithubMerge = Type.Object({ merged: Type.Boolean() });
+const GithubMerge = Type.Object({ merged: Type.Boolean() });
 
 type Pull = Static<typeof GithubPull>;
 

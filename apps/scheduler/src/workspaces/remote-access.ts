@@ -14,7 +14,7 @@ import { gitConfiguration, GitError } from './git.ts';
 
 export type RemoteConfig = Pick<Config, 'repository_egress' | 'repository_hosts' | 'repository_known_hosts'>;
 
-export interface RemoteAccess {
+interface RemoteAccess {
   url: string;
   env: Record<string, string>;
   /** Must not appear in messages. */

@@ -10,7 +10,7 @@ import { lockFile } from './file-lock.ts';
 import { git, type GitCall, GitError, gitText } from './git.ts';
 import { openRemote, type RemoteConfig } from './remote-access.ts';
 
-export type CacheConfig = RemoteConfig & Pick<Config, 'home' | 'repository_max_size' | 'workspace_min_free'>;
+type CacheConfig = RemoteConfig & Pick<Config, 'home' | 'repository_max_size' | 'workspace_min_free'>;
 
 export interface Repository {
   company_id: string;

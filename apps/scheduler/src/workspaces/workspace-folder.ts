@@ -29,7 +29,7 @@ export function folderOf(
 }
 
 /** What the tree contains, as far as the service knows. */
-export interface FolderState {
+interface FolderState {
   workspace_id: string;
   version: number;
   /** Hash of the lock files with which the set-up command last ran. */

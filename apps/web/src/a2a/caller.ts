@@ -61,7 +61,7 @@ export const writerOf = ({ services }: A2aCaller, dialect: Dialect): Writer => (
   public_url: services.public_url,
 });
 
-export const taskNotFound = () => refused('task_not_found', 'task not found');
+const taskNotFound = () => refused('task_not_found', 'task not found');
 
 /** @throws RpcError if the task is not the caller's */
 export async function taskNamed({ tx, agent }: A2aCaller, id: string): Promise<Task> {

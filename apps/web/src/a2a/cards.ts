@@ -5,7 +5,7 @@ import type { Services } from '../http/services.ts';
 
 type Listed = Omit<AvailableAgent, 'skills'>;
 
-export const endpointOf = (public_url: string, { company_id, id }: Listed): string =>
+const endpointOf = (public_url: string, { company_id, id }: Listed): string =>
   `${public_url}/companies/${company_id}/agents/${id}/a2a`;
 
 const INPUT_MODES = ['text/plain', 'text/markdown', 'application/json', 'application/octet-stream'];

@@ -25,7 +25,7 @@ export interface Acted {
 }
 
 /** The request in the other protocol: its `Idempotency-Key` counts, its response is left alone. */
-export interface OuterRequest {
+interface OuterRequest {
   request: Request;
   response: Response;
 }

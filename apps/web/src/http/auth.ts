@@ -54,7 +54,7 @@ function admitted(user: Actor, row: EndpointRow): Actor {
 }
 
 /** A draining worker may finish what it has begun. @throws forbidden for a worker that may not work */
-export function admittedWorker(worker: WorkerActor | undefined): WorkerActor {
+function admittedWorker(worker: WorkerActor | undefined): WorkerActor {
   if (worker === undefined) throw unauthenticated(INVALID_KEY);
   if (worker.status !== 'approved' && worker.status !== 'draining')
     throw forbidden(`worker is ${worker.status === 'pending_approval' ? 'pending approval' : worker.status}`);

@@ -1,6 +1,6 @@
 /** JSON-RPC 2.0 over HTTP, as used by the protocols here: messages and errors. */
 
-export const INVALID_REQUEST = -32_600;
+const INVALID_REQUEST = -32_600;
 export const METHOD_NOT_FOUND = -32_601;
 export const INVALID_PARAMS = -32_602;
 

@@ -13,7 +13,7 @@ export interface McpCaller {
   act(row: EndpointRow, given: ActInput): Promise<Acted>;
 }
 
-export interface ActInput {
+interface ActInput {
   params?: Readonly<Record<string, string>>;
   query?: Query;
   body?: unknown;

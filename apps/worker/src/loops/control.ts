@@ -4,7 +4,7 @@ import { pause } from '../service/backoff.ts';
 import { type ControlPlane, Refusal } from '../service/control-plane.ts';
 import type { Link } from '../service/link.ts';
 
-export interface ControlSettings {
+interface ControlSettings {
   plane: ControlPlane;
   link: Link;
   hands: Hands;

@@ -3,7 +3,7 @@ import { Backoff, jittered, pause } from '../service/backoff.ts';
 import type { ControlPlane } from '../service/control-plane.ts';
 import type { Link } from '../service/link.ts';
 
-export interface HeartbeatSettings {
+interface HeartbeatSettings {
   plane: ControlPlane;
   link: Link;
   hands: Hands;

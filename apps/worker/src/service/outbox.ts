@@ -13,7 +13,7 @@ import type { Link } from './link.ts';
 
 const readReport = createValidator(WorkerReport, 'report');
 
-export interface OutboxSettings {
+interface OutboxSettings {
   folder: string;
   plane: ControlPlane;
   link: Link;

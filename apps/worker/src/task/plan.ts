@@ -22,7 +22,7 @@ export interface TaskPlan {
   folders: TaskFolders | null;
 }
 
-export interface PlanInput {
+interface PlanInput {
   config: WorkerConfig;
   /** Parent folder of all tasks' homes. */
   root: string;

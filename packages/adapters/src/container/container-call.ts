@@ -111,7 +111,7 @@ function limits({ memory, cpus, pids }: ContainerSpec): string[] {
   ];
 }
 
-export function containerName(run_id: string): string {
+function containerName(run_id: string): string {
   return `service-run-${run_id}`;
 }
 

@@ -6,7 +6,7 @@ import { type Connection, connectionTo, presentable } from './connection.ts';
 import { failureOfThrown } from './failure.ts';
 import { watchedFetch } from './watched-fetch.ts';
 
-export interface Embedded {
+interface Embedded {
   /** One per text, in order, normalised to length 1 and all of the same dimension. */
   vectors: Float32Array[];
   /** As reported by the provider, otherwise estimated. */

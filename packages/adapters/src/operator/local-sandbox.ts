@@ -6,7 +6,7 @@ import type { Route } from '../sandbox/route.ts';
 import type { EgressPlace } from '../sandbox/egress-place.ts';
 import type { SandboxSpec } from '../task.ts';
 
-export type LocalConfig = Pick<
+type LocalConfig = Pick<
   Config,
   | 'cli_env_passthrough'
   | 'company_egress'

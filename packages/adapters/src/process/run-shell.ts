@@ -4,7 +4,7 @@ import { programCall } from './program-call.ts';
 import { runProgram } from './run-program.ts';
 import { TimeLimit } from './time-limit.ts';
 
-export interface ShellEnd {
+interface ShellEnd {
   /** Null if a signal ended it. */
   code: number | null;
   timed_out: boolean;

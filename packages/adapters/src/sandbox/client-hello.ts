@@ -10,7 +10,7 @@ const SERVER_NAME = 0;
 const HOST_NAME = 0;
 
 /** `more`: incomplete so far. Null name: not TLS, or without a server name. */
-export type ClientName = 'more' | 'unreadable' | { name: string | null };
+type ClientName = 'more' | 'unreadable' | { name: string | null };
 
 export function clientName(bytes: Buffer): ClientName {
   if (bytes.length === 0) return 'more';

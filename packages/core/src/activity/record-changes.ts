@@ -2,7 +2,7 @@ import type { Actor, EventData, EventType } from '@acp/contract';
 import { writeAtCommit, signal, type Statement, type Tx } from '@acp/db';
 import { actorId } from './actor-columns.ts';
 
-export type PublishedEvent = { [T in EventType]: { type: T; data: EventData<T> } }[EventType];
+type PublishedEvent = { [T in EventType]: { type: T; data: EventData<T> } }[EventType];
 
 /** A mutation: its entry in the company's activity, the event for clients, or both. */
 export interface Change {

@@ -6,4 +6,3 @@ export { purgeFromTrash, purgeOutlived, restoreFromTrash } from './trash.ts';
 export type { WantedEntry } from './trash.ts';
 export { changeInstanceSettings } from './change-settings.ts';
 export { rewrapBatch, sealedColumns } from './rewrap.ts';
-export type { RewrappedBatch, SealedColumn } from './rewrap.ts';

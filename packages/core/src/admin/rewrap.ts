@@ -18,7 +18,7 @@ const {
   webhooks,
 } = schema;
 
-export interface SealedColumn {
+interface SealedColumn {
   name: string;
   table: PgTable;
   id: PgColumn;
@@ -78,7 +78,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealed('oauth_accounts', oauth_accounts, oauth_accounts.id, 'tokens_sealed', oauth_accounts.tokens_sealed),
 ];
 
-export interface RewrappedBatch {
+interface RewrappedBatch {
   /** Start of the next batch; null if there is none. */
   after: string | null;
   rewrapped: number;

@@ -6,7 +6,7 @@ import { type ExtractedText, type TextKind, textKindOf } from '../attachments/in
 const { agent_file_texts } = schema;
 
 /** What a scheduler needs for extracting a text. */
-export interface FileTextSource {
+interface FileTextSource {
   file_id: string;
   company_id: string;
   storage_key: string;

@@ -15,5 +15,4 @@ export {
 } from './agent-files.ts';
 export type { AgentFileRow } from './agent-files.ts';
 export { claimFileText, releaseFileText, storeFileText } from './file-texts.ts';
-export type { FileTextSource } from './file-texts.ts';
 export { checkFilePath } from './paths.ts';

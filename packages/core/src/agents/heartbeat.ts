@@ -11,7 +11,7 @@ export function firstHeartbeatAt(interval_sec: SQL | number): SQL {
   return sql`now() + make_interval(secs => ${interval_sec} * (1 + ${JITTER}::float8 * random()))`;
 }
 
-export interface DueHeartbeat {
+interface DueHeartbeat {
   agent_id: string;
   company_id: string;
 }

@@ -44,7 +44,6 @@ export type { AgentKeyRow, AgentRow } from './present.ts';
 export { agentBefore, agentBegun, agentsBegin, noteRunEnded, noteRunRefused } from './note-run.ts';
 export type { AgentBefore, SessionChange } from './note-run.ts';
 export { dueHeartbeats } from './heartbeat.ts';
-export type { DueHeartbeat } from './heartbeat.ts';
 export { isWakeable } from './status.ts';
 export {
   BUDGET_EXCEEDED,

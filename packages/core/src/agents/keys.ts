@@ -164,7 +164,7 @@ export async function settleAgentKeysOf(tx: Tx, leaving: Leaving): Promise<LeftC
 }
 
 /** The owner of a key that lives as long as a run. */
-export interface RunOfKey {
+interface RunOfKey {
   id: string;
   agent_id: string;
   company_id: string;

@@ -5,7 +5,6 @@
  */
 export {
   acknowledgeAlert,
-  countOpenAlerts,
   deleteOldAlerts,
   findAlert,
   findAnyAlert,

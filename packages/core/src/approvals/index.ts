@@ -11,7 +11,6 @@ export { presentApproval } from './present.ts';
 export type { ApprovalRow } from './present.ts';
 export { findApproval, listApprovals } from './read-approvals.ts';
 export { requestApproval, requestInstallApproval } from './request-install.ts';
-export type { WithheldInstall } from './request-install.ts';
 export { approve, reject, requestRevision } from './resolve-approval.ts';
 export {
   announceWokenApproval,

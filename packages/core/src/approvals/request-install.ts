@@ -15,7 +15,7 @@ import { presentApproval } from './present.ts';
 const { approvals } = schema;
 
 /** Something that an agent wants to create without the permission for it. */
-export interface WithheldInstall {
+interface WithheldInstall {
   company_id: string;
   /** The issue that the agent is working on. */
   issue_id: string | null;

@@ -7,7 +7,7 @@ import { type TextKind, textKindOf } from './file-names.ts';
 const { attachment_texts } = schema;
 
 /** What a scheduler needs for extracting a text. */
-export interface TextSource {
+interface TextSource {
   attachment_id: string;
   company_id: string;
   storage_key: string;

@@ -5,13 +5,12 @@
  */
 export { attachToMessage, createAttachments, createIssueWithAttachments } from './create-attachments.ts';
 export { deleteAttachment } from './delete-attachment.ts';
-export { findAttachment, listAttachments, presentAttachment } from './read-attachments.ts';
-export type { AttachmentRow } from './read-attachments.ts';
+export { findAttachment, listAttachments } from './read-attachments.ts';
 export { cleanContentType, cleanFilename, textKindOf } from './file-names.ts';
 export type { TextKind } from './file-names.ts';
 export type { FailedFile, StoredFile } from './stored-file.ts';
 export { claimText, releaseText, storeAttachmentText, sweepPendingTexts } from './extraction.ts';
-export type { ExtractedText, TextSource } from './extraction.ts';
+export type { ExtractedText } from './extraction.ts';
 export { filesOfIssue, promptAttachments, readAttachmentText, textsAwaited, withinBounds } from './texts.ts';
 export type { PromptAttachment } from './texts.ts';
 export {

@@ -6,7 +6,7 @@ export const HISTORY = { entries: 200, bytes: 20_000_000, fewest: 10 } as const;
 /** Removed per write at most: a history from before there was a limit shrinks step by step. */
 const BITE = 50;
 
-export interface History {
+interface History {
   /** With its alias. */
   table: SQL;
   where: SQL;

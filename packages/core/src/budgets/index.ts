@@ -10,7 +10,6 @@ export type { BudgetUsage } from './budget-usage.ts';
 export { chargeCost } from './charge.ts';
 export type { Spender } from './charge.ts';
 export { insertRunCost } from './cost-events.ts';
-export type { RunCost } from './cost-events.ts';
 export { spending, summarizeCosts, summarizeCostsBy } from './cost-summary.ts';
 export { reserveAhead, releaseHolds } from './reserve-ahead.ts';
 export type { Hold } from './reserve-ahead.ts';
@@ -25,7 +24,7 @@ export {
 } from './policies.ts';
 export { insertPolicies } from './insert-policies.ts';
 export type { NewPolicy } from './insert-policies.ts';
-export { presentCostEvent, presentIncident, presentPolicy } from './present.ts';
+export { presentIncident } from './present.ts';
 export {
   companyPrices,
   deleteModelPrice,
@@ -35,9 +34,8 @@ export {
   setModelPrice,
 } from './model-prices.ts';
 export { defaultRates, isPriced, parsePricing, priceOf } from './pricing.ts';
-export type { Prices, TokenUsage } from './pricing.ts';
+export type { Prices } from './pricing.ts';
 export { isCompanyOverBudget, listCostEvents, recordServiceCost, reportCost } from './report-cost.ts';
 export { reportSpending, reserveCall } from './reserve.ts';
-export type { CallAhead, ReservationOutcome } from './reserve.ts';
 export { projectOfRun, scopesOfRun } from './run-scopes.ts';
 export { rollOverBudgets, settleBudgets, sweepBudgets } from './settle-budgets.ts';

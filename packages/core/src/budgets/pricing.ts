@@ -1,6 +1,6 @@
 import { createValidator, Pricing, type ModelRates } from '@acp/contract';
 
-export interface TokenUsage {
+interface TokenUsage {
   /** Includes cached tokens (decisions 7.37). */
   input_tokens: number;
   output_tokens: number;

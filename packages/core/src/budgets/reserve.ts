@@ -6,7 +6,7 @@ import { scopesOfRun } from './run-scopes.ts';
 import { breachWaived, dueIncident, ensureWindows } from './windows.ts';
 
 /** A model call that is about to be made. */
-export interface CallAhead {
+interface CallAhead {
   run_id: string;
   company_id: string;
   fence: number;
@@ -23,7 +23,7 @@ export interface CallAhead {
  * `waiting`: there is money left, but reserved by other calls. `exceeded`: it is used up. `lost`: the run no longer belongs to
  * this process.
  */
-export type ReservationOutcome = 'granted' | 'waiting' | 'exceeded' | 'lost';
+type ReservationOutcome = 'granted' | 'waiting' | 'exceeded' | 'lost';
 
 interface Verdict extends Record<string, unknown> {
   ours: boolean;

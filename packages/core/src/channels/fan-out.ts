@@ -6,7 +6,7 @@ import { plain } from './commands.ts';
 import { CURSOR } from './cursor.ts';
 import { type NewOutgoing, queueOutgoing } from './outbox.ts';
 
-export interface ChannelFanOut {
+interface ChannelFanOut {
   /** There are more events to read. */
   more: boolean;
   /** At least one channel is enabled. */

@@ -3,7 +3,7 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 
 /** State of the instance's channels of one kind; does not reveal whose they are. */
-export interface ChannelFigures {
+interface ChannelFigures {
   kind: ChannelKind;
   connected: number;
   failing: number;
@@ -17,7 +17,7 @@ export interface ChannelFigures {
 }
 
 /** A channel that does not work, with its company and the reason; for the operator only. */
-export interface BrokenChannel extends Record<string, unknown> {
+interface BrokenChannel extends Record<string, unknown> {
   company: string;
   name: string;
   kind: ChannelKind;

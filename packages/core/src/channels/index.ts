@@ -15,9 +15,7 @@ export {
 export { growingReplies, readGrowth, recordDraft } from './drafts.ts';
 export type { GrowingReply, Growth, GrowthPosition } from './drafts.ts';
 export { fanOutToChannels } from './fan-out.ts';
-export type { ChannelFanOut } from './fan-out.ts';
 export { listBrokenChannels, readChannelFigures } from './figures.ts';
-export type { ChannelFigures } from './figures.ts';
 export { piecesOf } from './format.ts';
 export type { Piece } from './format.ts';
 export { claimChannels, releaseChannel, renewChannels } from './holder.ts';

@@ -92,7 +92,7 @@ async function meetStranger(tx: Tx, channel: ChannelRow, incoming: ChannelIncomi
 }
 
 /** A code by itself, or after `/start`, as Telegram's links send it, or `/pair`. */
-export function codeIn(text: string): string | null {
+function codeIn(text: string): string | null {
   const [, code = ''] = /^\s*(?:[/!](?:start|pair)\s+)?(\S+)\s*$/.exec(text) ?? [];
   return isCode(code) ? code : null;
 }

@@ -35,7 +35,7 @@ export async function isNewStranger(tx: Tx, channel_id: string, external_id: str
   return rows.length > 0;
 }
 
-export type Pairing =
+type Pairing =
   | { how: 'paired'; user: UserActor }
   | { how: 'wrong' }
   /** The code was not checked; @param told for the first time */

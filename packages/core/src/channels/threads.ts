@@ -6,7 +6,7 @@ import type { ChannelRow } from './present.ts';
 
 const { agents, channel_threads } = schema;
 
-export type ThreadRow = typeof channel_threads.$inferSelect;
+type ThreadRow = typeof channel_threads.$inferSelect;
 
 const MOST_LISTED = 50;
 

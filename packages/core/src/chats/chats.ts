@@ -11,7 +11,7 @@ import { type ChatRow, chatChange, presentChat } from './present.ts';
 const { chats } = schema;
 
 /** The channel of a chat that takes place outside the service. */
-export interface HeldElsewhere {
+interface HeldElsewhere {
   channel: ChatChannel;
   channel_id: string | null;
 }

@@ -12,7 +12,7 @@ const { comments, agents } = schema;
 const commentRow = rowReader(comments);
 
 /** A written comment, and what is left for its transaction: `recordChanges`. */
-export interface WrittenComment {
+interface WrittenComment {
   comment: Comment;
   changes: Change[];
   woken: RequestedWakeup[];

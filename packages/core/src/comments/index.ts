@@ -2,10 +2,8 @@
 export { createComment, writeComment } from './create-comment.ts';
 export { insertComments } from './insert-comments.ts';
 export type { NewComment } from './insert-comments.ts';
-export type { WrittenComment } from './create-comment.ts';
 export { findComment, listComments, outlineComments } from './read-comments.ts';
 export type { OutlinedComment } from './read-comments.ts';
 export { deleteComment, listVersions, mayChangeComment, react, updateComment } from './change-comment.ts';
 export { pinComment } from './pin-comment.ts';
-export { presentComment } from './present.ts';
 export type { CommentRow } from './present.ts';

@@ -9,7 +9,7 @@ import { keyExpiry } from './key-lifetime.ts';
 
 const { board_user_keys, companies } = schema;
 
-export type BoardUserKeyRow = typeof board_user_keys.$inferSelect;
+type BoardUserKeyRow = typeof board_user_keys.$inferSelect;
 
 /** Key metadata: neither the hash nor the key. */
 function present(row: BoardUserKeyRow): BoardUserKey {

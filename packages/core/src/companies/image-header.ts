@@ -3,7 +3,7 @@
  */
 import type { LogoType } from '@acp/contract';
 
-export interface ImageHeader {
+interface ImageHeader {
   type: LogoType;
   width: number;
   height: number;

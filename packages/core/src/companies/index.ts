@@ -52,7 +52,6 @@ export {
   revokeInvite,
 } from './invites.ts';
 export { findJoinRequest, listJoinRequests, requestToJoin, resolveJoinRequest } from './join-requests.ts';
-export type { JoinRequestRow } from './join-requests.ts';
 export {
   deleteBoardUserKey,
   findBoardUserKey,
@@ -61,9 +60,6 @@ export {
   mintBoardUserKey,
   settleBoardUserKeysOf,
 } from './board-user-keys.ts';
-export type { BoardUserKeyRow } from './board-user-keys.ts';
 export { checkLogoHeader, deleteLogo, findLogo, findLogoImage, setLogo } from './logo.ts';
-export type { LogoImage, NewLogo } from './logo.ts';
 export { readImageHeader } from './image-header.ts';
-export type { ImageHeader } from './image-header.ts';
 export { inviteByMail } from './invite-by-mail.ts';

@@ -9,7 +9,7 @@ import { isMember } from './members.ts';
 
 const { companies, join_requests, memberships } = schema;
 
-export type JoinRequestRow = typeof join_requests.$inferSelect;
+type JoinRequestRow = typeof join_requests.$inferSelect;
 
 function present(row: JoinRequestRow): JoinRequest {
   return {

@@ -7,13 +7,13 @@ import { readImageHeader } from './image-header.ts';
 
 const { assets, company_logos } = schema;
 
-export interface LogoImage {
+interface LogoImage {
   storage_key: string;
   content_type: string;
   size_bytes: number;
 }
 
-export interface NewLogo extends LogoImage {
+interface NewLogo extends LogoImage {
   filename: string;
   theme: Logo['theme'];
 }

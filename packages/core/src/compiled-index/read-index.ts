@@ -57,7 +57,7 @@ export async function readCompiledIndex(tx: Tx, actor: Actor, company_id: string
 
 type Counts = ReadonlyMap<string, { batches: number; batches_done: number; statement_count: number }>;
 
-export async function countsOf(tx: Tx, rows: readonly { id: string }[]): Promise<Counts> {
+async function countsOf(tx: Tx, rows: readonly { id: string }[]): Promise<Counts> {
   const ids = JSON.stringify(rows.map(({ id }) => id));
   const { rows: counted } = await tx.execute<{
     id: string;
@@ -73,7 +73,7 @@ export async function countsOf(tx: Tx, rows: readonly { id: string }[]): Promise
   return new Map(counted.map(({ id, ...counts }) => [id, counts]));
 }
 
-export function summarizeIndex(row: IndexRow, counts: Counts): CompiledIndexSummary {
+function summarizeIndex(row: IndexRow, counts: Counts): CompiledIndexSummary {
   const none = { batches: 0, batches_done: 0, statement_count: 0 };
   return { ...row, status: row.status as IndexStatus, ...(counts.get(row.id) ?? none) };
 }

@@ -11,7 +11,7 @@ export interface PlannedTurn {
   is_revised: boolean;
 }
 
-export interface CouncilState {
+interface CouncilState {
   rounds: number;
   phase: CouncilTurnKind;
   round: number;

@@ -17,7 +17,7 @@ const { council_participants, council_sessions, council_turns } = schema;
 
 export type CouncilRow = typeof council_sessions.$inferSelect;
 export type ParticipantRow = typeof council_participants.$inferSelect;
-export type TurnRow = typeof council_turns.$inferSelect;
+type TurnRow = typeof council_turns.$inferSelect;
 
 /** Used by the scope loader: a council whose issue is in the trash counts as absent. */
 export async function findCouncil(tx: Tx, id: string): Promise<CouncilRow | undefined> {
@@ -87,7 +87,7 @@ export async function readParts(
   return { participants, turns };
 }
 
-export function summarizeCouncil(row: CouncilRow, participants: readonly ParticipantRow[]): CouncilSummary {
+function summarizeCouncil(row: CouncilRow, participants: readonly ParticipantRow[]): CouncilSummary {
   const own = participants.filter(({ session_id }) => session_id === row.id);
   const chair = own.find(({ left_out_reason: reason }) => reason === null);
   return {

@@ -6,7 +6,7 @@ import { changeUser, closeAccount, eraseAccount, lockUser, writeInstanceRole } f
 import type { Mailing } from '../messages/index.ts';
 import { settleCredentials } from './settle-credentials.ts';
 
-export interface Departure {
+interface Departure {
   /** What the person created goes on working, and the actor answers for it. */
   keep_keys?: boolean | undefined;
 }

@@ -3,12 +3,7 @@
  * demoted. Invariant: no role is taken away other than through these commands, so nothing that it takes to create a credential
  * outlives the right to create it, unless someone else has taken it over (docs/adr/0051).
  */
-export {
-  countCredentials,
-  listCredentials,
-  type OrphanedCredential,
-  orphanedCredentials,
-} from './list-credentials.ts';
+export { countCredentials, listCredentials, orphanedCredentials } from './list-credentials.ts';
 export {
   changeInstanceRole,
   changeMember,
@@ -17,4 +12,3 @@ export {
   removeMember,
   updateUser,
 } from './departures.ts';
-export type { Departure } from './departures.ts';

@@ -92,7 +92,7 @@ export async function countCredentials(
   return new Map(rows.map(({ user_id, number }) => [user_id, number]));
 }
 
-export interface OrphanedCredential extends Record<string, unknown> {
+interface OrphanedCredential extends Record<string, unknown> {
   kind: CredentialKind;
   label: string;
   /** Null for workers. */

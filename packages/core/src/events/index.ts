@@ -3,7 +3,7 @@
  * (decisions 10.12). `sequence_outbox` moves the events there.
  */
 export { advanceCursor, closeCursor, openCursor, readCursor } from './cursors.ts';
-export type { CursorBatch, CursorName } from './cursors.ts';
+export type { CursorName } from './cursors.ts';
 export { readCompanyCursor } from './company-cursor.ts';
 export { deleteEventsBefore, dropOutlivedEvents, EVENTS_KEPT_DAYS, lowestEvents } from './retention.ts';
 export type { LowestEvents } from './retention.ts';

@@ -10,7 +10,7 @@ export const EVENTS_KEPT_DAYS = 7;
 const NARROW = 100_000;
 
 /** The partition with the lowest numbers. */
-export interface LowestEvents extends Record<string, unknown> {
+interface LowestEvents extends Record<string, unknown> {
   name: string;
   /** All of its numbers have been assigned. */
   full: boolean;

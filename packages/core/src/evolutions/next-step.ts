@@ -3,7 +3,7 @@ import { type CandidateStatus, type EvolutionStepKind, MINIBATCH } from '@acp/co
 import { drawnParent, minibatchOf } from './draw.ts';
 
 /** Ordinal of a reflection, which is about several issues. */
-export const NO_INSTANCE = -1;
+const NO_INSTANCE = -1;
 const ATTEMPTS = 3;
 const MOST_CANDIDATES = 16;
 /** Mean score of a minibatch from which there is nothing left to improve. */
@@ -27,7 +27,7 @@ export interface StepState extends StepKey {
   error_category: string | null;
 }
 
-export interface CandidateState {
+interface CandidateState {
   number: number;
   parent_number: number | null;
   status: CandidateStatus;

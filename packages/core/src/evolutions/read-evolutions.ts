@@ -17,7 +17,7 @@ import { spentOf, type StepState } from './next-step.ts';
 const { evolution_candidates, evolution_steps, prompt_evolutions } = schema;
 
 export type EvolutionRow = typeof prompt_evolutions.$inferSelect;
-export type CandidateRow = typeof evolution_candidates.$inferSelect;
+type CandidateRow = typeof evolution_candidates.$inferSelect;
 type StepRow = Omit<typeof evolution_steps.$inferSelect, 'text'>;
 
 /** Used by the scope loader: an evolution whose agent is in the trash counts as absent. */
@@ -97,7 +97,7 @@ function presentCandidates(candidates: readonly CandidateRow[]) {
   }));
 }
 
-export function summarizeEvolution(row: EvolutionRow, parts: Parts): PromptEvolutionSummary {
+function summarizeEvolution(row: EvolutionRow, parts: Parts): PromptEvolutionSummary {
   const candidates = parts.candidates.filter(({ evolution_id }) => evolution_id === row.id);
   const steps = parts.steps.filter(({ evolution_id }) => evolution_id === row.id).map(stepState);
   return {

@@ -11,7 +11,7 @@ const { prompt_evolutions } = schema;
 const scheduler = systemActor('scheduler');
 
 /** Number of runs compared on each side. */
-export const WATCHED_RUNS = 20;
+const WATCHED_RUNS = 20;
 /** Minimum number of runs before the activation; fewer are not conclusive. */
 const LEAST_BEFORE = 8;
 const AT_ONCE = 50;

@@ -92,7 +92,7 @@ const MOST_ARTIFACTS = 100;
 const MOST_WORDS = 200;
 
 /** Comments of the issue that were forwarded to the peer. */
-export interface SentWords {
+interface SentWords {
   up_to: Date;
   /** Why the peer rejected them. */
   refusal?: string;

@@ -36,6 +36,5 @@ export { readCard } from './read-card.ts';
 export { putPushConfig, taskSecret } from './push-configs.ts';
 export { mayBeNotified, pushBodies } from './push-bodies.ts';
 export { receiveMessage } from './receive-message.ts';
-export type { ReceivedMessage, Receipt } from './receive-message.ts';
 export { closeNotifications, openNotifications, takeNotification } from './notifications.ts';
 export type { Notification } from './notifications.ts';

@@ -10,7 +10,7 @@ const { a2a_calls, a2a_delegations, issues } = schema;
 
 const LONGEST_ERROR = 500;
 
-export interface FinishedPeerCall {
+interface FinishedPeerCall {
   method: string;
   /** Null: the call succeeded. */
   error: string | null;

@@ -26,7 +26,7 @@ export interface TaskQuery {
   cursor?: string | undefined;
 }
 
-export interface TaskPage {
+interface TaskPage {
   tasks: Task[];
   next_cursor: string | null;
   total: number;

@@ -17,7 +17,7 @@ import { readTask, type Task } from './read-tasks.ts';
 const { a2a_messages, a2a_tasks } = schema;
 
 /** A message with its stored parts, and the files created from their bytes. */
-export interface ReceivedMessage extends Pick<A2aMessage, 'messageId' | 'metadata'> {
+interface ReceivedMessage extends Pick<A2aMessage, 'messageId' | 'metadata'> {
   /** Null or absent: a new task. */
   taskId?: string | null | undefined;
   contextId?: string | null | undefined;
@@ -26,7 +26,7 @@ export interface ReceivedMessage extends Pick<A2aMessage, 'messageId' | 'metadat
   files: readonly StoredFile[];
 }
 
-export interface Receipt {
+interface Receipt {
   task_id: string;
 }
 

@@ -7,4 +7,3 @@ export { insertGoals } from './insert-goals.ts';
 export type { NewGoal } from './insert-goals.ts';
 export { goalChain } from './goal-chain.ts';
 export { presentGoal } from './present.ts';
-export type { GoalRow } from './present.ts';

@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 const { scheduler_ticks } = schema;
 
 /** A worker's counters over all live schedulers. */
-export interface WorkerTickTotals {
+interface WorkerTickTotals {
   worker: string;
   ticks: number;
   errors: number;

@@ -32,7 +32,7 @@ export interface PromptFacts {
   roster: { id: string; name: string; role: string; title: string | null; description: string | null }[];
 }
 
-export interface PromptSubagent {
+interface PromptSubagent {
   name: string;
   role: string;
   depth: number;

@@ -4,7 +4,7 @@ import { and, eq, gt, lt, sql } from 'drizzle-orm';
 
 const { account_links } = schema;
 
-export type LinkPurpose = 'confirm_email' | 'reset_password';
+type LinkPurpose = 'confirm_email' | 'reset_password';
 
 type AccountLink = typeof account_links.$inferSelect;
 

@@ -8,7 +8,7 @@ const { chat_pairings } = schema;
 type PairingRow = typeof chat_pairings.$inferSelect;
 
 /** An identity at a vendor, as known to one of a company's channels. */
-export interface PairedIdentity {
+interface PairedIdentity {
   channel_id: string;
   company_id: string;
   channel: ChannelKind;

@@ -22,7 +22,6 @@ export { clearLoginFailures, deleteOldLoginFailures, reserveLoginAttempt } from 
 export {
   aliveSessions,
   closeSession,
-  closeUserSessions,
   deleteExpiredSessions,
   endOtherSessions,
   endOwnSession,
@@ -39,7 +38,6 @@ export {
   findUser,
   findUserByEmail,
   listUsers,
-  noteLogin,
   userNames,
 } from './users.ts';
 export type { NewUser } from './users.ts';
@@ -61,7 +59,6 @@ export {
 export { deleteExpiredLinks } from './account-links.ts';
 export { deleteOldAccountMails } from './account-mails.ts';
 export { readPreferences, updatePreferences } from './preferences.ts';
-export type { SignInOrigin } from './sessions.ts';
 export {
   clearSecondFactor,
   completeByCode,
@@ -99,4 +96,4 @@ export { completeSetup, issueSetupToken, setupTokenValid } from './setup.ts';
 export { deleteExpiredOauthFlows, OAUTH_FLOW_MINUTES, openOauthFlow, takeOauthFlow } from './oauth-flows.ts';
 export type { OauthFlow } from './oauth-flows.ts';
 export { findProviderUser, linkProvider } from './oauth-accounts.ts';
-export type { ProviderIdentity, Seal } from './oauth-accounts.ts';
+export type { ProviderIdentity } from './oauth-accounts.ts';

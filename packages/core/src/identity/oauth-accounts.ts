@@ -22,7 +22,7 @@ export interface ProviderIdentity {
 }
 
 /** Seals a value for its location; null if nothing can be sealed. */
-export type Seal = (place: string) => string | null;
+type Seal = (place: string) => string | null;
 
 /**
  * The user behind the identity: one who has signed in with it before, or the owner of the address verified by the provider.

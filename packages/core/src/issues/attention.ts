@@ -44,7 +44,7 @@ export async function awaitInput(
   return presentIssue(issue);
 }
 
-export interface HumanReply {
+interface HumanReply {
   issue: IssueRow;
   /** The comment answers a question that an agent had asked the humans. */
   answered: boolean;

@@ -111,7 +111,7 @@ export async function releaseHeldBy(tx: Tx, actor: Actor, agentId: string): Prom
   return issues.length;
 }
 
-export interface StrandedCheckout extends Record<string, unknown> {
+interface StrandedCheckout extends Record<string, unknown> {
   company: string;
   issue: string;
   agent: string;

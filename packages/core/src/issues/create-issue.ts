@@ -11,7 +11,7 @@ import { presentIssue, summarizeIssue } from './present.ts';
 import { toIssueRow } from './rows.ts';
 
 /** The origin of an issue that no one filed by hand: a routine, a sub-agent, an import. */
-export interface IssueOrigin {
+interface IssueOrigin {
   kind: string;
   id: string | null;
 }

@@ -4,15 +4,13 @@
  * an issue locks everything that may be waiting for it, in id order.
  */
 export { findIssue, type IssueName, issueNames, resolveIssueRef } from './find-issue.ts';
-export { issueUpdated, presentIssue, presentLabel, presentRelation, summarizeIssue } from './present.ts';
+export { issueUpdated, presentIssue, summarizeIssue } from './present.ts';
 export { notTrashed, toIssueRow } from './rows.ts';
-export type { IssueRow, LabelRow, RelationRow } from './rows.ts';
+export type { IssueRow } from './rows.ts';
 export { insertIssueLabels, insertIssues, insertLabels, insertRelations } from './insert-issues.ts';
-export type { NewIssue, NewLabel, NewRelation } from './insert-issues.ts';
+export type { NewIssue, NewRelation } from './insert-issues.ts';
 export { createIssue } from './create-issue.ts';
-export type { IssueOrigin } from './create-issue.ts';
 export { countIssues, listIssues } from './list-issues.ts';
-export type { IssuePage } from './list-issues.ts';
 export { countBoard, readBoard, readBoardCard, readBoardColumn } from './board.ts';
 export type { BoardCard, BoardColumn, BoardFilter } from './board.ts';
 export { readFamily } from './family.ts';
@@ -39,21 +37,17 @@ export {
   forceReleaseIssue,
   releaseHeldBy,
   releaseIssue,
-  type StrandedCheckout,
   strandedCheckouts,
 } from './checkout.ts';
 export { checkoutForRuns, releaseAfterRun } from './run-effects.ts';
-export type { RunCheckout, RunOfIssue } from './run-effects.ts';
 export { actionableFor, mostUrgentFirst, openIssuesOf } from './agent-work.ts';
 export { applyHumanReply, awaitInput, setNeedsRouting } from './attention.ts';
-export type { HumanReply } from './attention.ts';
 export { parkIssue, enqueueSettling, unparkIssue } from './parking.ts';
 export {
   addLabel,
   createLabel,
   deleteLabel,
   labelsByName,
-  labelsOf,
   labelsOfIssues,
   listLabels,
   removeLabel,

@@ -9,7 +9,7 @@ import { refuseUsedNumber, takeIssueNumbers } from '../companies/index.ts';
 
 const { issue_labels, issue_relations, issues, labels } = schema;
 
-export interface NewLabel {
+interface NewLabel {
   id: string;
   name: string;
   color: string | null;

@@ -37,7 +37,7 @@ export async function labelsByName(tx: Tx, companyId: string): Promise<Label[]> 
   return rows.map(presentLabel);
 }
 
-export async function labelsOf(tx: Tx, issueId: string): Promise<Label[]> {
+async function labelsOf(tx: Tx, issueId: string): Promise<Label[]> {
   const rows = await tx
     .select({ label: labels })
     .from(issue_labels)

@@ -10,7 +10,7 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 const LONG = ['body_markdown'];
 
-export interface IssuePage {
+interface IssuePage {
   items: Issue[];
   next_cursor: string | null;
 }

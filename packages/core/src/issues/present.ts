@@ -6,7 +6,7 @@ import type { IssueRow, LabelRow, RelationRow } from './rows.ts';
 
 type Written<Row> = Row | JsonRow<Row>;
 /** The columns that are shown: all that a list page has to read. */
-export type PresentedRow = Written<Pick<IssueRow, keyof Issue>>;
+type PresentedRow = Written<Pick<IssueRow, keyof Issue>>;
 
 /** Select list of `PresentedRow`; `i` is the issue. */
 export const presentedColumns = shownRow('issues', 'i', Object.keys(Issue.properties));

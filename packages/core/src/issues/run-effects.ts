@@ -8,12 +8,12 @@ import { stalledNotice } from './notices.ts';
 import { issueUpdated } from './present.ts';
 import { type IssueRow, notTrashed, selectIssues, toIssueRow } from './rows.ts';
 
-export interface RunCheckout {
+interface RunCheckout {
   issue: IssueRow;
   changes: Change[];
 }
 
-export interface RunOfIssue {
+interface RunOfIssue {
   id: string;
   agent_id: string;
   issue_id: string | null;

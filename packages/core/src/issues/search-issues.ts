@@ -79,7 +79,7 @@ export function titleOrIdentifier(text: string): SQL {
 }
 
 /** Case-insensitive; the text is no pattern. Without a trigram in it the index must not be used: it would be read entirely. */
-export function titleContains(text: string): SQL {
+function titleContains(text: string): SQL {
   const title = hasTrigram(text) ? sql`i.title` : sql`(i.title || '')`;
   return sql`${title} ilike ${`%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`}`;
 }

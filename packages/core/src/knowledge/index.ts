@@ -17,12 +17,7 @@ export {
 } from './embed-passages.ts';
 export { embeddingModel, insertVectors, type QuestionVector, spaceOf, vectorSpace } from './vectors.ts';
 export { bytesOf, vectorOf } from './vector-bytes.ts';
-export {
-  disableVectorIndex,
-  enableVectorIndex,
-  vectorIndexState,
-  type VectorIndexState,
-} from './near-vectors.ts';
+export { disableVectorIndex, enableVectorIndex, vectorIndexState } from './near-vectors.ts';
 export {
   giveUpSource,
   hasIndex,

@@ -19,7 +19,7 @@ const BATCH = 500;
 /** Name of the index on vectors with this many dimensions. */
 const indexName = (dimensions: number): string => `passages_hnsw_${dimensions}`;
 
-export interface VectorIndexState {
+interface VectorIndexState {
   /** The version that the server could install; null: none. */
   available: string | null;
   installed: string | null;

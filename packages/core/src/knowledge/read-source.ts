@@ -3,7 +3,7 @@ import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { LONGEST_SOURCE } from './chunk-markdown.ts';
 
-export interface SourceText {
+interface SourceText {
   title: string;
   text: string;
 }

@@ -88,7 +88,7 @@ export async function recallKnowledge(
 }
 
 /** Scores by id, best first; 1 means first place in every ranking. */
-export function mergeRankings(rankings: readonly Ranking[]): Map<string, number> {
+function mergeRankings(rankings: readonly Ranking[]): Map<string, number> {
   const scores = new Map<string, number>();
   for (const ranking of rankings)
     for (const [place, id] of ranking.entries())

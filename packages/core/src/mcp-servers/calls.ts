@@ -5,7 +5,7 @@ import { actorId } from '../activity/index.ts';
 
 const { mcp_server_calls } = schema;
 
-export interface FinishedCall {
+interface FinishedCall {
   tool: string;
   /** Null: it succeeded. */
   error: string | null;

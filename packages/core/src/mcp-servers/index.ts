@@ -14,13 +14,11 @@ export {
 } from './mcp-servers.ts';
 export type { McpServerRules } from './mcp-servers.ts';
 export { presentMcpServer } from './present.ts';
-export type { McpServerRow } from './present.ts';
 export { companyMcpTools, listedMcpTools } from './listed-tools.ts';
-export type { CompanyMcpTool, ListedMcpTool } from './listed-tools.ts';
+export type { ListedMcpTool } from './listed-tools.ts';
 export { claimMcpServers, recordListing, recordListingFailure, refreshSoon } from './listing.ts';
-export type { McpListing } from './listing.ts';
 export { mcpServerAddress } from './server-address.ts';
 export type { McpServerAddress } from './server-address.ts';
 export { claimMcpProgram, existingMcpPrograms, releaseMcpProgram, renewMcpPrograms } from './programs.ts';
-export type { McpProgramClaim, McpProgramHold } from './programs.ts';
+export type { McpProgramHold } from './programs.ts';
 export { deleteMcpCallsBefore, listMcpCalls, recordMcpCall } from './calls.ts';

@@ -17,7 +17,7 @@ export interface ListedMcpTool {
 }
 
 /** Includes who may call it. */
-export interface CompanyMcpTool extends ListedMcpTool {
+interface CompanyMcpTool extends ListedMcpTool {
   server_id: string;
   /** The server's prefix for the tool's name. */
   namespace: string;

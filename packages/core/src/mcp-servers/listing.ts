@@ -6,7 +6,7 @@ import type { ListedMcpTool } from './listed-tools.ts';
 const { mcp_servers } = schema;
 
 /** Outcome of a listing. */
-export interface McpListing {
+interface McpListing {
   tools: ListedMcpTool[];
   protocol_version: string | null;
   server_info: string | null;

@@ -11,7 +11,7 @@ export interface McpProgramHold {
 }
 
 /** Outcome of a claim. */
-export type McpProgramClaim =
+type McpProgramClaim =
   | { how: 'held'; fence: number }
   | { how: 'elsewhere' }
   /** It has exited by itself too often recently. */

@@ -12,7 +12,7 @@ const { plugin_binaries, plugins } = schema;
 export type Decision = 'allow' | 'ban' | 'rescind-ban';
 
 /** The binary's bytes are read once, both for the hash and for storage. */
-export interface BinaryCopy {
+interface BinaryCopy {
   storage_key: string;
   sha256: string;
   size_bytes: number;

@@ -18,7 +18,7 @@ export interface PluginHold {
 }
 
 /** What a scheduler needs to know to decide what it may do now. */
-export interface HostView {
+interface HostView {
   /** Plugins that should run, on all schedulers, including those waiting after a crash. */
   wanted: number;
   /** Schedulers seen recently, including this one. */
@@ -91,7 +91,7 @@ export async function claimPlugin(
   });
 }
 
-export interface RenewedHold {
+interface RenewedHold {
   plugin_id: string;
   fence: number;
   wanted: boolean;

@@ -6,7 +6,6 @@
 export { existingPlugins, findPlugin, presentPlugin } from './store.ts';
 export type { PluginRow } from './store.ts';
 export { createPlugin, deletePlugin, listInstancePlugins, listPlugins, updatePlugin } from './plugins.ts';
-export { lifecycleEdges } from './transitions.ts';
 export {
   allowPlugin,
   approvedBinary,
@@ -30,7 +29,6 @@ export { claimPlugin, leaveHosts, lookAround, pluginEnded, pluginReady, renewHol
 export type { HostView, PluginEnd, PluginHold } from './holder.ts';
 export { endJobRun, failLostJobRuns, forgetJobRuns, takeDueJobs } from './jobs.ts';
 export type { DueJob } from './jobs.ts';
-export { nextRun } from './register.ts';
 export { manifestOf } from './manifest.ts';
 export {
   anyPluginStarting,

@@ -168,7 +168,7 @@ function presentRun(row: JobRunRow): PluginJob['runs'][number] {
 }
 
 /** Number of the instance's plugins with the same isolation. */
-export interface PluginWallsCount {
+interface PluginWallsCount {
   sandbox: PluginSandbox | null;
   bounds: PluginBound[] | null;
   plugins: number;

@@ -10,7 +10,7 @@ const { plugin_events, plugins } = schema;
  * Every edge of the lifecycle (docs/states/plugin.md). `ready` is momentary: the process has sent its manifest. A failed start, a
  * crash, and a lost scheduler lead to `errored`; a plugin being handed over is `stopped` until it runs elsewhere.
  */
-export const lifecycleEdges: Readonly<Record<PluginState, readonly PluginState[]>> = {
+const lifecycleEdges: Readonly<Record<PluginState, readonly PluginState[]>> = {
   installed: ['ready', 'errored', 'disabled', 'uninstalled'],
   ready: ['running', 'errored', 'stopped', 'uninstalled'],
   running: ['stopped', 'errored', 'uninstalled'],
@@ -20,7 +20,7 @@ export const lifecycleEdges: Readonly<Record<PluginState, readonly PluginState[]
   uninstalled: [],
 };
 
-export interface Transition {
+interface Transition {
   /** Text for the events log. */
   message: string;
   details?: Record<string, unknown>;

@@ -10,14 +10,14 @@ import { type KnownSecrets, knownSecrets } from './known-secrets.ts';
 import { omittedOf } from './omitted.ts';
 import { readCompany } from './read-company.ts';
 
-export interface ExportOptions {
+interface ExportOptions {
   issues: boolean;
   /** Larger bundles are refused, since no instance would accept them. */
   max_bytes: number;
 }
 
 /** The raw export, whose secrets are still to be removed outside of the transaction. */
-export interface RawExport {
+interface RawExport {
   bundle: CompanyBundle;
   secrets: KnownSecrets;
 }

@@ -38,7 +38,7 @@ export interface CompanyImport {
   dry_run?: boolean | undefined;
 }
 
-export interface ImportMeans {
+interface ImportMeans {
   vault: Vault;
   rules: BundleRules;
   /** Sources of keys that are missing from `provider_keys`. */

@@ -4,7 +4,7 @@ import { secretNames } from '../secrets/index.ts';
 import type { BundleIds } from './bundle-ids.ts';
 import type { PlannedProviders } from './plan-writes.ts';
 
-export interface ImportFacts {
+interface ImportFacts {
   bundle: CompanyBundle;
   ids: BundleIds;
   /** Names of the company's secrets. */

@@ -3,8 +3,7 @@
  * nothing, and starts nothing; importing and exporting again yields the same bundle.
  */
 export { finishExport, readExport } from './export-company.ts';
-export type { ExportOptions, RawExport } from './export-company.ts';
 export { importCompany } from './import-company.ts';
-export type { CompanyImport, ImportMeans } from './import-company.ts';
+export type { CompanyImport } from './import-company.ts';
 export { readBundle, readBundleValue } from './read-bundle.ts';
 export { companyTemplate, listTemplates } from './templates.ts';

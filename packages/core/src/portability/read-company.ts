@@ -99,7 +99,7 @@ async function readSkills(tx: Tx, company_id: string): Promise<BundleOf<'skills'
 }
 
 /** Condition: no sub-agents, which exist for one issue only, and no agents that are not hired yet or were terminated. */
-export const isStaff = sql`${agents.deleted_at} is null and ${agents.parent_agent_id} is null
+const isStaff = sql`${agents.deleted_at} is null and ${agents.parent_agent_id} is null
   and ${agents.status} not in ('terminated', 'pending_approval')`;
 
 async function readAgents(

@@ -1,7 +1,7 @@
 /** Owns `projects`, which group issues. A trashed project counts as absent. */
 export { findProject, listProjects, loadProject, projectNamed } from './read-projects.ts';
 export { createProject, deleteProject, purgeProject, restoreProject, updateProject } from './projects.ts';
-export { assertRepository, branchName, isBranchName } from './repository-rules.ts';
+export { assertRepository, branchName } from './repository-rules.ts';
 export { insertProjects } from './insert-projects.ts';
 export type { NewProject } from './insert-projects.ts';
 export { assertBackend } from './projects.ts';

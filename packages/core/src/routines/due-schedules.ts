@@ -16,7 +16,7 @@ interface DueTrigger extends Record<string, unknown> {
   now: string;
 }
 
-export interface FiredSchedule {
+interface FiredSchedule {
   trigger_id: string;
   /** Null if the routine is paused or in the trash: its schedule advances without effect. */
   fired: TriggeredRun | null;

@@ -12,7 +12,7 @@ import { insertTrigger } from './triggers.ts';
 /** Mondays at nine (decisions 7.14). */
 const DEFAULT_CRON = '0 9 * * 1';
 
-export type ScheduledRoutine = CreateRoutine & { cron_expression: string; timezone?: string | undefined };
+type ScheduledRoutine = CreateRoutine & { cron_expression: string; timezone?: string | undefined };
 
 /**
  * Creates a recurring routine from an issue: its text becomes the template, its agent, project and goal those of future issues.

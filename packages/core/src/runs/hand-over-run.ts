@@ -90,7 +90,7 @@ export async function endHandedOverRun(
 }
 
 /** Entries to append to one run's transcript. */
-export interface RunNote {
+interface RunNote {
   run_id: string;
   events: readonly NewRunEvent[];
 }

@@ -19,7 +19,6 @@ export { beginAction, completeAction } from './begin-action.ts';
 export { cancelRun, cancelRuns } from './cancel-runs.ts';
 export { claimRun, claimRuns } from './claim-run.ts';
 export { dueWork, MISSING_TASK_SEC } from './due-work.ts';
-export type { DueWork } from './due-work.ts';
 export { CANCELLED } from './end-run.ts';
 export { BUDGET_CATEGORY, finishRun } from './finish-run.ts';
 export { forgetRuns } from './forget-runs.ts';
@@ -31,7 +30,7 @@ export {
   takeBackRun,
 } from './hand-over-run.ts';
 export type { TakenBackRun } from './hand-over-run.ts';
-export { mayReadRun, presentRun } from './present.ts';
+export { presentRun } from './present.ts';
 export { parseRanges } from './parse-ranges.ts';
 export { listTranscriptRanges } from './read-ranges.ts';
 export type { TranscriptEntry, TranscriptRange } from './read-ranges.ts';
@@ -48,10 +47,9 @@ export { appliedByInterrupted, failedInPrevious, promptAction } from './interrup
 export { LOST_CATEGORY } from './retry-run.ts';
 export { appendRunEvents, storeManyRunEvents, storeRunEvents } from './run-events.ts';
 export type { RunEventBatch } from './run-events.ts';
-export type { TranscriptSignal } from './run-events.ts';
 export { startedRuns } from './started-runs.ts';
-export { eachAlone, registerRunKind, runKind, runKinds } from './run-kinds.ts';
-export type { Begun, EndedRun, KindChanges, KindSubject, RunKind } from './run-kinds.ts';
+export { eachAlone, registerRunKind } from './run-kinds.ts';
+export type { Begun, EndedRun, KindChanges, RunKind } from './run-kinds.ts';
 export { LostRunNotEnded, postponeLostRun, sweepLostRun, sweepQueuedRuns } from './sweep-runs.ts';
 export { LONGEST_WAIT, sweepSubjects, WAITED_TOO_LONG } from './sweep-subjects.ts';
 export type * from './types.ts';

@@ -6,7 +6,7 @@ import { scopesOfRun } from '../budgets/index.ts';
 import { kindNames, knownKinds } from './run-kinds.ts';
 
 /** `waiting_run_id` without agents: all candidates were being claimed or ended at the time; this is one of them. */
-export interface Picked {
+interface Picked {
   /** In the order in which their runs should begin. */
   agent_ids: string[];
   waiting_run_id: string | null;

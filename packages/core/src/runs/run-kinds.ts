@@ -31,7 +31,7 @@ export interface KindChanges {
 export type Begun = { changes: Change[] } | { refused: { message: string; category: string } };
 
 /** The part of a `Proposal` that the kind sees. */
-export type KindSubject = Pick<RunRow, 'agent_id' | 'subject_id' | 'payload'>;
+type KindSubject = Pick<RunRow, 'agent_id' | 'subject_id' | 'payload'>;
 
 /** An entry of the table. Every hook runs in the kernel's transaction and opens none of its own. */
 export interface RunKind {

@@ -5,7 +5,7 @@ import { notTrashed } from '../issues/index.ts';
 /** Agents and issues beyond this limit are not linked in texts; no one reads that many. */
 const MOST = 2000;
 
-export interface CompanyNames {
+interface CompanyNames {
   /** Ids of agents by lower-case name, with hyphens for spaces. */
   agents: ReadonlyMap<string, string>;
   /** Issues by identifier. */

@@ -3,7 +3,6 @@
  * when used, and the user passes it to the Scrubber.
  */
 export { createSecret, deleteSecret, findSecret, listSecrets, secretPlace, updateSecret } from './secrets.ts';
-export type { SecretRow } from './secrets.ts';
 export { secretNames } from './references.ts';
 export { resolveSecrets } from './resolve-secrets.ts';
 export type { Resolved } from './resolve-secrets.ts';

@@ -15,7 +15,7 @@ import { assertRoom } from '../bounds/index.ts';
 
 const { companies, secrets } = schema;
 
-export type SecretRow = typeof secrets.$inferSelect;
+type SecretRow = typeof secrets.$inferSelect;
 
 /** Location of a value, for the vault: sealed for one row, it can't be opened in another. */
 export const secretPlace = (id: string) => `secrets/${id}`;

@@ -5,11 +5,8 @@
 export { createSkill, deleteSkill, purgeSkill, restoreSkill, updateSkill } from './skills.ts';
 export { findSkill, listSkills, skillNamed } from './read-skills.ts';
 export { inheritSkills, insertAgentSkills, insertSkills } from './insert-skills.ts';
-export type { NewSkill } from './insert-skills.ts';
 export { attachSkill, detachSkill } from './attachments.ts';
 export { outlinedSkills, skillOf, skillOutlines, skillTree } from './skill-tree.ts';
-export type { SkillOutline, StoredOutline, TreeSkill } from './skill-tree.ts';
+export type { SkillOutline, StoredOutline } from './skill-tree.ts';
 export { hasFrontMatter, parseSkillMarkdown, readYaml, slugOf } from './skill-markdown.ts';
-export type { SkillMarkdown } from './skill-markdown.ts';
 export { presentSkill } from './present.ts';
-export type { SkillRow } from './present.ts';

@@ -4,7 +4,7 @@ import { assertRoom } from '../bounds/index.ts';
 
 const { agent_skills, skills } = schema;
 
-export interface NewSkill {
+interface NewSkill {
   id: string;
   slug: string;
   name: string;

@@ -4,7 +4,7 @@ import { createValidator, SkillDescription, SkillName } from '@acp/contract';
 import { invalid } from '@acp/kernel';
 import type * as Yaml from 'yaml';
 
-export interface SkillMarkdown {
+interface SkillMarkdown {
   name: string;
   description: string;
   /** Everything after the front matter. */

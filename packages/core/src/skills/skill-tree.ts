@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { parseSkillMarkdown } from './skill-markdown.ts';
 
 /** A skill available to an agent. */
-export interface TreeSkill {
+interface TreeSkill {
   slug: string;
   source: 'company' | 'agent' | 'files';
   name: string;

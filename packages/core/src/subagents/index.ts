@@ -11,5 +11,4 @@ export { outlivedHomes, purgeOutlivedSubagent } from './retention.ts';
 export type { OutlivedHome } from './retention.ts';
 export { settleSubagents } from './settle-subagents.ts';
 export { spawnSubagent } from './spawn-subagent.ts';
-export type { SubagentOrder } from './spawn-subagent.ts';
 export { sweepSubagents } from './sweep-subagents.ts';

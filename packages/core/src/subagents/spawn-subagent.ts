@@ -15,7 +15,7 @@ import { createIssue, type IssueRow } from '../issues/index.ts';
 import { inheritSkills } from '../skills/index.ts';
 import { lockTree } from './tree.ts';
 
-export interface SubagentOrder {
+interface SubagentOrder {
   role: AgentRole;
   title: string;
   /** Markdown: the description of its issue. */

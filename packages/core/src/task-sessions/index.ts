@@ -7,4 +7,3 @@ export {
   taskSessionKept,
   updateTaskSession,
 } from './task-sessions.ts';
-export type { TaskSessionRow } from './task-sessions.ts';

@@ -8,7 +8,7 @@ import { findIssue } from '../issues/index.ts';
 
 const { agents, companies, heartbeat_runs, task_sessions } = schema;
 
-export type TaskSessionRow = typeof task_sessions.$inferSelect;
+type TaskSessionRow = typeof task_sessions.$inferSelect;
 
 /** Finds a session for the scope loader: undefined if its agent or company is in the trash. */
 export async function findTaskSession(tx: Tx, id: string): Promise<TaskSessionRow | undefined> {

@@ -2,15 +2,11 @@
  * A company's tools, for agents' `/mcp:` lines and MCP clients alike: the API's commands under the names of the tool table, plus
  * what external providers add. Owns no table.
  */
-export { builtInTools } from './built-in-tools.ts';
 export { hybridSearch } from './knowledge-tools.ts';
-export type { EmbedQuestion } from './knowledge-tools.ts';
 export { pluginTools, pluginToolProvider } from './plugin-tools.ts';
-export type { InvokePlugin } from './plugin-tools.ts';
 export { mcpServerTools } from './mcp-server-tools.ts';
 export type { McpTool } from './mcp-server-tools.ts';
 export { peerTools } from './peer-tools.ts';
 export { qualifiedName } from './provider.ts';
 export type { Tool, ToolCall, ToolProvider } from './provider.ts';
 export { ToolComing, ToolRegistry } from './tool-registry.ts';
-export type { FoundTool } from './tool-registry.ts';

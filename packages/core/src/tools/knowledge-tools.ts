@@ -13,7 +13,7 @@ import { createSkill, listSkills, presentSkill, skillNamed } from '../skills/ind
 import type { ToolProvider } from './provider.ts';
 import type { Tools } from './tool.ts';
 
-export type EmbedQuestion = (
+type EmbedQuestion = (
   company_id: string,
   question: string,
   signal: AbortSignal,

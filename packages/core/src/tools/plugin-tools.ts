@@ -2,7 +2,7 @@ import { anyPluginStarting, listPluginTools } from '../plugins/index.ts';
 import type { ToolCall, ToolProvider } from './provider.ts';
 
 /** Has the plugin's scheduler call a tool. @throws whatever the tool or its validation throws */
-export type InvokePlugin = (
+type InvokePlugin = (
   command: { plugin_id: string; namespace: string; name: string; input: unknown },
   caller: Pick<ToolCall, 'actor' | 'company_id'>,
   signal: AbortSignal,

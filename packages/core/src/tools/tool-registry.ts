@@ -8,7 +8,7 @@ import { isQualified, qualifiedName } from './provider.ts';
 import type { Tool, ToolCall, ToolProvider } from './provider.ts';
 
 /** A tool and its provider. */
-export interface FoundTool {
+interface FoundTool {
   tool: Tool;
   provider: ToolProvider;
 }

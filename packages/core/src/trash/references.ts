@@ -92,7 +92,7 @@ export function withoutUnchanged<I extends object>(table: Referring, row: object
 export type Named<T extends Referring> = { readonly [K in Column<T>]?: string | null | undefined };
 
 /** The same, or in place of each id a placeholder for it. */
-export type NamedOrPlaced<T extends Referring> = {
+type NamedOrPlaced<T extends Referring> = {
   readonly [K in Column<T>]?: string | Placeholder | null | undefined;
 };
 

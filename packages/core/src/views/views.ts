@@ -20,7 +20,7 @@ import { and, eq, or, sql } from 'drizzle-orm';
 import { actorId, recordChanges } from '../activity/index.ts';
 
 const { saved_views } = schema;
-export type ViewRow = typeof saved_views.$inferSelect;
+type ViewRow = typeof saved_views.$inferSelect;
 
 const checked = createValidator(ViewFilter, 'saved filter');
 const known = new Set(Object.keys(ViewFilter.properties));
@@ -128,7 +128,7 @@ async function record(tx: Tx, actor: Actor, row: ViewRow, action: string): Promi
   ]);
 }
 
-export function presentView(row: ViewRow): SavedView {
+function presentView(row: ViewRow): SavedView {
   return {
     id: row.id,
     company_id: row.company_id,

@@ -19,4 +19,3 @@ export {
 export { deleteWakeupsBefore } from './retention.ts';
 export { startDueHeartbeats, sweepWakeups } from './timers.ts';
 export { presentWakeup } from './present.ts';
-export type { WakeupRow } from './present.ts';

@@ -8,7 +8,7 @@ import { hostOf, type WebhookRow } from './present.ts';
 
 const { companies, webhook_deliveries, webhooks } = schema;
 
-export interface FanOut {
+interface FanOut {
   /** There are more events. */
   more: boolean;
   /** There are active webhooks. */
@@ -20,7 +20,7 @@ const BATCH = 200;
 export const TASK = 'a2a.task';
 
 /** A task's state to be sent; `told` only changes with something that a client cares about. */
-export interface TaskBody {
+interface TaskBody {
   body: string;
   told: string;
 }

@@ -20,9 +20,9 @@ export {
   listTaskWebhooks,
   putTaskWebhook,
 } from './task-webhooks.ts';
-export type { TaskWebhook, TaskWebhookInput } from './task-webhooks.ts';
+export type { TaskWebhook } from './task-webhooks.ts';
 export { fanOut } from './fan-out.ts';
-export type { FanOut, TaskBodies, TaskBody } from './fan-out.ts';
+export type { TaskBodies } from './fan-out.ts';
 export { failPending, settleWebhooksOf } from './switch-off.ts';
 export { claimWebhooks, nextDelivery, releaseWebhook } from './claim.ts';
 export type { ClaimedWebhook, PendingDelivery } from './claim.ts';
@@ -30,4 +30,3 @@ export { recordAttempt } from './attempt.ts';
 export type { Attempt } from './attempt.ts';
 export { deleteDeliveriesBefore, switchOffOverfull } from './retention.ts';
 export { presentWebhook } from './present.ts';
-export type { DeliveryRow, WebhookRow } from './present.ts';

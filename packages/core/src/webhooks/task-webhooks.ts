@@ -11,7 +11,7 @@ const { webhooks } = schema;
 /** The readable part, without credentials. */
 export type TaskWebhook = Pick<WebhookRow, 'url'> & { config_id: string };
 
-export interface TaskWebhookInput {
+interface TaskWebhookInput {
   config_id: string;
   url: string;
   dialect: string;

@@ -4,8 +4,6 @@ export {
   deleteWorkProduct,
   findWorkProduct,
   listWorkProducts,
-  presentWorkProduct,
   updateWorkProduct,
 } from './work-products.ts';
-export type { WorkProductRow } from './work-products.ts';
 export { createExecutionDecision, listExecutionDecisions } from './execution-decisions.ts';

@@ -9,9 +9,9 @@ import { assertReferences, shownColumns } from '../trash/index.ts';
 
 const { companies, work_products } = schema;
 
-export type WorkProductRow = typeof work_products.$inferSelect;
+type WorkProductRow = typeof work_products.$inferSelect;
 
-export function presentWorkProduct(row: WorkProductRow): WorkProduct {
+function presentWorkProduct(row: WorkProductRow): WorkProduct {
   return {
     id: row.id,
     company_id: row.company_id,

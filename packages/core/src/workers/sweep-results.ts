@@ -18,7 +18,7 @@ export async function sweepRemoteResults(tx: Tx): Promise<number> {
 }
 
 /** The result that a worker delivered, and whether its run is still waiting for it. */
-export interface BroughtTask {
+interface BroughtTask {
   run_id: string;
   result: unknown;
   waiting: boolean;

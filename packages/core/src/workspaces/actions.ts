@@ -9,7 +9,7 @@ import { type WorkspaceRow, workspaceChange, workspaceOf } from './present.ts';
 
 const { workspace_actions: actions, workspaces } = schema;
 
-export type WorkspaceActionRow = typeof actions.$inferSelect;
+type WorkspaceActionRow = typeof actions.$inferSelect;
 
 /** No action takes longer, so an action whose scheduler crashed is free after that. */
 const LEASE = sql`now() + interval '20 minutes'`;

@@ -4,7 +4,6 @@
  * one workspace; everything stored of it belongs to one version, whose bundle contains all that its repository lacks.
  */
 export { findWorkspace, presentWorkspace, workspaceOf } from './present.ts';
-export type { WorkspaceRow } from './present.ts';
 export { hasChangedFiles, listChangedFiles, listCommits, listDiffs } from './read-changes.ts';
 export {
   createReviewComment,
@@ -13,7 +12,6 @@ export {
   listReviewComments,
   updateReviewComment,
 } from './review-comments.ts';
-export type { ReviewCommentRow } from './review-comments.ts';
 export { reviewWorkspace } from './review.ts';
 export {
   claimWorkspaceAction,
@@ -25,7 +23,7 @@ export {
   requestWorkspaceAction,
   sweepWorkspaceActions,
 } from './actions.ts';
-export type { ClaimedAction, WorkspaceActionRow } from './actions.ts';
+export type { ClaimedAction } from './actions.ts';
 export {
   claimDuePullRequests,
   claimPullRequestOf,
@@ -33,7 +31,6 @@ export {
   lookSoon,
   notePullRequest,
   notePullRequestFailure,
-  openPullRequestOf,
   pullRequestSecret,
 } from './pull-requests.ts';
 export {
@@ -45,10 +42,9 @@ export {
   repositoryWebhookOf,
   settleRepositoryWebhooksOf,
 } from './repository-webhooks.ts';
-export type { HostNews } from './repository-webhooks.ts';
 export type { PullRequestPlace, PullRequestRow, PullRequestState } from './pull-requests.ts';
 export { markCommentsDelivered, openWorkspace } from './open-workspace.ts';
-export type { OpenRemark, ProjectOfWorkspace, WorkspaceFacts } from './open-workspace.ts';
+export type { WorkspaceFacts } from './open-workspace.ts';
 export { noteWorkspaceError, noteWorkspacePlace, storeWorkspaceState } from './store-state.ts';
 export type { ChangedFile, CommitFacts, WorkspaceState } from './store-state.ts';
 export {

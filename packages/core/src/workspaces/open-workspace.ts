@@ -6,7 +6,7 @@ import type { WorkspaceRow } from './present.ts';
 const { workspaces } = schema;
 
 /** A person's comment on a line, for the prompt. */
-export interface OpenRemark {
+interface OpenRemark {
   id: string;
   path: string;
   side: string;
@@ -33,7 +33,7 @@ export interface WorkspaceFacts {
   read_at: string;
 }
 
-export interface ProjectOfWorkspace {
+interface ProjectOfWorkspace {
   repo_url: string | null;
   base_branch: string | null;
   branch_template: string | null;

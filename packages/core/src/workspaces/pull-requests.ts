@@ -30,7 +30,7 @@ export type PullRequestRow = typeof pull_requests.$inferSelect;
 const director = systemActor('workspaces');
 
 /** The workspace's open pull request. */
-export async function openPullRequestOf(tx: Tx, workspace_id: string): Promise<PullRequestRow | undefined> {
+async function openPullRequestOf(tx: Tx, workspace_id: string): Promise<PullRequestRow | undefined> {
   const [row] = await tx
     .select()
     .from(pull_requests)

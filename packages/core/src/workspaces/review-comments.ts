@@ -15,7 +15,7 @@ import { workspaceChange, workspaceOf } from './present.ts';
 
 const { companies, review_comments, users } = schema;
 
-export type ReviewCommentRow = typeof review_comments.$inferSelect;
+type ReviewCommentRow = typeof review_comments.$inferSelect;
 
 /** Maximum per issue; prompts show fewer. */
 const MOST = 1000;

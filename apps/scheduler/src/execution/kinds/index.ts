@@ -10,7 +10,7 @@ import { heartbeat } from './heartbeat/index.ts';
 const table = new Map<string, ExecutionKind>();
 
 /** Adds a kind to the table, replacing one of the same name. */
-export function registerExecutionKind(kind: ExecutionKind): void {
+function registerExecutionKind(kind: ExecutionKind): void {
   table.set(kind.name, kind);
 }
 

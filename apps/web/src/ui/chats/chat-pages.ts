@@ -10,7 +10,7 @@ import { thread, type ThreadView } from './thread.ts';
 
 export const titleOf = ({ title }: Pick<Chat, 'title'>): string => title ?? t`New chat`;
 
-export interface ChatList {
+interface ChatList {
   company_id: string;
   chats: readonly Chat[];
   agents: readonly Agent[];
@@ -61,7 +61,7 @@ function chatLinks({ chats, agents }: Pick<ChatList, 'chats' | 'agents'>, curren
   </ul>`;
 }
 
-export interface ChatView extends ThreadView {
+interface ChatView extends ThreadView {
   chat: Chat;
   list: Pick<ChatList, 'chats' | 'agents'>;
   /** Why no message can be sent; null if one can. */

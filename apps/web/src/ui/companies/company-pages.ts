@@ -16,7 +16,7 @@ import { avatar, emptyState, formError, input, notice, status } from '../kit/par
 
 const COMPANIES = '/companies';
 
-export interface CompaniesView {
+interface CompaniesView {
   companies: readonly Company[];
   can_create: boolean;
   templates: readonly CompanyTemplate[];

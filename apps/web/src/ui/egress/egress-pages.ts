@@ -11,7 +11,7 @@ import { emptyState, formError, notice, postButton, textarea } from '../kit/part
 import { type Column, table } from '../kit/table.ts';
 import type { NeededHost } from './needed-hosts.ts';
 
-export interface EgressView {
+interface EgressView {
   company_id: string;
   egress: CompanyEgress;
   /** Hosts named in the company’s own settings that the list lacks; without a list, all of them. */

@@ -14,7 +14,7 @@ import { checkbox, input, postButton, status } from '../kit/parts.ts';
 import { textDiff } from '../kit/text-diff.ts';
 import { promotionWords } from './evolution-words.ts';
 
-export interface PromptsView {
+interface PromptsView {
   agent: Agent;
   versions: readonly PromptVersion[];
   /** Null if the feature is off. */

@@ -9,7 +9,7 @@ import { t, texts } from '../kit/language.ts';
 import { emptyState, postButton, status } from '../kit/parts.ts';
 import { laterMenu } from './later-menu.ts';
 
-export interface InboxView {
+interface InboxView {
   company_id: string;
   inbox: Inbox;
   budgets: readonly IncidentLink[];

@@ -24,7 +24,7 @@ const any = (label: string): Choice => ({ value: '', label });
 export const listed = (values: readonly string[]): Choice[] =>
   values.map((value) => ({ value, label: words(value) }));
 
-export const statusChoices = (): Choice[] => [{ value: 'open', label: t`open` }, ...listed(issueStatuses)];
+const statusChoices = (): Choice[] => [{ value: 'open', label: t`open` }, ...listed(issueStatuses)];
 
 const sortWords: Record<(typeof issueSorts)[number], string> = texts({
   created_at: 'newest',

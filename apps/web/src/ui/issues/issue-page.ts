@@ -23,7 +23,7 @@ import { issueTabs } from './issue-tabs.ts';
 import { propertiesPart, type PropertiesView } from './properties-part.ts';
 import { timeline, type TimelineView } from './timeline.ts';
 
-export interface RunsOfIssue {
+interface RunsOfIssue {
   issue: Pick<IssueDetail, 'id' | 'company_id'>;
   /** Live runs first, then by age. */
   runs: readonly Run[];

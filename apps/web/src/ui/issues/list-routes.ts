@@ -117,7 +117,7 @@ function changesOf(form: FormValues, { query }: UiContext): { changes: IssueChan
 }
 
 /** A button that undoes an action's changes. */
-export function undoButton(
+function undoButton(
   company_id: string,
   filter: ViewFilter,
   undo: readonly IssueChange[],

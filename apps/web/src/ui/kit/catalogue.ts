@@ -4,7 +4,7 @@ import { cutTemplate } from './template-texts.ts';
 import { messageKey as keyOf } from '@acp/kernel';
 
 /** A translated template: the tag's literals, and which values in which order. */
-export interface SpokenTemplate {
+interface SpokenTemplate {
   literals: { raw: readonly string[] };
   order: readonly number[];
 }

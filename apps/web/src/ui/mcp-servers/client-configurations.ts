@@ -1,7 +1,7 @@
 /** Configurations that connect MCP clients to a server, in the formats in use. Pure. */
 import { t } from '../kit/language.ts';
 
-export interface ClientConfiguration {
+interface ClientConfiguration {
   /** The clients, named by the file that they read. */
   title: string;
   hint: string;

@@ -76,7 +76,7 @@ function teamForm(path: string, slug: string): Html {
 }
 
 /** The teams' contents are in English. */
-export function teamCards(templates: readonly CompanyTemplate[], acts: (slug: string) => Html): Html {
+function teamCards(templates: readonly CompanyTemplate[], acts: (slug: string) => Html): Html {
   return html`<section class="apart" aria-label="Ready-made teams">
     <h2>Ready-made teams</h2>
     <div class="tiles">

@@ -4,7 +4,7 @@ import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { postButton, shownOnce } from '../kit/parts.ts';
 
-export interface WebhookView {
+interface WebhookView {
   /** Null if there is none. */
   webhook: RepositoryWebhook | null;
   public_url: string;

@@ -26,7 +26,7 @@ export interface RunTime {
 const ms = (at: Date | string): number => new Date(at).getTime();
 
 /** Readable bars for the steps, in order of time. */
-export function barsOf(run: Run, { steps, tools }: RunTime, now = Date.now()): Bar[] {
+function barsOf(run: Run, { steps, tools }: RunTime, now = Date.now()): Bar[] {
   const started = run.started_at === null ? null : ms(run.started_at);
   const ended = run.finished_at === null ? now : ms(run.finished_at);
   const bars: Bar[] = [];

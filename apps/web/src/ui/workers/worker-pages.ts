@@ -23,7 +23,7 @@ export interface FleetView {
 }
 
 /** What the page learns from its address or the last form. */
-export interface FleetSaid {
+interface FleetSaid {
   error: string | null;
   form: FormValues | null;
   done: string | undefined;

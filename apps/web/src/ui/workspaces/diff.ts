@@ -24,7 +24,7 @@ export interface DiffView {
 /** Maximum number of lines per page; a file shown alone may have more. */
 const PAGE_LINES = 3000;
 const FILE_LINES = 800;
-export const ALONE_LINES = 20_000;
+const ALONE_LINES = 20_000;
 
 /** @param alone whether the page shows only this file */
 export function diffFiles(files: readonly WorkspaceDiff[], view: DiffView, alone: boolean): Html {
