@@ -1,13 +1,15 @@
-import { getSetting } from '@acp/core';
+import { deleteInstanceActsBefore, getSetting } from '@acp/core';
 import {
-  dropOutlivedPartition,
+  dropExpiredPartition,
   endTimePartition,
   partitionByTime,
   type TimedTable,
   transaction,
 } from '@acp/db';
 import type { TimerContext } from './context.ts';
-import { dropAll, laterIfBusy } from './in-bites.ts';
+import { dropAll, inBites, laterIfBusy } from './in-bites.ts';
+
+const ROW_BATCH = 2000;
 
 /** The setting with each table's retention in days; unset: kept forever. */
 const kept = {
@@ -22,6 +24,8 @@ export async function keepTimePartitions({ database }: TimerContext, signal: Abo
     await transaction(database, async (tx) => endTimePartition(tx, table)).catch(laterIfBusy);
     const days = await getSetting(database.db, kept[table]);
     if (days !== undefined)
-      await dropAll(database, signal, async (tx) => dropOutlivedPartition(tx, table, days));
+      await dropAll(database, signal, async (tx) => dropExpiredPartition(tx, table, days));
+    if (days !== undefined && table === 'activity')
+      await inBites(signal, ROW_BATCH, async (bite) => deleteInstanceActsBefore(database.db, days, bite));
   }
 }

@@ -4,7 +4,6 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
-import { issueText } from './issue-orders.ts';
 import { inSteps, isMyStep, STEP_WAIT_MS } from './partition-steps.ts';
 import type { Database } from './pool.ts';
 import { transaction } from './transaction.ts';
@@ -61,7 +60,7 @@ export async function copyBatch(
       select i.id, i.company_id, i.body_markdown from issues i where i.id in (select id from next) for key share skip locked
     ), copied as (
       insert into issue_words (issue_id, company_id, words)
-      select o.id, o.company_id, ${issueText(sql`o.body_markdown`)} from older o
+      select o.id, o.company_id, to_tsvector('simple', searchable_text(o.body_markdown)) from older o
       where o.body_markdown <> '' and not exists (select from issue_words w where w.issue_id = o.id)
       on conflict do nothing
     )

@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import { Client } from 'pg';
 import type { ClientBase, ClientConfig } from 'pg';
 import { Batch } from './batch.ts';
+import { destroySoon } from './close-connection.ts';
 import { StatementNames } from './statement-names.ts';
 
 type Query = (...args: unknown[]) => unknown;
@@ -48,7 +49,12 @@ export function countingClient(
         count();
         return send(toSend(statement, rest[0]), ...rest);
       };
-      Object.assign(this, { query });
+      const leave: Query = this.end.bind(this);
+      const end: Query = (...args) => {
+        destroySoon(this);
+        return leave(...args);
+      };
+      Object.assign(this, { query, end });
     }
   };
 }

@@ -21,7 +21,8 @@ function* causes(err: unknown): Generator<DriverError> {
   }
 }
 
-function someCause(err: unknown, test: (link: DriverError) => boolean): boolean {
+/** Whether the error, or one that led to it, passes the test. */
+export function someCause(err: unknown, test: (link: DriverError) => boolean): boolean {
   for (const link of causes(err)) if (test(link)) return true;
   return false;
 }

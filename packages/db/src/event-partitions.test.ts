@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { cloneDatabase } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
-import { type Database, partitionEvents, partitionStep, transaction } from './index.ts';
+import { type Database, partitionEvents, transaction } from './index.ts';
+import { partitionStep } from './partition-events.ts';
 
 const never = new AbortController().signal;
 let database: Database;

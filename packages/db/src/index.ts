@@ -24,19 +24,14 @@ export {
   RESTORE_NOTE,
 } from './migrate.ts';
 export { copyIssueWords, WORDS_ARE_COPIED } from './copy-issue-words.ts';
-export { partitionEvents, partitionStep } from './partition-events.ts';
-export { partitionTranscripts, partitionTranscriptStep } from './partition-transcripts.ts';
-export {
-  dropOutlivedPartition,
-  endTimePartition,
-  partitionByTime,
-  partitionByTimeStep,
-  timedTables,
-} from './time-partitions.ts';
+export { partitionEvents } from './partition-events.ts';
+export { partitionTranscripts } from './partition-transcripts.ts';
+export { dropExpiredPartition, endTimePartition, partitionByTime } from './time-partitions.ts';
 export type { TimedTable } from './time-partitions.ts';
 export { fixedForms, fixedStatement } from './fixed-statement.ts';
 export { rowsOf } from './insert-rows.ts';
-export { withAdvisoryLock } from './advisory-lock.ts';
+export { closeConnection } from './close-connection.ts';
+export { watchForSilence } from './silence.ts';
 export { lockByName } from './lock-by-name.ts';
 export {
   asServiceError,
@@ -48,7 +43,7 @@ export {
 } from './errors.ts';
 export { storedNow } from './stored-now.ts';
 export { waitBriefly } from './wait-briefly.ts';
-export { MOST_ROWS, newestFirst, oldestFirst } from './newest-first.ts';
+export { byCreation, MOST_ROWS, newestFirst, oldestFirst } from './newest-first.ts';
 export type { Page, PageRequest } from './newest-first.ts';
 export { containing } from './containing.ts';
 export type { SearchRequest } from './containing.ts';
@@ -58,6 +53,7 @@ export { PAGE_BYTES, readWithinBytes, withinBytes } from './page-bytes.ts';
 export {
   actionableIssueStatuses,
   liveRunStatuses,
+  openTaskStatuses,
   terminalIssueStatuses,
   wakeableAgentStatuses,
 } from './status-lists.ts';

@@ -10,5 +10,5 @@ export const priorityWeight = (priority: Term): SQL =>
 /** A prefix is enough to tell titles apart, and fits into a cursor. */
 export const titleOrder = (title: Term): SQL => sql`(lower(left(${title}, 40)))`;
 
-/** The words of a description. Text beyond the limit is not searchable: PostgreSQL caps the size of a tsvector. */
+/** What the index `issues_text` of earlier releases holds. Not for anything new: `searchable_text` bounds what PostgreSQL parses. */
 export const issueText = (body: Term): SQL => sql`to_tsvector('simple', left(coalesce(${body}, ''), 100000))`;

@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@acp/kernel';
+import { destroyConnection } from './close-connection.ts';
 import { endIfSilent } from './silence.ts';
 
 interface LinkOptions {
@@ -116,9 +117,11 @@ export function openLink(options: LinkOptions): Link {
     close: async () => {
       clearInterval(pinging);
       closing.abort();
-      up?.end().catch(() => undefined);
+      const last = up;
+      last?.end().catch(() => undefined);
       // A peer that does not answer must not delay the exit of the process.
       await Promise.race([running, delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+      if (last !== null) destroyConnection(last);
     },
   };
 }

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cloneDatabase, testLogger, waitFor } from '@acp/testkit';
 import type { TestDatabase } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -167,5 +169,30 @@ describe('migrate, where others work', () => {
     await migrate({ url, folder });
     expect((await database.pool.query(valid)).rows).toEqual([{ indisvalid: true }]);
     expect(await migrationStatus(database.db, folder)).toMatchObject({ pending: 0 });
+  });
+
+  it('goes on after a process that froze while it held the lock', async () => {
+    const { url, database } = await emptyDatabase('frozen');
+    const program = `import { migrate } from './index.ts';
+      const hook = async () => { console.log('in the hook'); await new Promise(() => setInterval(() => {}, 1000)); };
+      await migrate({ url: process.argv[1], after: [hook], holder_silence_ms: 1000 });`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program, url], {
+      cwd: import.meta.dirname,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      await once(child.stdout, 'data');
+      const waiting = migrate({ url, logger });
+      // For several times the silence that is allowed: as long as it gives signs of life, it keeps the lock.
+      await database.db.execute(sql`select pg_sleep(2.5)`);
+      const holders = sql`select from pg_locks l join pg_stat_activity a using (pid)
+        where l.locktype = 'advisory' and a.datname = current_database()`;
+      expect((await database.db.execute(holders)).rows).toHaveLength(1);
+      child.kill('SIGSTOP');
+      await waiting;
+    } finally {
+      child.kill('SIGKILL');
+    }
+    expect(await migrationStatus(database.db)).toMatchObject({ pending: 0 });
   });
 });

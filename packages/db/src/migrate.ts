@@ -6,7 +6,9 @@ import { resolve } from 'node:path';
 import type { Logger } from '@acp/kernel';
 import { withAdvisoryLock } from './advisory-lock.ts';
 import { applyMigrations } from './apply-migrations.ts';
+import { closeConnection } from './close-connection.ts';
 import { isMissingTable } from './errors.ts';
+import { watchForSilence } from './silence.ts';
 import type { Tx } from './tx.ts';
 
 /** The SQL files of this release and their journal. */
@@ -23,6 +25,10 @@ interface MigrateOptions {
   folder?: string;
   /** Set when restoring into a database that the restore itself created; no one else may use it. */
   restoring?: boolean;
+  /** How long a process may hold the lock without a sign of life. Default 60,000. */
+  holder_silence_ms?: number;
+  /** When the server is first asked whether it is still at work on a statement. Default 15,000. */
+  answer_within_ms?: number;
 }
 
 interface MigrationStatus {
@@ -34,22 +40,38 @@ interface MigrationStatus {
 }
 
 const LOCK = 'service-migrations';
+const CONNECT_MS = 10_000;
+const HOLDER_SILENCE_MS = 60_000;
+/** Signs of life within that time. */
+const SIGNS = 4;
 
 /**
  * Migrates the schema to this release; processes that start together take turns (decisions 8.8).
  * Throws when the schema is newer than this release, when the text of an applied migration has changed, or when the
- * database belongs to an unfinished restore.
+ * database belongs to an unfinished restore. A migration may take as long as it needs; a server that freezes is a connection error,
+ * and a process that freezes loses the lock to the others.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   const folder = options.folder ?? migrationsFolder;
-  const client = new Client({ connectionString: options.url, application_name: 'migrate' });
+  const silence = options.holder_silence_ms ?? HOLDER_SILENCE_MS;
+  const client = new Client({
+    connectionString: options.url,
+    application_name: 'migrate',
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+  });
   client.on('error', (err) =>
     options.logger?.warn('the migration lost its connection', { error: err.message }),
   );
-  await client.connect();
+  const onWait = () => options.logger?.warn('waiting for another process, which is migrating the database');
   try {
+    await client.connect();
+    watchForSilence(client, options.url, options.answer_within_ms);
+    await client.query(
+      `set idle_session_timeout = ${silence}; set idle_in_transaction_session_timeout = ${silence}`,
+    );
     const db = drizzle(client);
-    await withAdvisoryLock(client, LOCK, async () => {
+    const migrateAll = async () => {
       if (options.restoring !== true) await assertNotRestoring(db);
       const { pending, unknown } = await migrationStatus(db, folder);
       if (unknown > 0) {
@@ -65,10 +87,22 @@ export async function migrate(options: MigrateOptions): Promise<void> {
           throw new Error(`${left} migrations are older than the last applied one: give them a newer time`);
         options.logger?.info('database migrated', { migrations: pending });
       }
-      for (const hook of options.after ?? []) await hook(options.url);
-    });
+      for (const hook of options.after ?? [])
+        await giveSigns(client, silence / SIGNS, async () => hook(options.url));
+    };
+    await withAdvisoryLock(client, LOCK, migrateAll, onWait);
   } finally {
-    await client.end().catch(() => undefined);
+    await closeConnection(client);
+  }
+}
+
+/** Keeps the session from timing out while other connections do the work. */
+async function giveSigns(client: Client, every_ms: number, work: () => Promise<void>): Promise<void> {
+  const timer = setInterval(() => void client.query('select 1').catch(() => undefined), every_ms).unref();
+  try {
+    await work();
+  } finally {
+    clearInterval(timer);
   }
 }
 

@@ -37,6 +37,9 @@ interface PagePlan {
   ): Page<T>;
 }
 
+/** The place of a row in a list by creation. */
+export const byCreation = ({ created_at, id }: { created_at: Date; id: string }) => ({ at: created_at, id });
+
 const LARGEST = 200;
 /** For lists documented as unlimited (decisions 10.7). */
 export const MOST_ROWS = 1000;

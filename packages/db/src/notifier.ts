@@ -34,7 +34,7 @@ const RETRY_MS = 250;
 const BUSY_FACTOR = 3;
 const CLOSE_TIMEOUT_MS = 2000;
 
-type Told = Map<SignalChannel, string[]>;
+type SignalItems = Map<SignalChannel, string[]>;
 
 class OutboxNotifier implements Notifier {
   readonly #logger: Logger | undefined;
@@ -116,12 +116,12 @@ class OutboxNotifier implements Notifier {
 
   async #flush(client: Sender): Promise<void> {
     const sequence = this.#outbox;
-    const told = this.#pending.take();
+    const signals = this.#pending.take();
     const waiters = this.#waiters;
     this.#outbox = false;
     this.#waiters = [];
     try {
-      const moved = await send(client, sequence, told);
+      const moved = await send(client, sequence, signals);
       if (sequence) this.#sequencedAt = performance.now();
       this.#restMs = this.#minIntervalMs * (moved > 1 ? BUSY_FACTOR : 1);
       this.#failing = false;
@@ -135,7 +135,7 @@ class OutboxNotifier implements Notifier {
       // A duplicate notification is harmless, a lost one is not: everything goes back to the front of the queue.
       this.#outbox ||= sequence;
       const later = this.#pending.take();
-      for (const [channel, items] of [...told, ...later]) this.#pending.add(channel, items);
+      for (const [channel, items] of [...signals, ...later]) this.#pending.add(channel, items);
       for (const { reject } of waiters) reject(err);
       if (!this.#failing) {
         const error = err instanceof Error ? err.message : String(err);
@@ -159,7 +159,7 @@ interface Sender {
 }
 
 const TELL_ALL =
-  'count(pg_notify(channel, payload)) as told from unnest($1::text[], $2::text[]) as n (channel, payload)';
+  'count(pg_notify(channel, payload)) as signals from unnest($1::text[], $2::text[]) as n (channel, payload)';
 
 // Named, so that a session parses each once.
 const TELL = { name: 'tell', text: `select ${TELL_ALL}` };
@@ -170,10 +170,10 @@ const BOTH = {
 };
 
 /** One statement, hence one commit, for everything pending. Returns the number of outbox rows moved. */
-async function send(client: Sender, sequence: boolean, told: Told): Promise<number> {
+async function send(client: Sender, sequence: boolean, signals: SignalItems): Promise<number> {
   const channels: string[] = [];
   const payloads: string[] = [];
-  for (const [channel, items] of told) {
+  for (const [channel, items] of signals) {
     for (const payload of payloadsOf(items)) {
       channels.push(`service_${channel}`);
       payloads.push(payload);

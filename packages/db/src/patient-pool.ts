@@ -1,7 +1,8 @@
 import type { Pool, PoolClient } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
+import { destroyConnection } from './close-connection.ts';
 import { isConnectionError } from './errors.ts';
-import { destroyConnection, isSilence } from './silence.ts';
+import { isSilence } from './silence.ts';
 
 export const RETRY_EVERY_MS = 100;
 /** A timer this late went off in a process that stood still: frozen, or given no processor. */

@@ -5,7 +5,7 @@ import type { Statement } from './batch.ts';
 import { countingClient } from './counting-client.ts';
 import type { Notifier } from './notifier.ts';
 import { makePatient } from './patient-pool.ts';
-import { endIfSilent } from './silence.ts';
+import { allowSilence, endIfSilent } from './silence.ts';
 import { restPool } from './rest-pool.ts';
 import type { Tx } from './tx.ts';
 
@@ -49,11 +49,10 @@ export interface DatabaseOptions {
   /** Maximum duration of one statement and of one wait for a lock. Defaults 30,000 and 10,000. */
   statement_timeout_ms?: number;
   lock_timeout_ms?: number;
-  /**
-   * How long a connection may leave a statement without an answer before it is given up; Infinity: for ever. Default: 5 s more
-   * than a statement may take.
-   */
+  /** How long a connection may leave a statement without an answer before it is given up. Default: 5 s more than it may take. */
   answer_within_ms?: number;
+  /** Statements may take hours, as if all called `takeTime`; then `answer_within_ms` is when the server is first asked. */
+  patient?: boolean;
   /** Named statements are tied to a session: only where `url` is not a transaction-mode pooler. */
   prepared_statements?: boolean;
   /**
@@ -72,7 +71,7 @@ const STATEMENT_MS = 30_000;
 const LOCK_MS = 10_000;
 // On top of a statement's maximum duration: for the answer's way here.
 const ANSWER_MS = 5000;
-// For statements that may take for ever, a host that vanished is noticed by the kernel, some ten minutes after this.
+// So that a firewall does not forget a connection whose statement takes hours.
 const KEEP_ALIVE_MS = 60_000;
 
 // JIT compilation takes tens of milliseconds and never pays off for our statements, which finish in a few.
@@ -130,7 +129,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   let silentAt = -Infinity;
   pool.on('connect', (client) => {
     openedAt.set(client, performance.now());
-    if (Number.isFinite(answerMs)) endIfSilent(client, answerMs, onSilence);
+    const { url, prepared_statements: sessions = options.patient } = options;
+    endIfSilent(client, answerMs, { onSilence, url, sessions: sessions ?? false });
+    if (options.patient) allowSilence(client);
   });
   function onSilence(): void {
     // One line for all connections that end together.

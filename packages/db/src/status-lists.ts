@@ -10,6 +10,9 @@ const list = (...statuses: string[]): SQL =>
 /** A run that has not ended. */
 export const liveRunStatuses = list('queued', 'running');
 
+/** A remote task that has not ended. */
+export const openTaskStatuses = list('queued', 'claimed', 'cancel_requested');
+
 /** An agent that may be woken: core's `wakeableStatuses`, in SQL. */
 export const wakeableAgentStatuses = list('idle', 'active', 'running', 'error');
 

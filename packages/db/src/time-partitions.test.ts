@@ -2,12 +2,12 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { cloneDatabase } from '@acp/testkit';
 import {
   type Database,
-  dropOutlivedPartition,
+  dropExpiredPartition,
   endTimePartition,
   partitionByTime,
-  partitionByTimeStep,
   transaction,
 } from './index.ts';
+import { partitionByTimeStep } from './time-partitions.ts';
 
 const never = new AbortController().signal;
 let database: Database;
@@ -57,7 +57,7 @@ async function asBefore(): Promise<void> {
 const step = async () => transaction(database, async (tx) => partitionByTimeStep(tx, 'activity'));
 const end = async () => transaction(database, async (tx) => endTimePartition(tx, 'activity'));
 const drop = async (days: number) =>
-  transaction(database, async (tx) => dropOutlivedPartition(tx, 'activity', days));
+  transaction(database, async (tx) => dropExpiredPartition(tx, 'activity', days));
 
 /** As if it were so much later: everything lies so much earlier. */
 async function later(months: number): Promise<void> {

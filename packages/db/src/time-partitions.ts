@@ -89,7 +89,7 @@ export async function endTimePartition(tx: Tx, table: TimedTable): Promise<boole
 }
 
 /** Drops the oldest partition once all of it is older than `days`. As above, it waits for nobody for long. @returns false: it is not */
-export async function dropOutlivedPartition(tx: Tx, table: TimedTable, days: number): Promise<boolean> {
+export async function dropExpiredPartition(tx: Tx, table: TimedTable, days: number): Promise<boolean> {
   const { rows } = await tx.execute<{ part: string }>(sql`
     select part from time_partitions(${table}::regclass)
     where ${isPartitioned(table)} and ends < now() - make_interval(days => ${days}) order by ends limit 1`);

@@ -5,6 +5,7 @@ import { isTracing, traced } from '@acp/kernel';
 import { asServiceError, isConnectionError } from './errors.ts';
 import { commitStatements } from './commit-statements.ts';
 import type { Database } from './pool.ts';
+import { isSilence } from './silence.ts';
 import { TransactionClient } from './transaction-client.ts';
 import { closeState, openState, snapshotState, stateOf } from './transaction-state.ts';
 import type { Tx } from './tx.ts';
@@ -69,13 +70,13 @@ export async function savepoint<T>(tx: Tx, fn: (inner: Tx) => Promise<T>): Promi
 
 /**
  * A single write that commits by itself, at a third of a transaction's round trips. If the connection breaks it is sent again,
- * because its outcome is unknown, so the statement must be idempotent.
+ * because its outcome is unknown, so the statement must be idempotent. Not if the server fell silent: the caller has waited enough.
  */
 export async function loneWrite(database: Database, statement: SQL): Promise<Record<string, unknown>[]> {
   try {
     return (await database.db.execute(statement)).rows;
   } catch (err) {
-    if (!isConnectionError(err)) throw asServiceError(err) ?? err;
+    if (isSilence(err) || !isConnectionError(err)) throw asServiceError(err) ?? err;
     return transaction(database, async (tx) => (await tx.execute(statement)).rows);
   }
 }

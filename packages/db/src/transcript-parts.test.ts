@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { cloneDatabase, createAgent, createCompany } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
-import { type Database, partitionTranscripts, partitionTranscriptStep, transaction } from './index.ts';
+import { type Database, partitionTranscripts, transaction } from './index.ts';
+import { partitionTranscriptStep } from './partition-transcripts.ts';
 
 const never = new AbortController().signal;
 let database: Database;

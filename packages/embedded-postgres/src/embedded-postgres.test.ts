@@ -20,7 +20,7 @@ import path from 'node:path';
 import { Client } from 'pg';
 import { testLogger, waitFor } from '@acp/testkit';
 import { startEmbeddedPostgres } from './index.ts';
-import type { EmbeddedPostgres, EmbeddedPostgresOptions } from './index.ts';
+import type { EmbeddedPostgres, EmbeddedPostgresOptions } from './start.ts';
 
 const asRoot = process.geteuid?.() === 0;
 const NOBODY = 65_534;

@@ -1,9 +1,14 @@
 import type { Config } from './config.ts';
 
-type Told = 'smtp_url' | 'alert_mail_to' | 'alert_slack_url' | 'alert_telegram_token' | 'alert_webhook_url';
+type TargetSetting =
+  | 'smtp_url'
+  | 'alert_mail_to'
+  | 'alert_slack_url'
+  | 'alert_telegram_token'
+  | 'alert_webhook_url';
 
 /** Who receives alerts outside of the service, according to the environment. */
-export function alertTargets(config: Pick<Config, 'public_url'> & Partial<Pick<Config, Told>>) {
+export function alertTargets(config: Pick<Config, 'public_url'> & Partial<Pick<Config, TargetSetting>>) {
   const channels = {
     slack: config.alert_slack_url,
     telegram: config.alert_telegram_token,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { parseBytes } from './index.ts';
+import { parseBytes } from './bytes.ts';
 
 describe('parseBytes', () => {
   it.each([

@@ -326,3 +326,12 @@ describe('mail and channels', () => {
       expect(() => loadConfig(env)).toThrow(says);
   });
 });
+
+describe('a bucket', () => {
+  it.each(['SERVICE_STORAGE', 'SERVICE_BACKUP_STORE'])('that %s asks for is named', (variable) => {
+    expect(() => loadConfig({ [variable]: 's3' })).toThrow(
+      `SERVICE_S3_BUCKET: must be set together with ${variable}`,
+    );
+    expect(loadConfig({ [variable]: 's3', SERVICE_S3_BUCKET: 'files' }).s3_bucket).toBe('files');
+  });
+});

@@ -205,7 +205,9 @@ function contradictions(env: Environment): [name: string, problem: string][] {
     ...needs('SERVICE_ALERT_TELEGRAM_TOKEN', 'SERVICE_ALERT_TELEGRAM_CHAT'),
     ...needs('SERVICE_ALERT_TELEGRAM_CHAT', 'SERVICE_ALERT_TELEGRAM_TOKEN'),
     ...needs('SERVICE_ALERT_WEBHOOK_URL', 'SERVICE_ALERT_WEBHOOK_SECRET'),
-    ...(textOf(env, 'SERVICE_STORAGE') === 's3' ? needs('SERVICE_STORAGE', 'SERVICE_S3_BUCKET') : []),
+    ...['SERVICE_STORAGE', 'SERVICE_BACKUP_STORE'].flatMap((name) =>
+      textOf(env, name) === 's3' ? needs(name, 'SERVICE_S3_BUCKET') : [],
+    ),
     ...(textOf(env, 'SERVICE_DEFAULT_LLM_PROVIDER') === 'family_compat'
       ? needs('SERVICE_DEFAULT_LLM_PROVIDER', 'SERVICE_DEFAULT_LLM_BASE_URL')
       : []),

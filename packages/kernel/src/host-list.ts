@@ -25,7 +25,7 @@ export class HostList {
   }
 
   covers(name: string, port: number): boolean {
-    const host = bareHost(name);
+    const host = canonicalHost(name);
     return (
       host !== undefined && this.rules.some((rule) => coversHost(rule, host) && (rule.port ?? port) === port)
     );
@@ -46,7 +46,7 @@ export function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): numb
 export function readHostRule(text: string): HostRule | undefined {
   const [, below = '', name = '', port = '443'] =
     /^(\*\.)?(\[[0-9a-f:.]+\]|[^\s:/?#@*[\]]+)(?::(\*|\d{1,5}))?$/i.exec(text.trim()) ?? [];
-  const host = bareHost(name);
+  const host = canonicalHost(name);
   const number = port === '*' ? null : Number(port);
   if (host === undefined || (number !== null && (number < 1 || number > 65_535))) return undefined;
   if (below === '') return { host, port: number };
@@ -64,8 +64,11 @@ function coversHost(rule: HostRule, host: string): boolean {
   return rule.host.startsWith('.') ? isIP(host) === 0 && host.endsWith(rule.host) : rule.host === host;
 }
 
-/** Lower case, international names in ASCII, addresses in their usual form, without a trailing dot. */
-function bareHost(name: string): string | undefined {
+/**
+ * Lower case, international names in ASCII, addresses in their usual form however they are spelled (`0x7f.1`), without brackets
+ * and trailing dot; undefined for what is no host.
+ */
+export function canonicalHost(name: string): string | undefined {
   const written = isIP(name) === 6 ? `[${name}]` : name;
   if (written === '' || /[\s/?#@\\%]/.test(written)) return undefined;
   const url = `http://${written}/`;

@@ -17,7 +17,8 @@ export {
   unavailable,
   unsupported,
 } from './errors.ts';
-export type { ErrorKind, ServiceErrorOptions } from './errors.ts';
+export type { ErrorKind } from './errors.ts';
+export { explainError, isFromOutside } from './explain-error.ts';
 export { asciiLowerCase } from './ascii-case.ts';
 export { createHttpServer, requestHttp } from './node-http.ts';
 export { isUuid, newId } from './ids.ts';
@@ -105,9 +106,8 @@ export {
   guardedLookup,
   NotListedError,
 } from './guarded-fetch.ts';
-export type { GuardedFetch, GuardedFetchOptions, Lookup } from './guarded-fetch.ts';
-export { HostList, portOf, readHostRule, writeHostRule } from './host-list.ts';
-export type { HostRule } from './host-list.ts';
+export type { GuardedFetch, Lookup } from './guarded-fetch.ts';
+export { canonicalHost, HostList, portOf, readHostRule, writeHostRule } from './host-list.ts';
 export { isInsideFolder, realPlace } from './folders.ts';
 export {
   dropIfEmpty,

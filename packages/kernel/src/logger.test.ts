@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Writable } from 'node:stream';
-import { createLogger, requestContext, Scrubber, type LoggerOptions } from './index.ts';
+import { createLogger, requestContext, Scrubber } from './index.ts';
+import type { LoggerOptions } from './logger.ts';
 
 function capture(options: Partial<LoggerOptions> = {}) {
   let text = '';

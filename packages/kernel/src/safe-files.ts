@@ -52,7 +52,7 @@ export async function writeInside(
     await rm(temporary, { force: true });
     const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
     try {
-      for await (const chunk of bytes) await file.write(chunk);
+      await file.writeFile(bytes);
       await file.close();
       const found = await lstat(join(folder, name)).catch(() => null);
       if (found?.isDirectory()) await rm(join(folder, name), { recursive: true, force: true });

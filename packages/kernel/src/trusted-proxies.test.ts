@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { canonicalAddress, clientAddress, parseTrustedProxies } from './index.ts';
+import { clientAddress, parseTrustedProxies } from './index.ts';
+import { canonicalAddress } from './trusted-proxies.ts';
 
 const nobody = parseTrustedProxies('');
 const ours = parseTrustedProxies('10.0.0.0/8, 192.168.1.7 ,2001:db8::/32');

@@ -38,6 +38,16 @@ describe('the vault', () => {
     expect(() => new Vault(next).unseal(sealed, 'secrets/1')).toThrow('is not configured');
   });
 
+  it('signs for one purpose, and knows what a former key signed', () => {
+    const signed = vault.sign('text', 'tokens');
+    const rotating = new Vault(randomBytes(32), [key]);
+    expect(rotating.isSigned('text', signed, 'tokens')).toBe(true);
+    expect(rotating.isSigned('text', signed, 'others')).toBe(false);
+    expect(rotating.isSigned('texts', signed, 'tokens')).toBe(false);
+    expect(new Vault(randomBytes(32)).isSigned('text', signed, 'tokens')).toBe(false);
+    expect(() => new Vault(null).sign('text', 'tokens')).toThrow('SERVICE_ENCRYPTION_KEY is not set');
+  });
+
   it('stores nothing without a key', () => {
     const closed = new Vault(null);
     expect(closed.available).toBe(false);

@@ -3,7 +3,8 @@
  * by the instance's key: a rotation rewraps data keys and never touches values. Both use AES-256-GCM; the location of a value
  * (`secrets/<id>`) is authenticated along with it, so a ciphertext moved elsewhere does not decrypt.
  */
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
+import { constantTimeEqual, hmacSha256Hex } from './crypto.ts';
 import { unavailable } from './errors.ts';
 
 const CIPHER = 'aes-256-gcm';
@@ -74,6 +75,19 @@ export class Vault {
     );
   }
 
+  /**
+   * Hex HMAC-SHA256 of the text, by a key that is derived from the instance's for this purpose alone.
+   * @throws unavailable (503) without a key
+   */
+  sign(text: string, purpose: string): string {
+    return signature(this.#sealingKey(), text, purpose);
+  }
+
+  /** Whether the instance's key or a former one that is still configured signed the text for this purpose. */
+  isSigned(text: string, signed: string, purpose: string): boolean {
+    return [...this.#keys.values()].some((key) => constantTimeEqual(signed, signature(key, text, purpose)));
+  }
+
   #sealingKey(): Buffer {
     if (!this.#current) throw unavailable('secrets cannot be stored: SERVICE_ENCRYPTION_KEY is not set');
     return this.#current;
@@ -87,6 +101,11 @@ export class Vault {
     if (!key) throw unavailable(`the encryption key ${fingerprint} is not configured`);
     return { wrapped: Buffer.from(wrapped, 'base64url'), content: Buffer.from(content, 'base64url'), key };
   }
+}
+
+function signature(key: Buffer, text: string, purpose: string): string {
+  const derived = createHmac('sha256', key).update(purpose).digest();
+  return hmacSha256Hex(derived, text);
 }
 
 /** Layout: iv, ciphertext, tag. */

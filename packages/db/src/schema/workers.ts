@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { openTaskStatuses } from '../status-lists.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { heartbeat_runs } from './runs.ts';
 
@@ -79,7 +80,7 @@ export const remote_tasks = pgTable(
       .where(sql`${t.status} = 'queued'`),
     index('remote_tasks_deadline')
       .on(t.deadline)
-      .where(sql`${t.status} in ('queued', 'claimed', 'cancel_requested')`),
+      .where(sql`${t.status} in ${openTaskStatuses}`),
     index('remote_tasks_worker')
       .on(t.worker_id, t.status)
       .where(sql`${t.worker_id} is not null`),
