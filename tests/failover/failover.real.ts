@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { killServices, startFakeModel, startService, waitFor, type ServiceProcess } from '@acp/testkit';
-import { baseEnv, createTeam, modelEnv, shortLeases, signIn } from '../process/api.ts';
+import { baseEnv, createTeam, modelEnv, signIn } from '../process/api.ts';
 import { startLoad } from '../process/load.ts';
 import { startCluster, type Cluster } from './cluster.ts';
 import { startProxy } from './following-proxy.ts';
@@ -71,7 +71,7 @@ describe.each(addresses.filter(([, there]) => there))(
       const model = await ended(
         startFakeModel({ script: () => ({ text: 'Done.\n/status done', delay_ms: 300 }) }),
       );
-      const env = { ...baseEnv, ...shortLeases, ...modelEnv(model.url), ...(await addressOf(proxy)) };
+      const env = { ...baseEnv, ...modelEnv(model.url), ...(await addressOf(proxy)) };
       const start = async (role: string) => startService({ ...env, SERVICE_ROLE: role });
       const webs = await Promise.all([start('web'), start('web')]);
       const schedulers = await Promise.all([start('scheduler'), start('scheduler')]);

@@ -9,13 +9,14 @@ import { account } from './programs.ts';
 
 export interface Pooler {
   url: string;
+  signal(signal: NodeJS.Signals): void;
   stop(): Promise<void>;
 }
 
 /** @param target URL of the server, or of a proxy in front of it */
 export async function startPooler(program: string, target: string): Promise<Pooler> {
   const folder = openFolder('pooler');
-  const { hostname, port, username } = new URL(target);
+  const { hostname, port, username, password } = new URL(target);
   const own = await freePort();
   const settings = {
     listen_addr: '127.0.0.1',
@@ -33,7 +34,8 @@ export async function startPooler(program: string, target: string): Promise<Pool
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
   const file = path.join(folder, 'pgbouncer.ini');
-  const databases = `* = host=${hostname} port=${port} user=${username}`;
+  const secret = password === '' ? '' : ` password=${password}`;
+  const databases = `* = host=${hostname} port=${port} user=${username}${secret}`;
   writeFileSync(file, ['[databases]', databases, '[pgbouncer]', ...lines, ''].join('\n'));
   const child = spawn(program, ['-q', file], { ...account, stdio: 'ignore' });
   const url = new URL(target);
@@ -41,6 +43,7 @@ export async function startPooler(program: string, target: string): Promise<Pool
   await waitFor(async () => askNode(url.href, 'select 1'), { what: 'the pooler' });
   return {
     url: url.href,
+    signal: (signal) => void child.kill(signal),
     async stop() {
       const ended = once(child, 'exit');
       child.kill('SIGQUIT');

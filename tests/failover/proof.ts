@@ -34,18 +34,30 @@ export async function faultsOf(url: string, issues: readonly string[], comments:
   return Object.fromEntries((await Promise.all(answers)).filter(([, rows]) => rows.length > 0));
 }
 
+/** What became of the issues that wait. */
+const UNDONE = `select i.identifier, i.status, i.checked_out_by_agent_id is not null as held, a.status as agent,
+    (select jsonb_agg(jsonb_build_array(r.status, r.error, r.wake_reason, r.created_at, r.finished_at) order by r.created_at)
+      from heartbeat_runs r where r.issue_id = i.id) as runs,
+    (select jsonb_agg(jsonb_build_array(w.status, w.reason, w.created_at)) from wakeup_requests w where w.issue_id = i.id) as wakeups
+  from issues i join agents a on a.id = i.assignee_agent_id where i.status <> 'done'`;
+
 /** Waits until no work is left. */
 export async function restOf(url: string): Promise<void> {
   const open = `select count(*)::int as n from heartbeat_runs where status in ('queued', 'running')`;
   const waiting = `select count(*)::int as n from issues where assignee_agent_id is not null and status <> 'done'`;
   const outbox = `select count(*)::int as n from outbox`;
-  await waitFor(
-    async () => {
-      const counts = await Promise.all(
-        [open, waiting, outbox].map(async (text) => askNode<{ n: number }>(url, text)),
-      );
-      return counts.every(([row]) => row?.n === 0);
+  let left: number[] = [];
+  const isDone = async () => {
+    const counts = await Promise.all(
+      [open, waiting, outbox].map(async (text) => askNode<{ n: number }>(url, text)),
+    );
+    left = counts.map(([row]) => row?.n ?? -1);
+    return left.every((n) => n === 0);
+  };
+  await waitFor(isDone, { timeout_ms: 90_000, interval_ms: 500, what: 'all work being done' }).catch(
+    async (cause: unknown) => {
+      const why = JSON.stringify(await askNode(url, UNDONE));
+      throw new Error(`open runs, waiting issues, unsent events: ${left.join(', ')}: ${why}`, { cause });
     },
-    { timeout_ms: 90_000, interval_ms: 500, what: 'all work being done' },
   );
 }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { migrationStatus, openDatabase } from '@acp/db';
 import { startEmbeddedPostgres } from '@acp/embedded-postgres';
 import { killServices, startFakeModel, startService, testLogger, waitFor } from '@acp/testkit';
-import { baseEnv, createTeam, modelEnv, shortLeases, signIn } from '../process/api.ts';
+import { baseEnv, createTeam, modelEnv, signIn } from '../process/api.ts';
 import { startLoad } from '../process/load.ts';
 import { readLive } from './live-reader.ts';
 import { faultsOf, restOf } from './proof.ts';
@@ -41,7 +41,7 @@ const commit = releasedCommit();
     cleanups.push(async () => model.close());
     const env = {
       ...baseEnv,
-      ...shortLeases,
+
       ...modelEnv(model.url),
       DATABASE_URL: server.url,
       SERVICE_HOME: path.join(folder, 'home'),

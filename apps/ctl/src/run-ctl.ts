@@ -2,7 +2,15 @@
 import { parseArgs } from 'node:util';
 import { assertNotRestoring, createNotifier, migrationStatus, openDatabase } from '@acp/db';
 import { openInstanceDatabase } from '@acp/embedded-postgres';
-import { ConfigError, createLogger, loadConfig, printable, ServiceError } from '@acp/kernel';
+import {
+  ConfigError,
+  createLogger,
+  explainError,
+  isFromOutside,
+  loadConfig,
+  printable,
+  ServiceError,
+} from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { type Answer, type Command, type CommandContext, UsageError } from './command.ts';
 import { nouns } from './nouns.ts';
@@ -14,6 +22,7 @@ function help(): string {
   const commands = Object.values(nouns).flatMap((verbs) => Object.values(verbs));
   return [
     'usage: npm run ctl -- <noun> <verb> [options] [--json]',
+    'An option that is the only one required needs no name: workers approve <id or name>.',
     ...commands.map((c) => `  ${c.usage}\n      ${c.doc}`),
   ].join('\n');
 }
@@ -40,9 +49,17 @@ export function parseCommand(argv: readonly string[]): {
   ]) as Record<string, { type: 'string' | 'boolean' }>;
   try {
     const args = argv.slice(verb === '' ? 1 : 1 + verb.split(' ').length);
-    const { values } = parseArgs({ args, options, strict: true });
+    const [subject, ...others] = command.required ?? [];
+    // What a command is about needs no name if it needs nothing else: `workers approve <id or name>`.
+    const allowPositionals = subject !== undefined && others.length === 0;
+    const { values, positionals } = parseArgs({ args, options, strict: true, allowPositionals });
     const { json, ...given } = values as Record<string, string | boolean | undefined>;
     const texts = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
+    if (subject !== undefined && positionals.length > 0) {
+      if (positionals.length > 1 || texts[subject] !== undefined)
+        throw new UsageError(`one --${subject} is enough\nusage: ${command.usage}`);
+      texts[subject] = positionals[0]!;
+    }
     const missing = (command.required ?? []).filter((name) => texts[name] === undefined);
     if (missing.length > 0)
       throw new UsageError(`missing --${missing.join(', --')}\nusage: ${command.usage}`);
@@ -118,9 +135,11 @@ export async function runCtl(): Promise<number> {
   try {
     return await answer();
   } catch (error) {
-    if (!(error instanceof UsageError || error instanceof ServiceError || error instanceof ConfigError))
-      throw error;
-    console.error(printableLines(error.message));
+    if (error instanceof UsageError || error instanceof ConfigError)
+      console.error(printableLines(error.message));
+    else if (error instanceof ServiceError || isFromOutside(error))
+      console.error(printableLines(explainError(error)));
+    else throw error;
     return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
   }
 }

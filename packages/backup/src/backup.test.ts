@@ -32,6 +32,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { backUpInstance, restoreBackup, verifyBackup } from './index.ts';
+import { connect } from './tables.ts';
 
 const key = Buffer.alloc(32, 7);
 const never = new AbortController().signal;
@@ -277,7 +278,9 @@ describe('a backup', () => {
   it('is made one at a time; one whose process is gone makes room', async () => {
     const { database } = kit;
     const by = { trigger: 'operator', claimed_by: 'dead' } as const;
-    await transaction(database, async (tx) => beginBackup(tx, newId(), { ...by, file: 'dead.backup' }));
+    const dead = newId();
+    await transaction(database, async (tx) => beginBackup(tx, dead, { ...by, file: 'dead.backup' }));
+    const frozen = await connect(kit.url, `backup ${dead}`);
     await expect(backUp('second')).rejects.toMatchObject({ kind: 'conflict' });
     await database.pool.query(`update backups set updated_at = now() - interval '3 minutes'`);
     await mkdir(place('second/tmp'), { recursive: true });
@@ -289,6 +292,7 @@ describe('a backup', () => {
     await partial('being written', 1);
     await expect(backUp('second')).resolves.toBeDefined();
     expect(await readdir(place('second/tmp'))).toEqual(['being written']);
+    await expect(frozen.query('select 1')).rejects.toThrow(/terminat|not queryable/);
     expect((await listBackups(database.db)).map(({ status }) => status).toSorted()).toEqual([
       'failed',
       'succeeded',

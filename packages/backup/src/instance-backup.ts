@@ -7,12 +7,12 @@ import {
   expiredBackups,
   failBackup,
   finishBackup,
-  forgetBackup,
-  forgetFile,
+  deleteBackup,
+  clearBackupFile,
   noteBackupProgress,
 } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { type Config, type Logger, newId, ServiceError, type Vault } from '@acp/kernel';
+import { type Config, explainError, type Logger, newId, type Vault } from '@acp/kernel';
 import type { Storage } from '@acp/storage';
 import type { BackupStore } from './backup-store.ts';
 import { type MadeBackup, makeBackup } from './make-backup.ts';
@@ -69,29 +69,27 @@ export async function backUpInstance(
     await deleteExpired(parts);
     return { ...made, id, file };
   } catch (error) {
-    const message = signal.aborted ? 'the process that made it was stopped' : inWords(error);
+    const message = signal.aborted ? 'the process that made it was stopped' : explainError(error);
     await backups.store.delete(backups.prefix + file).catch(() => undefined);
-    await transaction(database, async (tx) => failBackup(tx, id, message));
+    // If the database is away, the next backup finds this one without a process.
+    await transaction(database, async (tx) => failBackup(tx, id, message)).catch((unrecorded: unknown) =>
+      logger.warn('the failure of a backup could not be recorded', { error: unrecorded }),
+    );
     throw error;
   } finally {
     reporter.stop();
   }
 }
 
-function inWords(error: unknown): string {
-  if (error instanceof ServiceError) return error.message;
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-}
-
 async function deleteExpired({ config, database, backups, logger }: InstanceParts): Promise<void> {
   for (const { id, file } of await abandonedBackups(database.db)) {
     await backups.store.delete(backups.prefix + file);
-    await forgetFile(database.db, id);
+    await clearBackupFile(database.db, id);
     logger.info('the file of a backup that was broken off was deleted', { file });
   }
   for (const { id, file } of await expiredBackups(database.db, config.backup_retention_days)) {
     if (file !== null) await backups.store.delete(backups.prefix + file);
-    await forgetBackup(database.db, id);
+    await deleteBackup(database.db, id);
     if (file !== null) logger.info('an old backup was deleted', { file });
   }
 }

@@ -5,13 +5,13 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { BackupHeader, BackupTrailer } from '@acp/contract';
 import { migrate, migrationHashes, migrationsFolder } from '@acp/db';
-import { ensureFolders, invalid, type Vault, writeInside } from '@acp/kernel';
+import { ensureFolders, invalid, isFromOutside, unavailable, type Vault, writeInside } from '@acp/kernel';
 import { migrateQueue } from '@acp/queue';
 import type { Storage } from '@acp/storage';
 import { type ArchivedFile, readArchive } from './read-archive.ts';
 import { beginRestore, endRestore } from './restore-note.ts';
 import { TableLoader } from './table-loader.ts';
-import { connect } from './tables.ts';
+import { withConnection } from './tables.ts';
 import { verifyBackup } from './verify-backup.ts';
 
 interface RestoreTarget {
@@ -34,23 +34,26 @@ export async function restoreBackup(
 ): Promise<{ header: BackupHeader; trailer: BackupTrailer }> {
   const { header, trailer } = await verifyBackup(await open(), target.vault);
   assertFits(header, target.vault);
-  const client = await connect(target.database_url, 'restore');
-  try {
-    await beginRestore(client, header.id);
-    await migrateTo(header, target.database_url);
-    await client.query('begin');
-    const tables = new TableLoader(client, trailer);
-    await tables.prepare();
-    await readArchive(await open(), target.vault, {
-      rows: async (table, piece) => tables.add(table, piece),
-      file: async (file, body) => putFile(target, header.id, file, body),
-    });
-    await tables.finish();
-    await endRestore(client);
-    await client.query('commit');
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+  await withConnection(target.database_url, 'restore', async (client) => {
+    try {
+      await beginRestore(client, header.id);
+      await migrateTo(header, target.database_url);
+      await client.query('begin');
+      const tables = new TableLoader(client, trailer);
+      await tables.prepare();
+      await readArchive(await open(), target.vault, {
+        rows: async (table, piece) => tables.add(table, piece),
+        file: async (file, body) => putFile(target, header.id, file, body),
+      });
+      await tables.finish();
+      await endRestore(client);
+      await client.query('commit');
+    } catch (error) {
+      throw isFromOutside(error)
+        ? unavailable('the restore was broken off, and the same command starts over', error)
+        : error;
+    }
+  });
   // Adds what is newer than the backup.
   await migrate({ url: target.database_url, after: [migrateQueue] });
   return { header, trailer };

@@ -1,4 +1,5 @@
 /** The tables of a schema from a backup's point of view: what to copy, and in which order to restore it. */
+import { closeConnection, watchForSilence } from '@acp/db';
 import type { Client } from 'pg';
 import { Client as PgClient } from 'pg';
 
@@ -53,14 +54,39 @@ export async function listSequences(client: Client): Promise<Sequence[]> {
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** Opens a separate connection without a statement timeout: a copy may take hours. */
-export async function connect(url: string, name: string): Promise<Client> {
-  const client = new PgClient({ connectionString: url, application_name: name });
+const CONNECT_MS = 10_000;
+
+/**
+ * Opens a separate connection without a statement timeout: a copy may take hours. It ends if the server freezes.
+ * @param watch_after_ms how long it may be silent before the server is asked whether it is at work
+ */
+export async function connect(url: string, name: string, watch_after_ms?: number): Promise<Client> {
+  const client = new PgClient({
+    connectionString: url,
+    application_name: name,
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+  });
   // Pending statements receive the error; without a listener it would end the process.
   client.on('error', () => undefined);
   await client.connect();
+  watchForSilence(client, url, watch_after_ms);
   await client.query(
     `set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set lock_timeout = '60s'`,
   );
   return client;
+}
+
+/** Opens a connection as `connect` does, for as long as the work takes. */
+export async function withConnection<T>(
+  url: string,
+  name: string,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = await connect(url, name);
+  try {
+    return await work(client);
+  } finally {
+    await closeConnection(client);
+  }
 }

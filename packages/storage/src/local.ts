@@ -206,7 +206,18 @@ function isAbsence(error: unknown): boolean {
 }
 
 const IN_THE_WAY = ['ENOTDIR', 'EISDIR', 'EEXIST', 'ENOTEMPTY'];
-const OF_THE_STORE = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOENT'];
+const OF_THE_STORE = [
+  'ENOSPC',
+  'EDQUOT',
+  'EFBIG',
+  'EROFS',
+  'EIO',
+  'EACCES',
+  'EPERM',
+  'EMFILE',
+  'ENFILE',
+  'ENOENT',
+];
 
 /** Translates file system errors into the store's; errors thrown by the body are kept. */
 function storeError(error: unknown): unknown {

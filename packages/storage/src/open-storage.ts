@@ -18,8 +18,8 @@ export type StorageConfig = Pick<
 
 /** The configured store; nothing is accessed before its first use. */
 export async function openStorage(config: StorageConfig): Promise<Storage> {
-  if (config.storage === 'local' || config.s3_bucket === null)
-    return new LocalStorage(join(config.home, 'storage'));
+  if (config.storage === 'local') return new LocalStorage(join(config.home, 'storage'));
+  if (config.s3_bucket === null) throw new Error('no bucket is configured');
   const { S3Storage } = await import('./s3.ts');
   return new S3Storage({
     bucket: config.s3_bucket,

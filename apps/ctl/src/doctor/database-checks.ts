@@ -1,6 +1,7 @@
 /** Checks of PostgreSQL and of the instance's data in it. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { listUsers, readTicks, unknownEncryptionKeys } from '@acp/core';
-import { createListener, createNotifier, migrationStatus } from '@acp/db';
+import { createListener, migrationStatus } from '@acp/db';
 import { Vault } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import type { CommandContext } from '../command.ts';
@@ -9,6 +10,8 @@ import { type Check, well, wrong } from './finding.ts';
 const MIN_POSTGRES = 140_000;
 const LISTEN_TIMEOUT_MS = 5000;
 const MOST_DRIFT_SEC = 5;
+const DIRECT =
+  'point DATABASE_DIRECT_URL at PostgreSQL itself, not at a pooler, and at the same database as DATABASE_URL';
 /** Connections per process besides its pool: LISTEN, notifications and issue numbers, and a scheduler's health. */
 const OWN_CONNECTIONS = { web: 3, scheduler: 5, all: 5 } as const;
 
@@ -57,14 +60,11 @@ export const databaseChecks: Record<string, Check> = {
   },
   notifications: {
     after: ['database'],
-    mend: 'point DATABASE_DIRECT_URL at PostgreSQL itself, not at a pooler',
-    run: async ({ direct_url, logger }) =>
-      (await notificationArrives(direct_url, logger))
+    mend: DIRECT,
+    run: async (context) =>
+      (await notificationArrives(context))
         ? well('LISTEN and NOTIFY work')
-        : wrong(
-            'a notification did not arrive',
-            'point DATABASE_DIRECT_URL at PostgreSQL itself, not at a pooler',
-          ),
+        : wrong('a notification did not arrive', DIRECT),
   },
   schema: {
     after: ['database'],
@@ -132,22 +132,26 @@ export const databaseChecks: Record<string, Check> = {
   },
 };
 
-async function notificationArrives(url: string, logger: CommandContext['logger']): Promise<boolean> {
-  const listener = createListener({ url, logger, application_name: 'doctor' });
-  const notifier = createNotifier({ url, logger, application_name: 'doctor', poll_ms: 0 });
+/** Through both addresses, so that it arrives only if they lead to the same database. */
+async function notificationArrives({ database, direct_url, logger }: CommandContext): Promise<boolean> {
+  const listener = createListener({ url: direct_url, logger, application_name: 'doctor' });
   const probe = `doctor-${process.pid}`;
-  try {
-    const heard = new Promise<boolean>((resolve) => {
-      listener.on('control', (items) => {
-        if (items.includes(probe)) resolve(true);
-      });
-      setTimeout(() => resolve(false), LISTEN_TIMEOUT_MS).unref();
+  const late = new AbortController();
+  const heard = new Promise<boolean>((resolve) => {
+    listener.on('control', (items) => {
+      if (items.includes(probe)) resolve(true);
     });
+  });
+  const tried = (async () => {
     await listener.ready();
-    notifier.push('control', [probe]);
-    return await heard;
+    await database.db.execute(sql`select pg_notify('service_control', ${JSON.stringify([probe])})`);
+    return heard;
+  })();
+  tried.catch(() => undefined);
+  try {
+    return await Promise.race([tried, delay(LISTEN_TIMEOUT_MS, false, { ref: false, signal: late.signal })]);
   } finally {
-    await notifier.close();
+    late.abort();
     await listener.close();
   }
 }

@@ -1,16 +1,18 @@
+import { explainError } from '@acp/kernel';
 import type { CommandContext } from '../command.ts';
 import { databaseChecks } from './database-checks.ts';
 import { type Check, type Finding, type Verdict, wrong } from './finding.ts';
 import { leftoverChecks } from './leftover-checks.ts';
 import { machineChecks } from './machine-checks.ts';
 import { operationsChecks } from './operations-checks.ts';
-import { storageCheck } from './storage-check.ts';
+import { backupStoreCheck, storageCheck } from './storage-check.ts';
 
 /** In the order of the report; a check comes after those it depends on. */
 const checks: Record<string, Check> = {
   ...machineChecks,
   ...databaseChecks,
   storage: storageCheck,
+  'backup store': backupStoreCheck,
   ...operationsChecks,
   ...leftoverChecks,
 };
@@ -43,8 +45,6 @@ async function runCheck(check: Check, context: CommandContext): Promise<Verdict>
   try {
     return await check.run(context);
   } catch (error) {
-    // The driver's error is the cause of drizzle's, whose message is only the statement.
-    const source = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    return wrong(source instanceof Error ? source.message : String(source), check.mend);
+    return wrong(explainError(error), check.mend);
   }
 }

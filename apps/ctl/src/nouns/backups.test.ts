@@ -50,8 +50,12 @@ interface Ended {
   text: string;
 }
 
-function ctl(words: readonly string[], home: string, url = kit.url) {
-  const child = spawn(process.execPath, [main, ...words], {
+/** Its files can have 4 MB, and what it then gets from the system is what a full disk gives it. */
+const LITTLE_ROOM = ['-c', 'ulimit -f 8192; exec "$0" "$@"', process.execPath];
+
+function ctl(words: readonly string[], home: string, { url = kit.url, little_room = false } = {}) {
+  const [program, before] = little_room ? ['sh', LITTLE_ROOM] : [process.execPath, []];
+  const child = spawn(program, [...before, main, ...words], {
     env: {
       PATH: process.env.PATH,
       DATABASE_URL: url,
@@ -117,8 +121,10 @@ async function eventIds({ database: { pool } }: TestDatabase): Promise<string[]>
   return rows.map(({ id }) => id);
 }
 
+const NO_ROOM = 'EFBIG: file too large, write';
+
 describe('a backup from the command line', () => {
-  it('that is killed counts for nothing and leaves nothing; the next one is restored to the last byte elsewhere', async () => {
+  it('that is killed or finds no room counts for nothing and leaves nothing; the next one is restored to the last byte elsewhere', async () => {
     const before = await digest(kit);
     const some = randomInt(1, SIZE / 2);
     await ctl(['db', 'backup'], 'home').killOnce(async () => (await written()) >= some);
@@ -132,18 +138,26 @@ describe('a backup from the command line', () => {
     // While it is reading back what it has written.
     await ctl(['db', 'backup'], 'home').killOnce(async () => (await made()).length > 0);
     await giveUp();
+    const halves = await filesIn('home/backups/tmp');
+    const full = await ctl(['db', 'backup'], 'home', { little_room: true }).ended;
+    expect(full).toEqual({ status: 1, text: `storage unavailable: ${NO_ROOM}\n` });
+    expect(await filesIn('home/backups/tmp')).toEqual(halves);
     const events = await eventIds(kit);
     expect(events).not.toEqual([]);
     expect(await ctl(['db', 'backup'], 'home').ended).toMatchObject({ status: 0 });
     const [last, ...broken] = await listBackups(kit.database.db);
-    expect(broken.map(({ status, file, error }) => [status, file, error])).toEqual(
-      Array.from({ length: 2 }, () => ['failed', null, 'the process that made it has ended']),
-    );
+    const killed = ['failed', null, 'the process that made it has ended'];
+    expect(broken.map(({ status, file, error }) => [status, file, error])).toEqual([
+      ['failed', null, `storage unavailable: ${NO_ROOM}`],
+      killed,
+      killed,
+    ]);
     expect(await made()).toEqual([last!.file]);
 
     const file = place('home/backups/objects', last!.file!);
     const target = await emptyDatabase('ctl_restored');
-    const restore = () => ctl(['db', 'restore', '--file', file, '--into', target.url], 'other');
+    const restore = (little_room = false) =>
+      ctl(['db', 'restore', '--file', file, '--into', target.url], 'other', { little_room });
     const holds = async (text: string) =>
       (await target.database.pool.query<{ holds: boolean }>(`select ${text} as holds`)).rows[0]!.holds;
     const atWork = () =>
@@ -152,11 +166,15 @@ describe('a backup from the command line', () => {
       );
     await restore().killOnce(() => holds(`to_regclass('restoring.backup') is not null`));
     await waitFor(async () => !(await atWork()));
-    const start = await ctl(['db', 'migrate'], 'other', target.url).ended;
+    const start = await ctl(['db', 'migrate'], 'other', { url: target.url }).ended;
     expect(start).toMatchObject({ status: 1, text: expect.stringContaining('its restore was broken off') });
     // The second time while files are being restored, before their rows.
     await restore().killOnce(async () => (await filesIn('other/storage/tmp')).length > 0);
     await waitFor(async () => !(await atWork()));
+    expect(await restore(true).ended).toEqual({
+      status: 1,
+      text: `the restore was broken off, and the same command starts over: ${NO_ROOM}\n`,
+    });
     expect(await holds('exists (select from companies)')).toBe(false);
     expect(await restore().ended).toMatchObject({
       status: 0,

@@ -174,6 +174,25 @@ describe('doctor', () => {
     expect(new Set(bad.slice(1).map(({ detail }) => detail))).toEqual(new Set(['not checked']));
   });
 
+  it('tells a direct address of another database, and backups that have no place to go', async () => {
+    const other = await emptyDatabase('doctor_other');
+    const file = join(folder, 'no-folder');
+    writeFileSync(file, '');
+    const { bad } = await examine({ SERVICE_BACKUP_FOLDER: file }, { ...whole, url: other.url });
+    expect(bad).toMatchObject([
+      { check: 'notifications', mend: expect.stringContaining('at the same database as DATABASE_URL') },
+      { check: 'backup store', detail: expect.stringContaining('storage unavailable: E') },
+    ]);
+    const s3 = {
+      SERVICE_BACKUP_STORE: 's3',
+      SERVICE_S3_BUCKET: 'files',
+      SERVICE_S3_ENDPOINT: 'http://127.0.0.1:1',
+      SERVICE_S3_ACCESS_KEY_ID: 'a',
+      SERVICE_S3_SECRET_ACCESS_KEY: 'b',
+    };
+    expect((await examine(s3)).names).toEqual(['backup store']);
+  });
+
   it('tells a home that is no folder', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
@@ -181,6 +200,7 @@ describe('doctor', () => {
     expect(bad.map(({ check, mend }) => [check, mend])).toEqual([
       ['home', 'make SERVICE_HOME a folder that the service can write to'],
       ['storage', 'mend home first'],
+      ['backup store', 'mend home first'],
     ]);
   });
 

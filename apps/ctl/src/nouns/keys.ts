@@ -1,7 +1,13 @@
 import { companyRoles, type CompanyRole } from '@acp/contract';
-import { deleteBoardUserKey, listBoardUserKeys, mintBoardUserKey, systemActor } from '@acp/core';
+import {
+  deleteBoardUserKey,
+  findBoardUserKey,
+  listBoardUserKeys,
+  mintBoardUserKey,
+  systemActor,
+} from '@acp/core';
 import { transaction } from '@acp/db';
-import { isUuid } from '@acp/kernel';
+import { isUuid, notFound } from '@acp/kernel';
 import { type Answer, type Command, type CommandContext, option, table, UsageError } from '../command.ts';
 import { companyOf } from './company-of.ts';
 
@@ -29,10 +35,14 @@ async function list(context: CommandContext): Promise<Answer> {
 }
 
 async function revoke(context: CommandContext): Promise<Answer> {
-  const company = await companyOf(context);
   const id = option(context, 'id');
   if (!isUuid(id)) throw new UsageError('--id is the id of a key: see keys list');
-  await transaction(context.database, (tx) => deleteBoardUserKey(tx, operator, company.id, id));
+  const company = context.options.company === undefined ? null : await companyOf(context);
+  await transaction(context.database, async (tx) => {
+    const key = await findBoardUserKey(tx, id);
+    if (!key || (company !== null && key.company_id !== company.id)) throw notFound();
+    await deleteBoardUserKey(tx, operator, key.company_id, key.id);
+  });
   return { value: { revoked: id }, text: `revoked ${id}` };
 }
 
@@ -52,9 +62,10 @@ export const keys: Record<string, Command> = {
     run: list,
   },
   revoke: {
-    usage: 'keys revoke --company <id or slug> --id <key id>',
+    usage: 'keys revoke --id <key id> [--company <id or slug>]',
     doc: 'Revokes a board-user key, effective immediately.',
-    required: ['company', 'id'],
+    required: ['id'],
+    optional: ['company'],
     run: revoke,
   },
 };

@@ -41,10 +41,10 @@ async function make(context: CommandContext): Promise<Answer> {
     throw new UsageError(`${file} can't be written: ${code}`);
   }
   const names = Object.keys(facts);
-  const told = missing.length === 0 ? '' : `\ncould not be read: ${missing.join(', ')}`;
+  const gaps = missing.length === 0 ? '' : `\ncould not be read: ${missing.join(', ')}`;
   return {
     value: { file, facts: names, missing },
-    text: `${file}: ${names.join(', ')}; no secret, no content of a company. Read it before you hand it on.${told}`,
+    text: `${file}: ${names.join(', ')}; no secret, no content of a company. Read it before you hand it on.${gaps}`,
   };
 }
 

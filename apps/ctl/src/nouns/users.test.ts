@@ -122,6 +122,15 @@ describe('keys', () => {
     await expect(mint('many')).rejects.toThrow('--expires-in-days');
     expect((await run(keys.list, { company: slug })).value).toHaveLength(1);
   });
+
+  it('revoke takes the id alone; another company than the key’s is refused', async () => {
+    const [{ slug }, other] = [await createCompany(database.db), await createCompany(database.db)];
+    const { id } = (await run(keys.mint, { company: slug, role: 'viewer' })).value as { id: string };
+    await expect(run(keys.revoke, { id, company: other.slug })).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(run(keys.revoke, { id: newId() })).rejects.toMatchObject({ kind: 'not_found' });
+    await run(keys.revoke, { id });
+    expect((await run(keys.list, { company: slug })).value).toEqual([]);
+  });
 });
 
 it('lists names that speak to a terminal as text, one line each', async () => {

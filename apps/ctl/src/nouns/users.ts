@@ -37,7 +37,10 @@ async function create(context: CommandContext): Promise<Answer> {
   const email = option(context, 'email');
   if (!/^[^@\s]+@[^@\s]+$/.test(email)) throw new UsageError('--email is not an e-mail address');
   const { password, generated } = passwordOf(context);
-  const password_hash = await hashNewPassword(password, [email, context.options.name ?? '']);
+  const password_hash = await hashNewPassword(context.database.db, password, [
+    email,
+    context.options.name ?? '',
+  ]);
   const user = await transaction(context.database, (tx) =>
     enrolUser(tx, operator, {
       email,
@@ -58,7 +61,7 @@ async function list(context: CommandContext): Promise<Answer> {
 async function reset(context: CommandContext): Promise<Answer> {
   const user = await userByEmail(context);
   const { password, generated } = passwordOf(context);
-  const password_hash = await hashNewPassword(password, [user.email, user.display_name]);
+  const password_hash = await hashNewPassword(context.database.db, password, [user.email, user.display_name]);
   const { smtp_url, public_url, encryption_key, encryption_key_previous } = context.config;
   const vault = new Vault(encryption_key, encryption_key_previous);
   const mailing = { vault, mail: Boolean(smtp_url), public_url };

@@ -26,7 +26,7 @@ async function change(context: CommandContext, act: typeof enableVectorIndex): P
     application_name: 'ctl',
     logger: context.logger,
     // Building the index says nothing until it is done.
-    answer_within_ms: Infinity,
+    patient: true,
   });
   try {
     await act(own.db);

@@ -9,7 +9,7 @@ import {
   readSettings,
   readTicks,
 } from '@acp/core';
-import { migrationStatus } from '@acp/db';
+import { liveRunStatuses, migrationStatus } from '@acp/db';
 import { describeConfig, serviceVersion } from '@acp/kernel';
 import { readQueues } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
@@ -59,7 +59,7 @@ export const facts: Readonly<Record<string, Fact>> = {
     order by created_at desc limit 200`),
   runs: rows(sql`
     select status, kind, adapter_type, error_category, count(*)::int as runs, min(created_at) as first, max(created_at) as last
-    from heartbeat_runs where created_at > now() - interval '24 hours' or status in ('queued', 'running')
+    from heartbeat_runs where created_at > now() - interval '24 hours' or status in ${liveRunStatuses}
     group by 1, 2, 3, 4 order by runs desc limit 200`),
   server: rows(sql`
     select name, setting, unit from pg_settings where name in ('server_version', 'max_connections', 'shared_buffers',

@@ -5,4 +5,4 @@
  */
 export { beginBackup, failBackup, finishBackup, noteBackupProgress } from './run-backup.ts';
 export { isBackupDue, isBackupRunning, lastSuccessfulBackup, listBackups } from './read-backups.ts';
-export { abandonedBackups, expiredBackups, forgetBackup, forgetFile } from './retention.ts';
+export { abandonedBackups, expiredBackups, deleteBackup, clearBackupFile } from './retention.ts';

@@ -26,11 +26,11 @@ export async function abandonedBackups(tx: Tx): Promise<{ id: string; file: stri
 }
 
 /** Called after the file was deleted. */
-export async function forgetFile(tx: Tx, id: string): Promise<void> {
+export async function clearBackupFile(tx: Tx, id: string): Promise<void> {
   await tx.update(backups).set({ file: null }).where(eq(backups.id, id));
 }
 
 /** Called after its file was deleted. */
-export async function forgetBackup(tx: Tx, id: string): Promise<void> {
+export async function deleteBackup(tx: Tx, id: string): Promise<void> {
   await tx.delete(backups).where(eq(backups.id, id));
 }

@@ -23,6 +23,13 @@ export async function beginBackup(
   const { rows: broken } = await tx.execute<{ id: string }>(sql`
     update backups set status = 'failed', error = ${ENDED}, phase = null, finished_at = now()
     where status = 'running' and updated_at < now() - make_interval(secs => ${SILENT_SEC}) returning id`);
+  if (broken.length > 0) {
+    const sessions = broken.map((each) => `backup ${each.id}`);
+    // A process that is frozen rather than dead still holds its snapshot.
+    await tx.execute(sql`
+      select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()
+      and usename = current_user and application_name in ${sessions}`);
+  }
   for (const each of broken) await tell(tx, each.id, 'error', `a backup failed: ${ENDED}`);
   const { rowCount } = await tx.execute(sql`
     insert into backups (id, status, trigger, claimed_by, file, started_at)

@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseCommand } from './run-ctl.ts';
+
+const optionsOf = (...words: string[]) => parseCommand(words).options;
+
+describe('what a command is about', () => {
+  it.each(['worker-1', '--worker=worker-1'])('is named by %s alone, or by its option', (word) => {
+    expect(optionsOf('workers', 'approve', word)).toEqual({ worker: 'worker-1' });
+  });
+
+  it('goes with options, which may come first', () => {
+    expect(optionsOf('users', 'create', '--role', 'admin', 'ada@example.com')).toEqual({
+      email: 'ada@example.com',
+      role: 'admin',
+    });
+  });
+
+  it.each([
+    'workers approve one two',
+    'workers approve one --worker two',
+    'keys mint harbour --role member',
+    'companies list harbour',
+    'doctor harbour',
+  ])('is said once, and by name where there is more to say: %s is refused', (line) => {
+    expect(() => parseCommand(line.split(' '))).toThrow(/usage: /);
+  });
+});
