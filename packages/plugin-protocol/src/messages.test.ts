@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { MAX_PLUGIN_MESSAGE_BYTES } from '@acp/contract';
-import { checkManifest, encodeMessage, LineCutter, readHostMessage, readPluginMessage } from './index.ts';
+import { checkManifest, encodeMessage, LineCutter, readPluginMessage } from './index.ts';
+import { readHostMessage } from './messages.ts';
 
 const lines = (cutter: LineCutter, ...chunks: string[]) =>
   chunks.flatMap((chunk) => cutter.push(Buffer.from(chunk)));

@@ -54,12 +54,12 @@ export class Calls {
       rest_ms: GATHER_MS,
       perform: async (ids) => readOutcomes(database, ids),
     });
-    const tellAll = () => {
+    const notifyAll = () => {
       for (const tell of this.#tell.values()) tell();
     };
-    listener.onReconnect(tellAll);
+    listener.onReconnect(notifyAll);
     listener.on('commands', (items) => {
-      if (items.includes(WILDCARD)) tellAll();
+      if (items.includes(WILDCARD)) notifyAll();
       else for (const item of items) this.#tell.get(item)?.();
     });
   }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
+import path from 'node:path';
 import { promisify } from 'node:util';
 import { jobCatalogue, jobNames } from '@acp/contract';
 import { openDatabase } from '@acp/db';
@@ -40,7 +41,13 @@ describe('migrateQueue', () => {
       import { migrateQueue } from '@acp/queue';
       await migrate({ url: process.argv[1], after: [migrateQueue] });`;
     const one = async () =>
-      run(process.execPath, ['--input-type=module', '--eval', script, url], { cwd: import.meta.dirname });
+      run(process.execPath, ['--input-type=module', '--eval', script, url], {
+        cwd: import.meta.dirname,
+        env: {
+          ...process.env,
+          NODE_COMPILE_CACHE: path.resolve(import.meta.dirname, '../../../.build/compile-cache'),
+        },
+      });
     await Promise.all([one(), one(), one(), one()]);
     const wanted = jobNames.toSorted().map((name) => {
       const { partition = false, retry_limit, expire_sec } = jobCatalogue[name];

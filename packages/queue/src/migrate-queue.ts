@@ -22,7 +22,7 @@ export async function migrateQueue(url: string, catalogue: Catalogue = jobCatalo
     url,
     max: 2,
     application_name: 'migrate-queue',
-    answer_within_ms: Infinity,
+    patient: true,
   });
   try {
     const wanted = fingerprint(catalogue);

@@ -144,12 +144,12 @@ async function answer(
     response.writeHead(404).end('{"message":"Not Found"}');
     return;
   }
-  const [status, told] = await handlers[operation.operationId]!({ query: url.searchParams, body, pull });
+  const [status, result] = await handlers[operation.operationId]!({ query: url.searchParams, body, pull });
   if (!(String(status) in operation.responses))
     fake.complaints.push(`${operation.operationId} never answers ${status}`);
   const schema = operation.responses[String(status)];
-  if (schema) check(fake.complaints, schema, told, `the answer of ${operation.operationId}`);
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(told));
+  if (schema) check(fake.complaints, schema, result, `the answer of ${operation.operationId}`);
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(result));
 }
 
 function operationOf(

@@ -187,8 +187,8 @@ function answering(state: State, methods: Methods) {
       state.complaints.push(...wrongIn(rest, description.methods[rest], body));
       const refusal = state.refusals.findIndex(({ method }) => method === rest);
       if (refusal >= 0) {
-        const { status, body: told } = state.refusals.splice(refusal, 1)[0]!;
-        return send(status, { ok: false, error_code: status, ...told });
+        const { status, body: fields } = state.refusals.splice(refusal, 1)[0]!;
+        return send(status, { ok: false, error_code: status, ...fields });
       }
       const result = await methods[rest]?.(body, request);
       const { refused } = (result ?? {}) as { refused?: string };

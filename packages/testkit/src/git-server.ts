@@ -71,8 +71,8 @@ export async function startGitServer(
   const server = createServer((request, response) => {
     const authorization = request.headers.authorization ?? '';
     asked.push(authorization);
-    const told = Buffer.from(authorization.replace(/^Basic /, ''), 'base64').toString();
-    if (password !== undefined && told.split(':').slice(1).join(':') !== password) {
+    const credentials = Buffer.from(authorization.replace(/^Basic /, ''), 'base64').toString();
+    if (password !== undefined && credentials.split(':').slice(1).join(':') !== password) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
       return;
     }

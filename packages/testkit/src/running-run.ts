@@ -3,8 +3,6 @@ import { schema, type Tx } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { actors, createAgent, createCompany, createIssue } from './factories.ts';
 
-export type RunningRun = Awaited<ReturnType<typeof createRunningRun>>;
-
 /** Creates a run of Ada on her issue, in the state a claim leaves it in, plus a colleague and another issue. */
 export async function createRunningRun(
   tx: Tx,

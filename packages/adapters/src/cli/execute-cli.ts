@@ -102,10 +102,10 @@ async function* readProgram(
  * commands; outside of one, only if an admin allowed it.
  */
 export function permissionsOf(config: unknown, { container, sandbox }: ProgramSpec): CliPermissions {
-  const told = (key: string): unknown =>
+  const setting = (key: string): unknown =>
     typeof config === 'object' && config !== null ? Reflect.get(config, key) : undefined;
-  const dangerous = told('allow_dangerous_permissions');
-  const wanted = told('permissions');
+  const dangerous = setting('allow_dangerous_permissions');
+  const wanted = setting('permissions');
   const profile = wanted === 'read' || wanted === 'edit' || wanted === 'commands' ? wanted : undefined;
   if (container !== null) return profile ?? (dangerous === false ? 'edit' : 'all');
   if (dangerous === true) return 'all';

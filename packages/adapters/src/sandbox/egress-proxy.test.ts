@@ -129,6 +129,21 @@ describe('the proxy of a run', () => {
     expect(connections).toBe(3);
   });
 
+  it('ends a connection with hundreds of requests at once, and has opened one for them', async () => {
+    const { port } = await proxied({ places: [{ host: 'localhost', port: rawPort }] });
+    let connections = 0;
+    const count = () => void (connections += 1);
+    raw.on('connection', count);
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    const ended = new Promise((done) => void socket.once('close', done));
+    socket.resume();
+    socket.write(`GET http://localhost:${rawPort}/ HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(500));
+    await ended;
+    raw.off('connection', count);
+    expect(connections).toBeLessThanOrEqual(1);
+  });
+
   it('hands a redirect back instead of following it', async () => {
     const { port } = await proxied({ places: [{ host: 'localhost', port: webPort }] });
     expect((await ask(port, `http://localhost:${webPort}/away`)).status).toBe(302);

@@ -2,10 +2,23 @@
  * A sandbox's only way out: an HTTP proxy on a Unix socket that is mounted into it. It reaches nothing but the listed places,
  * through tunnels (CONNECT) and plain HTTP requests. Names are resolved outside the sandbox.
  */
-import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  RequestListener,
+  ServerResponse,
+} from 'node:http';
 import { connect, type ListenOptions, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createHttpServer, EgressError, type EgressPolicy, guardedLookup, requestHttp } from '@acp/kernel';
+import {
+  canonicalHost,
+  createHttpServer,
+  EgressError,
+  type EgressPolicy,
+  guardedLookup,
+  requestHttp,
+} from '@acp/kernel';
 import type { EgressPlace } from './egress-place.ts';
 import { clientName } from './client-hello.ts';
 import type { Reach } from './reach.ts';
@@ -19,6 +32,8 @@ export interface EgressProxy {
 
 /** Maximum per sandbox. */
 const MAX_CONNECTIONS = 128;
+/** Requests of one connection that wait for the answer to another. */
+const MOST_WAITING = 20;
 const IDLE_MS = 10 * 60_000;
 /** Headers that identify the caller to anyone who trusts the scheduler's machine, or that concern one connection only. */
 const keptBack = new Set([
@@ -52,9 +67,11 @@ export async function startEgressProxy(where: string | { port: number }, reach: 
     one.on('error', () => one.destroy());
     one.once('close', () => open.delete(one));
   };
-  const server = createHttpServer((asked, answer) => {
-    void answerPlain(reach, asked, answer).catch(() => answer.destroy());
-  });
+  const server = createHttpServer(
+    inTurn((asked, answer) => {
+      void answerPlain(reach, asked, answer).catch(() => answer.destroy());
+    }),
+  );
   server.maxConnections = MAX_CONNECTIONS;
   server.on('connection', (one) => {
     hold(one);
@@ -73,6 +90,26 @@ export async function startEgressProxy(where: string | { port: number }, reach: 
       for (const one of open) one.destroy();
       await closed;
     },
+  };
+}
+
+/**
+ * Requests that come before the answer to the one before them wait for it: each opens a connection, and thousands fit into one. Too
+ * many waiting end theirs.
+ */
+function inTurn(act: RequestListener): RequestListener {
+  const waiting = new WeakMap<Duplex, (() => void)[]>();
+  return (asked, answer) => {
+    const { socket } = asked;
+    const line = waiting.get(socket) ?? [];
+    waiting.set(socket, line);
+    if (line.length > MOST_WAITING) return void socket.destroy();
+    line.push(() => act(asked, answer));
+    answer.once('close', () => {
+      line.shift();
+      if (!socket.destroyed) line[0]?.();
+    });
+    if (line.length === 1) line[0]!();
   };
 }
 
@@ -179,10 +216,11 @@ const lookups: Record<EgressPolicy, LookupFunction> = {
 const listening = (where: string | { port: number }): ListenOptions =>
   typeof where === 'string' ? { path: where } : { host: '127.0.0.1', port: where.port };
 
+/** In one spelling: a proxy that the connection leaves by would otherwise resolve `0xa.1`, which no rule knows as an address. */
 function placeOf(text: string): EgressPlace | undefined {
-  const [, host, port] = /^(.+):(\d{1,5})$/.exec(text) ?? [];
-  if (host === undefined) return undefined;
-  return { host: host.toLowerCase().replaceAll(/^\[|\]$/g, ''), port: Number(port) };
+  const [, written, port] = /^(.+):(\d{1,5})$/.exec(text) ?? [];
+  const host = written === undefined ? undefined : canonicalHost(written);
+  return host === undefined ? undefined : { host, port: Number(port) };
 }
 
 function forward(

@@ -129,10 +129,20 @@ describe('a route through a proxy', () => {
   });
 
   it('does not let an address of the machines around be named', async () => {
-    const company = listed('10.0.0.1:80', '169.254.169.254:80');
+    const company = listed('10.0.0.1:80', '169.254.169.254:80', 'localhost:80', '[::1]:80');
     const { port } = await proxied({ places: [], company, route: through() });
-    for (const place of ['10.0.0.1:80', '169.254.169.254:80'])
-      expect(await ask(port, place, 'tunnel')).toBe('403');
+    // The proxy would resolve any spelling of an address.
+    const spelled = [
+      '167772161:80',
+      '0xa.1:80',
+      '012.0.0.1:80',
+      '10.0.0.1.:80',
+      '0xA9FEA9FE:80',
+      '[::ffff:a00:1]:80',
+    ];
+    const own = ['localhost.:80', 'LOCALHOST:80', '[0:0::1]:80', '::1%lo:80'];
+    for (const place of ['10.0.0.1:80', '169.254.169.254:80', ...spelled, ...own])
+      expect([place, await ask(port, place, 'tunnel')]).toEqual([place, '403']);
     expect(asked).toEqual([]);
   });
 
