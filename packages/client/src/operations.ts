@@ -1443,7 +1443,7 @@ export interface Operations {
     answer: AgentFile;
   };
   /**
-   * The bytes, always as a download; supports `Range`. The rest of the URL is the path.
+   * The bytes, always as a download; supports `Range` and `If-None-Match`. The rest of the URL is the path.
    */
   'agent-files.download': {
     path: {
@@ -2011,7 +2011,7 @@ export interface Operations {
     answer: Attachment | Attachment[];
   };
   /**
-   * The bytes, always as a download; supports `Range`.
+   * The bytes, always as a download; supports `Range` and `If-None-Match`.
    */
   'attachments.download': {
     path: {
@@ -3085,7 +3085,7 @@ export interface Operations {
     answer: RoutineRun[];
   };
   /**
-   * Its triggers, newest first; without their secrets.
+   * Its triggers, newest first; without their secrets. `public_id` is null where nothing is signed and the caller may not fire the routine.
    */
   'routines.list-triggers': {
     path: {
@@ -3285,7 +3285,7 @@ export interface Operations {
     answer: ChatMessage;
   };
   /**
-   * The bytes of a message’s file, always as a download; supports `Range`.
+   * The bytes of a message’s file, always as a download; supports `Range` and `If-None-Match`.
    */
   'chats.file': {
     path: {
@@ -4622,6 +4622,7 @@ export interface InstanceSettings {
   runs_paused: boolean | null;
   company_max_concurrent_runs: number | null;
   require_second_factor: boolean | null;
+  refuse_common_passwords: boolean | null;
   session_idle_minutes: number | null;
   security_event_retention_days: number | null;
   bounds: BoundSettings | null;
@@ -4655,6 +4656,7 @@ export interface BoundSettings {
   work_products?: number;
   execution_decisions?: number;
   relations?: number;
+  saved_views?: number;
 }
 export interface UpdateInstanceSettings {
   instance_name?: string | null;
@@ -4669,6 +4671,7 @@ export interface UpdateInstanceSettings {
   runs_paused?: boolean | null;
   company_max_concurrent_runs?: number | null;
   require_second_factor?: boolean | null;
+  refuse_common_passwords?: boolean | null;
   session_idle_minutes?: number | null;
   security_event_retention_days?: number | null;
   bounds?: BoundSettings | null;
@@ -6191,7 +6194,7 @@ export interface RoutineTrigger {
   routine_id: string;
   kind: 'webhook' | 'schedule';
   enabled: boolean;
-  public_id: string;
+  public_id: string | null;
   signing_mode: 'none' | 'hmac' | 'hmac_ts';
   replay_window_sec: number;
   label: string | null;

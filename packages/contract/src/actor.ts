@@ -72,6 +72,11 @@ export const WorkerActor = Type.Object({
   shared_models: SharedModelList,
 });
 export const SystemActor = Type.Object({ kind: Type.Literal('system'), name: Type.String() });
+/**
+ * Something outside of the service that it writes for: a trigger's caller, a plugin, an agent of another instance. It has no rights
+ * anywhere; activity shows it as `system`, by this name.
+ */
+export const OutsideActor = Type.Object({ kind: Type.Literal('outside'), name: Type.String() });
 /** The caller of a public endpoint: it has no rights anywhere and writes no activity. */
 export const AnonymousActor = Type.Object({ kind: Type.Literal('anonymous'), name: Type.String() });
 export const Actor = Type.Union([
@@ -80,6 +85,7 @@ export const Actor = Type.Union([
   BoardUserActor,
   WorkerActor,
   SystemActor,
+  OutsideActor,
   AnonymousActor,
 ]);
 
@@ -88,6 +94,7 @@ export type AgentActor = Static<typeof AgentActor>;
 export type BoardUserActor = Static<typeof BoardUserActor>;
 export type WorkerActor = Static<typeof WorkerActor>;
 export type SystemActor = Static<typeof SystemActor>;
+export type OutsideActor = Static<typeof OutsideActor>;
 export type AnonymousActor = Static<typeof AnonymousActor>;
 export type Actor = Static<typeof Actor>;
 

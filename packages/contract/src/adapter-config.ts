@@ -3,7 +3,7 @@
  * adapters read their configuration by its schema, and `/llms/agent-configuration.txt` documents it for agents. Keys that a
  * schema does not name are kept and ignored.
  */
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static, type TObject, type TSchema } from 'typebox';
 import { isAdapterType } from './adapter-traits.ts';
 import type { AdapterType } from './agents.ts';
 import { createValidator, type Validator } from './validator.ts';
@@ -140,7 +140,7 @@ export type LambdaConfig = Static<typeof LambdaConfig>;
 export type RemoteConfig = Static<typeof RemoteConfig>;
 
 export interface AdapterConfigRow {
-  readonly schema: TSchema;
+  readonly schema: TObject;
   readonly doc: string;
   readonly example: Readonly<Record<string, unknown>>;
 }
@@ -194,16 +194,31 @@ export const adapterConfigs = {
 
 const validators = new Map<AdapterType, Validator<unknown>>();
 
+const drafts = new Map<AdapterType, Validator<unknown>>();
+
 /**
  * Throws `invalid` for a configuration that the adapter could not use. An unknown type is accepted with any configuration
  * (decisions 7.20): it runs as `llm`, which ignores it.
  */
 export function assertAdapterConfig(type: string, config: unknown): void {
-  if (!isAdapterType(type)) return;
-  let validate = validators.get(type);
-  if (validate === undefined) {
-    validate = createValidator<TSchema>(adapterConfigs[type].schema, 'adapter_config');
-    validators.set(type, validate);
-  }
-  validate(config);
+  if (isAdapterType(type)) validatorOf(type, validators, ({ schema }) => schema)(config);
+}
+
+/**
+ * The same for a configuration that is being written: what it lacks (a container's image) may follow, and a run without it says
+ * so. An agent can thus be created by its name and type alone.
+ */
+export function assertAdapterDraft(type: string, config: unknown): void {
+  if (isAdapterType(type)) validatorOf(type, drafts, ({ schema }) => Type.Partial(schema))(config);
+}
+
+function validatorOf(
+  type: AdapterType,
+  known: Map<AdapterType, Validator<unknown>>,
+  schemaOf: (row: { schema: TObject }) => TSchema,
+): Validator<unknown> {
+  const validate =
+    known.get(type) ?? createValidator<TSchema>(schemaOf(adapterConfigs[type]), 'adapter_config');
+  known.set(type, validate);
+  return validate;
 }

@@ -119,7 +119,7 @@ export const agentFileEndpoints = {
     response: null,
     also: [206],
     streams: 'bytes',
-    doc: 'The bytes, always as a download; supports `Range`. The rest of the URL is the path.',
+    doc: 'The bytes, always as a download; supports `Range` and `If-None-Match`. The rest of the URL is the path.',
   }),
   delete: endpoint({
     ...change,

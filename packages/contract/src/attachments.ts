@@ -101,7 +101,7 @@ export const attachmentEndpoints = {
     also: [206],
     tx: 'none',
     streams: 'bytes',
-    doc: 'The bytes, always as a download; supports `Range`.',
+    doc: 'The bytes, always as a download; supports `Range` and `If-None-Match`.',
   }),
   text: endpoint({
     id: 'attachments.text',

@@ -42,6 +42,7 @@ export const bounds = {
   work_products: { most: 2000, per: 'issue', what: 'work products' },
   execution_decisions: { most: 2000, per: 'issue', what: 'decisions' },
   relations: { most: 2000, per: 'issue', what: 'relations' },
+  saved_views: { most: 20_000, per: 'company', what: 'saved views' },
 } as const satisfies Record<string, Bound>;
 
 export type BoundKind = keyof typeof bounds;

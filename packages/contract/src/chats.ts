@@ -217,7 +217,7 @@ export const chatEndpoints = {
     also: [206],
     tx: 'none',
     streams: 'bytes',
-    doc: 'The bytes of a message’s file, always as a download; supports `Range`.',
+    doc: 'The bytes of a message’s file, always as a download; supports `Range` and `If-None-Match`.',
   }),
   stop: endpoint({
     ...one,

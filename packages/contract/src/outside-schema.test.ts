@@ -42,6 +42,13 @@ describe('an outside schema', () => {
     expect(() => outsideValidator(schema, { owner: JSON.stringify(schema) })(input)).toThrow(broken);
   });
 
+  it('takes input of a megabyte, and no more', () => {
+    const validate = outsideValidator({ type: 'object' }, { owner: 'roomy' });
+    const room = 1_048_576 - JSON.stringify({ text: '' }).length;
+    expect(validate({ text: 'x'.repeat(room) })).toMatchObject({});
+    expect(() => validate({ text: 'x'.repeat(room + 1) })).toThrow('input is too long');
+  });
+
   it('that holds long input against many values is done in time, or given up', () => {
     const items = { enum: Array.from({ length: 2000 }, (_, n) => `value ${n}`) };
     const validate = outsideValidator({ type: 'array', items }, { owner: 'long' });

@@ -11,7 +11,8 @@ import { describeError } from './validator.ts';
 
 /** In characters of JSON. */
 export const LONGEST_SCHEMA = 32_768;
-const LONGEST_INPUT = 100_000;
+/** A tool's input may be as long as the request or the plugin message that carries it. */
+const LONGEST_INPUT = 1_048_576;
 const TIME_LIMIT_MS = 200;
 
 /** Keywords whose cost is not linear in schema and input: patterns, pairwise comparisons, cycles. */

@@ -146,7 +146,6 @@ type MessageOf<T extends Record<string, TSchema>> = {
 }[keyof T];
 export type HostMessage = MessageOf<typeof hostMessages>;
 export type PluginMessage = MessageOf<typeof pluginMessages>;
-export type HostMessageType = keyof typeof hostMessages;
 export type PluginMessageType = keyof typeof pluginMessages;
 
 /** Host services: arguments and results of a `host_request`. All except `http_fetch` and `log` are granted by name. */

@@ -56,7 +56,8 @@ export const RoutineTrigger = Type.Object({
   routine_id: Uuid,
   kind: OneOf(triggerKinds),
   enabled: Type.Boolean(),
-  public_id: Uuid,
+  /** Null where nothing is signed, for those who may not fire the routine: they could by this id alone. */
+  public_id: Nullable(Uuid),
   signing_mode: OneOf(signingModes),
   replay_window_sec: Type.Integer(),
   label: Nullable(Type.String()),
@@ -72,6 +73,7 @@ export type RoutineTrigger = Static<typeof RoutineTrigger>;
 /** The only response that contains the secret; null if nothing is signed. */
 export const NewRoutineTrigger = Type.Object({
   ...RoutineTrigger.properties,
+  public_id: Uuid,
   secret: Nullable(Type.String()),
 });
 export type NewRoutineTrigger = Static<typeof NewRoutineTrigger>;

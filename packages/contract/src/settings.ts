@@ -23,6 +23,8 @@ export const instanceSettings = {
   company_max_concurrent_runs: Type.Integer({ minimum: 1, maximum: 100_000 }),
   /** Everyone who signs in needs a second factor. */
   require_second_factor: Type.Boolean(),
+  /** New passwords must be neither common ones nor the user's own name or address. Unset: true. */
+  refuse_common_passwords: Type.Boolean(),
   /** Minutes of inactivity after which a session ends; unset: only its lifetime counts. */
   session_idle_minutes: Type.Integer({ minimum: 5, maximum: 10_080 }),
   security_event_retention_days: Type.Integer({ minimum: 1, maximum: 36_500 }),
@@ -49,6 +51,7 @@ const nullableSettings = {
   runs_paused: Nullable(instanceSettings.runs_paused),
   company_max_concurrent_runs: Nullable(instanceSettings.company_max_concurrent_runs),
   require_second_factor: Nullable(instanceSettings.require_second_factor),
+  refuse_common_passwords: Nullable(instanceSettings.refuse_common_passwords),
   session_idle_minutes: Nullable(instanceSettings.session_idle_minutes),
   security_event_retention_days: Nullable(instanceSettings.security_event_retention_days),
   bounds: Nullable(instanceSettings.bounds),

@@ -4,6 +4,10 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import type { Static, TSchema } from 'typebox';
 
+/** As browsers check it (HTML, `input type=email`): unlike the library's, without a dot in the domain too, as in `admin@localhost`. */
+const EMAIL =
+  /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
+
 const options = { allErrors: false, strict: false, allowUnionTypes: true } as const;
 const strictAjv = withFormats(new Ajv(options));
 /** Query strings and form fields are text, so numbers and booleans are coerced. */
@@ -12,7 +16,7 @@ const coercingAjv = withFormats(new Ajv({ ...options, coerceTypes: true }));
 function withFormats(ajv: Ajv): Ajv {
   // ajv-formats is CommonJS: under Node's ESM its function is the default export, typed one level deeper.
   (formats as unknown as (ajv: Ajv) => void)(ajv);
-  return ajv;
+  return ajv.addFormat('email', EMAIL);
 }
 
 /** Location and problem of the first error, in terms of the request: `body.title must be string`. */

@@ -151,6 +151,18 @@ export const TaskEvents = Type.Object({
 });
 export type TaskEvents = Static<typeof TaskEvents>;
 
+/** What a project's external module shows: the token that came with a request. */
+export const VerifyModuleToken = Type.Object({ token: Type.String({ minLength: 1, maxLength: 1000 }) });
+export type VerifyModuleToken = Static<typeof VerifyModuleToken>;
+export const ModuleTokenHolder = Type.Object({
+  company_id: Uuid,
+  project_id: Uuid,
+  run_id: Uuid,
+  agent_id: Uuid,
+  expires_at: Timestamp,
+});
+export type ModuleTokenHolder = Static<typeof ModuleTokenHolder>;
+
 export const CreateWorker = Type.Object({ name: Name, tags: Optional(WorkerTags) });
 export type CreateWorker = Static<typeof CreateWorker>;
 export const UpdateWorker = Type.Object({ name: Optional(Name), tags: Optional(WorkerTags) });
