@@ -1,4 +1,7 @@
-/** People in Slack and Telegram across two tiers: paired, answered, asked; with a scheduler killed in between. */
+/**
+ * People in Slack and Telegram across two tiers: paired, answered, asked; with a scheduler killed in between.
+ * @in-order whoever is paired at first talks, is told and asked, and leaves at the end
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Approval, Channel, Chat, ChatMessage, PairingCode } from '@acp/contract';
 import {

@@ -20,10 +20,7 @@ const PREVIEW_MS = 20_000;
 /** At the end of a message that is not complete. */
 const MORE = ' …';
 
-export interface GrowingParts extends Pick<
-  WorkerParts,
-  'database' | 'hold' | 'channel' | 'signal' | 'logger'
-> {
+interface GrowingParts extends Pick<WorkerParts, 'database' | 'hold' | 'channel' | 'signal' | 'logger'> {
   pace: Pace;
   link(): ChannelLink | undefined;
   /** It needs another turn to show everything. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type FakeTelegram, startFakeTelegram, waitFor } from '@acp/testkit';
+import { type FakeTelegram, startFakeSlack, startFakeTelegram, waitFor } from '@acp/testkit';
 import { HostList } from '@acp/kernel';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -43,6 +43,7 @@ describe('a token', () => {
 
   it('does not follow a redirect', async () => {
     let asked = 0;
+    const before = [...telegram.calls];
     const elsewhere = createServer((_, response) => {
       asked += 1;
       response.writeHead(307, { location: `${telegram.url}/bot1:x/getMe` }).end();
@@ -52,7 +53,7 @@ describe('a token', () => {
     const link = new Telegram(config(`http://127.0.0.1:${port}`), '1:x', null);
     await expect(link.answer('1', 'text', signal)).rejects.toThrow('it answered 307');
     expect(asked).toBe(1);
-    expect(telegram.calls).toEqual([]);
+    expect(telegram.calls).toEqual(before);
     elsewhere.close();
   });
 });
@@ -86,6 +87,28 @@ it('a vendor that repeats what was acknowledged is asked once a second', async (
   stuck.closeAllConnections();
   expect(polls).toBe(3);
   expect(new Set(stored)).toEqual(new Set([8]));
+});
+
+it('a vendor that ends each connection at once is connected to once a second', async () => {
+  const slack = await startFakeSlack();
+  const link = new Slack(config(telegram.url, slack.url), slack, null);
+  const stop = new AbortController();
+  const begin = performance.now();
+  let connections = 0;
+  const events = {
+    connected: () => {
+      connections += 1;
+      slack.disconnect();
+    },
+    seen: () => undefined,
+    store: async () => Promise.resolve(true),
+  };
+  const receiving = link.receive(events, 0, stop.signal).catch(() => undefined);
+  await waitFor(() => connections === 3);
+  expect(performance.now() - begin).toBeGreaterThan(1900);
+  stop.abort();
+  await receiving;
+  await slack.close();
 });
 
 describe('a request', () => {

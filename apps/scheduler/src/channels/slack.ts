@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type ChannelFile, type ChannelIncoming, createValidator } from '@acp/contract';
 import {
   createGuardedFetch,
@@ -21,6 +22,8 @@ const SLACK_URL = 'https://slack.com/api';
 /** The vendor sends several signs of life a minute: one that is silent this long is gone. */
 const SILENCE_MS = 60_000;
 const OPEN_MS = 20_000;
+/** Minimum time per connection. */
+const LEAST_MS = 1000;
 /** Maximum number of envelopes received but not yet stored; a vendor that sends more is disconnected. */
 const MOST_UNSTORED = 200;
 const LONGEST_ENVELOPE = 1_000_000;
@@ -88,9 +91,13 @@ export class Slack implements ChannelLink {
     this.#bot_id = identity.user_id;
     const bot = { id: identity.user_id, name: identity.user ?? '' };
     while (!signal.aborted) {
+      const begin = performance.now();
       const { url } = shaped(Opened, await this.#call('apps.connections.open', {}, signal, this.#app_token));
       this.#assertAddress(url);
       await this.#listen(url, bot, events, signal);
+      // A vendor that ends each connection at once is not asked for the next without a pause.
+      const early = LEAST_MS - (performance.now() - begin);
+      if (early > 0) await pause(early, undefined, { signal });
     }
   }
 

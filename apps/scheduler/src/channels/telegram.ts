@@ -202,11 +202,11 @@ export class Telegram implements ChannelLink {
     time_ms?: number,
   ): Promise<unknown> {
     const path = `/bot${this.#token}/${method}`;
-    const { status, body: told } = await this.#api.post(path, body, {
+    const { status, body: received } = await this.#api.post(path, body, {
       signal,
       ...(time_ms !== undefined && { time_ms }),
     });
-    const answer = ifShaped((value) => shaped(Answer, value), told);
+    const answer = ifShaped((value) => shaped(Answer, value), received);
     if (answer?.ok === true) return answer.result;
     const words = `it answered ${status}${answer?.description === undefined ? '' : `: ${answer.description.slice(0, 200)}`}`;
     throw new ChannelFailure(words, {

@@ -12,7 +12,7 @@ import {
 import { desc, sql } from 'drizzle-orm';
 import { createBudgetPolicy, reportCost } from '../budgets/index.ts';
 import { acknowledgeAlert, findAlert, listAlerts, muteAlert } from './alerts.ts';
-import { isNews, lookForConditions, noteConditions } from './look.ts';
+import { changesAlerts, checkConditions, updateAlerts } from './check-conditions.ts';
 import { queueAlertMessages } from './queue-messages.ts';
 
 const { alerts, outgoing_messages, outbox } = schema;
@@ -36,7 +36,12 @@ beforeEach(async () => {
   await query(`delete from instance_settings where key = 'entitlement'`);
 });
 
-const limits = { backup_max_age_hours: null, disk_pct: 90, worker_error_rate_pct: 50 };
+const limits = {
+  backup_max_age_hours: null,
+  backup_schedule: '0 3 * * *',
+  disk_pct: 90,
+  worker_error_rate_pct: 50,
+};
 const targets = {
   public_url: 'https://plane.example.com',
   mail: true,
@@ -47,9 +52,9 @@ const targets = {
 /** Runs a check, as if the last one had been long enough ago, and queues its messages. */
 const look = async (changed: Partial<typeof limits> & { backup_max_age_hours?: number | null } = {}) => {
   await query(`update alert_looks set looked_at = now() - interval '1 minute'`);
-  const found = (await lookForConditions(database.db, 'here', { ...limits, ...changed }))!;
+  const found = (await checkConditions(database.db, 'here', { ...limits, ...changed }))!;
   return transaction(database, async (tx) => {
-    const changes = await noteConditions(tx, found);
+    const changes = await updateAlerts(tx, found);
     await queueAlertMessages(tx, changes, targets);
     return changes;
   });
@@ -95,12 +100,12 @@ describe('an alert', () => {
 
   it('is looked for by one of two schedulers', async () => {
     await fullDisk(99);
-    const both = await Promise.all(['a', 'b'].map(async (by) => lookForConditions(database.db, by, limits)));
+    const both = await Promise.all(['a', 'b'].map(async (by) => checkConditions(database.db, by, limits)));
     const found = both.filter((each) => each !== undefined);
     expect(found).toMatchObject([{ conditions: [{ kind: 'disk', key: 'one' }] }]);
     // If two looks overlap nonetheless, both found the same.
     const noted = await Promise.all(
-      [1, 2].map(async () => transaction(database, async (tx) => noteConditions(tx, found[0]!))),
+      [1, 2].map(async () => transaction(database, async (tx) => updateAlerts(tx, found[0]!))),
     );
     expect(noted.flatMap((each) => each.firing)).toHaveLength(1);
     expect(await firing()).toHaveLength(1);
@@ -108,8 +113,8 @@ describe('an alert', () => {
 
   it('costs two statements as long as nothing is wrong', async () => {
     const before = database.statements();
-    const found = (await lookForConditions(database.db, 'here', limits))!;
-    expect([found, isNews(found), database.statements() - before]).toEqual([
+    const found = (await checkConditions(database.db, 'here', limits))!;
+    expect([found, changesAlerts(found), database.statements() - before]).toEqual([
       { conditions: [], firing: false },
       false,
       2,
@@ -118,7 +123,7 @@ describe('an alert', () => {
     await look();
     await fullDisk(1);
     await query(`update alert_looks set looked_at = now() - interval '1 minute'`);
-    expect(isNews((await lookForConditions(database.db, 'here', limits))!)).toBe(true);
+    expect(changesAlerts((await checkConditions(database.db, 'here', limits))!)).toBe(true);
   });
 
   it('that many things set off is one message for each who is told', async () => {
@@ -202,6 +207,19 @@ describe('what is found', () => {
     await backup('succeeded', 40);
     await backup('failed', 1);
     expect(await kinds({ backup_max_age_hours: 36 })).toEqual(['backup_failed', 'backup_late']);
+    // The setting decides, as it does for the scheduler that makes them.
+    const set = async (schedule: string) =>
+      query(`insert into instance_settings (key, value) values ('backup_schedule', '"${schedule}"')
+        on conflict (key) do update set value = excluded.value`);
+    await set('off');
+    await age(80);
+    expect(await kinds({ backup_max_age_hours: 36 })).toEqual(['backup_failed']);
+    await set('0 4 * * *');
+    expect(await kinds({ backup_max_age_hours: 36, backup_schedule: 'off' })).toEqual([
+      'backup_failed',
+      'backup_late',
+    ]);
+    await query(`delete from instance_settings where key = 'backup_schedule'`);
     await backup('succeeded', 0);
     await age(80);
     expect(await kinds({ backup_max_age_hours: 36 })).toEqual([]);

@@ -1,9 +1,10 @@
 import type { Actor, Alert, ListAlerts } from '@acp/contract';
 import { newestFirst, type Page, schema, type Tx } from '@acp/db';
 import { isUuid, notFound } from '@acp/kernel';
-import { and, count, eq, getTableColumns, inArray, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, inArray, type SQL, sql } from 'drizzle-orm';
 import { recordChanges, recordInstanceAct } from '../activity/index.ts';
-import type { AlertRow } from './look.ts';
+import { ofLiveCompany } from '../companies/index.ts';
+import type { AlertRow } from './check-conditions.ts';
 import { presentAlert } from './present.ts';
 
 const { alerts, companies } = schema;
@@ -20,7 +21,7 @@ export async function findAlert(
   const [row] = await tx
     .select(getTableColumns(alerts))
     .from(alerts)
-    .innerJoin(companies, and(eq(companies.id, alerts.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(alerts.company_id))
     .where(eq(alerts.id, id));
   return row && row.company_id !== null ? { ...row, company_id: row.company_id } : undefined;
 }
@@ -48,21 +49,6 @@ export async function listAlerts(tx: Tx, company_id: string | null, query: ListA
     .orderBy(...page.order)
     .limit(page.limit);
   return page.cut(rows, ({ opened_at, id }) => ({ at: opened_at, id }), presentAlert);
-}
-
-/** Number of firing alerts that no one has acknowledged. */
-export async function countOpenAlerts(tx: Tx, company_id: string | null): Promise<number> {
-  const [row] = await tx
-    .select({ open: count() })
-    .from(alerts)
-    .where(
-      and(
-        eq(alerts.status, 'firing'),
-        isNull(alerts.acknowledged_at),
-        company_id === null ? undefined : eq(alerts.company_id, company_id),
-      ),
-    );
-  return row?.open ?? 0;
 }
 
 /** Acknowledging it again changes nothing. */

@@ -47,7 +47,7 @@ const budgets: ConditionQuery = {
     company_id,
     entity_type: 'budget_incident',
     entity_id: id,
-    told: true,
+    already_notified: true,
   }),
 };
 
@@ -161,7 +161,7 @@ const webhooksOff: ConditionQuery = {
     company_id,
     entity_type: 'webhook',
     entity_id: id,
-    told: true,
+    already_notified: true,
   }),
 };
 

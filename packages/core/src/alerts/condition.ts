@@ -13,13 +13,15 @@ export interface Condition {
   entity_type?: string;
   entity_id?: string;
   /** Its slice has already notified admins: no second notification, but external channels still receive it. */
-  told?: boolean;
+  already_notified?: boolean;
 }
 
 /** Thresholds set by the environment; the same as for `/readyz`. */
 export interface AlertLimits {
   /** Null: backups are not checked. */
   backup_max_age_hours: number | null;
+  /** Where the instance's setting names none; none is late if that, or the setting, is `off`. */
+  backup_schedule: string;
   disk_pct: number;
   worker_error_rate_pct: number;
 }

@@ -11,8 +11,7 @@ export {
   listAlerts,
   muteAlert,
 } from './alerts.ts';
-export type { AlertLimits } from './condition.ts';
-export { isNews, lookForConditions, noteConditions } from './look.ts';
+export { changesAlerts, checkConditions, updateAlerts } from './check-conditions.ts';
 export { queueAlertMessages } from './queue-messages.ts';
 export type { AlertTargets } from './queue-messages.ts';
 export { sendTestMessages } from './test-message.ts';

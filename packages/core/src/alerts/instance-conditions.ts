@@ -32,15 +32,16 @@ export const instanceConditions: readonly ConditionQuery[] = [
           : said`The last backup failed: ${error}`,
       entity_type: 'backup',
       entity_id: id,
-      told: true,
+      already_notified: true,
     }),
   },
   {
-    rows: ({ backup_max_age_hours: most }) => sql`
+    rows: ({ backup_max_age_hours: most, backup_schedule }) => sql`
       select last.since_hours, ${most}::float8 as most
       from (select max(started_at) as at, extract(epoch from now() - max(started_at)) / 3600 as since_hours
         from backups where status = 'succeeded') last
-      where ${most}::float8 is not null and (last.since_hours > ${most}::float8 or last.at is null and not ${isYoung})`,
+      where ${most}::float8 is not null and (last.since_hours > ${most}::float8 or last.at is null and not ${isYoung})
+        and coalesce((select value #>> '{}' from instance_settings where key = 'backup_schedule'), ${backup_schedule}) <> 'off'`,
     condition: ({ since_hours: hours, most }: { since_hours: number | null; most: number }) => ({
       kind: 'backup_late',
       key: 'last',

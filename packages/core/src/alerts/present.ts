@@ -1,6 +1,6 @@
 import type { Alert, AlertKind } from '@acp/contract';
 import { advice } from './advice.ts';
-import type { AlertRow } from './look.ts';
+import type { AlertRow } from './check-conditions.ts';
 
 export function presentAlert(row: AlertRow): Alert {
   const { id, company_id, message, entity_type, entity_id, opened_at, last_seen_at, resolved_at } = row;

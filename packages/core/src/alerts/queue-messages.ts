@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 import { type NewMessage, queueMessages } from '../messages/index.ts';
 import { instanceName } from '../settings/index.ts';
-import type { AlertRow, Look } from './look.ts';
+import type { AlertRow, AlertChanges } from './check-conditions.ts';
 import { presentAlert } from './present.ts';
 
 /** Recipients besides the pages, as set by the environment. */
@@ -25,11 +25,17 @@ const MOST_RECIPIENTS = 50;
 const MAX_NOTIFIED = 50;
 
 /** Queues the results of a check for everyone concerned: one message per recipient, however many alerts. */
-export async function queueAlertMessages(tx: Tx, look: Look, targets: AlertTargets): Promise<void> {
-  const { firing, resolved, told } = look;
+export async function queueAlertMessages(
+  tx: Tx,
+  changes: AlertChanges,
+  targets: AlertTargets,
+): Promise<void> {
+  const { firing, resolved, already_notified } = changes;
   const all = [...firing, ...resolved].slice(0, MAX_NOTIFIED);
   if (all.length === 0) return;
-  const notified = all.filter((alert) => alert.status === 'resolved' || !told.has(presentAlert(alert).kind));
+  const notified = all.filter(
+    (alert) => alert.status === 'resolved' || !already_notified.has(presentAlert(alert).kind),
+  );
   await recordChanges(tx, systemActor('alerts'), notified.map(notification));
   const name = await instanceName(tx, targets.public_url);
   const news = targets.channels.map((channel) => messageOf(all, { name, channel, recipient: '' }, targets));

@@ -11,16 +11,16 @@ import {
   createUser,
 } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
-import { dropMembership } from '../companies/index.ts';
+import { deleteMembership } from '../companies/index.ts';
 import { pairIdentity } from '../identity/index.ts';
 import { codeHash } from './people.ts';
 import {
-  chooseNews,
+  setMyNotifications,
   createChannel,
   deleteChannel,
   findChannel,
   listChannelPeople,
-  makePairingCode,
+  createPairingCode,
   myChannels,
   setChannelKnowledge,
   testChannel,
@@ -121,8 +121,8 @@ describe('a channel', () => {
 describe('a person', () => {
   it('gets a code shortly after a sign-in alone; a new one replaces the one before', async () => {
     const { id, person } = await scene();
-    const first = await inTx((tx) => makePairingCode(tx, person, id));
-    const second = await inTx((tx) => makePairingCode(tx, person, id));
+    const first = await inTx((tx) => createPairingCode(tx, person, id));
+    const second = await inTx((tx) => createPairingCode(tx, person, id));
     const stored = await db()
       .select()
       .from(channel_pairing_codes)
@@ -133,14 +133,14 @@ describe('a person', () => {
       .update(sessions)
       .set({ created_at: new Date(Date.now() - 3_600_000) })
       .where(eq(sessions.id, person.session_id!));
-    await expect(inTx((tx) => makePairingCode(tx, person, id))).rejects.toThrow('sign in again');
+    await expect(inTx((tx) => createPairingCode(tx, person, id))).rejects.toThrow('sign in again');
   });
 
   it('of another company finds no channel', async () => {
     const { id } = await scene();
     const stranger = await member((await createCompany(db())).id);
     expect(await myChannels(db(), stranger)).toEqual([]);
-    await expect(inTx((tx) => makePairingCode(tx, stranger, id))).rejects.toMatchObject({
+    await expect(inTx((tx) => createPairingCode(tx, stranger, id))).rejects.toMatchObject({
       kind: 'not_found',
     });
     await expect(inTx((tx) => unpair(tx, stranger, id))).rejects.toMatchObject({ kind: 'not_found' });
@@ -148,7 +148,7 @@ describe('a person', () => {
 
   it('chooses what to be told of, once paired, and ends the pairing', async () => {
     const { id, person, pair, people } = await scene();
-    const choose = async () => inTx((tx) => chooseNews(tx, person, id, ['approvals']));
+    const choose = async () => inTx((tx) => setMyNotifications(tx, person, id, ['approvals']));
     await expect(choose()).rejects.toMatchObject({ kind: 'not_found' });
     await pair();
     expect(await choose()).toMatchObject({ pairing: { notify: ['approvals'], external_id: '77' } });
@@ -170,7 +170,7 @@ describe('a person', () => {
   it('who leaves the company is not paired with its channels any more', async () => {
     const { company, person, pair, people } = await scene();
     await pair();
-    await inTx((tx) => dropMembership(tx, actors.system, company.id, person.user_id));
+    await inTx((tx) => deleteMembership(tx, actors.system, company.id, person.user_id));
     expect(await people()).toEqual([]);
   });
 });

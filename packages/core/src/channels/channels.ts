@@ -1,34 +1,29 @@
 import type { Actor, Channel, ChannelKnowledge, CreateChannel, UpdateChannel } from '@acp/contract';
 import {
+  byCreation,
   containing,
   isUniqueViolation,
   newestFirst,
   type Page,
   schema,
-  type Tx,
   type SearchRequest,
+  type Tx,
 } from '@acp/db';
-import { conflict, invalid, isUuid, notFound } from '@acp/kernel';
-import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { conflict, invalid, notFound } from '@acp/kernel';
+import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { findAgent } from '../agents/index.ts';
+import { findInLiveCompany } from '../companies/index.ts';
 import { openCursor } from '../events/index.ts';
 import { revokePairings } from '../identity/index.ts';
 import { CURSOR } from './cursor.ts';
 import { changeOfChannel, type ChannelRow, presentChannel } from './present.ts';
 
-const { channels, companies } = schema;
+const { channels } = schema;
 
-/** Used by the scope loader to find a channel. */
 export async function findChannel(tx: Tx, id: string): Promise<ChannelRow | undefined> {
-  if (!isUuid(id)) return undefined;
-  const [row] = await tx
-    .select(getTableColumns(channels))
-    .from(channels)
-    .innerJoin(companies, and(eq(companies.id, channels.company_id), isNull(companies.deleted_at)))
-    .where(eq(channels.id, id));
-  return row;
+  return findInLiveCompany(tx, channels, id);
 }
 
 export async function listChannels(tx: Tx, company_id: string, query: SearchRequest): Promise<Page<Channel>> {
@@ -39,7 +34,7 @@ export async function listChannels(tx: Tx, company_id: string, query: SearchRequ
     .where(and(eq(channels.company_id, company_id), containing(query.q, [channels.name]), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentChannel);
+  return page.cut(rows, byCreation, presentChannel);
 }
 
 /** @throws invalid for tokens or an agent that don't fit, conflict for a taken name or beyond 20 channels */

@@ -60,7 +60,7 @@ export async function renewChannels(
   lease_sec: number,
 ): Promise<Map<string, { revision: number; egress_version: number }>> {
   if (holds.length === 0) return new Map();
-  const told = holds.map(({ last_error, ...hold }) => ({
+  const reported = holds.map(({ last_error, ...hold }) => ({
     ...hold,
     last_error: last_error === null ? null : cutText(storableText(last_error), ERROR_BYTES),
   }));
@@ -72,7 +72,7 @@ export async function renewChannels(
         when n.status in ('failing', 'refused') then coalesce(h.failing_since, now()) end,
       last_seen_at = greatest(h.last_seen_at, n.last_seen_at),
       bot_id = coalesce(n.bot_id, h.bot_id), bot_name = coalesce(n.bot_name, h.bot_name)
-    from jsonb_to_recordset(${JSON.stringify(told)}::jsonb) as n(channel_id uuid, held_by text, fence bigint,
+    from jsonb_to_recordset(${JSON.stringify(reported)}::jsonb) as n(channel_id uuid, held_by text, fence bigint,
         revision int, status text, last_error text, last_seen_at timestamptz, bot_id text, bot_name text)
       join channels k on k.id = n.channel_id join companies c on c.id = k.company_id
     where h.id = n.channel_id and h.fence = n.fence and h.held_by = n.held_by and h.enabled and c.deleted_at is null

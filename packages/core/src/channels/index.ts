@@ -23,9 +23,9 @@ export type { ChannelHold, ChannelState } from './holder.ts';
 export { nextIncoming, postponeIncoming, storeIncoming } from './inbox.ts';
 export type { StoredIncoming } from './inbox.ts';
 export {
-  chooseNews,
+  setMyNotifications,
   listChannelPeople,
-  makePairingCode,
+  createPairingCode,
   myChannels,
   removeChannelPerson,
   testChannel,

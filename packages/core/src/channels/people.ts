@@ -4,7 +4,8 @@ import { conflict, isUuid, notFound, sha256Hex } from '@acp/kernel';
 import { and, asc, eq, getTableColumns, inArray, isNull, or, sql } from 'drizzle-orm';
 import { randomInt } from 'node:crypto';
 import { recordChanges } from '../activity/index.ts';
-import { assertFreshSignIn, revokePairings, setPairingNews } from '../identity/index.ts';
+import { ofLiveCompany } from '../companies/index.ts';
+import { assertFreshSignIn, revokePairings, setPairingNotifications } from '../identity/index.ts';
 import { queueNotice } from './outbox.ts';
 import { changeOfChannel, type ChannelRow, presentPairing } from './present.ts';
 
@@ -66,7 +67,7 @@ export async function myChannels(tx: Tx, actor: UserActor, id?: string): Promise
   const rows = await tx
     .select({ channel: getTableColumns(channels), company_name: companies.name, pairing: chat_pairings })
     .from(channels)
-    .innerJoin(companies, and(eq(companies.id, channels.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(channels.company_id))
     .leftJoin(
       chat_pairings,
       and(
@@ -105,7 +106,7 @@ async function myChannel(tx: Tx, actor: UserActor, id: string): Promise<MyChanne
  * Replaces the previous code. Whoever sends the code within ten minutes speaks in the user's name from then on.
  * @throws notFound, forbidden for a sign-in that is not fresh
  */
-export async function makePairingCode(tx: Tx, actor: UserActor, channel_id: string): Promise<PairingCode> {
+export async function createPairingCode(tx: Tx, actor: UserActor, channel_id: string): Promise<PairingCode> {
   const channel = await myChannel(tx, actor, channel_id);
   await assertFreshSignIn(tx, actor);
   const code = Array.from({ length: CODE_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
@@ -130,14 +131,14 @@ export async function makePairingCode(tx: Tx, actor: UserActor, channel_id: stri
 }
 
 /** @throws notFound if the caller is not paired with it */
-export async function chooseNews(
+export async function setMyNotifications(
   tx: Tx,
   actor: UserActor,
   channel_id: string,
   notify: readonly ChannelNews[],
 ): Promise<MyChannel> {
   const { id } = await myChannel(tx, actor, channel_id);
-  if ((await setPairingNews(tx, { user_id: actor.user_id, channel_id: id }, notify)) === undefined)
+  if ((await setPairingNotifications(tx, { user_id: actor.user_id, channel_id: id }, notify)) === undefined)
     throw notFound();
   return myChannel(tx, actor, id);
 }

@@ -12,7 +12,7 @@ import {
 } from '@acp/testkit';
 import { and, asc, eq } from 'drizzle-orm';
 import { createApproval } from '../approvals/index.ts';
-import { dropMembership } from '../companies/index.ts';
+import { deleteMembership } from '../companies/index.ts';
 import { pairIdentity, changeUser } from '../identity/index.ts';
 import {
   buttonValue,
@@ -23,7 +23,7 @@ import {
   presentMessage,
   recordChanges,
   fanOutToChannels,
-  makePairingCode,
+  createPairingCode,
   nextIncoming,
   receive,
   recordOutcome,
@@ -143,7 +143,7 @@ describe('a stranger', () => {
       })
       .returning();
     const actor = { ...actors.user(user, { [company.id]: 'member' }), session_id: session!.id };
-    const { code } = await inTx((tx) => makePairingCode(tx, actor, channel_id));
+    const { code } = await inTx((tx) => createPairingCode(tx, actor, channel_id));
     for (let at = 0; at < 7; at += 1) await hear(words('5', 'ABCDEFGH'));
     await hear(words('5', code));
     expect((await said()).filter((text) => text?.includes('paired'))).toEqual([]);
@@ -189,7 +189,7 @@ describe('a paired person', () => {
   it('who has left the company, or is deactivated, is a stranger', async () => {
     await createAgent(db(), company);
     const [gone, inactive] = [await person('member', '7'), await person('member', '8')];
-    await inTx((tx) => dropMembership(tx, actors.system, company.id, gone.user_id));
+    await inTx((tx) => deleteMembership(tx, actors.system, company.id, gone.user_id));
     await inTx((tx) => changeUser(tx, actors.system, inactive.user_id, { is_active: false }));
     await hear(words('7', 'hello'), words('8', 'hello'));
     expect(await chatsHere()).toEqual([]);
@@ -367,7 +367,7 @@ it('what a reply says is sent to who is paired alone', async () => {
   const member = await person('member', '7');
   await hear(words('7', '!help'));
   expect(await dueOutgoing(db(), hold, 10)).toMatchObject([{ allowed: true }]);
-  await inTx((tx) => dropMembership(tx, actors.system, company.id, member.user_id));
+  await inTx((tx) => deleteMembership(tx, actors.system, company.id, member.user_id));
   expect(await dueOutgoing(db(), hold, 10)).toMatchObject([{ allowed: false }]);
 });
 

@@ -88,7 +88,8 @@ async function meetStranger(tx: Tx, channel: ChannelRow, incoming: ChannelIncomi
   const pairing = await pairByCode(tx, channel, person, code);
   if (pairing.how === 'paired') await say(WELCOME);
   else if (pairing.how === 'wrong') await say('That code is not known, or its ten minutes are over.');
-  else if (pairing.told) await say('That was one try too many. Wait ten minutes, and ask for a new code.');
+  else if (pairing.first_time)
+    await say('That was one try too many. Wait ten minutes, and ask for a new code.');
 }
 
 /** A code by itself, or after `/start`, as Telegram's links send it, or `/pair`. */

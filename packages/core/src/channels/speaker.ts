@@ -38,8 +38,8 @@ export async function isNewStranger(tx: Tx, channel_id: string, external_id: str
 type Pairing =
   | { how: 'paired'; user: UserActor }
   | { how: 'wrong' }
-  /** The code was not checked; @param told for the first time */
-  | { how: 'too_many'; told: boolean };
+  /** The code was not checked; @param first_time whether the sender has not been told yet */
+  | { how: 'too_many'; first_time: boolean };
 
 /**
  * Pairs the sender of the code with the user it was made for. A correct code is valid once, and only while a session from
@@ -52,7 +52,8 @@ export async function pairByCode(
   code: string,
 ): Promise<Pairing> {
   const tries = await countTry(tx, channel.id, person.id);
-  if (tries === undefined || tries > MOST_TRIES) return { how: 'too_many', told: tries === MOST_TRIES + 1 };
+  if (tries === undefined || tries > MOST_TRIES)
+    return { how: 'too_many', first_time: tries === MOST_TRIES + 1 };
   const { rows } = await tx.execute<{ user_id: string }>(sql`
     delete from channel_pairing_codes p using users u, memberships m
     where p.channel_id = ${channel.id} and p.code_hash = ${codeHash(code)} and p.expires_at > now()

@@ -9,12 +9,12 @@ import { instanceConditions } from './instance-conditions.ts';
 export type AlertRow = typeof schema.alerts.$inferSelect;
 
 /** Changes found by a check, for notification. */
-export interface Look {
+export interface AlertChanges {
   /** Newly firing, or still firing after a day without acknowledgement. */
   firing: AlertRow[];
   resolved: AlertRow[];
   /** Kinds of which admins have already been notified. */
-  told: ReadonlySet<AlertKind>;
+  already_notified: ReadonlySet<AlertKind>;
 }
 
 /** Minimum interval between checks, across all schedulers. */
@@ -35,10 +35,10 @@ export interface Findings {
 
 /**
  * Checks all conditions, in two statements and without a transaction, on one scheduler at a time: claiming the check is a commit of
- * its own, and if two overlap nonetheless, `noteConditions` opens and resolves each alert once.
+ * its own, and if two overlap nonetheless, `updateAlerts` opens and resolves each alert once.
  * @returns undefined if another scheduler has just checked
  */
-export async function lookForConditions(
+export async function checkConditions(
   tx: Tx,
   by: string,
   limits: AlertLimits,
@@ -58,17 +58,19 @@ export async function lookForConditions(
   return { conditions, firing: found?.firing === true };
 }
 
-/** Whether `noteConditions` would do anything. */
-export const isNews = ({ conditions, firing }: Findings): boolean => firing || conditions.length > 0;
+/** Whether `updateAlerts` would do anything. */
+export const changesAlerts = ({ conditions, firing }: Findings): boolean => firing || conditions.length > 0;
 
 /** Updates alerts according to a check, in a transaction in which everyone concerned is notified. */
-export async function noteConditions(tx: Tx, { conditions }: Findings): Promise<Look> {
+export async function updateAlerts(tx: Tx, { conditions }: Findings): Promise<AlertChanges> {
   await seeAgain(tx, conditions);
   const opened = await open(tx, conditions);
   return {
     firing: [...opened, ...(await dueForReminder(tx))],
     resolved: await resolve(tx),
-    told: new Set(conditions.filter(({ told }) => told).map(({ kind }) => kind)),
+    already_notified: new Set(
+      conditions.filter(({ already_notified }) => already_notified).map(({ kind }) => kind),
+    ),
   };
 }
 

@@ -1,23 +1,21 @@
 import { statfs } from 'node:fs/promises';
-import { isNews, lookForConditions, noteConditions, queueAlertMessages } from '@acp/core';
+import { changesAlerts, checkConditions, updateAlerts, queueAlertMessages } from '@acp/core';
 import { transaction } from '@acp/db';
 import { alertTargets, usedPercent } from '@acp/kernel';
 import type { TimerContext } from '../context.ts';
 
 /** Checks for alerts and notifies everyone concerned; one scheduler at a time does. */
-export async function lookAround({ database, config, claimed_by }: TimerContext): Promise<void> {
+export async function checkAlerts({ database, config, claimed_by }: TimerContext): Promise<void> {
   const limits = {
-    backup_max_age_hours:
-      config.readyz_backup_check === 'enable' && config.backup_schedule !== 'off'
-        ? config.readyz_backup_max_age_hours
-        : null,
+    backup_max_age_hours: config.readyz_backup_check === 'enable' ? config.readyz_backup_max_age_hours : null,
+    backup_schedule: config.backup_schedule,
     disk_pct: config.readyz_disk_pct,
     worker_error_rate_pct: config.readyz_worker_error_rate_pct,
   };
-  const found = await lookForConditions(database.db, claimed_by, limits);
-  if (found === undefined || !isNews(found)) return;
+  const found = await checkConditions(database.db, claimed_by, limits);
+  if (found === undefined || !changesAlerts(found)) return;
   await transaction(database, async (tx) =>
-    queueAlertMessages(tx, await noteConditions(tx, found), alertTargets(config)),
+    queueAlertMessages(tx, await updateAlerts(tx, found), alertTargets(config)),
   );
 }
 
