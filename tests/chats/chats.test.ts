@@ -240,6 +240,10 @@ describe('a chat', () => {
     expect((await reader.until('error')).data.error).toMatch(/holiday/);
     const [asked] = await messagesOf(path);
     expect(asked).toMatchObject({ status: 'failed', error: expect.stringMatching(/holiday/) });
+    // Others learn that it failed: a server's words may quote the question.
+    const { admin } = fleet.cast;
+    const { body: run } = await fleet.call('GET', `/api/heartbeat-runs/${asked!.run_id}`, admin.headers);
+    expect(run).toMatchObject({ status: 'failed', error: 'the model or program failed (permanent)' });
     model.setScript(() => 'back');
     await fleet.call('POST', `${path}/messages/${asked!.id}/resend`, owner, {});
     expect((await settled(path, 2))[1]).toMatchObject({ body_markdown: 'back' });

@@ -1,7 +1,7 @@
 /** Files in chats and on issues, end to end: uploaded to one web tier, read by a scheduler, sent to a model, served by another. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Chat, ChatMessage, CouncilSession, Issue, RunEvent } from '@acp/contract';
-import { createAgent, type FakeModel, startFakeModel, waitFor } from '@acp/testkit';
+import { createAgent, type FakeModel, type FakeModelRequest, startFakeModel, waitFor } from '@acp/testkit';
 import { TestFleet, type Who } from '../workers/fleet.ts';
 
 // A one-pixel image.
@@ -69,9 +69,13 @@ const answered = async (path: string, id: string) =>
     return body.find((message) => message.id === id && message.status === 'answered');
   });
 
+/** The newest request about it: others may come late from tests that don't wait for their replies. */
+const lastAbout = (text: string) =>
+  model.requests.findLast(({ messages }) => messages.at(-1)!.content.includes(text))!;
+
 /** Parts of the last message sent to the model; a single text if it was sent as one. */
 function askedParts(
-  request = model.requests.at(-1)!,
+  request: FakeModelRequest,
 ): { type: string; text?: string; image_url?: { url: string } }[] {
   const { messages } = request.body as { messages: { content: unknown }[] };
   const { content } = messages.at(-1)!;
@@ -86,11 +90,11 @@ it('tells the text of a file to the agent, also in later replies, and gives the 
   });
   expect([status, sent.attachments]).toMatchObject([201, [{ filename: 'plan.md', size_bytes: 26 }]]);
   await answered(path, sent.id);
-  const [told] = askedParts();
+  const [told] = askedParts(lastAbout('plan.md'));
   expect(told!.text).toMatch(/^What does it say\?\n\n<attachment filename="plan.md"[^]*painted green/);
   const { body: next } = await send(path, { text: 'And why?', files: [] });
   await answered(path, next.id);
-  expect(model.requests.at(-1)!.messages.at(-3)!.content).toContain('painted green');
+  expect(lastAbout('And why?').messages.at(-3)!.content).toContain('painted green');
 
   const { download_path } = sent.attachments[0]!;
   const got = await fetch(other_url + download_path, { headers: owner });
@@ -117,18 +121,19 @@ it('shows an image to a model that sees, in words to one that does not or refuse
   const picture = { text: 'What is this?', files: [['dot.png', 'image/png', PNG]] } as const;
   const blind = await openChat();
   await answered(blind, (await send(blind, picture)).body.id);
-  expect(askedParts()).toEqual([{ type: 'text', text: expect.stringContaining('You see none') }]);
+  const picturedParts = () => askedParts(lastAbout('dot.png'));
+  expect(picturedParts()).toEqual([{ type: 'text', text: expect.stringContaining('You see none') }]);
 
   const seeing = await openChat({ model: 'some-vl-model' });
   await answered(seeing, (await send(seeing, picture)).body.id);
-  expect(askedParts()).toMatchObject([
+  expect(picturedParts()).toMatchObject([
     { type: 'text', text: expect.stringContaining('shown with this message') },
     { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG.toString('base64')}` } },
   ]);
   // A file that only claims to be an image is not sent.
   const lie = { files: [['x.png', 'image/png', 'no image at all']] } as const;
   await answered(seeing, (await send(seeing, lie)).body.id);
-  expect(JSON.stringify(askedParts())).toMatch(/x\.png is not an image that can be shown/);
+  expect(JSON.stringify(askedParts(lastAbout('x.png')))).toMatch(/x\.png is not an image that can be shown/);
 
   const told = await openChat({ adapter_config: { images: true } });
   model.setScript(({ body }) =>
@@ -138,7 +143,7 @@ it('shows an image to a model that sees, in words to one that does not or refuse
   );
   const { body: sent } = await send(told, picture);
   const { run_id } = await answered(told, sent.id);
-  expect(askedParts()[0]!.text).toMatch(/dot\.png is not shown/);
+  expect(picturedParts()[0]!.text).toMatch(/dot\.png is not shown/);
   const { body: events } = await fleet.call<RunEvent[]>('GET', `/api/heartbeat-runs/${run_id}/events`, owner);
   expect(JSON.stringify(events)).toContain('asking again without images');
   expect(JSON.stringify(events)).not.toContain(PNG.toString('base64'));

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { adapterTypes, agentRoles } from '@acp/contract';
 import { type Database, schema } from '@acp/db';
+import { newId } from '@acp/kernel';
 import { eq } from 'drizzle-orm';
 import request from 'supertest';
 import { type Cast, createCast } from './cast.ts';
@@ -20,6 +21,9 @@ afterAll(() => app.close());
 
 const get = (path: string, who: keyof Cast & ('agent' | 'instance_admin' | 'viewer' | 'anonymous')) =>
   request(app.server).get(path).set(cast[who].headers);
+
+const patch = (body: object) =>
+  request(app.server).patch('/api/instance-settings').set(cast.instance_admin.headers).send(body);
 
 describe('plain-text references', () => {
   it('tell any authenticated caller how agents are configured, adapter by adapter', async () => {
@@ -52,15 +56,70 @@ describe('plain-text references', () => {
 });
 
 describe('instance settings', () => {
-  const patch = (body: object) =>
-    request(app.server).patch('/api/instance-settings').set(cast.instance_admin.headers).send(body);
-
   it('are read by anybody authenticated and set by the instance admin; an unknown key is 400', async () => {
     expect((await patch({ instance_name: 'Here' })).body).toMatchObject({ instance_name: 'Here' });
     expect((await get('/api/instance-settings', 'agent')).body).toMatchObject({ instance_name: 'Here' });
     const unknown = await patch({ instance_name: 'There', encryption_keys: [] });
     expect(unknown.status).toBe(400);
     expect((await patch({ instance_name: null })).body).toMatchObject({ instance_name: null });
+  });
+});
+
+describe('a new user', () => {
+  const create = (values: object) => {
+    const user = {
+      email: `${newId()}@example.com`,
+      password: 'seven sails at dawn',
+      display_name: 'Newcomer',
+    };
+    return request(app.server)
+      .post('/api/users')
+      .set(cast.instance_admin.headers)
+      .send({ ...user, ...values });
+  };
+
+  it('may have any password of eight characters where common ones are accepted', async () => {
+    await patch({ refuse_common_passwords: false });
+    for (const [password, status] of Object.entries({ password123: 201, '12345678': 201, '1234567': 400 }))
+      expect([password, (await create({ password })).status]).toEqual([password, status]);
+    await patch({ refuse_common_passwords: null });
+  });
+
+  it.each(['password123', 'P@ssw0rd!', 'QwertyUiop1', 'Made2024'])(
+    'is not created with %s, which is guessed first: 400',
+    async (password) => {
+      const email = `${newId()}@example.com`;
+      const { status, body } = await create({ email, password });
+      expect(status).toBe(400);
+      expect(body.error).toMatch(/password is (one of the most common|your name)/);
+      expect(await database.db.$count(schema.users, eq(schema.users.email, email))).toBe(0);
+    },
+  );
+
+  it('may have an address without a dot in its domain, and none that is no address', async () => {
+    expect((await create({ email: `root-${newId()}@localhost` })).status).toBe(201);
+    for (const email of [
+      'root',
+      'root@',
+      '@localhost',
+      'a b@localhost',
+      'a@-b',
+      'a@b..c',
+      'a,b@c',
+      'x <a@b>',
+    ])
+      expect([email, (await create({ email })).status]).toEqual([email, 400]);
+  });
+});
+
+describe('an optional body', () => {
+  it.each(['', 'null', '{}'])('may be sent as %j with the type of JSON', async (text) => {
+    const { status, body } = await request(app.server)
+      .post(`/api/companies/${cast.company_id}/export`)
+      .set(cast.admin.headers)
+      .type('json')
+      .send(text);
+    expect([status, body]).toEqual([200, expect.objectContaining({ format: 'company-bundle' })]);
   });
 });
 

@@ -178,6 +178,10 @@ describe('by the API', () => {
       cost: { statements: 5, round_trips: 3, log_bytes: 4056 },
       act: async ({ id }) => send('PATCH', `/api/issues/${id}`, key, { status: 'in_progress' }),
     },
+    'an issue is given to an agent, who is woken': {
+      cost: { statements: 9, round_trips: 4, log_bytes: 5384 },
+      act: async ({ id }) => send('PATCH', `/api/issues/${id}`, key, { assignee_agent_id: agent.id }),
+    },
     'an issue is commented on': {
       cost: { statements: 5, round_trips: 3, log_bytes: 2248 },
       act: async ({ id }) => send('POST', `/api/issues/${id}/comments`, key, { body_markdown: 'Done.' }),
@@ -216,7 +220,7 @@ describe('by the API', () => {
       'select from wakeup_requests where agent_id = $1 and issue_id is not null',
       [agent.id],
     );
-    expect(rowCount).toBe(2 * ROUNDS);
+    expect(rowCount).toBe(3 * ROUNDS);
   });
 });
 

@@ -196,16 +196,21 @@ it('an agent of the official 0.3 library is asked, answered and heard, and its n
   await db.database.pool.query('update a2a_delegations set next_attempt_at = now() where issue_id = $1', [
     id,
   ]);
+  const rowOf = async () => {
+    const { rows } = await db.database.pool.query<{ notified_at: Date | null; push_token_sealed: string }>(
+      'select notified_at, push_token_sealed from a2a_delegations where issue_id = $1',
+      [id],
+    );
+    return rows[0]!;
+  };
+  await waitFor(async () => (await rowOf()).notified_at !== null, { what: 'a notification' });
+  former.answer();
   await waitFor(async () => (await issue(id)).status === 'done');
   expect((await words(id)).at(-1)).toBe('It is 42 km.');
   expect(await api<WorkProduct[]>('GET', `/api/issues/${id}/work-products`)).toMatchObject([
     { title: 'Distance', summary: '42' },
   ]);
-  const { rows } = await db.database.pool.query(
-    'select notified_at, push_token_sealed from a2a_delegations where issue_id = $1',
-    [id],
-  );
-  expect(rows).toEqual([{ notified_at: expect.any(Date), push_token_sealed: expect.any(String) }]);
+  expect((await rowOf()).push_token_sealed).toEqual(expect.any(String));
   expect((await issue(parent.id)).status).toBe('todo');
 });
 

@@ -38,8 +38,8 @@ async function serve(listener: Parameters<typeof createServer>[1]): Promise<{ ur
   };
 }
 
-/** Asks for a unit, and answers once it has been given one. */
-const surveyor: AgentExecutor = {
+/** Asks for a unit, and answers once it has been given one and may. */
+const surveyor = (mayAnswer: Promise<void>): AgentExecutor => ({
   async execute({ userMessage, taskId, contextId, task }, bus) {
     const words = userMessage.parts.flatMap((part) => (part.kind === 'text' ? part.text : [])).join(' ');
     const said = (text: string) => ({
@@ -63,6 +63,8 @@ const surveyor: AgentExecutor = {
       const status = { state: 'input-required' as const, message: said('Metric or imperial?') };
       bus.publish({ kind: 'status-update', ...about, status, final: true });
     } else {
+      bus.publish({ kind: 'status-update', ...about, status: { state: 'working' }, final: false });
+      await mayAnswer;
       const parts = [{ kind: 'text' as const, text: '42' }];
       bus.publish({
         kind: 'artifact-update',
@@ -73,15 +75,15 @@ const surveyor: AgentExecutor = {
       bus.publish({ kind: 'status-update', ...about, status, final: true });
     }
     bus.finished();
-    return Promise.resolve();
   },
   cancelTask: async () => Promise.resolve(),
-};
+});
 
-/** Served by its library, notifications included. */
+/** Served by its library, notifications included. `answer` lets it end its task. */
 export async function startFormerAgent() {
   const app = express();
   const server = await serve(app);
+  const answer = Promise.withResolvers<void>();
   const card = {
     name: 'Surveyor',
     description: 'Measures distances',
@@ -98,14 +100,14 @@ export async function startFormerAgent() {
   const requestHandler = new DefaultRequestHandler(
     card,
     new InMemoryTaskStore(),
-    surveyor,
+    surveyor(answer.promise),
     new DefaultExecutionEventBusManager(),
     store,
     new DefaultPushNotificationSender(store),
   );
   app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
   app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
-  return server;
+  return { ...server, answer: answer.resolve };
 }
 
 const words1 = (text: string, about: object) => ({

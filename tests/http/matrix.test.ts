@@ -57,14 +57,26 @@ function refusalOf(row: EndpointRow, part: Part): number | null {
   return null;
 }
 
-/** Acts on users of the cast, signing them out or altering them for later rows, or counts what stages create. */
+/**
+ * Ends or alters what the cast consists of, for later rows, or counts what stages create. What else a row deletes is of the
+ * stage, which each caller gets anew.
+ */
 const changesCast = ({ id, method, path }: EndpointRow): boolean =>
-  method === 'DELETE' ||
   (method !== 'GET' && path.includes('{userId}')) ||
   [
+    'agents.delete',
+    'agents.delete-key',
+    'board-user-keys.delete',
     'companies.add-member',
     'companies.add-user',
+    'companies.delete',
+    'identity.cancel-email-change',
     'join-requests.resolve',
+    // The company's only one, which stages share.
+    'plugins.delete',
+    'second-factors.remove-totp',
+    'sessions.end',
+    'sessions.end-others',
     'webhooks.create',
     'mcp-servers.create',
     'channels.create',
@@ -193,7 +205,8 @@ async function send(
   body?: unknown,
 ) {
   const verb = method.toLowerCase() as Lowercase<EndpointRow['method']>;
-  const sent = request(app.server)[verb](path).set(headers).set('Accept', 'application/json');
+  const sent = request(app.server)[verb](path);
+  sent.agent(app.connections).set(headers).set('Accept', 'application/json');
   // Turns a request that would open a stream into an ordinary 400 that ends.
   sent.set('Last-Event-ID', 'nonsense');
   return body === undefined ? sent : sent.send(body as object);

@@ -182,7 +182,7 @@ describe('a server that an admin registers', () => {
       '"call 2"',
       '"call 1"',
     ]);
-    tracker.forgetSessions();
+    tracker.clearSessions();
     expect([await counted('agent'), await counted('agent')]).toEqual(['"call 1"', '"call 2"']);
   });
 
@@ -464,6 +464,7 @@ describe('a hostile server', () => {
     const begins = `${server.name}: `;
     expect(await said(() => undefined)).toBe(`${begins}no answer in 1 s`);
     expect(await said((_m, r) => event(r))).toBe(`${begins}no answer in 1 s`);
+    await api('PATCH', `/api/mcp-servers/${server.id}`, { timeout_seconds: 20 });
     expect(await said((_m, r) => flood(r, 'text/event-stream'))).toMatch(/longer than|no answer/);
     expect(await said(answer({ error: { code: -32602, message: 'bad arguments' } }))).toBe(
       'it refused: bad arguments (-32602)',

@@ -14,6 +14,7 @@ import * as fc from 'fast-check';
 import request from 'supertest';
 import { createApp } from '../../apps/web/src/app.ts';
 import { createServices } from '../../apps/web/src/http/services.ts';
+import { character } from './arbitraries.ts';
 import { createCast } from './cast.ts';
 import type { Cast } from './cast.ts';
 
@@ -88,7 +89,7 @@ const piece = fc.oneof(
     'Content-Type: text/html; charset=klingon\r\n',
     'Content-Transfer-Encoding: base64\r\n',
   ),
-  fc.string({ unit: 'binary', maxLength: 30 }),
+  fc.string({ unit: character, maxLength: 30 }),
 );
 
 describe('malformed bodies', () => {

@@ -44,7 +44,7 @@ export async function startTracker(token: () => string) {
       transport.handleRequest(request, response),
     );
   });
-  return { ...server, journal, forgetSessions: () => sessions.clear() };
+  return { ...server, journal, clearSessions: () => sessions.clear() };
 }
 
 const nothing = { type: 'object' as const };

@@ -1,10 +1,10 @@
 /** Routines and their triggers over HTTP (decisions 3, Routines; specification, Trigger management). */
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { createIssue, systemActor } from '@acp/core';
+import { createIssue, listTriggers, type RoutineRow, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { Database } from '@acp/db';
 import { createLogger, hmacSha256Hex, loadConfig, newId } from '@acp/kernel';
-import { databaseWithQueue, nextInstant } from '@acp/testkit';
+import { actors, databaseWithQueue, nextInstant } from '@acp/testkit';
 import { randomBytes } from 'node:crypto';
 import type { Express } from 'express';
 import request from 'supertest';
@@ -317,4 +317,25 @@ it('an issue becomes a routine over HTTP, with a schedule of its own', async () 
   expect(await ok('post', path)).toMatchObject({ name: 'Water the plants' });
   expect((await call('post', path, { cron_expression: 'hourly' })).status).toBe(400);
   expect((await call('post', path, {}, 'viewer')).status).toBe(403);
+});
+
+it('the address of an unsigned webhook is shown to those who may fire the routine, since it is enough to do so', async () => {
+  const routine = await make();
+  const [unsigned, signed] = [
+    await addTrigger(routine, { kind: 'webhook' }),
+    await addTrigger(routine, { kind: 'webhook', signing_mode: 'hmac' }),
+  ];
+  const path = `/api/routines/${String(routine.id)}/triggers`;
+  const ids = async (who: Who) => {
+    const { body } = await call('get', path, undefined, who);
+    return (body as Json[]).map(({ public_id }) => public_id);
+  };
+  for (const who of ['member', 'agent'] as const)
+    expect(await ids(who)).toEqual([signed.public_id, unsigned.public_id]);
+  expect(await ids('viewer')).toEqual([signed.public_id, null]);
+  const subject = { id: String(routine.id), company_id: cast.company_id } as RoutineRow;
+  const limited = { company_id: cast.company_id, permissions: { 'routines.manage': false } };
+  const agent = actors.agent({ id: cast.agent_id, name: 'Ada', ...limited });
+  const { items } = await listTriggers(database.db, agent, subject, {});
+  expect(items.map(({ public_id }) => public_id)).toEqual([signed.public_id, null]);
 });

@@ -11,6 +11,7 @@ import { LocalStorage } from '@acp/storage';
 import { databaseWithQueue, queuedJobs, waitFor } from '@acp/testkit';
 import { desc, eq, inArray } from 'drizzle-orm';
 import type { Express } from 'express';
+import { Jimp } from 'jimp';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -65,15 +66,8 @@ const putLogo = (bytes: Buffer, contentType: string, theme?: string) => {
 const create = () => request(app).post(`/api/companies/${cast.company_id}/issues`).set(cast.member.headers);
 const get = (path: string) => request(app).get(path).set(cast.viewer.headers).buffer(true).parse(bytesOf);
 
-/** As small as they get; the JPEG ends after its frame header. */
-const images = {
-  'image/png':
-    'iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAYAAABytg0kAAAAE0lEQVR4AWP8z8DwnwEImBigAAAfFwICgH3ifwAAAABJRU5ErkJggg==',
-  'image/jpeg': '/9j/4AAQSkZJRgABAQAAAQABAAD/wAARCAACAAIDAREAAhEBAxEB',
-  'image/gif': 'R0lGODlhAgACAIAAAP8AAAAAACwAAAAAAgACAAACAoRRADs=',
-  'image/webp': 'UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==',
-};
-const image = (type: keyof typeof images) => Buffer.from(images[type], 'base64');
+const image = async (type: 'image/png' | 'image/jpeg' | 'image/gif') =>
+  new Jimp({ width: 20, height: 20, color: 0xff0000ff }).getBuffer(type as 'image/png');
 
 function bytesOf(response: request.Response, done: (error: Error | null, body: Buffer) => void): void {
   const chunks: Buffer[] = [];
@@ -352,6 +346,16 @@ describe('downloading', () => {
     expect(headers['content-range']).toBe('bytes */10000');
   });
 
+  it('If-None-Match: nothing to who has these bytes, the whole to others', async () => {
+    const { headers } = await get(path).expect(200);
+    const etag = headers.etag!;
+    for (const held of [etag, `W/${etag}`, `"another", ${etag}`, '*']) {
+      const answer = await get(path).set('If-None-Match', held).set('Range', 'bytes=0-1').expect(304);
+      expect([answer.headers.etag, answer.body]).toEqual([etag, Buffer.alloc(0)]);
+    }
+    await get(path).set('If-None-Match', '"another"').expect(200);
+  });
+
   it('If-Range: of these bytes the part, of others the whole', async () => {
     const { headers } = await get(path);
     await get(path).set('Range', 'bytes=0-1').set('If-Range', headers.etag!).expect(206);
@@ -383,6 +387,9 @@ describe('downloading', () => {
 });
 
 describe('the logo', () => {
+  /** 1 × 1, lossless. */
+  const webp = Buffer.from('UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==', 'base64');
+
   it('a company without one: 404, for the row, the image and its removal', async () => {
     await get(logo()).expect(404);
     await get(`${logo()}/image`).expect(404);
@@ -392,7 +399,7 @@ describe('the logo', () => {
   it.each(['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const)(
     'an admin uploads %s: the former file is gone, the image may be cached',
     async (type) => {
-      const bytes = image(type);
+      const bytes = type === 'image/webp' ? webp : await image(type);
       const { body } = await putLogo(bytes, type, 'dark').expect(201);
       expect(body).toEqual({ asset_id: expect.any(String), theme: 'dark', updated_at: expect.any(String) });
       const about = await request(app).get(logo()).set(cast.viewer.headers).expect(200);
@@ -408,17 +415,17 @@ describe('the logo', () => {
     },
   );
 
-  it('of another type, wrongly declared, without a header or with too many pixels: 415, and the former logo stays', async () => {
-    const { body } = await putLogo(image('image/png'), 'image/png').expect(201);
+  it('of another type, wrongly declared, damaged or too many pixels: 415, and the former logo stays', async () => {
+    const { body } = await putLogo(await image('image/png'), 'image/png').expect(201);
     expect(body.theme).toBe('light');
-    const png = image('image/png');
+    const png = await image('image/png');
     const wide = Buffer.from(png);
     wide.writeUInt32BE(2001, 16);
     for (const [bytes, type] of [
       [Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), 'image/svg+xml'],
       [png, 'image/jpeg'],
       [Buffer.from('no image'), 'image/png'],
-      [png.subarray(0, 20), 'image/png'],
+      [png.subarray(0, 40), 'image/png'],
       [wide, 'image/png'],
       [Buffer.alloc(0), 'image/gif'],
     ] as const)
@@ -427,21 +434,21 @@ describe('the logo', () => {
     expect(about.body).toEqual(body);
   });
 
-  it('of 1,000,000 bytes, whatever follows the header: 201; of one more: 413', async () => {
-    const padded = Buffer.alloc(1_000_001);
-    image('image/png').copy(padded);
-    await putLogo(padded.subarray(0, 1_000_000), 'image/png').expect(201);
-    await putLogo(padded, 'image/png').expect(413);
-  });
+  it.each(['image/png', 'image/jpeg', 'image/gif'] as const)(
+    '%s of 1,000,000 bytes, whatever follows the image: 201; of one more: 413',
+    async (type) => {
+      const padded = Buffer.alloc(1_000_001);
+      (await image(type)).copy(padded);
+      await putLogo(padded.subarray(0, 1_000_000), type).expect(201);
+      await putLogo(padded, type).expect(413);
+      await putLogo(Buffer.alloc(1_000_000), type).expect(415);
+    },
+  );
 
   it('a bad theme or no file: 400; a member: 403', async () => {
-    await putLogo(image('image/png'), 'image/png', 'pink').expect(400);
+    await putLogo(await image('image/png'), 'image/png', 'pink').expect(400);
     await request(app).post(logo()).set(cast.admin.headers).field('theme', 'dark').expect(400);
-    await request(app)
-      .post(logo())
-      .set(cast.member.headers)
-      .attach('file', image('image/webp'), 'x')
-      .expect(403);
+    await request(app).post(logo()).set(cast.member.headers).attach('file', webp, 'x').expect(403);
   });
 
   it('an admin removes it: row, asset and file are gone', async () => {
@@ -453,7 +460,7 @@ describe('the logo', () => {
   });
 
   it('two admins upload at once: one logo, one file', async () => {
-    const bytes = image('image/png');
+    const bytes = await image('image/png');
     await Promise.all([1, 2, 3, 4].map(async () => putLogo(bytes, 'image/png').expect(201)));
     expect((await stored()).filter((key) => key.startsWith('logos/'))).toHaveLength(1);
     const assets = await database.db

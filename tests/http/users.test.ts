@@ -268,17 +268,6 @@ describe('somebody or something is used while it is being deleted', () => {
 });
 
 describe('users', () => {
-  it.each(['password123', 'P@ssw0rd!', 'QwertyUiop1', 'Made2024'])(
-    'the password of a new one is %s, guessed first: 400, and no user is made',
-    async (guessed) => {
-      const body = { ...newUser(), password: guessed };
-      const answer = await call(cast.instance_admin, 'post', '/api/users', body);
-      expect(answer.status).toBe(400);
-      expect(answer.body.error).toMatch(/password is (one of the most common|your name)/);
-      expect(await database.db.$count(users, eq(users.email, body.email))).toBe(0);
-    },
-  );
-
   it('an instance admin sends a creation twice with one Idempotency-Key: one user, the same answer', async () => {
     const body = newUser();
     const sendIt = (sent: object) =>

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { Agent, createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { Database } from '@acp/db';
 import { createLogger, loadConfig } from '@acp/kernel';
@@ -13,6 +13,8 @@ export interface WholeApp {
   hub: LiveHub;
   /** Already listening: given an application, supertest would start a server for each request. */
   server: Server;
+  /** For supertest's `agent()`: a connection for each of thousands of requests would cost more than many of the answers. */
+  connections: Agent;
   close(): void;
 }
 
@@ -31,10 +33,14 @@ export async function startWholeApp(env: Record<string, string> = {}): Promise<W
   });
   const server = createServer(app).listen(0, '127.0.0.1');
   await once(server, 'listening');
+  // Neither side closes a connection that the other is about to use.
+  server.keepAliveTimeout = 0;
+  const connections = new Agent({ keepAlive: true });
   const close = (): void => {
     hub.close();
+    connections.destroy();
     server.close();
     server.closeAllConnections();
   };
-  return { database, hub, server, close };
+  return { database, hub, server, connections, close };
 }

@@ -7,10 +7,10 @@ import {
   findAgent,
   findIssue,
   listSubagents,
-  outlivedHomes,
+  expiredHomes,
   pauseAgent,
   promptFacts,
-  purgeOutlivedSubagent,
+  purgeExpiredSubagent,
   reportCost,
   requestWakeups,
   resumeAgent,
@@ -412,10 +412,10 @@ describe('a tree of sub-agents', () => {
       `update subagents set ended_at = now() - interval '31 days' where agent_id = $1`,
       child.agent_id,
     );
-    const homes = await outlivedHomes(database.db, null, 500);
+    const homes = await expiredHomes(database.db, null, 500);
     expect(homes.map(({ agent_id }) => agent_id)).toContain(child.agent_id);
-    expect(await write(async (tx) => purgeOutlivedSubagent(tx, 30))).toBe(true);
-    expect(await write(async (tx) => purgeOutlivedSubagent(tx, 30))).toBe(false);
+    expect(await write(async (tx) => purgeExpiredSubagent(tx, 30))).toBe(true);
+    expect(await write(async (tx) => purgeExpiredSubagent(tx, 30))).toBe(false);
     expect(await findAgent(database.db, child.agent_id)).toBeUndefined();
     expect(await rowsOf(database, 'select 1 from subagents where agent_id = $1', child.agent_id)).toEqual([]);
     expect(await issueNow(child.issue_id)).toMatchObject({ status: 'done', assignee_agent_id: null });

@@ -10,8 +10,9 @@ import { type TestWorker, TestFleet } from './fleet.ts';
 let fleet: TestFleet;
 
 beforeAll(async () => {
-  fleet = await TestFleet.start('tasks');
-  await fleet.startScheduler();
+  const env = { SERVICE_ENCRYPTION_KEY: '7'.repeat(64) };
+  fleet = await TestFleet.start('tasks', env);
+  await fleet.startScheduler(env);
 });
 
 afterAll(async () => fleet.stop());
@@ -68,6 +69,7 @@ describe('a task', () => {
         adapter_type: 'remote',
         wake_reason: 'manual',
         full_context: true,
+        wake: [{ reason: 'assignment', created_at: expect.stringMatching(/Z$/) }],
         issue: { id: issue.id, title: 'Paint the shed' },
         service_base_url: 'http://service.example',
       },
@@ -119,6 +121,53 @@ describe('a task', () => {
     expect(await stored(task.id)).toMatchObject({ result });
     expect((await stored(task.id)).payload).toEqual({});
     expect((await fleet.call('GET', '/api/agents/me', key)).status).toBe(401);
+  });
+
+  it('of a project whose files a module keeps has a token that the module has verified, until the claim ends', async () => {
+    const { worker, begin } = await pair();
+    const { headers } = fleet.cast.admin;
+    const { run_id, agent, issue } = await begin();
+    await cancel(run_id);
+    await fleet.ended(run_id);
+    const { company_id } = fleet.cast;
+    const module = { file_backend: 'module', module_endpoint: 'https://files.example' };
+    const projects = `/api/companies/${company_id}/projects`;
+    const { body: project } = await fleet.call<{ id: string }>('POST', projects, headers, {
+      name: 'Harbour',
+      ...module,
+    });
+    await fleet.call('PATCH', `/api/issues/${issue.id}`, headers, { project_id: project.id });
+    await fleet.call('POST', `/api/agents/${agent.id}/heartbeat/invoke`, headers);
+    const task = await fleet.claimed(worker);
+    const { project_module_token: token = '' } = task.payload;
+    expect(task.payload).toMatchObject({
+      project_id: project.id,
+      project_file_backend: 'module',
+      project_module_endpoint: 'https://files.example',
+    });
+    expect(JSON.stringify(await stored(task.id))).not.toContain(token);
+
+    const verify = async (sent: string) =>
+      fleet.call('POST', '/api/project-module-tokens/verify', {}, { token: sent });
+    const holder = { company_id, project_id: project.id, run_id: task.payload.run_id, agent_id: agent.id };
+    const expires_at = new Date(
+      Math.floor(Date.parse(String(task.claimed_at)) / 1000) * 1000 + 3_600_000,
+    ).toISOString();
+    expect(await verify(token)).toEqual({ status: 200, body: { ...holder, expires_at } });
+    const [claims = '', signature = ''] = token.split('.');
+    const other = Buffer.from(JSON.stringify({ project_id: project.id, run_id, exp: 4_000_000_000 }));
+    const wrong = { status: 401, body: { error: 'invalid project module token' } };
+    for (const forged of ['x', `${claims}.`, `${other.toString('base64url')}.${signature}`, `${token}.x`])
+      expect(await verify(forged)).toEqual(wrong);
+    const said = { events: [{ kind: 'output', payload: { text: `It is ${token}.` } }] };
+    await worker.call('POST', at(task, 'events'), said);
+    expect(JSON.stringify(await transcript(task.payload.run_id))).not.toContain(token);
+    await change(task.id, sql`claimed_at = claimed_at - interval '1 hour'`);
+    expect(await verify(token)).toEqual(wrong);
+    await change(task.id, sql`claimed_at = claimed_at + interval '1 hour'`);
+    expect((await verify(token)).status).toBe(200);
+    await worker.call('POST', at(task, 'fail'), { error: 'enough' });
+    expect(await verify(token)).toEqual(wrong);
   });
 
   it('tells what its programs were refused, within bounds; what can’t be read is only text', async () => {

@@ -1,7 +1,10 @@
 import { type Actor, MAX_CAUSE_DEPTH } from '@acp/contract';
 import { conflict } from '@acp/kernel';
 
-/** The actor's id in activity; null for the system and anonymous callers. */
+/** The actor's kind in activity, whose values are part of the contract: what comes from outside stands under `system`. */
+export const actorType = ({ kind }: Actor): string => (kind === 'outside' ? 'system' : kind);
+
+/** The actor's id in activity; null for the system, what is outside of it, and anonymous callers. */
 export function actorId(actor: Actor): string | null {
   switch (actor.kind) {
     case 'user':
@@ -13,6 +16,7 @@ export function actorId(actor: Actor): string | null {
     case 'worker':
       return actor.worker_id;
     case 'system':
+    case 'outside':
     case 'anonymous':
       return null;
   }

@@ -3,9 +3,19 @@
  * sequencer). Every mutation ends with one statement that writes activity and outbox, so entry and event are committed with the
  * change or not at all.
  */
-export { actorColumns, actorId, assertCauseDepth, causeDepth, humanActor } from './actor-columns.ts';
+export {
+  actorColumns,
+  actorId,
+  actorType,
+  assertCauseDepth,
+  causeDepth,
+  humanActor,
+} from './actor-columns.ts';
 export { recordChanges } from './record-changes.ts';
-export { recordInstanceAct } from './record-instance-act.ts';
-export type { Change, PublishedEvent } from './record-changes.ts';
+export { deleteInstanceActsBefore, recordInstanceAct } from './record-instance-act.ts';
+export type { Change } from './record-changes.ts';
 export { issueActivity, listActivity } from './list-activity.ts';
+/** For parts of the service; it has every right. */
 export const systemActor = (name: string) => ({ kind: 'system', name }) as const;
+/** For whatever something outside of the service says or causes. */
+export const outsideActor = (name: string) => ({ kind: 'outside', name }) as const;

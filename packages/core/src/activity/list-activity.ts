@@ -1,5 +1,5 @@
 import type { ActivityEntry, ListActivity } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { and, eq, gte } from 'drizzle-orm';
 
 const { activity } = schema;
@@ -32,7 +32,7 @@ export async function listActivity(
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return page.read(tx, rows, byCreation, present);
 }
 
 /** Activity on one issue. */

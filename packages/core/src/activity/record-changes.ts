@@ -1,6 +1,6 @@
 import type { Actor, EventData, EventType } from '@acp/contract';
 import { writeAtCommit, signal, type Statement, type Tx } from '@acp/db';
-import { actorId } from './actor-columns.ts';
+import { actorId, actorType } from './actor-columns.ts';
 
 type PublishedEvent = { [T in EventType]: { type: T; data: EventData<T> } }[EventType];
 
@@ -24,11 +24,11 @@ export interface Change {
  */
 export async function recordChanges(tx: Tx, actor: Actor, changes: readonly Change[]): Promise<void> {
   if (changes.length === 0) return;
-  // Public endpoints act on behalf of someone (a routine, an invite's holder), never as themselves.
+  // Public endpoints act on behalf of someone (a trigger's routine, an invite's holder), never as themselves.
   if (actor.kind === 'anonymous') throw new Error('an anonymous caller changes nothing');
   const rows = changes.map(({ actor: by = actor, event, ...change }) => ({
     ...change,
-    actor_type: by.kind,
+    actor_type: actorType(by),
     actor_id: actorId(by),
     actor_name: by.name,
     event_type: event?.type,

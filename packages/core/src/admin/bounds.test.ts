@@ -1,9 +1,10 @@
 /** Every row of the contract's table of bounds: what creates the kind stops at the bound, also for two at the same time. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Actor, type BoundKind, boundKinds, bounds } from '@acp/contract';
-import { type Database, transaction, type Tx } from '@acp/db';
+import { type Database, schema, transaction, type Tx } from '@acp/db';
 import { newId, Vault } from '@acp/kernel';
 import * as kit from '@acp/testkit';
+import { eq } from 'drizzle-orm';
 import { createAgent, createAgentKey, findAgent, updateAgent } from '../agents/index.ts';
 import { createApproval } from '../approvals/index.ts';
 import { createAttachments, reserveStorageKeys } from '../attachments/index.ts';
@@ -24,6 +25,7 @@ import { createRoutine, createTrigger } from '../routines/index.ts';
 import { createSecret } from '../secrets/index.ts';
 import { changeSettings } from '../settings/index.ts';
 import { createSkill } from '../skills/index.ts';
+import { createView } from '../views/index.ts';
 import { createWebhook } from '../webhooks/index.ts';
 import { createExecutionDecision, createWorkProduct } from '../work-products/index.ts';
 
@@ -129,6 +131,8 @@ const creators: Record<BoundKind, (tx: Tx, s: Setting, n: number) => Promise<unk
     createWorkProduct(tx, system, s.issue, { type: 'report', title: `Report ${n}` }),
   execution_decisions: (tx, s) =>
     createExecutionDecision(tx, system, s.issue, { decision_type: 'skip', metadata: {} }),
+  saved_views: (tx, s, n) =>
+    createView(tx, kit.actors.board({ id: s.company_id }), s.company_id, { name: `View ${n}` }),
   relations: (tx, s, n) => createRelation(tx, system, s.issue, { target_issue_id: s.others[n % 2]!.id }),
 };
 
@@ -172,15 +176,28 @@ describe('a bound', () => {
     await expect(inTx((tx) => creators.notes(tx, s, 1))).rejects.toMatchObject({ kind: 'conflict' });
   });
 
-  it('of agents holds for those that are brought back after others took their room', async () => {
+  it('of agents counts those that were terminated, so that hiring and terminating in turn ends too', async () => {
     const s = await setUp();
-    await leave('agents', 1);
+    await leave('agents', 0);
+    const set = async (status: 'terminated' | 'idle') =>
+      inTx(async (tx) => updateAgent(tx, system, (await findAgent(tx, s.agent.id))!, { status }));
+    await set('terminated');
+    await expect(inTx((tx) => creators.agents(tx, s, 0))).rejects.toMatchObject({ kind: 'conflict' });
+    expect(await set('idle')).toMatchObject({ status: 'idle' });
+  });
+
+  it('of agents holds for sub-agents that are brought back after others took their room', async () => {
+    const s = await setUp();
+    await leave('agents', 2);
+    const parent = await kit.createAgent(database.db, { id: s.company_id });
+    const below = { parent_agent_id: parent.id, ancestor_ids: [parent.id], subagent_depth: 1 };
+    await database.db.update(schema.agents).set(below).where(eq(schema.agents.id, s.agent.id));
     const set = async (status: 'terminated' | 'idle') =>
       inTx(async (tx) => updateAgent(tx, system, (await findAgent(tx, s.agent.id))!, { status }));
     await set('terminated');
     for (const n of [0, 1]) await inTx((tx) => creators.agents(tx, s, n));
     await expect(set('idle')).rejects.toMatchObject({ kind: 'conflict' });
-    await leave('agents', 2);
+    await leave('agents', 3);
     expect(await set('idle')).toMatchObject({ status: 'idle' });
   });
 

@@ -1,7 +1,7 @@
 import { schema, type Tx } from '@acp/db';
 import { getTableColumns, is, type SQL, sql } from 'drizzle-orm';
 import { PgTable } from 'drizzle-orm/pg-core';
-import { removeCompany } from '../companies/index.ts';
+import { deleteCompanyRow } from '../companies/index.ts';
 
 /**
  * Every table with a column `company_id`, so that new tables are included automatically. Rows that reference these are deleted by
@@ -21,6 +21,6 @@ export async function purgeCompany(tx: Tx, company_id: string): Promise<string[]
       sql`${sql.identifier(`part_${index}`)} as (delete from ${table} where ${sql.identifier('company_id')} = ${company_id})`,
   );
   await tx.execute(sql`with ${sql.join(parts, sql`, `)} select`);
-  await removeCompany(tx, company_id);
+  await deleteCompanyRow(tx, company_id);
   return [company_id];
 }

@@ -4,7 +4,7 @@ import type { Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { purgeAgent, restoreAgent, revokeAgentKeys } from '../agents/index.ts';
 import { restoreCompany } from '../companies/index.ts';
-import { loadGoal, purgeGoal, restoreGoal } from '../goals/index.ts';
+import { findGoal, purgeGoal, restoreGoal } from '../goals/index.ts';
 import { clearIssueReference, findIssue, purgeIssue, restoreIssue } from '../issues/index.ts';
 import { purgeNote, restoreNote } from '../notes/index.ts';
 import { purgeProject, restoreProject } from '../projects/index.ts';
@@ -52,7 +52,7 @@ export const restorers: Record<TrashType, Restorer> = {
   goal: {
     async restore(tx, actor, id) {
       await restoreGoal(tx, actor, id);
-      if (!(await loadGoal(tx, id))) throw conflict('its parent is in the trash');
+      if (!(await findGoal(tx, id))) throw conflict('its parent is in the trash');
     },
     async purge(tx, id) {
       const gone = await purgeGoal(tx, id);

@@ -14,15 +14,15 @@ import {
 import { eq, sql } from 'drizzle-orm';
 import { deleteAgent, findAgent } from '../agents/index.ts';
 import { deleteCompany, findCompany, mintBoardUserKey } from '../companies/index.ts';
-import { createGoal, deleteGoal, loadGoal } from '../goals/index.ts';
+import { createGoal, deleteGoal, findGoal } from '../goals/index.ts';
 import { deleteIssue, findIssue } from '../issues/index.ts';
 import { createNote, deleteNote, findNote } from '../notes/index.ts';
-import { createProject, deleteProject, loadProject } from '../projects/index.ts';
+import { createProject, deleteProject, findProject } from '../projects/index.ts';
 import { createRoutine, deleteRoutine, findRoutine, fireRoutine } from '../routines/index.ts';
 import { settleCompany } from '../heartbeats/index.ts';
 import { createSkill, deleteSkill, findSkill } from '../skills/index.ts';
-import { findOutlivedEntry, listTrash } from '../trash/index.ts';
-import { purgeFromTrash, purgeOutlived, restoreFromTrash } from './index.ts';
+import { findExpiredEntry, listTrash } from '../trash/index.ts';
+import { purgeFromTrash, purgeExpired, restoreFromTrash } from './index.ts';
 
 // A separate database: retention purges the trash of the whole instance.
 let database: Database;
@@ -76,13 +76,13 @@ const things: Record<
   },
   project: {
     make: async (tx, { id }) => createProject(tx, admin, id, { name: 'P' }),
-    discard: async (tx, id) => deleteProject(tx, admin, (await loadProject(tx, id))!),
-    find: loadProject,
+    discard: async (tx, id) => deleteProject(tx, admin, (await findProject(tx, id))!),
+    find: findProject,
   },
   goal: {
     make: async (tx, { id }) => createGoal(tx, admin, id, { title: 'G' }),
-    discard: async (tx, id) => deleteGoal(tx, admin, (await loadGoal(tx, id))!),
-    find: loadGoal,
+    discard: async (tx, id) => deleteGoal(tx, admin, (await findGoal(tx, id))!),
+    find: findGoal,
   },
   note: {
     make: async (tx, { id }) => createNote(tx, admin, id, { title: 'N' }),
@@ -209,10 +209,10 @@ describe('restoring', () => {
     const low = await within(async (tx) =>
       createGoal(tx, admin, company.id, { title: 'low', parent_goal_id: top.id }),
     );
-    await within(async (tx) => deleteGoal(tx, admin, (await loadGoal(tx, top.id))!));
-    expect(await loadGoal(database.db, low.id)).toBeUndefined();
+    await within(async (tx) => deleteGoal(tx, admin, (await findGoal(tx, top.id))!));
+    expect(await findGoal(database.db, low.id)).toBeUndefined();
     await restore(top.id);
-    expect(await loadGoal(database.db, low.id)).toMatchObject({ title: 'low' });
+    expect(await findGoal(database.db, low.id)).toMatchObject({ title: 'low' });
   });
 });
 
@@ -263,8 +263,8 @@ describe('purging', () => {
     const free = { assignee_agent_id: null, project_id: null, goal_id: null };
     await within(async (tx) => {
       await deleteAgent(tx, admin, agent);
-      await deleteProject(tx, admin, (await loadProject(tx, place.id))!);
-      for (const { id } of [goal, other]) await deleteGoal(tx, admin, (await loadGoal(tx, id))!);
+      await deleteProject(tx, admin, (await findProject(tx, place.id))!);
+      for (const { id } of [goal, other]) await deleteGoal(tx, admin, (await findGoal(tx, id))!);
       await deleteIssue(tx, admin, issue);
     });
     // References to the trash are as absent as after purging.
@@ -273,7 +273,7 @@ describe('purging', () => {
     await within(async (tx) => deleteIssue(tx, admin, (await findIssue(tx, first.run.issue_id!))!));
     for (const { id } of [agent, place, goal, other, issue]) await purge(id);
     expect(await findRoutine(database.db, routine.id)).toMatchObject(free);
-    expect(await loadProject(database.db, kept.id)).toMatchObject({ goal_id: null });
+    expect(await findProject(database.db, kept.id)).toMatchObject({ goal_id: null });
     expect(await findNote(database.db, note.id)).toMatchObject({ issue_id: null });
     expect((await fire()).status).toBe('enqueued');
   });
@@ -320,8 +320,8 @@ describe('purging', () => {
     };
     const [old, young] = [await make(), await make()];
     const step = async () => {
-      const entry = await findOutlivedEntry(database.db, 30, []);
-      return entry !== undefined && within(async (tx) => purgeOutlived(tx, entry.trash_id));
+      const entry = await findExpiredEntry(database.db, 30, []);
+      return entry !== undefined && within(async (tx) => purgeExpired(tx, entry.trash_id));
     };
     expect(await step()).toBe(false);
     await database.db

@@ -35,11 +35,11 @@ export async function purgeFromTrash(tx: Tx, actor: Actor, wanted: WantedEntry):
 }
 
 /**
- * Retention: purges the entry found by `findOutlivedEntry`, unless someone else is doing so. One entry per transaction: purging a
+ * Retention: purges the entry found by `findExpiredEntry`, unless someone else is doing so. One entry per transaction: purging a
  * company may take as long as it needs, since no one uses it any more.
  * @returns false if someone else is purging it
  */
-export async function purgeOutlived(tx: Tx, trash_id: string): Promise<boolean> {
+export async function purgeExpired(tx: Tx, trash_id: string): Promise<boolean> {
   const entry = await lockFreeEntry(tx, trash_id);
   if (!entry) return false;
   await takeTime(tx);

@@ -1,5 +1,5 @@
 /** Which resources of the machine and the cloud an adapter_config may name (decisions 7.33). Pure: no tx, no clock. */
-import { type Actor, assertAdapterConfig } from '@acp/contract';
+import { type Actor, assertAdapterDraft } from '@acp/contract';
 import { forbidden, invalid } from '@acp/kernel';
 import { isCompanyAdmin } from './policy.ts';
 
@@ -30,7 +30,7 @@ export function assertAdapter(
   rules: AdapterRules = noLists,
 ): void {
   const { adapter_type, adapter_config: config } = after;
-  assertAdapterConfig(adapter_type, config);
+  assertAdapterDraft(adapter_type, config);
   const foreign = namesOutside(config, rules);
   if (foreign !== undefined) throw invalid(`adapter_config.${foreign} is not allowed on this instance`);
   if (isCompanyAdmin(actor, company_id)) return;

@@ -1,7 +1,7 @@
 /** Location of agents' homes, and their separation (decisions 7.32). */
-import { join, relative, resolve, sep } from 'node:path';
+import { relative, resolve, sep } from 'node:path';
 import { invalid, isInsideFolder, realPlace } from '@acp/kernel';
-import { assertHomeDir, type HomeRules } from '../companies/index.ts';
+import { assertHomeDir, companyFolders, type HomeRules } from '../companies/index.ts';
 
 /** Everything that determines the location of an agent's home. */
 export interface HomePlace {
@@ -18,7 +18,7 @@ type Place = Omit<HomePlace, 'other_homes'>;
 /** Overrides take precedence: the agent's, then the company's. Normalised without resolving links. */
 export function homeOf(service_home: string, agent_id: string, place: Place): string {
   if (place.home_dir !== null) return resolve(place.home_dir);
-  const company = place.company_home_dir ?? join(service_home, 'companies', place.company.id);
+  const company = place.company_home_dir ?? companyFolders(service_home, place.company.id).own;
   return resolve(company, 'agents', agent_id);
 }
 
@@ -34,7 +34,7 @@ export async function assertHome(agent_id: string, place: HomePlace, rules: Home
   if (real === undefined) throw invalid('home_dir must be inside a folder of the company');
   const refused = invalid('home_dir must neither be inside an agent’s home nor contain one');
   if (await isInsideFolder(real, place.other_homes)) throw refused;
-  const company = join(rules.service_home, 'companies', place.company.id);
+  const company = companyFolders(rules.service_home, place.company.id).own;
   for (const each of new Set([company, place.company_home_dir ?? company]))
     if (!(await isOutsideDefaultHomes(real, agent_id, resolve(each, 'agents')))) throw refused;
   // An agent in its default home is not to blame if another one's override is inside it.

@@ -35,13 +35,20 @@ export {
   settleAgentKeysOf,
   revokeRunKeys,
   standingAgentKeys,
+  mayMintKeys,
 } from './keys.ts';
 export { warnOfExpiringKeys } from './expiring-keys.ts';
 export { endedKeys, findBearer, markKeysUsed, resolveBearer } from './resolve-bearer.ts';
 export { defaultPrompt } from './role-prompts.ts';
-export { presentAgent, summarizeAgent } from './present.ts';
-export type { AgentKeyRow, AgentRow } from './present.ts';
-export { agentBefore, agentBegun, agentsBegin, noteRunEnded, noteRunRefused } from './note-run.ts';
+export { presentAgent } from './present.ts';
+export type { AgentRow } from './present.ts';
+export {
+  agentBefore,
+  agentStartedChange,
+  markAgentsRunning,
+  noteRunEnded,
+  noteRunRefused,
+} from './note-run.ts';
 export type { AgentBefore, SessionChange } from './note-run.ts';
 export { dueHeartbeats } from './heartbeat.ts';
 export { isWakeable } from './status.ts';

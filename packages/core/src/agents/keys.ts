@@ -1,11 +1,18 @@
 import type { Actor, AgentKey, NewAgentKey } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
 import { conflict, forbidden, isUuid, newApiKey, notFound, sha256Hex } from '@acp/kernel';
 import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { assertMayInstruct } from './placement.ts';
-import { answerableUser, keyExpiry, type Leaving, type LeftCredential, lostBy } from '../companies/index.ts';
+import {
+  answerableUser,
+  keyExpiry,
+  type Leaving,
+  type LeftCredential,
+  ofLiveCompany,
+  rowsLostBy,
+} from '../companies/index.ts';
 import { type AgentKeyRow, presentKey } from './present.ts';
 import { assertWithinReach } from './reach.ts';
 import { findAgent } from './read-agents.ts';
@@ -87,7 +94,7 @@ export async function listAgentKeys(
     .where(and(eq(agent_api_keys.agent_id, agent.id), isNull(agent_api_keys.run_id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentKey);
+  return page.read(tx, rows, byCreation, presentKey);
 }
 
 /** Loads a key for its scope; also undefined for keys of trashed agents and companies. */
@@ -97,7 +104,7 @@ export async function findAgentKey(tx: Tx, key_id: string): Promise<AgentKeyRow 
     .select(getTableColumns(agent_api_keys))
     .from(agent_api_keys)
     .innerJoin(agents, and(eq(agents.id, agent_api_keys.agent_id), isNull(agents.deleted_at)))
-    .innerJoin(companies, and(eq(companies.id, agent_api_keys.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(agent_api_keys.company_id))
     .where(and(eq(agent_api_keys.id, key_id), isNull(agent_api_keys.run_id)));
   return row;
 }
@@ -149,7 +156,7 @@ export async function revokeAgentKeys(
 export async function settleAgentKeysOf(tx: Tx, leaving: Leaving): Promise<LeftCredential[]> {
   // Keys of agents with `secrets.use` are an admin's (`assertMayInstruct`).
   const reserved = sql`(select a.permissions @> '{"secrets.use": true}' from agents a where a.id = ${agent_api_keys.agent_id})`;
-  const theirs = lostBy(leaving, agent_api_keys, reserved);
+  const theirs = rowsLostBy(leaving, agent_api_keys, reserved);
   const left =
     leaving.heir === undefined
       ? await tx.delete(agent_api_keys).where(theirs).returning()

@@ -5,8 +5,8 @@ import { eq, sql } from 'drizzle-orm';
 import {
   type AgentBefore,
   agentBefore,
-  agentBegun,
-  agentsBegin,
+  agentStartedChange,
+  markAgentsRunning,
   findAgent,
   noteRunEnded,
   noteRunRefused,
@@ -37,10 +37,10 @@ async function setUp(status = 'idle') {
     const { rows } = await database.db.execute<{ agent: Record<string, unknown>; before: AgentBefore }>(sql`
       with started as (
         select r.id, r.agent_id, ${agentBefore} as before from heartbeat_runs r join agents a on a.id = r.agent_id where r.id = ${run!.id}
-      ), ${agentsBegin('started')}
+      ), ${markAgentsRunning('started')}
       select to_jsonb(begun_agent) as agent, before from started left join begun_agent on true`);
     const [{ agent: begun, before }] = rows as [(typeof rows)[0]];
-    return { id: run!.id, before, changes: begun === null ? [] : [agentBegun(begun)] };
+    return { id: run!.id, before, changes: begun === null ? [] : [agentStartedChange(begun)] };
   };
   const end = async (run_id: string, error: string | null = null) =>
     transaction(database, async (tx) => {

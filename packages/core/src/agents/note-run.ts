@@ -21,10 +21,10 @@ export const agentBefore = sql`(select jsonb_build_object('status', a.status, 'c
 
 /**
  * Relations of the statement that starts runs, which mark their agents as `running`, unless a person is holding one back
- * (paused …). The agents are locked. `begun_agent` has those whose status changed, for `agentBegun`.
+ * (paused …). The agents are locked. `begun_agent` has those whose status changed, for `agentStartedChange`.
  * @param started relation of the runs, of different agents: `id`, `agent_id`
  */
-export function agentsBegin(started: string): SQL {
+export function markAgentsRunning(started: string): SQL {
   const begun = sql.identifier(started);
   return sql`begun_state as (
       update agent_runtime_states s set current_run_id = ${begun}.id, last_heartbeat_at = now(), updated_at = now()
@@ -37,11 +37,11 @@ export function agentsBegin(started: string): SQL {
 }
 
 /** The event of a row of `begun_agent`, read as JSON. */
-export function agentBegun(row: Record<string, unknown>): Change {
+export function agentStartedChange(row: Record<string, unknown>): Change {
   return statusChange(agentRow(row));
 }
 
-/** Undoes `agentsBegin` for the run of one agent, which is still locked: its kind refused it. */
+/** Undoes `markAgentsRunning` for the run of one agent, which is still locked: its kind refused it. */
 export async function noteRunRefused(tx: Tx, agent_id: string, before: AgentBefore): Promise<void> {
   await tx.execute(sql`
     with state as (

@@ -1,5 +1,5 @@
 import type { Agent, AgentRole, AgentStatus, OrgNode } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import { type AgentRow, presentAgent, agentColumns } from './present.ts';
 
@@ -16,7 +16,7 @@ export async function directReports(tx: Tx, agent: AgentRow, query: PageRequest)
     .where(and(eq(agents.reports_to, agent.id), isNull(agents.deleted_at), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentAgent);
+  return page.read(tx, rows, byCreation, presentAgent);
 }
 
 /** Agents without a manager, each with its reports, by name; without finished sub-agents. One statement. */

@@ -105,6 +105,21 @@ describe('where an agent runs', () => {
         kind: 'invalid',
         message: expect.stringContaining('inside an agent’s home'),
       });
+    await mkdir(join(company, 'workspaces'), { recursive: true });
+    await symlink(join(company, 'workspaces'), join(company, 'work'));
+    // The service runs git there, and its clean-up removes what it does not know.
+    for (const path of [
+      'workspaces',
+      'workspaces/x/tree',
+      'repositories',
+      'repositories/x.git/hooks',
+      'private-runs/x',
+      'work/x',
+    ])
+      await expect(s.change(ada.id, { home_dir: join(company, path) }, s.admin)).rejects.toMatchObject({
+        kind: 'invalid',
+        message: expect.stringContaining('workspaces or repositories'),
+      });
     for (const home_dir of [join(company, 'agents', ada.id), join(company, 'shared', 'ada')])
       expect(await s.change(ada.id, { home_dir }, s.member)).toMatchObject({ home_dir });
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { actors } from '@acp/testkit';
+import { outsideActor } from '../activity/index.ts';
 import { assertMayConfigure, isCompanyAdmin, namesSecret, permissionsOfHire } from './policy.ts';
 
 const company = { id: 'c1' };
@@ -10,9 +11,13 @@ const admin = actors.board(company, 'admin');
 const user = (roles: Record<string, 'member' | 'admin'>) =>
   actors.user({ id: 'u1', display_name: 'U' }, roles);
 
-it('an anonymous caller is admin of no company; the system is of each', () => {
-  const callers = [{ kind: 'anonymous', name: 'anonymous' }, actors.system] as const;
-  expect(callers.map((each) => isCompanyAdmin(each, 'c1'))).toEqual([false, true]);
+it('callers without a name and whatever is outside of the service are admin of no company; the system is of each', () => {
+  const callers = [
+    { kind: 'anonymous', name: 'anonymous' },
+    outsideActor('plugin p'),
+    actors.system,
+  ] as const;
+  expect(callers.map((each) => isCompanyAdmin(each, 'c1'))).toEqual([false, false, true]);
 });
 
 describe('permissions of agents', () => {

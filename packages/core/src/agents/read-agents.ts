@@ -1,5 +1,5 @@
 import type { Actor, Agent, AgentStatus, RuntimeState } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { isUuid, notFound, oneNamed } from '@acp/kernel';
 import { and, desc, eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm';
 import { findCompany } from '../companies/index.ts';
@@ -76,7 +76,7 @@ export async function pageOfAgents(
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentAgent);
+  return page.read(tx, rows, byCreation, presentAgent);
 }
 
 async function companiesInView(tx: Tx, actor: Actor, company_id: string | undefined): Promise<string[]> {

@@ -1,6 +1,14 @@
 /** History of an agent's configuration and prompt (specification, Configuration revision; decisions 3, Prompt versions). */
 import type { Actor, Agent, ConfigurationRevision, PromptVersion } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@acp/db';
+import {
+  byCreation,
+  newestFirst,
+  type Page,
+  type PageRequest,
+  readWithinBytes,
+  schema,
+  type Tx,
+} from '@acp/db';
 import { decodeCursor, encodeCursor, notFound } from '@acp/kernel';
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
@@ -87,15 +95,10 @@ export async function listConfigRevisions(
     .where(and(eq(revisions.agent_id, agent.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(
-    tx,
-    rows,
-    ({ created_at, id }) => ({ at: created_at, id }),
-    (row) => ({
-      ...row,
-      config_json: row.config_json as Record<string, unknown>,
-    }),
-  );
+  return page.read(tx, rows, byCreation, (row) => ({
+    ...row,
+    config_json: row.config_json as Record<string, unknown>,
+  }));
 }
 
 const DEFAULT_LIMIT = 50;

@@ -49,9 +49,9 @@ export async function updateAgent(
   assertStatusChange(actor, before, input.status);
   if (before.status === 'paused' && input.status !== undefined && isWakeable(input.status))
     await assertMayWake(tx, before);
-  // A terminated one does not count: without this, terminating and bringing back would make room for any number.
-  if (before.status === 'terminated' && (input.status ?? 'terminated') !== 'terminated')
-    await assertRoom(tx, 'agents', agent.company_id);
+  // A terminated sub-agent does not count: without this, terminating and bringing back would make room for any number.
+  const revived = before.status === 'terminated' && (input.status ?? 'terminated') !== 'terminated';
+  if (revived && before.parent_agent_id !== null) await assertRoom(tx, 'agents', agent.company_id);
 
   const next_heartbeat_at = rescheduledHeartbeat(before, input);
   const history = await historyOf(tx, actor, before, input, reason);

@@ -1,5 +1,5 @@
 import type { Actor, ApprovalComment } from '@acp/contract';
-import { oldestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, oldestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { and, eq, getTableColumns } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
@@ -53,12 +53,7 @@ export async function listApprovalComments(
     .where(and(eq(approval_comments.approval_id, approval.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(
-    tx,
-    rows,
-    ({ created_at, id }) => ({ at: created_at, id }),
-    (row) => presentApprovalComment(row, row.user_name),
-  );
+  return page.read(tx, rows, byCreation, (row) => presentApprovalComment(row, row.user_name));
 }
 
 /** Throws `notFound` for another approval's comment. */

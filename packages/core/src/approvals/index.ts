@@ -8,12 +8,11 @@ export type { InstallAppliers } from './apply-approval.ts';
 export { createApprovalComment, findApprovalComment, listApprovalComments } from './comments.ts';
 export { createApproval, resubmitApproval } from './create-approval.ts';
 export { presentApproval } from './present.ts';
-export type { ApprovalRow } from './present.ts';
-export { findApproval, listApprovals } from './read-approvals.ts';
+export { findApproval, listApprovals, openApprovalsOf } from './read-approvals.ts';
 export { requestApproval, requestInstallApproval } from './request-install.ts';
 export { approve, reject, requestRevision } from './resolve-approval.ts';
 export {
-  announceWokenApproval,
+  announceApprovalSnoozeEnd,
   approvalsAskingFor,
   approvalsSnoozedBy,
   countAsking,

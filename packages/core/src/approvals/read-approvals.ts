@@ -1,7 +1,8 @@
 import { type Approval, approvalStatuses } from '@acp/contract';
-import { containing, newestFirst, type Page, schema, type Tx, type SearchRequest } from '@acp/db';
+import { byCreation, containing, newestFirst, type Page, schema, type SearchRequest, type Tx } from '@acp/db';
 import { invalid, isUuid } from '@acp/kernel';
-import { and, eq, inArray, isNull } from 'drizzle-orm';
+import { and, asc, eq, inArray } from 'drizzle-orm';
+import { ofLiveCompany } from '../companies/index.ts';
 import { type ApprovalRow, presentApproval, approvalColumns } from './present.ts';
 
 const { approvals, companies } = schema;
@@ -12,7 +13,7 @@ export async function findApproval(tx: Tx, id: string): Promise<ApprovalRow | un
   const [row] = await tx
     .select(approvalColumns)
     .from(approvals)
-    .innerJoin(companies, and(eq(companies.id, approvals.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(approvals.company_id))
     .where(eq(approvals.id, id));
   return row;
 }
@@ -40,5 +41,19 @@ export async function listApprovals(
     )
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentApproval);
+  return plan.read(tx, rows, byCreation, presentApproval);
+}
+
+/** More are found on the page of approvals. */
+const MOST_PER_ISSUE = 10;
+
+/** What people are asked to decide about an issue, oldest first. */
+export async function openApprovalsOf(tx: Tx, issue_id: string): Promise<Approval[]> {
+  const rows = await tx
+    .select(approvalColumns)
+    .from(approvals)
+    .where(and(eq(approvals.issue_id, issue_id), eq(approvals.status, 'pending')))
+    .orderBy(asc(approvals.created_at), asc(approvals.id))
+    .limit(MOST_PER_ISSUE);
+  return rows.map((row) => presentApproval(row));
 }

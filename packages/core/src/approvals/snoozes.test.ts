@@ -5,7 +5,7 @@ import { actors, createCompany, createUser, databaseWithQueue, nextInstant, queu
 import { eq, sql } from 'drizzle-orm';
 import { countWaiting, readInbox } from '../inbox/index.ts';
 import {
-  announceWokenApproval,
+  announceApprovalSnoozeEnd,
   createApproval,
   createApprovalComment,
   findApproval,
@@ -70,7 +70,8 @@ describe('an approval that is put off', () => {
   it('comes back at its time, and leaves no row', async () => {
     const { reader_id, id, snooze, shown, told, rows } = await setUp();
     await snooze();
-    const wake = async () => transaction(database, async (tx) => announceWokenApproval(tx, id, reader_id));
+    const wake = async () =>
+      transaction(database, async (tx) => announceApprovalSnoozeEnd(tx, id, reader_id));
     const before = await told();
     await wake();
     expect([await told(), await shown()]).toEqual([before, PUT_OFF]);

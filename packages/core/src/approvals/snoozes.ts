@@ -49,7 +49,11 @@ export async function unsnoozeApproval(tx: Tx, actor: Actor, approval: Subject):
  * Notifies the reader's pages that the snooze is over; does nothing if it was extended or ended early. All snoozes of the reader
  * that are over are removed: they no longer hide anything.
  */
-export async function announceWokenApproval(tx: Tx, approval_id: string, reader_id: string): Promise<void> {
+export async function announceApprovalSnoozeEnd(
+  tx: Tx,
+  approval_id: string,
+  reader_id: string,
+): Promise<void> {
   const over = await tx
     .delete(approval_snoozes)
     .where(and(eq(approval_snoozes.reader_id, reader_id), lte(approval_snoozes.snoozed_until, sql`now()`)))

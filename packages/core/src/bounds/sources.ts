@@ -1,6 +1,6 @@
 import type { BoundKind } from '@acp/contract';
 import { schema } from '@acp/db';
-import { eq, isNotNull, isNull, ne, type SQL } from 'drizzle-orm';
+import { eq, isNotNull, isNull, ne, or, type SQL } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 
 interface Source {
@@ -14,8 +14,11 @@ interface Source {
 }
 
 export const sources: Readonly<Record<BoundKind, Source>> = {
-  // Sub-agents end with their issue and stay as rows.
-  agents: { owner: schema.agents.company_id, where: [ne(schema.agents.status, 'terminated')] },
+  // Sub-agents end with their issue and go by themselves; others stay until someone deletes them.
+  agents: {
+    owner: schema.agents.company_id,
+    where: [or(ne(schema.agents.status, 'terminated'), isNull(schema.agents.parent_agent_id))!],
+  },
   projects: { owner: schema.projects.company_id },
   goals: { owner: schema.goals.company_id },
   labels: { owner: schema.labels.company_id },
@@ -46,4 +49,5 @@ export const sources: Readonly<Record<BoundKind, Source>> = {
   work_products: { owner: schema.work_products.issue_id },
   execution_decisions: { owner: schema.execution_decisions.issue_id },
   relations: { owner: schema.issue_relations.source_issue_id },
+  saved_views: { owner: schema.saved_views.company_id },
 };

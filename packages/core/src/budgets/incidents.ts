@@ -5,24 +5,18 @@ import {
   type ResolveBudgetIncident,
 } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { conflict, invalid, isUuid } from '@acp/kernel';
-import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
+import { conflict, invalid } from '@acp/kernel';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { findInLiveCompany } from '../companies/index.ts';
 import { openIncidents, resolvedChange, settleLater } from './open-incidents.ts';
 import { money } from './policies.ts';
 import { type IncidentRow, presentIncident } from './present.ts';
 
-const { budget_incidents, budget_policies, companies } = schema;
+const { budget_incidents, budget_policies } = schema;
 
-/** Also undefined if the company is in the trash. */
 export async function findBudgetIncident(tx: Tx, id: string): Promise<IncidentRow | undefined> {
-  if (!isUuid(id)) return undefined;
-  const [row] = await tx
-    .select(getTableColumns(budget_incidents))
-    .from(budget_incidents)
-    .innerJoin(companies, and(eq(companies.id, budget_incidents.company_id), isNull(companies.deleted_at)))
-    .where(eq(budget_incidents.id, id));
-  return row;
+  return findInLiveCompany(tx, budget_incidents, id);
 }
 
 /** Newest first. @throws invalid for an unknown status or an invalid cursor */

@@ -1,6 +1,6 @@
 /** Companies' own prices for models, used if the operator's pricing file does not name the model. */
 import { type Actor, type ModelPrice, type Pricing, type SetModelPrice } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { isUuid, notFound } from '@acp/kernel';
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -24,7 +24,7 @@ export async function listModelPrices(
     .where(and(eq(model_prices.company_id, company_id), plan.where))
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return plan.read(tx, rows, byCreation, present);
 }
 
 /** Replaces an existing price. Applies to runs that start later. @throws conflict if there are too many */

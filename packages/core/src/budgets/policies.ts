@@ -1,26 +1,20 @@
 import type { Actor, BudgetPolicy, CreateBudgetPolicy, UpdateBudgetPolicy } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { invalid, isUuid, notFound } from '@acp/kernel';
-import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { invalid, notFound } from '@acp/kernel';
+import { and, eq, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { findAgent } from '../agents/index.ts';
-import { findProject } from '../projects/index.ts';
+import { findInLiveCompany } from '../companies/index.ts';
+import { findCompanyProject } from '../projects/index.ts';
 import { resolvedChange, settleLater, openIncidents } from './open-incidents.ts';
 import { type PolicyRow, presentPolicy } from './present.ts';
 import { ensureWindows, deleteOldWindows } from './windows.ts';
 
-const { budget_incidents, budget_policies, companies } = schema;
+const { budget_incidents, budget_policies } = schema;
 
-/** Also undefined if the company is in the trash. */
 export async function findBudgetPolicy(tx: Tx, id: string): Promise<PolicyRow | undefined> {
-  if (!isUuid(id)) return undefined;
-  const [row] = await tx
-    .select(getTableColumns(budget_policies))
-    .from(budget_policies)
-    .innerJoin(companies, and(eq(companies.id, budget_policies.company_id), isNull(companies.deleted_at)))
-    .where(eq(budget_policies.id, id));
-  return row;
+  return findInLiveCompany(tx, budget_policies, id);
 }
 
 /** Newest first. */
@@ -36,7 +30,7 @@ export async function listBudgetPolicies(
     .where(and(eq(budget_policies.company_id, company_id), plan.where))
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentPolicy);
+  return plan.read(tx, rows, byCreation, presentPolicy);
 }
 
 /** What has been spent in the current window counts immediately. @throws invalid for a scope outside the company */
@@ -136,7 +130,7 @@ async function scopeOf(tx: Tx, company_id: string, input: CreateBudgetPolicy): P
   if (scope_type === 'company') {
     if (scope_id !== company_id) throw invalid('scope_id is not the company');
   } else if (scope_type === 'project') {
-    if (!(await findProject(tx, company_id, scope_id)))
+    if (!(await findCompanyProject(tx, company_id, scope_id)))
       throw invalid('scope_id is not a project of the company');
   } else if ((await findAgent(tx, scope_id))?.company_id !== company_id) {
     throw invalid('scope_id is not an agent of the company');

@@ -5,7 +5,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { findAgent } from '../agents/index.ts';
 import { findIssue } from '../issues/index.ts';
-import { findProject } from '../projects/index.ts';
+import { findCompanyProject } from '../projects/index.ts';
 import { chargeCost } from './charge.ts';
 import type { RunCost } from './cost-events.ts';
 import { money } from './policies.ts';
@@ -108,7 +108,7 @@ async function references(
 ): Promise<{ issue_id: string | null; project_id: string | null }> {
   if (agent_id && (await findAgent(tx, agent_id))?.company_id !== company_id)
     throw invalid('agent_id is not an agent of the company');
-  if (project_id && !(await findProject(tx, company_id, project_id)))
+  if (project_id && !(await findCompanyProject(tx, company_id, project_id)))
     throw invalid('project_id is not a project of the company');
   if (!issue_id) return { issue_id: null, project_id: project_id ?? null };
   const issue = await findIssue(tx, issue_id);

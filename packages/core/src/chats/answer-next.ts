@@ -1,5 +1,5 @@
 import { type Actor, adapterTraits } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { liveRunStatuses, schema, type Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
@@ -89,7 +89,7 @@ export async function sweepWaitingChats(tx: Tx): Promise<number> {
     select c.id, c.agent_id, c.created_by_user_id from chats c
     where c.id in (select m.chat_id from chat_messages m where m.status = 'waiting')
       and not exists (select from heartbeat_runs r
-        where r.live_key = 'chat:' || c.id and r.status in ('queued', 'running'))
+        where r.live_key = 'chat:' || c.id and r.status in ${liveRunStatuses})
     limit ${SWEPT} for no key update of c skip locked`);
   const scheduler = systemActor('scheduler');
   for (const chat of rows) await recordChanges(tx, scheduler, await answerNext(tx, scheduler, chat));

@@ -5,7 +5,7 @@ import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 import {
   eachAlone,
   type EndedRun,
-  forgetRuns,
+  clearRunContent,
   type KindChanges,
   type RunKind,
   type RunRow,
@@ -18,8 +18,9 @@ import { titleOf } from './title.ts';
 const { chats, chat_messages } = schema;
 const scheduler = systemActor('scheduler');
 
-// Limit in bytes: the maximum that the schema of a text permits.
+// Limits in bytes: the maximum that the schema of a text permits; that of a run’s error.
 const REPLY = 1_000_000;
+const ERROR = 4000;
 
 const ofChat = {
   subject: { type: 'chat', table: 'chats' },
@@ -59,7 +60,7 @@ export const chatSummaryKind: RunKind = {
   audience: () => ({ topic: null, admins_only: false }),
   retries: true,
   end: async (tx, { run, subject, result }) => {
-    if (subject === null) await forgetRuns(tx, run.subject_id);
+    if (subject === null) await clearRunContent(tx, run.subject_id);
     else if (run.status === 'succeeded') await keepSummary(tx, run, result.text);
     return { changes: [] };
   },
@@ -89,15 +90,15 @@ async function endReply(tx: Tx, ended: EndedRun): Promise<KindChanges> {
     run.subject_id === null ? [] : await tx.select().from(chats).where(eq(chats.id, run.subject_id));
   if (chat === undefined) {
     // The chat was deleted in the meantime: nothing of it is kept.
-    await forgetRuns(tx, run.subject_id);
+    await clearRunContent(tx, run.subject_id);
     return { changes: [] };
   }
   if (retried) return { changes: [] };
   const asked = await askedBy(tx, run);
-  const told = asked === undefined ? [] : await writeReply(tx, chat, asked, ended);
+  const changes = asked === undefined ? [] : await writeReply(tx, chat, asked, ended);
   const next = await answerNext(tx, scheduler, chat);
   if (run.status === 'succeeded') await proposeSummary(tx, scheduler, chat);
-  return { changes: [...told, ...next] };
+  return { changes: [...changes, ...next] };
 }
 
 async function writeReply(
@@ -108,9 +109,11 @@ async function writeReply(
 ): Promise<Change[]> {
   const text = replyText(run, result);
   const status = run.status === 'succeeded' ? 'answered' : run.status === 'cancelled' ? 'stopped' : 'failed';
+  // The run's own error is shown to others, too, and says less.
+  const reason = cutText(result.failure?.message ?? run.error ?? 'the reply failed', ERROR);
   const [question] = await tx
     .update(chat_messages)
-    .set({ status, error: status === 'failed' ? (run.error ?? 'the reply failed') : null })
+    .set({ status, error: status === 'failed' ? reason : null })
     .where(eq(chat_messages.id, asked.id))
     .returning();
   const reply =

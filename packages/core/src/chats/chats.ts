@@ -5,7 +5,7 @@ import { eq, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { findAgent } from '../agents/index.ts';
-import { cancelRuns, forgetRuns } from '../runs/index.ts';
+import { cancelRuns, clearRunContent } from '../runs/index.ts';
 import { type ChatRow, chatChange, presentChat } from './present.ts';
 
 const { chats } = schema;
@@ -66,6 +66,6 @@ export async function deleteChat(tx: Tx, actor: Actor, chat: ChatRow): Promise<v
     sql`r.subject_id = ${chat.id} and r.kind <> 'heartbeat'`,
     'the chat was deleted',
   );
-  await forgetRuns(tx, chat.id);
+  await clearRunContent(tx, chat.id);
   await recordChanges(tx, actor, [...changes, chatChange(chat, 'chat.deleted')]);
 }

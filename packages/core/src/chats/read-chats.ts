@@ -2,6 +2,7 @@ import type { Actor, Chat, ChatMessage, ListChats } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@acp/db';
 import { decodeCursor, encodeCursor, isUuid } from '@acp/kernel';
 import { and, asc, desc, eq, getTableColumns, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
+import { ofLiveCompany } from '../companies/index.ts';
 import { type ChatMessageRow, type ChatRow, presentChat, presentMessage } from './present.ts';
 
 const { chats, chat_messages, companies } = schema;
@@ -24,7 +25,7 @@ export async function findChat(tx: Tx, id: string, actor: Actor): Promise<ChatRo
   const [row] = await tx
     .select(getTableColumns(chats))
     .from(chats)
-    .innerJoin(companies, and(eq(companies.id, chats.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(chats.company_id))
     .where(and(eq(chats.id, id), visibleTo(actor)));
   return row;
 }

@@ -1,5 +1,5 @@
 import type { Comment } from '@acp/contract';
-import { newestFirst, oldestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, newestFirst, oldestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { and, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { IssueRow } from '../issues/index.ts';
@@ -27,12 +27,7 @@ export async function listComments(tx: Tx, issue: IssueRow, query: PageRequest):
     .where(and(eq(comments.issue_id, issue.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(
-    tx,
-    rows,
-    ({ created_at, id }) => ({ at: created_at, id }),
-    (row) => presentComment(row, row.user_name, row.reactions),
-  );
+  return page.read(tx, rows, byCreation, (row) => presentComment(row, row.user_name, row.reactions));
 }
 
 /** A comment whose text, if long, is replaced by its length in characters. */
@@ -64,14 +59,10 @@ export async function outlineComments(
     .where(and(eq(comments.issue_id, issue.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(
-    rows,
-    ({ created_at, id }) => ({ at: created_at, id }),
-    ({ length, ...row }) => {
-      const comment = presentComment(row, row.user_name, row.reactions);
-      return { ...comment, body_markdown: length > longest ? null : comment.body_markdown, length };
-    },
-  );
+  return page.cut(rows, byCreation, ({ length, ...row }) => {
+    const comment = presentComment(row, row.user_name, row.reactions);
+    return { ...comment, body_markdown: length > longest ? null : comment.body_markdown, length };
+  });
 }
 
 /** Throws `notFound` for another issue's comment. */

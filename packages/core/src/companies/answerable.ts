@@ -42,7 +42,7 @@ interface AnsweredTable {
 }
 
 /** Rows of the table that the person created and could no longer create. @param least role that creating one takes */
-export function lostBy(
+export function rowsLostBy(
   { user_id, company_id }: Leaving,
   table: AnsweredTable,
   least: SQL | CompanyRole,

@@ -1,13 +1,23 @@
 import type { Actor, BoardUserKey, CompanyRole, NewBoardUserKey } from '@acp/contract';
-import { containing, newestFirst, type Page, schema, signal, type Tx, type SearchRequest } from '@acp/db';
+import {
+  byCreation,
+  containing,
+  newestFirst,
+  type Page,
+  schema,
+  type SearchRequest,
+  signal,
+  type Tx,
+} from '@acp/db';
 import { newApiKey, notFound, sha256Hex } from '@acp/kernel';
-import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
-import { answerableUser, type Leaving, type LeftCredential, lostBy } from './answerable.ts';
+import { answerableUser, type Leaving, type LeftCredential, rowsLostBy } from './answerable.ts';
+import { findInLiveCompany } from './find-in-company.ts';
 import { keyExpiry } from './key-lifetime.ts';
 
-const { board_user_keys, companies } = schema;
+const { board_user_keys } = schema;
 
 type BoardUserKeyRow = typeof board_user_keys.$inferSelect;
 
@@ -56,14 +66,8 @@ export async function mintBoardUserKey(
   return { ...present(row!), raw_key };
 }
 
-/** Also undefined for a trashed company. */
 export async function findBoardUserKey(tx: Tx, id: string): Promise<BoardUserKeyRow | undefined> {
-  const [row] = await tx
-    .select(getTableColumns(board_user_keys))
-    .from(board_user_keys)
-    .innerJoin(companies, and(eq(companies.id, board_user_keys.company_id), isNull(companies.deleted_at)))
-    .where(eq(board_user_keys.id, id));
-  return row;
+  return findInLiveCompany(tx, board_user_keys, id);
 }
 
 /** Newest first. @param unasked page size without a limit (decisions 3); null: all */
@@ -86,7 +90,7 @@ export async function listBoardUserKeys(
     )
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return plan.read(tx, rows, byCreation, present);
 }
 
 /** Revokes a key immediately in every process. @throws notFound, also for another company's key. */
@@ -116,7 +120,7 @@ export async function revokeBoardUserKeys(tx: Tx, company_id: string): Promise<v
 
 /** Ends the keys of someone who may no longer mint them, in every process, or hands them over. */
 export async function settleBoardUserKeysOf(tx: Tx, leaving: Leaving): Promise<LeftCredential[]> {
-  const theirs = lostBy(leaving, board_user_keys, 'admin');
+  const theirs = rowsLostBy(leaving, board_user_keys, 'admin');
   const left =
     leaving.heir === undefined
       ? await tx.delete(board_user_keys).where(theirs).returning()

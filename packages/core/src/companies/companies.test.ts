@@ -23,7 +23,7 @@ import {
   listCompanyUsers,
   listOutsiders,
   listMembers,
-  dropMembership,
+  deleteMembership,
 } from './members.ts';
 
 const { activity, memberships } = schema;
@@ -158,6 +158,9 @@ describe('home_dir of a company', () => {
       `${own}/../${two.id}`,
       join(own, 'link'),
       join(own, 'link', 'ssh'),
+      join(own, 'agents', two.id),
+      join(own, 'workspaces'),
+      join(own, 'repositories', 'x.git'),
       '/etc',
       'relative',
       `${own}\0`,
@@ -206,7 +209,7 @@ describe('members', () => {
     expect((await listCompanyUsers(database.db, company.id)).items).toMatchObject([
       { email: user.email, display_name: user.display_name, role: 'viewer' },
     ]);
-    const remove = () => inTx((tx) => dropMembership(tx, actors.system, company.id, user.id));
+    const remove = () => inTx((tx) => deleteMembership(tx, actors.system, company.id, user.id));
     await remove();
     expect(await isMember(database.db, company.id, user.id)).toBe(false);
     await expect(remove()).rejects.toMatchObject({ kind: 'not_found' });
@@ -233,7 +236,7 @@ describe('members', () => {
     await createMembership(database.db, other, user);
     const change = inTx((tx) => setMembershipRole(tx, actors.system, company.id, user.id, { role: 'admin' }));
     await expect(change).rejects.toMatchObject({ kind: 'not_found' });
-    const remove = inTx((tx) => dropMembership(tx, actors.system, company.id, user.id));
+    const remove = inTx((tx) => deleteMembership(tx, actors.system, company.id, user.id));
     await expect(remove).rejects.toMatchObject({ kind: 'not_found' });
     expect(await isMember(database.db, other.id, user.id)).toBe(true);
   });

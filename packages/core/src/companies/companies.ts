@@ -1,23 +1,24 @@
 import type { Actor, Company, UpdateCompany, UserActor } from '@acp/contract';
 import {
+  byCreation,
   containing,
   isUniqueViolation,
   newestFirst,
   type Page,
   schema,
+  type SearchRequest,
   signal,
   type Tx,
   WILDCARD,
-  type SearchRequest,
 } from '@acp/db';
-import { conflict, invalid, notFound } from '@acp/kernel';
+import { conflict, invalid, isInsideFolder, notFound } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { getSetting } from '../settings/index.ts';
 import { moveToTrash } from '../trash/index.ts';
 import { revokeBoardUserKeys } from './board-user-keys.ts';
-import { assertHomeDir, type HomeRules } from './home-dir.ts';
+import { assertHomeDir, companyFolders, type HomeRules } from './home-dir.ts';
 
 const { companies, memberships } = schema;
 
@@ -110,6 +111,8 @@ async function assertOwnHome(
   if (!company) throw notFound();
   if (!homes) throw invalid('home_dir must be inside a folder of the company');
   await assertHomeDir(home_dir, company, homes);
+  if (await isInsideFolder(home_dir, [companyFolders(homes.service_home, company.id).agents]))
+    throw invalid('home_dir must not be inside the folder of the agents’ homes');
 }
 
 /**
@@ -150,7 +153,7 @@ export async function restoreCompany(tx: Tx, actor: Actor, company_id: string): 
 }
 
 /** Deletes the row itself: the last step of a purge, after everything in the company. */
-export async function removeCompany(tx: Tx, company_id: string): Promise<void> {
+export async function deleteCompanyRow(tx: Tx, company_id: string): Promise<void> {
   await tx.delete(companies).where(eq(companies.id, company_id));
 }
 
@@ -209,7 +212,7 @@ export async function pageOfCompanies(
     .where(and(ids === null ? undefined : inArray(companies.id, ids), alive, named(query.q), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentCompany);
+  return page.read(tx, rows, byCreation, presentCompany);
 }
 
 function entry(company_id: string, action: string, details: Record<string, unknown>) {

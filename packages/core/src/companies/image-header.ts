@@ -1,5 +1,6 @@
 /**
- * Reads type and size of an image from its first bytes without decoding a pixel: a small file may claim a huge size. Pure; undefined for anything but the four types.
+ * Reads type and size of an image from its first bytes without decoding a pixel: a small file may claim a huge size, which must
+ * be known before anything is unpacked. Pure; undefined for anything but the four types.
  */
 import type { LogoType } from '@acp/contract';
 

@@ -11,7 +11,7 @@ export {
   keyExpiry,
   warnOfExpiringBoardUserKeys,
 } from './key-lifetime.ts';
-export { answerableUser, isInstanceAdmin, lostBy, personBehind } from './answerable.ts';
+export { answerableUser, isInstanceAdmin, rowsLostBy, personBehind } from './answerable.ts';
 export type { Leaving, LeftCredential } from './answerable.ts';
 export type { TokenHash } from './invites.ts';
 export {
@@ -23,13 +23,14 @@ export {
   listCompanies,
   pageOfCompanies,
   presentCompany,
-  removeCompany,
+  deleteCompanyRow,
   restoreCompany,
   updateCompany,
 } from './companies.ts';
 export type { CompanyRow } from './companies.ts';
+export { findInLiveCompany, ofLiveCompany } from './find-in-company.ts';
 export { agentDefaults, setAgentDefaults } from './agent-defaults.ts';
-export { assertHomeDir } from './home-dir.ts';
+export { assertHomeDir, companyFolders } from './home-dir.ts';
 export type { HomeRules } from './home-dir.ts';
 export { refuseUsedNumber, takeIssueNumbers } from './issue-numbers.ts';
 export {
@@ -40,7 +41,7 @@ export {
   listCompanyUsers,
   listMembers,
   listOutsiders,
-  dropMembership,
+  deleteMembership,
 } from './members.ts';
 export {
   acceptInvite,

@@ -19,7 +19,7 @@ import {
   previewInvite,
   revokeInvite,
 } from './invites.ts';
-import { setMembershipRole, listMembers, dropMembership } from './members.ts';
+import { setMembershipRole, listMembers, deleteMembership } from './members.ts';
 
 const { activity, invites, users } = schema;
 
@@ -143,7 +143,7 @@ describe('an invite', () => {
     [
       'removed',
       (company_id: string, user_id: string) =>
-        inTx((tx) => dropMembership(tx, actors.system, company_id, user_id)),
+        inTx((tx) => deleteMembership(tx, actors.system, company_id, user_id)),
     ],
     [
       'made a member',

@@ -1,5 +1,5 @@
 import type { Actor, CompanyRole, Invite, Membership, UserActor } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { newId, newToken, notFound, sha256Hex, type Vault } from '@acp/kernel';
 import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -7,6 +7,7 @@ import { assertRoom } from '../bounds/index.ts';
 import { actorOf, createUser, type NewUser, type UserRow } from '../identity/index.ts';
 import { requireEntitlement } from '../settings/index.ts';
 import { answerableUser, hasRole } from './answerable.ts';
+import { ofLiveCompany } from './find-in-company.ts';
 import { addMember } from './members.ts';
 
 const { companies, invites } = schema;
@@ -59,12 +60,7 @@ export async function listInvites(
     .where(and(eq(invites.company_id, company_id), plan.where))
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.read(
-    tx,
-    rows,
-    ({ created_at, id }) => ({ at: created_at, id }),
-    (row) => present(row, shownToken(row, vault)),
-  );
+  return plan.read(tx, rows, byCreation, (row) => present(row, shownToken(row, vault)));
 }
 
 /** The response contains the token; later ones do as well if the vault could seal it. */
@@ -135,7 +131,7 @@ export async function previewInvite(
       expires_at: invites.expires_at,
     })
     .from(invites)
-    .innerJoin(companies, and(eq(companies.id, invites.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(invites.company_id))
     .where(open(token));
   return row && { ...row, role: row.role as CompanyRole };
 }

@@ -1,13 +1,14 @@
 import type { Actor, JoinRequest, UserActor } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
-import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { findCompany } from './companies.ts';
+import { findInLiveCompany } from './find-in-company.ts';
 import { isMember } from './members.ts';
 
-const { companies, join_requests, memberships } = schema;
+const { join_requests, memberships } = schema;
 
 type JoinRequestRow = typeof join_requests.$inferSelect;
 
@@ -24,14 +25,8 @@ function present(row: JoinRequestRow): JoinRequest {
   };
 }
 
-/** Also undefined for a trashed company. */
 export async function findJoinRequest(tx: Tx, id: string): Promise<JoinRequestRow | undefined> {
-  const [row] = await tx
-    .select(getTableColumns(join_requests))
-    .from(join_requests)
-    .innerJoin(companies, and(eq(companies.id, join_requests.company_id), isNull(companies.deleted_at)))
-    .where(eq(join_requests.id, id));
-  return row;
+  return findInLiveCompany(tx, join_requests, id);
 }
 
 /** Newest first; at most 1,000 or 4 MB unless a limit is given. */
@@ -47,7 +42,7 @@ export async function listJoinRequests(
     .where(and(eq(join_requests.company_id, company_id), plan.where))
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return plan.read(tx, rows, byCreation, present);
 }
 
 /**

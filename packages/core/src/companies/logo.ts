@@ -41,8 +41,8 @@ export async function findLogoImage(tx: Tx, company_id: string): Promise<LogoIma
 }
 
 /**
- * The first bytes must identify one of the four types, match the declared one, and give an acceptable size; what follows them
- * is not looked at. Throws `unsupported`.
+ * The first bytes must identify one of the four types, match the declared one, and give an acceptable size: nothing is decoded
+ * before this. Throws `unsupported`.
  */
 export function checkLogoHeader(bytes: Buffer, declared: string): LogoType {
   const type = logoTypes.find((each) => each === declared);

@@ -152,7 +152,7 @@ export async function setMembershipRole(
   return present(row);
 }
 
-export async function dropMembership(
+export async function deleteMembership(
   tx: Tx,
   actor: Actor,
   company_id: string,

@@ -53,13 +53,13 @@ export async function endCompile(
     })
     .where(eq(compiled_indexes.id, id))
     .returning();
-  if (status !== 'draft') await forgetRead(tx, id);
+  if (status !== 'draft') await deleteReadSources(tx, id);
   const calledOff = await cancelRuns(
     tx,
     sql`r.subject_id = ${id} and r.kind = ${COMPILE}`,
     'the compilation is over',
   );
-  await forgetOld(tx, company_id);
+  await deleteOldVersions(tx, company_id);
   await recordChanges(tx, actor, [
     ...calledOff,
     await indexChange(tx, row!, `compiled_index.${status}`),
@@ -85,12 +85,12 @@ const invitation = ({ company_id, id, version }: IndexRow) =>
   }) as const;
 
 /** What was read for a discarded version counts as unread. */
-async function forgetRead(tx: Tx, index_id: string): Promise<void> {
+async function deleteReadSources(tx: Tx, index_id: string): Promise<void> {
   await tx.delete(compiled_sources).where(eq(compiled_sources.index_id, index_id));
 }
 
 /** Only outlines of finished versions are kept, for a while: the content they cite may have been deleted since. */
-async function forgetOld(tx: Tx, company_id: string): Promise<void> {
+async function deleteOldVersions(tx: Tx, company_id: string): Promise<void> {
   await tx.delete(compiled_statements).where(
     inArray(
       compiled_statements.index_id,
@@ -124,7 +124,7 @@ export async function promoteIndex(tx: Tx, actor: Actor, company_id: string, ver
     })
     .where(eq(compiled_indexes.id, draft.id))
     .returning();
-  await forgetOld(tx, company_id);
+  await deleteOldVersions(tx, company_id);
   await recordChanges(tx, actor, [await indexChange(tx, row!, 'compiled_index.promoted')]);
 }
 
@@ -141,8 +141,8 @@ export async function discardIndex(tx: Tx, actor: Actor, company_id: string, ver
     .set({ status: 'discarded' })
     .where(eq(compiled_indexes.id, draft.id))
     .returning();
-  await forgetRead(tx, draft.id);
-  await forgetOld(tx, company_id);
+  await deleteReadSources(tx, draft.id);
+  await deleteOldVersions(tx, company_id);
   await recordChanges(tx, actor, [await indexChange(tx, row!, 'compiled_index.discarded')]);
 }
 

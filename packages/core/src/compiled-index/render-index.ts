@@ -22,10 +22,10 @@ export async function compiledIndexText(tx: Tx, company_id: string): Promise<str
 
 /** Markdown by topic, cut to the budget. Statements that lost a source are left out, outdated ones are marked. Pure. */
 export function renderIndex(statements: readonly CompiledStatement[], longest = LONGEST): string {
-  const told = statements.filter(({ sources }) => sources.every(({ state }) => state !== 'gone'));
+  const sourced = statements.filter(({ sources }) => sources.every(({ state }) => state !== 'gone'));
   const lines: string[] = [];
   let [size, shown, topic] = [0, 0, ''];
-  for (const statement of told) {
+  for (const statement of sourced) {
     const heading = statement.topic.toLowerCase() === topic ? [] : [`## ${statement.topic}`];
     const added = [...heading, lineOf(statement)];
     const length = added.reduce((sum, line) => sum + line.length + 1, 0);
@@ -35,7 +35,7 @@ export function renderIndex(statements: readonly CompiledStatement[], longest = 
     shown += 1;
     topic = statement.topic.toLowerCase();
   }
-  const left = told.length - shown;
+  const left = sourced.length - shown;
   return [...lines, ...(left > 0 && shown > 0 ? [`(${left} more statements are left out.)`] : [])].join('\n');
 }
 

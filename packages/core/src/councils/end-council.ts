@@ -31,6 +31,6 @@ export async function endCouncil(
     unused.map(({ run_id }) => run_id),
   );
   const { participants } = await readParts(tx, [session]);
-  const told = councilChange(row!, participants, `council.${end.status}`);
-  await recordChanges(tx, actor, [...calledOff, told]);
+  const ended = councilChange(row!, participants, `council.${end.status}`);
+  await recordChanges(tx, actor, [...calledOff, ended]);
 }

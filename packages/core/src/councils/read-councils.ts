@@ -6,7 +6,7 @@ import type {
   CouncilTurn,
   CouncilTurnKind,
 } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { isUuid } from '@acp/kernel';
 import { and, asc, eq, getTableColumns, inArray, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
@@ -43,11 +43,8 @@ export async function listCouncils(
     .orderBy(...page.order)
     .limit(page.limit);
   const parts = await readParts(tx, rows, OUTLINED);
-  return page.cut(
-    rows,
-    ({ created_at, id }) => ({ at: created_at, id }),
-    (row) =>
-      present({ ...row, conclusion: row.conclusion?.slice(0, OUTLINED).toWellFormed() ?? null }, parts),
+  return page.cut(rows, byCreation, (row) =>
+    present({ ...row, conclusion: row.conclusion?.slice(0, OUTLINED).toWellFormed() ?? null }, parts),
   );
 }
 

@@ -1,7 +1,7 @@
 /** The ways in which someone loses rights: each also settles what that person has created (docs/adr/0051). */
 import type { Actor, CompanyRole, InstanceRole, Membership, UpdateUser, User, UserRole } from '@acp/contract';
 import type { Tx } from '@acp/db';
-import { dropMembership, setMembershipRole } from '../companies/index.ts';
+import { deleteMembership, setMembershipRole } from '../companies/index.ts';
 import { changeUser, closeAccount, eraseAccount, lockUser, writeInstanceRole } from '../identity/index.ts';
 import type { Mailing } from '../messages/index.ts';
 import { settleCredentials } from './settle-credentials.ts';
@@ -20,7 +20,7 @@ export async function removeMember(
   { keep_keys = false }: Departure = {},
 ): Promise<void> {
   await lockUser(tx, user_id);
-  await dropMembership(tx, actor, company_id, user_id);
+  await deleteMembership(tx, actor, company_id, user_id);
   await settleCredentials(tx, actor, { user_id, company_id, keep_keys });
 }
 

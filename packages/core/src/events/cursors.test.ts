@@ -7,7 +7,7 @@ import {
   advanceCursor,
   closeCursor,
   deleteEventsBefore,
-  dropOutlivedEvents,
+  dropExpiredEvents,
   lastSequence,
   lowestEvents,
   openCursor,
@@ -116,7 +116,7 @@ describe('retention of events', () => {
 });
 
 describe('retention of many events', () => {
-  const drop = async (days: number) => transaction(database, async (tx) => dropOutlivedEvents(tx, days));
+  const drop = async (days: number) => transaction(database, async (tx) => dropExpiredEvents(tx, days));
 
   it('drops the partition of the lowest numbers once all of its events are outlived, and no other', async () => {
     await publish(9, 8);

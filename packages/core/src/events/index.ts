@@ -5,8 +5,7 @@
 export { advanceCursor, closeCursor, openCursor, readCursor } from './cursors.ts';
 export type { CursorName } from './cursors.ts';
 export { readCompanyCursor } from './company-cursor.ts';
-export { deleteEventsBefore, dropOutlivedEvents, EVENTS_KEPT_DAYS, lowestEvents } from './retention.ts';
-export type { LowestEvents } from './retention.ts';
+export { deleteEventsBefore, dropExpiredEvents, EVENTS_KEPT_DAYS, lowestEvents } from './retention.ts';
 export { countEvents, lastSequence, listEventsAfter } from './read-events.ts';
 export { deleteOldIdempotencyKeys } from './idempotency-keys.ts';
 export { replayFloor } from './replay.ts';

@@ -41,8 +41,14 @@ export async function countEvents(
     .groupBy(events.company_id, events.type);
 }
 
-/** The number of the newest event; 0 before the first. */
+const MOST_PENDING = 1000;
+
+/**
+ * The number of the newest event, 0 before the first. Events that were committed and not numbered yet are numbered first, so that
+ * they do not come after it; numbering then waits for the end of this transaction.
+ */
 export async function lastSequence(tx: Tx): Promise<number> {
+  await tx.execute(sql`select sequence_outbox(${MOST_PENDING})`);
   const [row] = await tx.select({ last: event_sequence.last }).from(event_sequence);
   return row?.last ?? 0;
 }

@@ -37,7 +37,7 @@ export async function lowestEvents(tx: Tx): Promise<LowestEvents | undefined> {
  * long-running reader, such as a backup, blocks it, it throws `unavailable`.
  * @returns false if it contains younger events or is still being filled
  */
-export async function dropOutlivedEvents(tx: Tx, days: number): Promise<boolean> {
+export async function dropExpiredEvents(tx: Tx, days: number): Promise<boolean> {
   const lowest = await lowestEvents(tx);
   if (lowest?.full !== true) return false;
   const name = sql.identifier(lowest.name);

@@ -46,8 +46,8 @@ export async function endEvolution(
     sql`r.subject_id = ${id} and r.kind = ${EVOLUTION_STEP}`,
     'the evolution has ended',
   );
-  const told = evolutionChange(row!, await readParts(tx, [row!]), `prompt_evolution.${end.status}`);
-  await recordChanges(tx, actor, [...calledOff, told]);
+  const ended = evolutionChange(row!, await readParts(tx, [row!]), `prompt_evolution.${end.status}`);
+  await recordChanges(tx, actor, [...calledOff, ended]);
 }
 
 /** Makes a candidate that beats the original a version of the prompt. @param note why it ends before its limits, if it does */

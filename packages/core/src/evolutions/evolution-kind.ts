@@ -104,10 +104,10 @@ const keep: Record<
   rollout: async (tx, step, text, { rehearsed = [] }) => {
     const bad = rehearsed.filter(({ error }) => error !== null);
     const notes = bad.slice(0, 10).map(({ line, error }) => `- ${line.slice(0, 200)}: ${error!}`);
-    const told =
+    const said =
       notes.length === 0 ? text : `${text}\n\n[Verbs that would have been refused:]\n${notes.join('\n')}`;
     await done(tx, step, {
-      text: cutText(told, SAID),
+      text: cutText(said, SAID),
       score: 1 - BAD_VERB * Math.min(BAD_VERBS, bad.length),
     });
     return null;

@@ -6,7 +6,7 @@ import type {
   PromptEvolutionSummary,
   WatchState,
 } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { isUuid } from '@acp/kernel';
 import { and, asc, eq, getTableColumns, inArray, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
@@ -41,11 +41,7 @@ export async function listEvolutions(
     .orderBy(...page.order)
     .limit(page.limit);
   const parts = await readParts(tx, rows);
-  return page.cut(
-    rows,
-    ({ created_at, id }) => ({ at: created_at, id }),
-    (row) => summarizeEvolution(row, parts),
-  );
+  return page.cut(rows, byCreation, (row) => summarizeEvolution(row, parts));
 }
 
 export interface Parts {

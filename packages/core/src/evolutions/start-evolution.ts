@@ -55,7 +55,7 @@ export async function evolvePrompt(
     minibatch: [],
     system_prompt: agent.system_prompt?.trim() || defaultPrompt(agent.role),
   });
-  await forgetOld(tx, agent);
+  await deleteOldEvolutions(tx, agent);
   await recordChanges(tx, actor, [
     evolutionChange(evolution, await readParts(tx, [evolution]), 'prompt_evolution.started'),
   ]);
@@ -123,7 +123,7 @@ async function insertEvolution(
   throw conflict('the prompt is already being evolved', { evolution_id: running?.id ?? null });
 }
 
-async function forgetOld(tx: Tx, { id }: AgentRow): Promise<void> {
+async function deleteOldEvolutions(tx: Tx, { id }: AgentRow): Promise<void> {
   await tx.execute(sql`
     delete from prompt_evolutions where id in (
       select id from prompt_evolutions where agent_id = ${id} and status <> 'running' and watch is distinct from 'watching'

@@ -3,7 +3,7 @@ import { endedTaskStates, type TaskState, type TaskUsage } from '@acp/contract';
 import { schema, storedNow, type Tx } from '@acp/db';
 import { cutText } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
-import { systemActor } from '../activity/index.ts';
+import { outsideActor } from '../activity/index.ts';
 import { findAgent } from '../agents/index.ts';
 import { reportCost } from '../budgets/index.ts';
 import { createComment } from '../comments/index.ts';
@@ -68,7 +68,7 @@ export async function resumeDelegations(tx: Tx, peer_id: string): Promise<void> 
 }
 
 /** What people and agents wrote on the issue since the last forwarding; null if nothing. */
-export async function wordsToForward(
+export async function commentsToForward(
   tx: Tx,
   { issue_id, forwarded_at }: DelegationRow,
 ): Promise<{ text: string; up_to: Date; message_id: string } | null> {
@@ -233,7 +233,7 @@ async function mirrorCost(tx: Tx, delegation: DelegationRow, usage: TaskUsage): 
 
 const isOver = ({ status }: IssueRow): boolean => status === 'done' || status === 'cancelled';
 
-const peerActor = ({ remote_agent }: DelegationRow) => systemActor(cutText(remote_agent, 200));
+const peerActor = ({ remote_agent }: DelegationRow) => outsideActor(cutText(remote_agent, 200));
 
 const say = async (tx: Tx, delegation: DelegationRow, issue: IssueRow, text: string) =>
   createComment(tx, peerActor(delegation), issue, { body_markdown: foreign(text) || '–' });
@@ -282,7 +282,7 @@ export async function recordFailure(
 }
 
 /** The peer's rate limit is used up, which is not a failure: try again in the next minute. */
-export async function putOffDelegation(
+export async function postponeDelegation(
   tx: Tx,
   { issue_id, peer_id }: Pick<DelegationRow, 'issue_id' | 'peer_id'>,
   reason: string,

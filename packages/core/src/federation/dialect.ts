@@ -23,11 +23,11 @@ export interface Writer {
 const download = ({ public_url }: Writer, id: string): string =>
   `${public_url}/api/attachments/${id}/download`;
 
-export const stateName = (state: TaskState, dialect: Dialect): string =>
+const formatTaskState = (state: TaskState, dialect: Dialect): string =>
   dialect === '1.0' ? `TASK_STATE_${state.toUpperCase()}` : state.replaceAll('_', '-');
 
 /** Accepts either spelling; undefined for an unknown state. */
-export function stateNamed(text: string): TaskState | undefined {
+export function parseTaskState(text: string): TaskState | undefined {
   const word = text
     .replace(/^TASK_STATE_/, '')
     .replaceAll('-', '_')
@@ -63,7 +63,7 @@ function writeStatus(writer: Writer, task: Task): object {
     metadata: null,
   };
   return {
-    state: stateName(state, writer.dialect),
+    state: formatTaskState(state, writer.dialect),
     ...(message && { message: writeMessage(writer, task, message) }),
     timestamp: changed_at.toISOString(),
   };
@@ -123,7 +123,7 @@ const mediaTypeOf = ({ media_type }: Record<string, unknown>): Pick<TaskPart, 'm
   typeof media_type === 'string' ? { media_type } : {};
 
 /** The first event of a stream, and the result of sending a message. */
-export const writeSent = (writer: Writer, shown: ShownTask): object =>
+export const writeSendResult = (writer: Writer, shown: ShownTask): object =>
   writer.dialect === '1.0' ? { task: writeTask(writer, shown) } : writeTask(writer, shown);
 
 export function statusEvent(writer: Writer, task: Task, final: boolean): object {

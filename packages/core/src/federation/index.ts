@@ -10,12 +10,11 @@ export type { AvailableAgent } from './available-agents.ts';
 export { depthMetadata } from './client.ts';
 export { cancelTask } from './cancel-task.ts';
 export { listTasks, readTask } from './read-tasks.ts';
-export type { Task, TaskPage, TaskQuery } from './read-tasks.ts';
-export { agentWordsAfter, taskHistory } from './task-history.ts';
-export type { TaskMessage } from './task-history.ts';
+export type { Task, TaskQuery } from './read-tasks.ts';
+export { agentCommentsAfter, taskHistory } from './task-history.ts';
 export { MAX_TASK_ARTIFACTS, taskArtifacts } from './task-artifacts.ts';
 export type { TaskArtifact } from './task-artifacts.ts';
-export { artifactEvent, stateNamed, statusEvent, writeSent, writeTask } from './dialect.ts';
+export { artifactEvent, parseTaskState, statusEvent, writeSendResult, writeTask } from './dialect.ts';
 export type { Dialect, ShownTask, Writer } from './dialect.ts';
 export { createPeer, deletePeer, findPeer, listPeers, peerKey, presentPeer, updatePeer } from './peers.ts';
 export type { PeerRow } from './peers.ts';
@@ -27,9 +26,9 @@ export {
   applyRemote,
   claimDelegations,
   endDelegation,
-  putOffDelegation,
+  postponeDelegation,
   recordFailure,
-  wordsToForward,
+  commentsToForward,
 } from './delegations.ts';
 export type { DelegationRow, RemoteState } from './delegations.ts';
 export { readCard } from './read-card.ts';

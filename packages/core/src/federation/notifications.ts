@@ -1,7 +1,8 @@
 /** Notifications of a peer that a delegated task has changed. A notification only proves its token, so the task is queried. */
 import { schema, type Tx } from '@acp/db';
 import { constantTimeEqual, isUuid, newToken, notFound, unauthenticated, type Vault } from '@acp/kernel';
-import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, sql } from 'drizzle-orm';
+import { ofLiveCompany } from '../companies/index.ts';
 import { type SignedRequest, verifySignature } from '../routines/index.ts';
 import type { DelegationRow } from './delegations.ts';
 
@@ -58,7 +59,7 @@ export async function takeNotification(
       now_sec: sql`extract(epoch from clock_timestamp())`.mapWith((text) => Math.floor(Number(text))),
     })
     .from(a2a_delegations)
-    .innerJoin(companies, and(eq(companies.id, a2a_delegations.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(a2a_delegations.company_id))
     .where(and(eq(a2a_delegations.issue_id, issue_id), isNotNull(a2a_delegations.next_attempt_at)));
   if (row === undefined || row.sealed === null) throw notFound();
   const known = vault.unseal(row.sealed, place(issue_id));

@@ -8,23 +8,25 @@ import {
   type UpdatePeer,
 } from '@acp/contract';
 import {
+  byCreation,
   containing,
   isUniqueViolation,
   newestFirst,
   type Page,
   schema,
+  type SearchRequest,
   signal,
   type Tx,
-  type SearchRequest,
 } from '@acp/db';
-import { conflict, invalid, isUuid, newId, notFound, type Vault } from '@acp/kernel';
-import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { conflict, invalid, newId, notFound, type Vault } from '@acp/kernel';
+import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
+import { findInLiveCompany } from '../companies/index.ts';
 import { assertBaseUrl } from '../providers/index.ts';
 import { resumeDelegations } from './delegations.ts';
 
-const { a2a_peers, companies } = schema;
+const { a2a_peers } = schema;
 
 export type PeerRow = typeof a2a_peers.$inferSelect;
 
@@ -60,15 +62,8 @@ export function presentPeer(row: PeerRow): Peer {
   };
 }
 
-/** Finds a peer for the scope loader. */
 export async function findPeer(tx: Tx, id: string): Promise<PeerRow | undefined> {
-  if (!isUuid(id)) return undefined;
-  const [row] = await tx
-    .select(getTableColumns(a2a_peers))
-    .from(a2a_peers)
-    .innerJoin(companies, and(eq(companies.id, a2a_peers.company_id), isNull(companies.deleted_at)))
-    .where(eq(a2a_peers.id, id));
-  return row;
+  return findInLiveCompany(tx, a2a_peers, id);
 }
 
 export async function listPeers(tx: Tx, company_id: string, query: SearchRequest): Promise<Page<Peer>> {
@@ -85,7 +80,7 @@ export async function listPeers(tx: Tx, company_id: string, query: SearchRequest
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentPeer);
+  return page.cut(rows, byCreation, presentPeer);
 }
 
 /** The key for calling the peer's agents; null if it has none. @throws unavailable if the key that sealed it is gone */

@@ -2,7 +2,7 @@ import type { Tx } from '@acp/db';
 import { sha256Hex } from '@acp/kernel';
 import { standingAgentKeys } from '../agents/index.ts';
 import type { ClaimedWebhook, TaskBodies } from '../webhooks/index.ts';
-import { type Dialect, writeSent } from './dialect.ts';
+import { type Dialect, writeSendResult } from './dialect.ts';
 import { isVisibleTask, readTasks } from './read-tasks.ts';
 import { taskArtifacts } from './task-artifacts.ts';
 
@@ -33,7 +33,7 @@ export const pushBodies =
           JSON.stringify([task.state, task.said?.id, things.map((each) => [each.id, each.changed_at])]),
         );
         const write = (shown: typeof things | undefined) =>
-          JSON.stringify(writeSent(writer, { task, history: undefined, artifacts: shown }));
+          JSON.stringify(writeSendResult(writer, { task, history: undefined, artifacts: shown }));
         const whole = write(things);
         return [[id, { body: whole.length > LONGEST_BODY ? write(undefined) : whole, told }]];
       }),

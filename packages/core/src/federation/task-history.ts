@@ -54,7 +54,7 @@ function toMessage({ message_id, role, parts, metadata, text }: MessageRow): Tas
 const uuids = (ids: readonly string[]) => sql`${`{${ids.join(',')}}`}::uuid[]`;
 
 /** What agents said on the issue after the comment (null: from the beginning), oldest first, the first 50. */
-export async function agentWordsAfter(
+export async function agentCommentsAfter(
   tx: Tx,
   issue_id: string,
   after: string | null,

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { actors, createCompany, databaseWithQueue } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
-import { createProject, findProject } from '../projects/index.ts';
-import { createGoal, findGoal, goalChain } from './index.ts';
+import { createProject, findCompanyProject } from '../projects/index.ts';
+import { createGoal, findCompanyGoal, goalChain } from './index.ts';
 
 const { goals, projects } = schema;
 
@@ -57,12 +57,15 @@ describe('goals', () => {
     const project = await transaction(database, async (tx) =>
       createProject(tx, actors.system, company.id, { name: 'p', goal_id: id }),
     );
-    expect(await findGoal(database.db, company.id, id)).toMatchObject({ title: 'g', level: 'team' });
-    expect(await findGoal(database.db, other.id, id)).toBeUndefined();
-    expect(await findGoal(database.db, company.id, 'no-id')).toBeUndefined();
-    expect(await findProject(database.db, company.id, project.id)).toMatchObject({ name: 'p', goal_id: id });
-    expect(await findProject(database.db, other.id, project.id)).toBeUndefined();
+    expect(await findCompanyGoal(database.db, company.id, id)).toMatchObject({ title: 'g', level: 'team' });
+    expect(await findCompanyGoal(database.db, other.id, id)).toBeUndefined();
+    expect(await findCompanyGoal(database.db, company.id, 'no-id')).toBeUndefined();
+    expect(await findCompanyProject(database.db, company.id, project.id)).toMatchObject({
+      name: 'p',
+      goal_id: id,
+    });
+    expect(await findCompanyProject(database.db, other.id, project.id)).toBeUndefined();
     await database.db.update(projects).set({ deleted_at: new Date() }).where(eq(projects.id, project.id));
-    expect(await findProject(database.db, company.id, project.id)).toBeUndefined();
+    expect(await findCompanyProject(database.db, company.id, project.id)).toBeUndefined();
   });
 });

@@ -1,7 +1,8 @@
 import { commaList, type Goal, goalStatuses, type ListByStatus } from '@acp/contract';
-import { containing, newestFirst, type Page, schema, type Tx } from '@acp/db';
+import { byCreation, containing, newestFirst, type Page, schema, type Tx } from '@acp/db';
 import { isUuid } from '@acp/kernel';
-import { and, eq, inArray, isNull, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, type SQL } from 'drizzle-orm';
+import { ofLiveCompany } from '../companies/index.ts';
 import { inNoTrash } from '../trash/index.ts';
 import { type GoalRow, presentGoal, goalColumns } from './present.ts';
 
@@ -10,18 +11,22 @@ const { companies, goals } = schema;
 const present: SQL = inNoTrash('goals');
 
 /** Also undefined for another company's goal and a trashed one. */
-export async function findGoal(tx: Tx, company_id: string, goal_id: string): Promise<GoalRow | undefined> {
-  const row = await loadGoal(tx, goal_id);
+export async function findCompanyGoal(
+  tx: Tx,
+  company_id: string,
+  goal_id: string,
+): Promise<GoalRow | undefined> {
+  const row = await findGoal(tx, goal_id);
   return row?.company_id === company_id ? row : undefined;
 }
 
 /** Loads a goal for its scope; also undefined if it or an ancestor is in the trash. */
-export async function loadGoal(tx: Tx, goal_id: string): Promise<GoalRow | undefined> {
+export async function findGoal(tx: Tx, goal_id: string): Promise<GoalRow | undefined> {
   if (!isUuid(goal_id)) return undefined;
   const [row] = await tx
     .select(goalColumns)
     .from(goals)
-    .innerJoin(companies, and(eq(companies.id, goals.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(goals.company_id))
     .where(and(eq(goals.id, goal_id), present));
   return row;
 }
@@ -44,5 +49,5 @@ export async function listGoals(tx: Tx, company_id: string, query: ListByStatus)
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentGoal);
+  return page.read(tx, rows, byCreation, presentGoal);
 }

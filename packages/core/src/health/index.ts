@@ -3,8 +3,7 @@
  * `scheduler_processes`, the schedulers and the disk usage of each. Also lists the sweeps for lost work.
  */
 export { readTicks, tickTotals } from './ticks.ts';
-export type { WorkerTickTotals } from './ticks.ts';
-export { forgetProcess, listSchedulers } from './processes.ts';
+export { deleteProcess, listSchedulers } from './processes.ts';
 export type { SchedulerProcess } from './processes.ts';
 export { reportProcess } from './report-process.ts';
 export { readFigures } from './figures.ts';

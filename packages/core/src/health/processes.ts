@@ -4,7 +4,7 @@ import { eq, sql } from 'drizzle-orm';
 const { scheduler_processes } = schema;
 
 /** Called when a scheduler stops properly, so that it is not reported as lost. */
-export async function forgetProcess(tx: Tx, scheduler: string): Promise<void> {
+export async function deleteProcess(tx: Tx, scheduler: string): Promise<void> {
   await tx.delete(scheduler_processes).where(eq(scheduler_processes.scheduler, scheduler));
 }
 

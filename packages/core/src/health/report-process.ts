@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 const { scheduler_processes, scheduler_ticks } = schema;
 
 /**
- * Reports in one statement that the scheduler is alive, and what its workers have done since its start. Of those that fell
+ * Reports in one statement that the scheduler is alive, and what its workers have done lately. Of those that fell
  * silent without stopping properly, the counters are deleted after five minutes, the rest after an hour.
  */
 export async function reportProcess(

@@ -78,7 +78,7 @@ async function showIdentities(tx: Tx, user_ids: readonly string[]): Promise<void
 }
 
 /** @returns undefined if the two are not paired */
-export async function setPairingNews(
+export async function setPairingNotifications(
   tx: Tx,
   { user_id, channel_id }: { user_id: string; channel_id: string },
   notify: readonly ChannelNews[],

@@ -11,7 +11,7 @@ export {
   pairedUser,
   pairIdentity,
   revokePairings,
-  setPairingNews,
+  setPairingNotifications,
   deleteRevokedPairings,
 } from './chat-pairings.ts';
 export { lockUser } from './lock-user.ts';

@@ -1,13 +1,14 @@
 import type { Actor, InstanceRole, User } from '@acp/contract';
 import {
+  byCreation,
   containing,
   isUniqueViolation,
   lockByName,
   newestFirst,
   type Page,
   schema,
-  type Tx,
   type SearchRequest,
+  type Tx,
 } from '@acp/db';
 import { asciiLowerCase, conflict } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
@@ -92,7 +93,7 @@ export async function listUsers<T = UserRow>(
     .where(and(containing(page.q, [users.display_name, users.email]), plan.where))
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return plan.read(tx, rows, byCreation, present);
 }
 
 /**

@@ -19,7 +19,7 @@ import {
   markIssueRead,
   markIssueUnread,
   snoozeIssue,
-  announceWoken,
+  announceSnoozeEnd,
 } from '../issues/index.ts';
 import { countWaiting, inboxReasons, readInbox } from './index.ts';
 
@@ -139,7 +139,7 @@ describe('the inbox', () => {
       ).length;
     const before = await told();
     const wake = async () =>
-      transaction(database, async (tx) => announceWoken(tx, job.issue_id, job.reader_id));
+      transaction(database, async (tx) => announceSnoozeEnd(tx, job.issue_id, job.reader_id));
     await wake();
     expect(await told()).toBe(before);
     await database.db

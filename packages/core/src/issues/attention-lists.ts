@@ -2,7 +2,8 @@ import type { Actor, IssueSummary } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { summarizeIssue } from './present.ts';
-import { isSnoozed, readerOf } from './reads.ts';
+import { readerOf } from './read-marks.ts';
+import { isSnoozed } from './snoozes.ts';
 import { notTrashed, selectIssues, shownIssue } from './rows.ts';
 
 /** The company's issues that need a human, except those the reader snoozed, last changed first; by `issues_company_attention`. */

@@ -122,13 +122,13 @@ async function changeLabels(
   const added =
     adding.length === 0 ? [] : await tx.insert(issue_labels).values(adding).onConflictDoNothing().returning();
   const removed = await removePairs(tx, removing);
-  const told = (pairs: readonly Pair[], action: string): Change[] =>
+  const changesOf = (pairs: readonly Pair[], action: string): Change[] =>
     pairs.map(({ issue_id, label_id }) =>
       issueUpdated(known.get(issue_id)!, action, { label_id, name: names.get(label_id) }),
     );
   await recordChanges(tx, actor, [
-    ...told(added, 'issue.label_added'),
-    ...told(removed, 'issue.label_removed'),
+    ...changesOf(added, 'issue.label_added'),
+    ...changesOf(removed, 'issue.label_removed'),
   ]);
   for (const [issue_id, pairs] of byIssue(added))
     undoes(issue_id, { remove_label_ids: pairs.map(({ label_id }) => label_id) });

@@ -1,7 +1,7 @@
 /**
  * Owns `issues`, `labels`, `issue_labels` and `issue_relations`. Invariants: numbers are unique and increasing per company; an
- * issue is checked out by one agent at most, and by none once it is closed; `blocks` and `depends_on` form no cycles. Closing
- * an issue locks everything that may be waiting for it, in id order.
+ * issue is checked out by one agent at most, and by none once it is closed; `blocks` and `depends_on` form no cycles, unless one
+ * issue says both of the same other one. Closing an issue locks everything that may be waiting for it, in id order.
  */
 export { findIssue, type IssueName, issueNames, resolveIssueRef } from './find-issue.ts';
 export { issueUpdated, presentIssue, summarizeIssue } from './present.ts';
@@ -21,17 +21,8 @@ export { updateIssue } from './update-issue.ts';
 export { deleteIssue, issueAndDescendants } from './delete-issue.ts';
 export { clearIssueReference, purgeIssue, restoreIssue } from './restore-issue.ts';
 export { issuesAskingFor } from './attention-lists.ts';
-export {
-  isSnoozed,
-  markAllRead,
-  markIssueRead,
-  markIssueUnread,
-  readerOf,
-  snoozedBy,
-  snoozeIssue,
-  announceWoken,
-  unreadBy,
-} from './reads.ts';
+export { markAllRead, markIssueRead, markIssueUnread, readerOf, unreadBy } from './read-marks.ts';
+export { announceSnoozeEnd, isSnoozed, snoozedBy, snoozeIssue } from './snoozes.ts';
 export {
   checkoutIssue,
   forceReleaseIssue,

@@ -1,5 +1,5 @@
 import type { Actor, Label } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { conflict, isUuid, notFound } from '@acp/kernel';
 import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -24,7 +24,7 @@ export async function listLabels(tx: Tx, companyId: string, query: PageRequest):
     .where(and(eq(labels.company_id, companyId), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentLabel);
+  return page.read(tx, rows, byCreation, presentLabel);
 }
 
 /** All labels sorted by name, for people to choose from. */

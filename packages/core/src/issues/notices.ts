@@ -2,7 +2,7 @@
 import type { Actor } from '@acp/contract';
 import { type Tx, schema } from '@acp/db';
 import { and, eq } from 'drizzle-orm';
-import type { Change } from '../activity/index.ts';
+import { type Change, humanActor } from '../activity/index.ts';
 import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
 import type { IssueRow } from './rows.ts';
 
@@ -24,7 +24,7 @@ export async function blockedNotice(
   issue: NoticedIssue,
 ): Promise<Change[]> {
   if (issue.status !== 'blocked' || before.status === 'blocked') return [];
-  if (actor.kind !== 'agent' && actor.kind !== 'system') return [];
+  if (humanActor(actor)) return [];
   const agent_id = actor.kind === 'agent' ? actor.agent_id : issue.assignee_agent_id;
   if (agent_id === null) return [];
   const [agent] = await tx

@@ -108,6 +108,20 @@ describe('createRelation', () => {
     await s.relate(c, a, 'relates_to');
   });
 
+  it('of each type is possible from one issue to the same other, in any order; the reverse stays a circle', async () => {
+    const s = await stage();
+    for (const types of [
+      ['blocks', 'depends_on', 'relates_to'],
+      ['depends_on', 'relates_to', 'blocks'],
+    ] as const) {
+      const [a, b] = [await s.make(), await s.make()];
+      for (const type of types) await s.relate(a, b, type);
+      const kinds = (await listRelations(database.db, a, {})).items.map(({ relation_type }) => relation_type);
+      expect(kinds.toSorted()).toEqual(types.toSorted());
+      await expect(s.relate(b, a, 'blocks')).rejects.toMatchObject({ kind: 'invalid' });
+    }
+  });
+
   it('of the two halves of a circle, made at once, takes one', async () => {
     const s = await stage();
     for (let round = 0; round < 10; round += 1) {

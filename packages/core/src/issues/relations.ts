@@ -1,5 +1,5 @@
 import type { Actor, Relation, RelationType } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { conflict, invalid, isUuid, notFound } from '@acp/kernel';
 import { and, type SQL, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
@@ -36,7 +36,7 @@ export async function listRelations(tx: Tx, issue: IssueRow, query: PageRequest)
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentRelation);
+  return page.read(tx, rows, byCreation, presentRelation);
 }
 
 const bothEnds = sql`not exists (
@@ -79,7 +79,8 @@ export async function createRelation(
 
 /**
  * Edges lead from the blocker to the blocked: `blocks` from source to target, `depends_on` from target to source. A new edge
- * closes a cycle if its end already leads back to its beginning.
+ * closes a cycle if its end already leads back to its beginning; except by what the same issue says about the same other one:
+ * it may both block it and depend on it, as each type of relation is a statement of its own.
  */
 function insertUnlessCycle(
   issue: IssueRow,
@@ -88,16 +89,17 @@ function insertUnlessCycle(
   author: { agent_id: string | null; user_id: string | null },
 ): SQL {
   const [first, second] = type === 'depends_on' ? [target, issue.id] : [issue.id, target];
+  const ofThisPair = sql`(r.source_issue_id = ${issue.id} and r.target_issue_id = ${target})`;
   return sql`
     with recursive blocked as (
       select ${second}::uuid as id where ${type} <> 'relates_to'
       union
       select next.id from blocked cross join lateral (
         select r.target_issue_id as id from issue_relations r
-        where r.source_issue_id = blocked.id and r.relation_type = 'blocks'
+        where r.source_issue_id = blocked.id and r.relation_type = 'blocks' and not ${ofThisPair}
         union all
         select r.source_issue_id from issue_relations r
-        where r.target_issue_id = blocked.id and r.relation_type = 'depends_on') next
+        where r.target_issue_id = blocked.id and r.relation_type = 'depends_on' and not ${ofThisPair}) next
     ),
     checked as materialized (
       select

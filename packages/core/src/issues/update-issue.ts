@@ -1,5 +1,5 @@
 import type { Actor, Issue, UpdateIssue } from '@acp/contract';
-import { fixedForms, type Tx, schema } from '@acp/db';
+import { fixedForms, together, type Tx, schema } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { getTableColumns, is, SQL, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
@@ -28,22 +28,37 @@ export async function updateIssue(
 ): Promise<Issue> {
   const patch = withoutUnchanged('issues', subject, input);
   const unlocked = await changeUnlocked(tx, actor, subject, patch);
-  if (unlocked !== undefined) return finishUpdate(tx, actor, unlocked);
+  if (unlocked !== undefined) {
+    await requestWakeups(tx, actor, wakeupsBy(unlocked.plan, unlocked.after));
+    return finishUpdate(tx, actor, unlocked);
+  }
   const ends = patch.status !== undefined && isTerminal(patch.status);
-  await assertReferences(tx, 'issues', subject.company_id, patch, subject.id);
-  const { issue, dependents } = await lockIssue(tx, subject.id, ends);
+  const [{ issue, dependents }] = await together(
+    lockIssue(tx, subject.id, ends),
+    assertReferences(tx, 'issues', subject.company_id, patch, subject.id),
+  );
   if (!issue) throw notFound();
   if (patch.assignee_agent_id !== undefined && patch.assignee_agent_id !== issue.assignee_agent_id)
     assertMayAssign(actor);
   const plan = planUpdate(issue, patch, actor);
   if (Object.keys(plan.set).length === 0) return presentIssue((await findIssue(tx, issue.id)) ?? issue);
-  const [row] = await setColumns(tx, issue.id, plan.set);
+  const [[row]] = await together(
+    setColumns(tx, issue.id, plan.set),
+    requestWakeups(tx, actor, wakeupsBy(plan, issue)),
+  );
   if (row === undefined) throw notFound();
   const after = toIssueRow(row);
   const waiting =
     ends && !isTerminal(issue.status) ? await unblockDependents(tx, after, dependents) : undefined;
   if (waiting !== undefined) await enqueueSettling(tx, [after.id]);
+  await requestWakeups(tx, actor, waiting?.wakeups ?? []);
   return finishUpdate(tx, actor, { before: issue, after, plan, waiting });
+}
+
+function wakeupsBy({ wake, set }: IssuePlan, issue: IssueRow): WakeupRequest[] {
+  const { assignee_agent_id: agent_id = issue.assignee_agent_id } = set;
+  if (wake === undefined || agent_id === null) return [];
+  return [{ company_id: issue.company_id, agent_id, issue_id: issue.id, reason: wake }];
 }
 
 interface Updated {
@@ -54,22 +69,13 @@ interface Updated {
   waiting?: { changes: Change[]; wakeups: WakeupRequest[] } | undefined;
 }
 
-/** Wakes, records and presents. */
+/** Records and presents. */
 async function finishUpdate(tx: Tx, actor: Actor, { before, after, plan, waiting }: Updated): Promise<Issue> {
   const changes: Change[] = [
     issueUpdated(after, 'issue.updated', { changes: plan.changes }),
     ...(await blockedNotice(tx, actor, before, after)),
     ...(waiting?.changes ?? []),
   ];
-  const wakeups: WakeupRequest[] = [...(waiting?.wakeups ?? [])];
-  if (plan.wake !== undefined && after.assignee_agent_id !== null)
-    wakeups.unshift({
-      company_id: after.company_id,
-      agent_id: after.assignee_agent_id,
-      issue_id: after.id,
-      reason: plan.wake,
-    });
-  await requestWakeups(tx, actor, wakeups);
   await recordChanges(tx, actor, changes);
   return presentIssue(after);
 }

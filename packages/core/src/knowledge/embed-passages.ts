@@ -2,7 +2,7 @@
 import type { Provider } from '@acp/contract';
 import { schema, storedNow, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
-import { embeddingModel, insertVectors, spaceOf } from './vectors.ts';
+import { embeddingModel, insertVectors, vectorSpaceOf } from './vectors.ts';
 
 const { knowledge_embeddings } = schema;
 
@@ -65,7 +65,7 @@ export async function storeVectors(
   provider: Provider,
   vectors: readonly { chunk_id: string; vector: Float32Array }[],
 ): Promise<void> {
-  const [space, dimensions] = [spaceOf(provider), vectors[0]?.vector.length ?? 0];
+  const [space, dimensions] = [vectorSpaceOf(provider), vectors[0]?.vector.length ?? 0];
   const { rows } = await tx.execute<{ company_id: string }>(sql`
     update ${knowledge_embeddings} set space = ${space}::uuid, model = ${embeddingModel(provider)}, dimensions = ${dimensions},
       failures = 0, error = null, next_attempt_at = now() + make_interval(secs => ${LEASE_SEC})

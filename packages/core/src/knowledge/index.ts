@@ -15,7 +15,7 @@ export {
   releaseEmbedding,
   storeVectors,
 } from './embed-passages.ts';
-export { embeddingModel, insertVectors, type QuestionVector, spaceOf, vectorSpace } from './vectors.ts';
+export { embeddingModel, insertVectors, type QuestionVector, vectorSpaceOf, vectorSpace } from './vectors.ts';
 export { bytesOf, vectorOf } from './vector-bytes.ts';
 export { disableVectorIndex, enableVectorIndex, vectorIndexState } from './near-vectors.ts';
 export {

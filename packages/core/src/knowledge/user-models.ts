@@ -1,8 +1,9 @@
 import type { AgentActor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { invalid } from '@acp/kernel';
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { ofLiveCompany } from '../companies/index.ts';
 
 const { agents, companies, user_models } = schema;
 
@@ -105,7 +106,7 @@ export async function userModelsOf(tx: Tx, user_id: string): Promise<UserModel[]
       updated_at: user_models.updated_at,
     })
     .from(user_models)
-    .innerJoin(companies, and(eq(companies.id, user_models.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(user_models.company_id))
     .leftJoin(agents, eq(agents.id, user_models.updated_by_agent_id))
     .where(eq(user_models.user_id, user_id))
     .orderBy(companies.name);

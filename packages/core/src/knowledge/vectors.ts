@@ -23,7 +23,9 @@ export function embeddingModel({ embedding_model }: Pick<Provider, 'embedding_mo
 }
 
 /** Derived from endpoint and model: vectors of different spaces can't be compared. A UUID, though not a random one. */
-export function spaceOf(provider: Pick<Provider, 'adapter_type' | 'base_url' | 'embedding_model'>): string {
+export function vectorSpaceOf(
+  provider: Pick<Provider, 'adapter_type' | 'base_url' | 'embedding_model'>,
+): string {
   const named = JSON.stringify([provider.adapter_type, provider.base_url, embeddingModel(provider)]);
   const hex = createHash('sha256').update(named).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;

@@ -1,7 +1,7 @@
 import type { Actor, McpServerCall } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { and, asc, eq, inArray, lt, sql } from 'drizzle-orm';
-import { actorId } from '../activity/index.ts';
+import { actorId, actorType } from '../activity/index.ts';
 
 const { mcp_server_calls } = schema;
 
@@ -26,7 +26,7 @@ export async function recordMcpCall(
       where id = ${server_id} returning id
     )
     insert into mcp_server_calls (server_id, tool, actor_type, actor_id, actor_name, ok, error, duration_ms)
-    select id, ${tool}, ${actor.kind}, ${actorId(actor)}::uuid, ${actor.name}, ${error === null}, ${error}, ${duration_ms}
+    select id, ${tool}, ${actorType(actor)}, ${actorId(actor)}::uuid, ${actor.name}, ${error === null}, ${error}, ${duration_ms}
     from server`);
 }
 

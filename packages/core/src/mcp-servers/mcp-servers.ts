@@ -7,19 +7,21 @@ import type {
   UpdateMcpServer,
 } from '@acp/contract';
 import {
+  byCreation,
   containing,
   isUniqueViolation,
   newestFirst,
   type Page,
   schema,
+  type SearchRequest,
   signal,
   type Tx,
-  type SearchRequest,
 } from '@acp/db';
 import { conflict, invalid, isUuid, newId, notFound } from '@acp/kernel';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
+import { ofLiveCompany } from '../companies/index.ts';
 import { assertAllowedUrl } from '../providers/index.ts';
 import { changeOfServer, type McpServerRow, presentMcpServer, serverColumns } from './present.ts';
 
@@ -43,7 +45,7 @@ export async function findMcpServer(tx: Tx, id: string): Promise<McpServerRow | 
   const [row] = await tx
     .select(serverColumns)
     .from(mcp_servers)
-    .innerJoin(companies, and(eq(companies.id, mcp_servers.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(mcp_servers.company_id))
     .where(eq(mcp_servers.id, id));
   return row;
 }
@@ -66,7 +68,7 @@ export async function listMcpServers(
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentMcpServer);
+  return page.cut(rows, byCreation, presentMcpServer);
 }
 
 /** @throws invalid for a forbidden URL, header or agent, conflict for a taken name and above 50 servers */

@@ -1,5 +1,6 @@
 import { schema, type Tx } from '@acp/db';
-import { and, eq, isNull } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
+import { ofLiveCompany } from '../companies/index.ts';
 
 const { companies, mcp_servers } = schema;
 
@@ -37,7 +38,7 @@ export async function mcpServerAddress(tx: Tx, id: string): Promise<McpServerAdd
       updated_at: mcp_servers.updated_at,
     })
     .from(mcp_servers)
-    .innerJoin(companies, and(eq(companies.id, mcp_servers.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(mcp_servers.company_id))
     .where(and(eq(mcp_servers.id, id), eq(mcp_servers.enabled, true)));
   return (
     row && {

@@ -1,5 +1,5 @@
 import type { OutgoingMessage } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { getTableColumns, sql } from 'drizzle-orm';
 
 const { outgoing_messages } = schema;
@@ -27,7 +27,7 @@ export async function listOutgoing(tx: Tx, query: PageRequest): Promise<Page<Out
     .where(page.where)
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentOutgoing);
+  return page.cut(rows, byCreation, presentOutgoing);
 }
 
 /** Deletes messages that were sent or given up more than a week ago. */

@@ -1,7 +1,8 @@
 import { commaList, type ListNotes, type Note, noteKinds } from '@acp/contract';
-import { newestFirst, type Page, readWithinBytes, schema, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, readWithinBytes, schema, type Tx } from '@acp/db';
 import { type CursorValue, decodeCursor, encodeCursor, isUuid, oneNamed } from '@acp/kernel';
 import { and, eq, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { ofLiveCompany } from '../companies/index.ts';
 import { type NoteRow, presentNote, noteColumns } from './present.ts';
 
 const { companies, notes } = schema;
@@ -18,7 +19,7 @@ export async function findNote(tx: Tx, id: string): Promise<NoteRow | undefined>
   const [row] = await tx
     .select(noteColumns)
     .from(notes)
-    .innerJoin(companies, and(eq(companies.id, notes.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(notes.company_id))
     .where(and(eq(notes.id, id), isNull(notes.deleted_at)));
   return row;
 }
@@ -55,7 +56,7 @@ export async function listNotes(tx: Tx, company_id: string, query: ListNotes): P
     .where(and(filters, page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentNote);
+  return page.read(tx, rows, byCreation, presentNote);
 }
 
 /**

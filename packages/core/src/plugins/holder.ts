@@ -32,7 +32,7 @@ interface HostView {
 }
 
 /** Registers this scheduler as alive and returns its view: one statement, sent while plugins should run. */
-export async function lookAround(tx: Tx, name: string, fresh_sec: number): Promise<HostView> {
+export async function reportPluginHost(tx: Tx, name: string, fresh_sec: number): Promise<HostView> {
   const { rows } = await tx.execute<{ [K in keyof HostView]: HostView[K] }>(sql`
     with me as (
       insert into plugin_hosts (name, seen_at) values (${name}, now())
@@ -52,9 +52,14 @@ export async function lookAround(tx: Tx, name: string, fresh_sec: number): Promi
   return rows[0]!;
 }
 
-/** Removes a scheduler that shuts down, so the others share the plugins without it. Crashed ones are removed as well. */
+/** Removes a scheduler that shuts down, so the others share the plugins without it. */
 export async function leaveHosts(tx: Tx, name: string): Promise<void> {
-  await tx.execute(sql`delete from plugin_hosts where name = ${name} or seen_at < now() - interval '1 hour'`);
+  await tx.execute(sql`delete from plugin_hosts where name = ${name}`);
+}
+
+/** Retention: those that crashed. */
+export async function deleteSilentHosts(tx: Tx): Promise<void> {
+  await tx.execute(sql`delete from plugin_hosts where seen_at < now() - interval '1 hour'`);
 }
 
 const claimable = sql`p.wanted and (p.held_by is null or p.lease_until < now())

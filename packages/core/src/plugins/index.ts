@@ -25,9 +25,17 @@ export {
   requestPluginStop,
   requestPluginStart,
 } from './start-stop.ts';
-export { claimPlugin, leaveHosts, lookAround, pluginEnded, pluginReady, renewHolds } from './holder.ts';
-export type { HostView, PluginEnd, PluginHold } from './holder.ts';
-export { endJobRun, failLostJobRuns, forgetJobRuns, takeDueJobs } from './jobs.ts';
+export {
+  claimPlugin,
+  deleteSilentHosts,
+  leaveHosts,
+  reportPluginHost,
+  pluginEnded,
+  pluginReady,
+  renewHolds,
+} from './holder.ts';
+export type { PluginEnd, PluginHold } from './holder.ts';
+export { endJobRun, failLostJobRuns, deleteOldJobRuns, takeDueJobs } from './jobs.ts';
 export type { DueJob } from './jobs.ts';
 export { manifestOf } from './manifest.ts';
 export {
@@ -43,7 +51,7 @@ export {
   webhookOwner,
   webhooksOf,
 } from './read.ts';
-export { appendPluginLines, forgetPluginEvents } from './log.ts';
+export { appendPluginLines, deleteOldPluginEvents } from './log.ts';
 export type { PluginLine } from './log.ts';
 export { pluginCursor } from './cursor.ts';
 export { kvOperations } from './kv.ts';

@@ -1,6 +1,6 @@
 import { listComments, createComment } from '../comments/index.ts';
 import { issueDetail, type IssueRow, listIssues, resolveIssueRef } from '../issues/index.ts';
-import { systemActor } from '../activity/index.ts';
+import { outsideActor } from '../activity/index.ts';
 import { cutText, notFound } from '@acp/kernel';
 import type { Tx } from '@acp/db';
 import type { PluginRow } from './store.ts';
@@ -43,7 +43,7 @@ export async function commentFor(
   { issue, body_markdown }: { issue: string; body_markdown: string },
 ): Promise<{ comment_id: string }> {
   const row = await issueOf(tx, plugin, issue);
-  const { id } = await createComment(tx, systemActor(`plugin ${plugin.slug}`), row, { body_markdown });
+  const { id } = await createComment(tx, outsideActor(`plugin ${plugin.slug}`), row, { body_markdown });
   return { comment_id: id };
 }
 

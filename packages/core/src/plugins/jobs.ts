@@ -88,7 +88,7 @@ export async function failLostJobRuns(
 }
 
 /** Keeps the newest hundred runs of each job. @returns number of rows deleted */
-export async function forgetJobRuns(tx: Tx, limit: number): Promise<number> {
+export async function deleteOldJobRuns(tx: Tx, limit: number): Promise<number> {
   const { rowCount } = await tx.execute(sql`
     delete from plugin_job_runs where id in (
       select id from (

@@ -36,7 +36,7 @@ const KEPT_ROWS = 2000;
 const KEPT_DAYS = 30;
 
 /** Keeps the newest rows of each plugin for a month. @returns number of rows deleted */
-export async function forgetPluginEvents(tx: Tx, limit: number): Promise<number> {
+export async function deleteOldPluginEvents(tx: Tx, limit: number): Promise<number> {
   const { rowCount } = await tx.execute(sql`
     delete from ${plugin_events} where id in (
       select e.id from plugins p cross join lateral (

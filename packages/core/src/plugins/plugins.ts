@@ -8,17 +8,19 @@ import {
   type UpdatePlugin,
 } from '@acp/contract';
 import {
+  byCreation,
   containing,
   isUniqueViolation,
   newestFirst,
   type Page,
   schema,
-  type Tx,
   type SearchRequest,
+  type Tx,
 } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
 import { refuseLeased } from '@acp/queue';
-import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, sql } from 'drizzle-orm';
+import { ofLiveCompany } from '../companies/index.ts';
 import { closeCursor } from '../events/index.ts';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
@@ -42,7 +44,7 @@ export async function listPlugins(tx: Tx, company_id: string, query: SearchReque
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentPlugin);
+  return page.read(tx, rows, byCreation, presentPlugin);
 }
 
 /** Plugins of all companies outside of the trash, 50 per page. */
@@ -51,11 +53,11 @@ export async function listInstancePlugins(tx: Tx, query: SearchRequest): Promise
   const rows = tx
     .select(getTableColumns(plugins))
     .from(plugins)
-    .innerJoin(companies, and(eq(companies.id, plugins.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(plugins.company_id))
     .where(and(containing(query.q, [plugins.name, plugins.slug, plugins.description]), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), summarizePlugin);
+  return page.read(tx, rows, byCreation, summarizePlugin);
 }
 
 /** Registers a plugin, which can't run before it is allowed. @throws conflict for a taken slug, and at 100 plugins */

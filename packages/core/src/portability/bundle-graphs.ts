@@ -38,15 +38,19 @@ export function checkRelations(bundle: CompanyBundle): void {
   const issues = listOf(bundle, 'issues');
   const next = new Map<string, string[]>(issues.map(({ slug }) => [slug, []]));
   const waiting = new Map<string, number>(issues.map(({ slug }) => [slug, 0]));
-  for (const [index, { slug, relations = [] }] of issues.entries())
+  for (const [index, { slug, relations = [] }] of issues.entries()) {
+    const blocks = new Set(relations.filter(({ type }) => type === 'blocks').map(({ target }) => target));
     for (const [at, { type, target }] of relations.entries()) {
       if (target === slug)
         throw invalid(`${placeOf('issues', index, `relations.${at}`)}: an issue cannot be related to itself`);
       if (type === 'relates_to') continue;
+      // An issue may both block another one and depend on it: as for `createRelation`, that alone is no cycle.
+      if (type === 'depends_on' && blocks.has(target)) continue;
       const [first, second] = type === 'blocks' ? [slug, target] : [target, slug];
       next.get(first)!.push(second);
       waiting.set(second, waiting.get(second)! + 1);
     }
+  }
   const free = [...waiting].filter(([, count]) => count === 0).map(([slug]) => slug);
   for (let slug = free.pop(); slug !== undefined; slug = free.pop()) {
     waiting.delete(slug);

@@ -1,5 +1,5 @@
 /** Owns `projects`, which group issues. A trashed project counts as absent. */
-export { findProject, listProjects, loadProject, projectNamed } from './read-projects.ts';
+export { findCompanyProject, listProjects, findProject, projectNamed } from './read-projects.ts';
 export { createProject, deleteProject, purgeProject, restoreProject, updateProject } from './projects.ts';
 export { assertRepository, branchName } from './repository-rules.ts';
 export { insertProjects } from './insert-projects.ts';

@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { actors, createAgent, createCompany, databaseWithQueue, nextInstant } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
-import { createGoal, deleteGoal, listGoals, loadGoal, updateGoal } from '../goals/index.ts';
+import { createGoal, deleteGoal, listGoals, findGoal, updateGoal } from '../goals/index.ts';
 import { createIssue } from '../issues/index.ts';
 import { createRoutine } from '../routines/index.ts';
-import { createProject, deleteProject, listProjects, loadProject, updateProject } from './index.ts';
+import { createProject, deleteProject, listProjects, findProject, updateProject } from './index.ts';
 
 let database: Database;
 beforeAll(async () => {
@@ -49,7 +49,7 @@ describe('a project', () => {
       { file_backend: 'module' as const },
     ];
     const update = async (input: Parameters<typeof updateProject>[3]) =>
-      transaction(database, async (tx) => updateProject(tx, actor, (await loadProject(tx, id))!, input));
+      transaction(database, async (tx) => updateProject(tx, actor, (await findProject(tx, id))!, input));
     for (const input of strangers) {
       await expect(project({ name: 'P', ...input })).rejects.toMatchObject({ kind: 'invalid' });
       await expect(update(input)).rejects.toMatchObject({ kind: 'invalid' });
@@ -61,6 +61,20 @@ describe('a project', () => {
       lead_agent_id: mine.lead_agent_id,
     });
     await expect(update({ module_endpoint: null })).rejects.toMatchObject({ kind: 'invalid' });
+  });
+
+  it('that an admin gives a repository and its secret keeps them, whatever a member has read before', async () => {
+    const { company, actor, project } = await setUp();
+    const { id } = await project({ name: 'P', repo_url: 'https://git.example/old.git' });
+    const read = (await findProject(database.db, id))!;
+    const given = { repo_url: 'https://git.example/own.git', repo_secret: 'TOKEN' };
+    const update = async (as: typeof actor, input: typeof given | { repo_url: string }) =>
+      transaction(database, async (tx) => updateProject(tx, as, read, input));
+    await update(actors.board(company, 'admin'), given);
+    await expect(update(actor, { repo_url: 'https://elsewhere.example/x.git' })).rejects.toMatchObject({
+      kind: 'forbidden',
+    });
+    expect(await findProject(database.db, id)).toMatchObject(given);
   });
 
   it('is listed newest first, by status, and not from the trash', async () => {
@@ -75,7 +89,7 @@ describe('a project', () => {
     expect(await names()).toEqual(['3', '2', '1']);
     expect(await names({ status: 'paused, archived' })).toEqual(['2']);
     await expect(names({ status: 'lost' })).rejects.toMatchObject({ kind: 'invalid' });
-    await transaction(database, async (tx) => deleteProject(tx, actor, (await loadProject(tx, third.id))!));
+    await transaction(database, async (tx) => deleteProject(tx, actor, (await findProject(tx, third.id))!));
     expect(await names()).toEqual(['2', '1']);
     const again = transaction(database, async (tx) =>
       deleteProject(tx, actor, {
@@ -94,7 +108,7 @@ describe('a goal', () => {
     const low = await goal({ title: 'low', parent_goal_id: top.id });
     const update = async (id: string, parent_goal_id: string | null) =>
       transaction(database, async (tx) =>
-        updateGoal(tx, actor, (await loadGoal(tx, id))!, { parent_goal_id }),
+        updateGoal(tx, actor, (await findGoal(tx, id))!, { parent_goal_id }),
       );
     await expect(update(top.id, low.id)).rejects.toMatchObject({ kind: 'invalid' });
     await expect(update(top.id, top.id)).rejects.toMatchObject({ kind: 'invalid' });
@@ -119,7 +133,7 @@ describe('a goal', () => {
         ),
     ];
     for (const name of naming) expect(await name()).toMatchObject({ goal_id });
-    await transaction(database, async (tx) => deleteGoal(tx, actor, (await loadGoal(tx, top.id))!));
+    await transaction(database, async (tx) => deleteGoal(tx, actor, (await findGoal(tx, top.id))!));
     for (const name of naming) await expect(name()).rejects.toThrow('goal_id: unknown goal');
   });
 
@@ -128,7 +142,7 @@ describe('a goal', () => {
     const [a, b] = [await goal({ title: 'a' }), await goal({ title: 'b' })];
     const under = async (id: string, parent_goal_id: string) =>
       transaction(database, async (tx) =>
-        updateGoal(tx, actor, (await loadGoal(tx, id))!, { parent_goal_id }),
+        updateGoal(tx, actor, (await findGoal(tx, id))!, { parent_goal_id }),
       );
     const outcomes = await Promise.allSettled([under(a.id, b.id), under(b.id, a.id)]);
     expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);

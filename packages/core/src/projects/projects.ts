@@ -39,8 +39,15 @@ export async function updateProject(
 ): Promise<Project> {
   const input = withoutUnchanged('projects', project, body);
   await assertReferences(tx, 'projects', project.company_id, input, project.id);
-  assertBackend({ ...presentProject(project), ...fieldsOf(input) });
-  assertRepository(actor, project.company_id, project, input);
+  // The scope's row may be outdated: an admin who names repository and secret must not have the repository exchanged meanwhile.
+  const [before] = await tx
+    .select()
+    .from(projects)
+    .where(and(eq(projects.id, project.id), isNull(projects.deleted_at)))
+    .for('no key update');
+  if (!before) throw notFound();
+  assertBackend({ ...presentProject(before), ...fieldsOf(input) });
+  assertRepository(actor, project.company_id, before, input);
   const [row] = await tx
     .update(projects)
     .set({ ...fieldsOf(input), updated_at: sql`now()` })

@@ -1,28 +1,29 @@
 import { commaList, type ListByStatus, type Project, projectStatuses } from '@acp/contract';
-import { containing, newestFirst, type Page, schema, type Tx } from '@acp/db';
+import { byCreation, containing, newestFirst, type Page, schema, type Tx } from '@acp/db';
 import { isUuid, oneNamed } from '@acp/kernel';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { ofLiveCompany } from '../companies/index.ts';
 import { presentProject, type ProjectRow, projectColumns } from './present.ts';
 
 const { companies, projects } = schema;
 
 /** Also undefined for another company's project and a trashed one. */
-export async function findProject(
+export async function findCompanyProject(
   tx: Tx,
   company_id: string,
   project_id: string,
 ): Promise<ProjectRow | undefined> {
-  const row = await loadProject(tx, project_id);
+  const row = await findProject(tx, project_id);
   return row?.company_id === company_id ? row : undefined;
 }
 
 /** Loads a project for its scope; also undefined for trashed projects and those of trashed companies. */
-export async function loadProject(tx: Tx, project_id: string): Promise<ProjectRow | undefined> {
+export async function findProject(tx: Tx, project_id: string): Promise<ProjectRow | undefined> {
   if (!isUuid(project_id)) return undefined;
   const [row] = await tx
     .select(projectColumns)
     .from(projects)
-    .innerJoin(companies, and(eq(companies.id, projects.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(projects.company_id))
     .where(and(eq(projects.id, project_id), isNull(projects.deleted_at)));
   return row;
 }
@@ -59,5 +60,5 @@ export async function listProjects(tx: Tx, company_id: string, query: ListByStat
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentProject);
+  return page.read(tx, rows, byCreation, presentProject);
 }

@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { UpdateProject } from '@acp/contract';
 import { type Database, transaction } from '@acp/db';
 import { actors, createAgent, createCompany, databaseWithQueue } from '@acp/testkit';
-import { branchName, createProject, isBranchName, loadProject, updateProject } from './index.ts';
+import { branchName, createProject, findProject, updateProject } from './index.ts';
+import { isBranchName } from './repository-rules.ts';
 
 let database: Database;
 beforeAll(async () => {
@@ -18,7 +19,7 @@ async function setUp(input: Partial<UpdateProject> = {}) {
     createProject(tx, admin, company.id, { name: 'P', ...input }),
   );
   const update = async (actor: typeof admin | typeof agent, body: UpdateProject) =>
-    transaction(database, async (tx) => updateProject(tx, actor, (await loadProject(tx, id))!, body));
+    transaction(database, async (tx) => updateProject(tx, actor, (await findProject(tx, id))!, body));
   return { admin, member, agent, update };
 }
 

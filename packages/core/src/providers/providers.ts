@@ -1,36 +1,31 @@
 import { parseCloudCredentials } from '@acp/contract';
 import type { Actor, CreateProvider, Provider, UpdateProvider } from '@acp/contract';
 import {
+  byCreation,
   containing,
   isUniqueViolation,
   newestFirst,
   type Page,
   schema,
-  type Tx,
   type SearchRequest,
+  type Tx,
 } from '@acp/db';
-import { conflict, invalid, isUuid, newId, notFound, type Vault } from '@acp/kernel';
-import { and, eq, getTableColumns, isNull, ne, sql } from 'drizzle-orm';
+import { conflict, invalid, newId, notFound, type Vault } from '@acp/kernel';
+import { and, eq, isNull, ne, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
+import { findInLiveCompany } from '../companies/index.ts';
 import { assertBaseUrl, type ProviderRules } from './base-url.ts';
 import { dispatchUsers } from './dispatch-users.ts';
 import { presentProvider, type ProviderRow } from './present.ts';
 
-const { agents, companies, providers } = schema;
+const { agents, providers } = schema;
 
 /** Location of key and headers, for the vault: sealed for one row, they can't be opened in another. */
 export const providerPlace = (id: string) => `providers/${id}`;
 
-/** Loads a provider for its scope. */
 export async function findProvider(tx: Tx, id: string): Promise<ProviderRow | undefined> {
-  if (!isUuid(id)) return undefined;
-  const [row] = await tx
-    .select(getTableColumns(providers))
-    .from(providers)
-    .innerJoin(companies, and(eq(companies.id, providers.company_id), isNull(companies.deleted_at)))
-    .where(eq(providers.id, id));
-  return row;
+  return findInLiveCompany(tx, providers, id);
 }
 
 export async function listProviders(
@@ -51,7 +46,7 @@ export async function listProviders(
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentProvider);
+  return page.read(tx, rows, byCreation, presentProvider);
 }
 
 /**

@@ -2,9 +2,12 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Actor, CreateRoutine } from '@acp/contract';
 import { type Database, schema, transaction } from '@acp/db';
 import { actors, createAgent, createCompany, createUser, databaseWithQueue, queuedJobs } from '@acp/testkit';
+import { newId } from '@acp/kernel';
 import { eq } from 'drizzle-orm';
+import { isCompanyAdmin } from '../agents/index.ts';
 import { findIssue, updateIssue } from '../issues/index.ts';
 import { createRoutine, deleteRoutine, findRoutine, fireRoutine, updateRoutine } from './index.ts';
+import { triggeredRoutine } from './fire.ts';
 
 let database: Database;
 beforeAll(async () => {
@@ -39,6 +42,11 @@ async function scene(input: Partial<CreateRoutine> = {}) {
   const issues = async () => tx.select().from(schema.issues).where(eq(schema.issues.company_id, company.id));
   return { company, ada, actor, routine, fire, end, runs, issues };
 }
+
+it('a trigger fires without rights of its own', () => {
+  const stranger = triggeredRoutine({ name: 'Nightly' }, { kind: 'webhook', label: null });
+  expect([isCompanyAdmin(stranger, newId()), isCompanyAdmin(actors.system, newId())]).toEqual([false, true]);
+});
 
 const wakeups = async (agent_id: string) =>
   database.db.select().from(schema.wakeup_requests).where(eq(schema.wakeup_requests.agent_id, agent_id));

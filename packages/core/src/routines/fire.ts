@@ -1,9 +1,9 @@
 /** Fires a routine once: its concurrency policy decides what happens (decisions 3, Routines). */
-import type { Actor, FiredRoutine, Issue, RoutineSource, SystemActor } from '@acp/contract';
+import type { Actor, FiredRoutine, Issue, OutsideActor, RoutineSource } from '@acp/contract';
 import { asServiceError, savepoint, type Tx, terminalIssueStatuses } from '@acp/db';
 import { conflict, newId, notFound } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
-import { type Change, recordChanges, systemActor } from '../activity/index.ts';
+import { type Change, outsideActor, recordChanges } from '../activity/index.ts';
 import { writeComment } from '../comments/index.ts';
 import { createIssue, type IssueRow, toIssueRow } from '../issues/index.ts';
 import { requireEntitlement } from '../settings/index.ts';
@@ -49,15 +49,15 @@ export async function fireRoutine(
 }
 
 /**
- * Who acts when a trigger fires: the routine, as its author set it up. Whoever called a public webhook is nobody, and only
- * provides the payload; the activity names the trigger they came by.
+ * Who acts when a trigger fires: nobody with rights, since whoever called a public webhook is a stranger. What the routine does was
+ * allowed when its author set it up; the activity names the routine and the trigger.
  */
 export function triggeredRoutine(
   { name }: Pick<RoutineRow, 'name'>,
   trigger: { kind: string; label: string | null },
-): SystemActor {
+): OutsideActor {
   const by = trigger.label === null ? trigger.kind : `${trigger.kind} ${oneLine(trigger.label)}`;
-  return systemActor(`routine ${name} (${by})`);
+  return outsideActor(`routine ${name} (${by})`);
 }
 
 /** Outcome of a trigger; `defect` is an internal error, for the log. */

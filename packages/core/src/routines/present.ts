@@ -1,4 +1,14 @@
-import type { NewRoutineTrigger, Routine, RoutineFired, RoutineRun, RoutineTrigger } from '@acp/contract';
+import {
+  type Actor,
+  type NewRoutineTrigger,
+  permits,
+  roleIn,
+  type Routine,
+  type RoutineFired,
+  type RoutineRun,
+  type RoutineTrigger,
+} from '@acp/contract';
+import { mayMintKeys } from '../agents/index.ts';
 import type { RoutineRow, RoutineRunRow, TriggerRow } from './rows.ts';
 
 export function presentRoutine(row: RoutineRow): Routine {
@@ -23,7 +33,7 @@ export function presentRoutine(row: RoutineRow): Routine {
 }
 
 /** Never contains the secret, sealed or not. */
-export function presentTrigger(row: TriggerRow): RoutineTrigger {
+export function presentTrigger(row: TriggerRow) {
   return {
     id: row.id,
     routine_id: row.routine_id,
@@ -39,7 +49,21 @@ export function presentTrigger(row: TriggerRow): RoutineTrigger {
     next_fire_at: row.next_fire_at,
     created_at: row.created_at,
     updated_at: row.updated_at,
-  };
+  } satisfies RoutineTrigger;
+}
+
+/** As a list shows it. */
+export function presentTriggerTo(reader: Actor, row: TriggerRow): RoutineTrigger {
+  const shown = presentTrigger(row);
+  return row.signing_mode !== 'none' || mayFire(reader, row.company_id)
+    ? shown
+    : { ...shown, public_id: null };
+}
+
+/** Like the endpoint that fires: a member, and an agent only with its permission; no run, which would outlast itself by it. */
+function mayFire(reader: Actor, company_id: string): boolean {
+  if (reader.kind === 'agent') return permits(reader.permissions, 'routines.manage') && mayMintKeys(reader);
+  return ['member', 'admin'].includes(roleIn(reader, company_id) ?? '');
 }
 
 /** @param secret in plain text, which exists nowhere else. */

@@ -1,7 +1,8 @@
 import { commaList, type ListByStatus, type Routine, routineStatuses } from '@acp/contract';
-import { containing, newestFirst, type Page, schema, type Tx } from '@acp/db';
+import { byCreation, containing, newestFirst, type Page, schema, type Tx } from '@acp/db';
 import { isUuid, oneNamed } from '@acp/kernel';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { ofLiveCompany } from '../companies/index.ts';
 import { presentRoutine } from './present.ts';
 import { type RoutineRow, routineColumns } from './rows.ts';
 
@@ -13,7 +14,7 @@ export async function findRoutine(tx: Tx, id: string): Promise<RoutineRow | unde
   const [row] = await tx
     .select(routineColumns)
     .from(routines)
-    .innerJoin(companies, and(eq(companies.id, routines.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(routines.company_id))
     .where(and(eq(routines.id, id), isNull(routines.deleted_at)));
   return row;
 }
@@ -50,5 +51,5 @@ export async function listRoutines(tx: Tx, company_id: string, query: ListByStat
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentRoutine);
+  return page.read(tx, rows, byCreation, presentRoutine);
 }

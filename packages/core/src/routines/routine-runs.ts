@@ -1,5 +1,13 @@
 import type { IssueStatus, RoutineRun, Run } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx, terminalIssueStatuses } from '@acp/db';
+import {
+  byCreation,
+  newestFirst,
+  type Page,
+  type PageRequest,
+  schema,
+  terminalIssueStatuses,
+  type Tx,
+} from '@acp/db';
 import { and, eq, sql } from 'drizzle-orm';
 import { notTrashed } from '../issues/index.ts';
 import { shownColumns } from '../trash/index.ts';
@@ -29,7 +37,7 @@ export async function listRoutineRuns(
     .where(and(eq(routine_runs.routine_id, routine.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentRoutineRun);
+  return page.read(tx, rows, byCreation, presentRoutineRun);
 }
 
 export interface IssueOfRun {

@@ -1,15 +1,25 @@
 /** A webhook's credentials: its secret, its URL, and what a request must contain (specification, Webhook ingress). */
 import type { Actor, NewRoutineTrigger, RoutineTrigger, SigningMode } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, newId, newToken, type Vault } from '@acp/kernel';
+import { conflict, forbidden, newId, newToken, type Vault } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
-import { answerableUser, type Leaving, type LeftCredential, lostBy } from '../companies/index.ts';
+import { mayMintKeys } from '../agents/index.ts';
+import { answerableUser, type Leaving, type LeftCredential, rowsLostBy } from '../companies/index.ts';
 import { presentNewTrigger, presentTrigger } from './present.ts';
 import type { TriggerRow } from './rows.ts';
 import { changeOfTrigger, changeTrigger, secretPlace } from './trigger-store.ts';
 
 const { routine_triggers } = schema;
+
+/**
+ * What fires a routine from outside is a lasting credential that a person answers for (docs/adr/0051): like a key, it is not for a
+ * run, whose rights end with it. @throws forbidden
+ */
+export function assertMayOpen(actor: Actor): void {
+  if (!mayMintKeys(actor))
+    throw forbidden('a run cannot create webhooks or renew their addresses and secrets');
+}
 
 /** Gives webhooks of someone who may no longer create them a new URL, which that person does not know, or hands them over. */
 export async function settleTriggersOf(tx: Tx, leaving: Leaving): Promise<LeftCredential[]> {
@@ -20,7 +30,7 @@ export async function settleTriggersOf(tx: Tx, leaving: Leaving): Promise<LeftCr
   const left = await tx
     .update(routine_triggers)
     .set({ ...set, updated_at: sql`now()` })
-    .where(lostBy(leaving, routine_triggers, 'member'))
+    .where(rowsLostBy(leaving, routine_triggers, 'member'))
     .returning();
   return left.map(({ id, company_id, label }) => ({
     kind: 'routine_trigger',
@@ -37,6 +47,7 @@ export async function rotateSecret(
   trigger: TriggerRow,
   vault: Vault,
 ): Promise<NewRoutineTrigger> {
+  assertMayOpen(actor);
   if (trigger.signing_mode === 'none') throw conflict('the trigger is not signed');
   const secret = newToken();
   const row = await changeTrigger(tx, trigger, {
@@ -49,6 +60,7 @@ export async function rotateSecret(
 
 /** Invalidates the old URL immediately; the secret stays. @throws conflict for a schedule, which has no URL */
 export async function rotateUrl(tx: Tx, actor: Actor, trigger: TriggerRow): Promise<RoutineTrigger> {
+  assertMayOpen(actor);
   assertWebhook(trigger);
   const row = await changeTrigger(tx, trigger, { public_id: newId() });
   await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.url_rotated')]);
@@ -67,6 +79,7 @@ export async function setSigningMode(
   mode: SigningMode,
   vault: Vault,
 ): Promise<NewRoutineTrigger> {
+  assertMayOpen(actor);
   assertWebhook(trigger);
   const fresh = mode !== 'none' && trigger.secret_sealed === null ? newToken() : null;
   const sealed = fresh === null ? undefined : vault.seal(fresh, secretPlace(trigger.id));

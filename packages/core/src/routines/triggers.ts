@@ -5,15 +5,16 @@ import type {
   RoutineTrigger,
   UpdateRoutineTrigger,
 } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { invalid, isUuid, newId, newToken, notFound, type Vault } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
-import { answerableUser } from '../companies/index.ts';
+import { answerableUser, ofLiveCompany } from '../companies/index.ts';
 import { parseCron } from '../settings/index.ts';
-import { presentNewTrigger, presentTrigger } from './present.ts';
+import { presentNewTrigger, presentTrigger, presentTriggerTo } from './present.ts';
 import type { RoutineRow, TriggerRow } from './rows.ts';
+import { assertMayOpen } from './signing.ts';
 import { nextFireNow, type Schedule } from './schedule-triggers.ts';
 import { changeOfTrigger, changeTrigger, secretPlace } from './trigger-store.ts';
 
@@ -26,15 +27,16 @@ export async function findRoutineTrigger(tx: Tx, id: string): Promise<TriggerRow
     .select(getTableColumns(routine_triggers))
     .from(routine_triggers)
     .innerJoin(routines, and(eq(routines.id, routine_triggers.routine_id), isNull(routines.deleted_at)))
-    .innerJoin(companies, and(eq(companies.id, routines.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(routines.company_id))
     .where(eq(routine_triggers.id, id));
   return row;
 }
 
-/** Newest first. */
+/** Newest first. @param reader who will see them */
 export async function listTriggers(
   tx: Tx,
-  routine: RoutineRow,
+  reader: Actor,
+  routine: Pick<RoutineRow, 'id'>,
   query: PageRequest,
 ): Promise<Page<RoutineTrigger>> {
   const page = newestFirst(routine_triggers.created_at, routine_triggers.id, query, 50);
@@ -44,12 +46,12 @@ export async function listTriggers(
     .where(and(eq(routine_triggers.routine_id, routine.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentTrigger);
+  return page.read(tx, rows, byCreation, (row) => presentTriggerTo(reader, row));
 }
 
 /**
  * Adds a webhook or a schedule. A signed webhook's secret is only in this response.
- * @throws invalid for a bad expression or zone, unavailable if a secret can't be sealed
+ * @throws invalid for a bad expression or zone, unavailable if a secret can't be sealed, forbidden for a webhook by a run
  */
 export async function createTrigger(
   tx: Tx,
@@ -58,6 +60,7 @@ export async function createTrigger(
   input: CreateRoutineTrigger,
   vault: Vault,
 ): Promise<NewRoutineTrigger> {
+  if (input.kind === 'webhook') assertMayOpen(actor);
   const id = newId();
   const schedule = scheduleOf(input);
   const signing_mode = input.signing_mode ?? 'none';

@@ -2,6 +2,7 @@
 import { schema, type Tx } from '@acp/db';
 import { conflict, isUuid, notFound, sha256Hex, unavailable, type Vault } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { ofLiveCompany } from '../companies/index.ts';
 import { fireForTrigger, type TriggeredRun, triggeredRoutine } from './fire.ts';
 import { payloadOf } from './payload.ts';
 import { lockRoutine, type TriggerRow } from './rows.ts';
@@ -47,7 +48,7 @@ async function findWebhook(
     })
     .from(routine_triggers)
     .innerJoin(routines, and(eq(routines.id, routine_triggers.routine_id), isNull(routines.deleted_at)))
-    .innerJoin(companies, and(eq(companies.id, routines.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(routines.company_id))
     .where(
       and(
         eq(routine_triggers.public_id, public_id),

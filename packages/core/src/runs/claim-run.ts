@@ -6,8 +6,8 @@ import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 import {
   type AgentBefore,
   agentBefore,
-  agentBegun,
-  agentsBegin,
+  agentStartedChange,
+  markAgentsRunning,
   budgetHeld,
   mintRunKey,
   noteRunRefused,
@@ -27,7 +27,7 @@ import {
   type RunKind,
   runKinds,
 } from './run-kinds.ts';
-import { tellStarted } from './started-runs.ts';
+import { publishStartedRuns } from './started-runs.ts';
 import type { ClaimedRun, RunRow } from './types.ts';
 
 // Picks use a snapshot that may be older than their lock; this many stale picks in a row only occur under heavy concurrency.
@@ -200,9 +200,9 @@ function startStatement(picked: boolean, limited: boolean): Parameters<typeof st
         where x.company_id = a.company_id and x.agent_id = a.id and x.status = 'running') < a.max_concurrent_runs
       ${withinLimit}
     returning r.*, ${holderColumns}, ${agentBefore} as agent_before
-    ), ${agentsBegin('started')}, told as materialized (${tellStarted('started')})
+    ), ${markAgentsRunning('started')}, published as materialized (${publishStartedRuns('started')})
     select started.*, to_jsonb(begun_agent) as begun_agent
-    from told left join started on true left join begun_agent on begun_agent.id = started.agent_id`;
+    from published left join started on true left join begun_agent on begun_agent.id = started.agent_id`;
   };
 }
 
@@ -254,7 +254,7 @@ async function completeClaims(tx: Tx, { started, begun }: Start): Promise<(Claim
     const { run } = of;
     const each = claimedRun({ ...of, api_key: keys[place] ?? null });
     claimed.set(run.id, each);
-    const ofAgent = of.begun_agent === null ? [] : [agentBegun(of.begun_agent)];
+    const ofAgent = of.begun_agent === null ? [] : [agentStartedChange(of.begun_agent)];
     await recordChanges(tx, each.actor, [startedChange(run), ...changes, ...ofAgent]);
   }
   return started.map(({ run }) => claimed.get(run.id));

@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { openTaskStatuses, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { rolloverDue } from '../budgets/index.ts';
 
@@ -64,7 +64,7 @@ const nextMoment = sql`least(
     and next_heartbeat_at > now()),
   (select min(lease_expires_at) from heartbeat_runs where status = 'running' and lease_expires_at >= now()),
   (select case when exists (select from budget_incidents where status = 'open') then ${midnight} end),
-  (select min(deadline) from remote_tasks where status in ('queued', 'claimed', 'cancel_requested')
+  (select min(deadline) from remote_tasks where status in ${openTaskStatuses}
     and deadline >= now()),
   (select min(missing_since) from remote_tasks where missing_since is not null and status = 'claimed'
     and missing_since >= now() - make_interval(secs => ${MISSING_TASK_SEC})) + make_interval(secs => ${MISSING_TASK_SEC}),
@@ -90,7 +90,7 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
         and next_heartbeat_at <= now()) as heartbeats,
       exists (select from heartbeat_runs where status = 'running' and lease_expires_at < now()) as lost_runs,
       ${rolloverDue} as budget_windows,
-      exists (select from remote_tasks where status in ('queued', 'claimed', 'cancel_requested') and deadline < now())
+      exists (select from remote_tasks where status in ${openTaskStatuses} and deadline < now())
         or exists (select from heartbeat_runs r join remote_tasks t on t.heartbeat_run_id = r.id
           where r.status = 'running' and r.lease_expires_at is null and r.cancel_requested_at is not null
             and t.status in ('queued', 'claimed')) as remote_tasks,

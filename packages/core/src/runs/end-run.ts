@@ -93,6 +93,13 @@ export async function endRun(
   return run;
 }
 
+/** Failures in the words of a model's server or of a program, which may quote what they were given. */
+const quoting: readonly unknown[] = ['auth', 'quota', 'transient', 'permanent'];
+
+/** The error of a private run: its own words are in the transcript and the chat, for the person that it is private to. */
+const toldToAll = (message: string, category: unknown): string =>
+  quoting.includes(category) ? `the model or program failed (${String(category)})` : message;
+
 /** Locks agent, subject and run in the global order; does nothing unless `condition` is true of the locked row. */
 async function writeEnd(
   tx: Tx,
@@ -110,7 +117,8 @@ async function writeEnd(
     with ${lockedAround(of)}, ended as (
       update heartbeat_runs r set finished_at = clock_timestamp(), lease_expires_at = null, fence = r.fence + 1,
         status = case when ${cancelled} then 'cancelled' else ${failure === null ? 'succeeded' : 'failed'} end,
-        error = ${unlessCancelled(message)}, error_category = ${unlessCancelled(failure?.category ?? null)},
+        error = case when r.private_to_user_id is null then ${unlessCancelled(message)}
+          else ${unlessCancelled(message === null ? null : toldToAll(message, failure?.category))} end, error_category = ${unlessCancelled(failure?.category ?? null)},
         summary = coalesce(${short(text, SUMMARY)}, r.summary)${usage === null ? sql`` : usageColumns(usage)}
       from agent left join subject on true
       where r.id = ${of.id} and ${condition}

@@ -21,7 +21,7 @@ export { claimRun, claimRuns } from './claim-run.ts';
 export { dueWork, MISSING_TASK_SEC } from './due-work.ts';
 export { CANCELLED } from './end-run.ts';
 export { BUDGET_CATEGORY, finishRun } from './finish-run.ts';
-export { forgetRuns } from './forget-runs.ts';
+export { clearRunContent } from './clear-run-content.ts';
 export {
   endHandedOverRun,
   handOverRun,
@@ -34,7 +34,7 @@ export { presentRun } from './present.ts';
 export { parseRanges } from './parse-ranges.ts';
 export { listTranscriptRanges } from './read-ranges.ts';
 export type { TranscriptEntry, TranscriptRange } from './read-ranges.ts';
-export { endedAmong, endsOf, findRun, listRunEvents, listRuns } from './read-runs.ts';
+export { endedAmong, whetherEnded, findRun, listRunEvents, listRuns } from './read-runs.ts';
 export { findRunBefore, readRunText } from './compare-runs.ts';
 export { listRunSteps, listRunTools, MOST_RUN_TOOLS } from './read-steps.ts';
 export type { RunStep, RunTool } from './read-steps.ts';
@@ -42,7 +42,7 @@ export { readJsonAnswer } from './json-answer.ts';
 export { lockRun, recordAction } from './record-action.ts';
 export { renewLeases } from './renew-leases.ts';
 export { deleteRunsBefore } from './retention.ts';
-export { beginTranscriptPart, dropOutlivedTranscripts } from './transcript-parts.ts';
+export { beginTranscriptPart, dropExpiredTranscripts } from './transcript-parts.ts';
 export { appliedByInterrupted, failedInPrevious, promptAction } from './interrupted.ts';
 export { LOST_CATEGORY } from './retry-run.ts';
 export { appendRunEvents, storeManyRunEvents, storeRunEvents } from './run-events.ts';

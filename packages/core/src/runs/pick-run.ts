@@ -107,12 +107,12 @@ export function pickStatement({ wait, most }: PickOptions, places: number | Plac
       where a.id = c.agent_id order by ${wait ? sql`random()` : sql`c.runs, c.created_at, c.id`}
       limit case when (select company_limit from setting) is null then ${places}::int else 1 end
       for no key update of a ${wait ? sql`` : sql`skip locked`}
-    ), told as materialized (
+    ), published as materialized (
       select set_config(${PICKED}, coalesce(string_agg(picked.agent_id::text, ','), ''), true)
       from picked, setting where setting.company_limit is null
     )
     select picked.agent_id, (select id from candidate limit 1) as waiting_run_id, (select company_limit from setting) as company_limit
-    from told left join picked on true`;
+    from published left join picked on true`;
 }
 
 /** What the checks look at, rather than all sixty columns. */

@@ -2,6 +2,7 @@ import { type Actor, type Run, type RunEvent, runStatuses } from '@acp/contract'
 import { newestFirst, type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@acp/db';
 import { invalid, isUuid } from '@acp/kernel';
 import { and, asc, eq, getTableColumns, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm';
+import { ofLiveCompany } from '../companies/index.ts';
 import { presentRun, presentRunEvent } from './present.ts';
 import type { RunRow } from './types.ts';
 
@@ -11,7 +12,7 @@ const { agents, companies, heartbeat_runs, run_events } = schema;
  * Runs and awaited commands by id: whether each has ended. An id missing from the answer belongs to another instance or to a
  * run that has been deleted since.
  */
-export async function endsOf(tx: Tx, ids: readonly string[]): Promise<Map<string, boolean>> {
+export async function whetherEnded(tx: Tx, ids: readonly string[]): Promise<Map<string, boolean>> {
   const asked = ids.filter(isUuid);
   if (asked.length === 0) return new Map();
   const { rows } = await tx.execute<{ id: string; ended: boolean }>(sql`
@@ -24,7 +25,7 @@ export async function endsOf(tx: Tx, ids: readonly string[]): Promise<Map<string
 
 /** Those of the given runs that have ended. */
 export async function endedAmong(tx: Tx, ids: readonly string[]): Promise<string[]> {
-  const found = await endsOf(tx, ids);
+  const found = await whetherEnded(tx, ids);
   return [...found].filter(([, ended]) => ended).map(([id]) => id);
 }
 
@@ -34,7 +35,7 @@ export async function findRun(tx: Tx, id: string): Promise<RunRow | undefined> {
   const [row] = await tx
     .select(getTableColumns(heartbeat_runs))
     .from(heartbeat_runs)
-    .innerJoin(companies, and(eq(companies.id, heartbeat_runs.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(heartbeat_runs.company_id))
     .innerJoin(agents, and(eq(agents.id, heartbeat_runs.agent_id), isNull(agents.deleted_at)))
     .where(eq(heartbeat_runs.id, id));
   return row;

@@ -34,7 +34,7 @@ const MOST_STEPS = 200;
 
 /** The turns of a run from its transcript, in order; none if the reader may not read the run. */
 export async function listRunSteps(tx: Tx, reader: Actor, run_id: string): Promise<RunStep[]> {
-  const { rows } = await tx.execute<RunStep & { told: unknown[] | null }>(sql`
+  const { rows } = await tx.execute<RunStep & { logged_usage: unknown[] | null }>(sql`
     select turn::int, min(seq) as seq, min(at) as began_at,
       min(at) filter (where kind = 'output') as first_output_at,
       max(at) filter (where kind = 'output') as last_output_at,
@@ -43,20 +43,20 @@ export async function listRunSteps(tx: Tx, reader: Actor, run_id: string): Promi
       (count(*) filter (where kind = 'action' and failed))::int as failed_verbs,
       (count(*) filter (where kind = 'tool' and tool is distinct from 'result'))::int as tools,
       (count(*) filter (where kind = 'error'))::int as errors,
-      jsonb_agg(told order by seq) filter (where told is not null) as told
+      jsonb_agg(logged_usage order by seq) filter (where logged_usage is not null) as logged_usage
     from (
       select seq, kind, payload ->> 'name' as tool, payload @> '{"ok": false}' as failed, extract(epoch from created_at)::float8 * 1000 as at,
-        case when kind = 'log' then payload -> 'usage' end as told,
+        case when kind = 'log' then payload -> 'usage' end as logged_usage,
         count(*) filter (where kind = 'prompt') over (order by seq) as turn
       from ${run_events} where ${ofRun(run_id)} and ${readable(reader)}
     ) entry group by turn order by turn limit ${MOST_STEPS}`);
-  return rows.map(({ told, ...step }) => ({ ...step, usage: usageIn(told) }));
+  return rows.map(({ logged_usage, ...step }) => ({ ...step, usage: usageIn(logged_usage) }));
 }
 
 /** Entries sent by a worker may have any shape. */
-function usageIn(told: unknown[] | null): TurnUsage | null {
+function usageIn(logged_usage: unknown[] | null): TurnUsage | null {
   try {
-    return told === null ? null : readUsage(told.at(-1));
+    return logged_usage === null ? null : readUsage(logged_usage.at(-1));
   } catch {
     return null;
   }

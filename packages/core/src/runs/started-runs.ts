@@ -4,7 +4,7 @@ import { type SQL, sql } from 'drizzle-orm';
 const STARTED = sql.raw(`'acp.started_runs'`);
 
 /** SQL: a select that leaves the runs of `relation`, if any, to `startedRuns`. */
-export function tellStarted(relation: string): SQL {
+export function publishStartedRuns(relation: string): SQL {
   const run = sql.identifier(relation);
   return sql`select set_config(${STARTED}, coalesce(jsonb_agg(jsonb_build_object(
       'run_id', ${run}.id, 'agent_id', ${run}.agent_id, 'issue_id', ${run}.issue_id, 'kind', ${run}.kind)), '[]')::text, true)

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database, transaction } from '@acp/db';
 import { cloneDatabase, createAgent, createCompany } from '@acp/testkit';
-import { beginTranscriptPart, deleteRunsBefore, dropOutlivedTranscripts, listRunEvents } from './index.ts';
+import { beginTranscriptPart, deleteRunsBefore, dropExpiredTranscripts, listRunEvents } from './index.ts';
 
 const DAYS = 12;
 let database: Database;
@@ -25,7 +25,7 @@ const parts = async () =>
     )
   ).map(({ name }) => name.replace('run_events_', ''));
 const begin = async () => transaction(database, async (tx) => beginTranscriptPart(tx, DAYS));
-const drop = async () => transaction(database, async (tx) => dropOutlivedTranscripts(tx, DAYS));
+const drop = async () => transaction(database, async (tx) => dropExpiredTranscripts(tx, DAYS));
 const forget = async () => deleteRunsBefore(database.db, DAYS, 10);
 
 /** An ended run with a transcript entry. */

@@ -30,7 +30,7 @@ export async function beginTranscriptPart(tx: Tx, days: number): Promise<boolean
  * Drops the oldest partition if all of its runs ended more than `days` ago. Waits for locks only briefly, as above.
  * @returns false if it contains younger runs or is the last one
  */
-export async function dropOutlivedTranscripts(tx: Tx, days: number): Promise<boolean> {
+export async function dropExpiredTranscripts(tx: Tx, days: number): Promise<boolean> {
   // The runs are only checked once the partition is old enough.
   const { rows } = await tx.execute<{ part: number }>(sql`
     with oldest as (

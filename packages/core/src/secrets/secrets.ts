@@ -1,34 +1,29 @@
 import type { Actor, CreateSecret, Secret, UpdateSecret } from '@acp/contract';
 import {
+  byCreation,
   containing,
   isUniqueViolation,
   newestFirst,
   type Page,
   schema,
-  type Tx,
   type SearchRequest,
+  type Tx,
 } from '@acp/db';
-import { conflict, isUuid, newId, notFound, type Vault } from '@acp/kernel';
-import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { conflict, newId, notFound, type Vault } from '@acp/kernel';
+import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
+import { findInLiveCompany } from '../companies/index.ts';
 
-const { companies, secrets } = schema;
+const { secrets } = schema;
 
 type SecretRow = typeof secrets.$inferSelect;
 
 /** Location of a value, for the vault: sealed for one row, it can't be opened in another. */
 export const secretPlace = (id: string) => `secrets/${id}`;
 
-/** Loads a secret for its scope. */
 export async function findSecret(tx: Tx, id: string): Promise<SecretRow | undefined> {
-  if (!isUuid(id)) return undefined;
-  const [row] = await tx
-    .select(getTableColumns(secrets))
-    .from(secrets)
-    .innerJoin(companies, and(eq(companies.id, secrets.company_id), isNull(companies.deleted_at)))
-    .where(eq(secrets.id, id));
-  return row;
+  return findInLiveCompany(tx, secrets, id);
 }
 
 export async function listSecrets(tx: Tx, company_id: string, query: SearchRequest): Promise<Page<Secret>> {
@@ -45,7 +40,7 @@ export async function listSecrets(tx: Tx, company_id: string, query: SearchReque
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return page.read(tx, rows, byCreation, present);
 }
 
 /** @throws unavailable without an encryption key, conflict if the name is taken */

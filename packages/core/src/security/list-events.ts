@@ -1,5 +1,5 @@
 import type { SecurityEvent, SecurityEventFilter, SecurityEventKind } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { and, eq, gte, lt } from 'drizzle-orm';
 
 const { security_events } = schema;
@@ -27,7 +27,7 @@ export async function listSecurityEvents(
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return page.cut(rows, byCreation, present);
 }
 
 /** All events, read page by page, so that an export keeps only one page in memory. */

@@ -31,6 +31,10 @@ const validators: Validators = {
     'company_max_concurrent_runs',
   ),
   require_second_factor: createValidator(instanceSettings.require_second_factor, 'require_second_factor'),
+  refuse_common_passwords: createValidator(
+    instanceSettings.refuse_common_passwords,
+    'refuse_common_passwords',
+  ),
   session_idle_minutes: createValidator(instanceSettings.session_idle_minutes, 'session_idle_minutes'),
   security_event_retention_days: createValidator(
     instanceSettings.security_event_retention_days,

@@ -1,20 +1,15 @@
 import type { Skill } from '@acp/contract';
-import { containing, newestFirst, type Page, schema, type SearchRequest, type Tx } from '@acp/db';
-import { isUuid, notFound } from '@acp/kernel';
-import { and, eq, getTableColumns, isNull } from 'drizzle-orm';
+import { byCreation, containing, newestFirst, type Page, schema, type SearchRequest, type Tx } from '@acp/db';
+import { notFound } from '@acp/kernel';
+import { and, eq, isNull } from 'drizzle-orm';
+import { findInLiveCompany } from '../companies/index.ts';
 import { presentSkill, type SkillRow } from './present.ts';
 
-const { companies, skills } = schema;
+const { skills } = schema;
 
 /** Loads a skill for its scope; also undefined for trashed skills and those of trashed companies. */
 export async function findSkill(tx: Tx, id: string): Promise<SkillRow | undefined> {
-  if (!isUuid(id)) return undefined;
-  const [row] = await tx
-    .select(getTableColumns(skills))
-    .from(skills)
-    .innerJoin(companies, and(eq(companies.id, skills.company_id), isNull(companies.deleted_at)))
-    .where(and(eq(skills.id, id), isNull(skills.deleted_at)));
-  return row;
+  return findInLiveCompany(tx, skills, id, isNull(skills.deleted_at));
 }
 
 export async function listSkills(tx: Tx, company_id: string, query: SearchRequest): Promise<Page<Skill>> {
@@ -32,7 +27,7 @@ export async function listSkills(tx: Tx, company_id: string, query: SearchReques
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentSkill);
+  return page.read(tx, rows, byCreation, presentSkill);
 }
 
 /** Finds a skill of the company by slug. @throws notFound */

@@ -27,10 +27,10 @@ export async function endWaits(tx: Tx, root_agent_id: string): Promise<Change[]>
         order by s.ended_at desc nulls last limit 1), w.issue_id) as by`);
   const changes: Change[] = [];
   for (const { issue_id, company_id, agent_id, depth, by } of rows) {
-    const told = await unparkIssue(tx, issue_id);
+    const unparked = await unparkIssue(tx, issue_id);
     // The issue is over or in the trash: there is nothing to wake the agent for.
-    if (told === undefined) continue;
-    changes.push(...told);
+    if (unparked === undefined) continue;
+    changes.push(...unparked);
     const cause: AgentActor = {
       kind: 'agent',
       agent_id: by,

@@ -7,8 +7,8 @@
  */
 export { awaitSubagents } from './await-subagents.ts';
 export { listSubagents } from './list-subagents.ts';
-export { outlivedHomes, purgeOutlivedSubagent } from './retention.ts';
-export type { OutlivedHome } from './retention.ts';
+export { expiredHomes, purgeExpiredSubagent } from './retention.ts';
+export type { ExpiredHome } from './retention.ts';
 export { settleSubagents } from './settle-subagents.ts';
 export { spawnSubagent } from './spawn-subagent.ts';
 export { sweepSubagents } from './sweep-subagents.ts';

@@ -11,7 +11,7 @@ const isOver = sql`(a.status = 'terminated' or a.deleted_at is not null)`;
  * Permanently removes one sub-agent that ended at least this many days ago, with its runs, keys, files and session. What it
  * wrote and what it cost is kept. @returns false if there is none left
  */
-export async function purgeOutlivedSubagent(tx: Tx, days: number): Promise<boolean> {
+export async function purgeExpiredSubagent(tx: Tx, days: number): Promise<boolean> {
   const { rows } = await tx.execute<{ agent_id: string }>(sql`
     select s.agent_id from subagents s join agents a on a.id = s.agent_id
     where s.ended_at < now() - make_interval(days => ${days}) and ${isOver}
@@ -25,7 +25,7 @@ export async function purgeOutlivedSubagent(tx: Tx, days: number): Promise<boole
 }
 
 /** A home folder on a scheduler's machine that is no longer in use. */
-export interface OutlivedHome extends Record<string, unknown> {
+export interface ExpiredHome extends Record<string, unknown> {
   agent_id: string;
   company_id: string;
   company_home_dir: string | null;
@@ -38,8 +38,8 @@ const HOME_KEPT_DAYS = 1;
  * Homes of sub-agents that ended at least a day ago, ordered by ID; each scheduler removes those on its machine.
  * @param after null: from the start
  */
-export async function outlivedHomes(tx: Tx, after: string | null, limit: number): Promise<OutlivedHome[]> {
-  const { rows } = await tx.execute<OutlivedHome>(sql`
+export async function expiredHomes(tx: Tx, after: string | null, limit: number): Promise<ExpiredHome[]> {
+  const { rows } = await tx.execute<ExpiredHome>(sql`
     select s.agent_id, s.company_id, c.home_dir as company_home_dir
     from subagents s join agents a on a.id = s.agent_id join companies c on c.id = s.company_id
     where s.ended_at < now() - make_interval(days => ${HOME_KEPT_DAYS}) and a.home_dir is null and ${isOver}

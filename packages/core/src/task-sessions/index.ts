@@ -2,7 +2,7 @@
 export {
   createTaskSession,
   findTaskSession,
-  forgetSessions,
+  clearSessions,
   listTaskSessions,
   taskSessionKept,
   updateTaskSession,

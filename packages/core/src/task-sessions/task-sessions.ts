@@ -1,9 +1,18 @@
 import type { Actor, CreateTaskSession, TaskSession, UpdateTaskSession } from '@acp/contract';
-import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import {
+  byCreation,
+  isUniqueViolation,
+  newestFirst,
+  type Page,
+  type PageRequest,
+  schema,
+  type Tx,
+} from '@acp/db';
 import { conflict, forbidden, invalid, isUuid, notFound } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { type AgentRow, clearSession, type SessionChange } from '../agents/index.ts';
+import { ofLiveCompany } from '../companies/index.ts';
 import { findIssue } from '../issues/index.ts';
 
 const { agents, companies, heartbeat_runs, task_sessions } = schema;
@@ -17,7 +26,7 @@ export async function findTaskSession(tx: Tx, id: string): Promise<TaskSessionRo
     .select(getTableColumns(task_sessions))
     .from(task_sessions)
     .innerJoin(agents, and(eq(agents.id, task_sessions.agent_id), isNull(agents.deleted_at)))
-    .innerJoin(companies, and(eq(companies.id, task_sessions.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(task_sessions.company_id))
     .where(eq(task_sessions.id, id));
   return row;
 }
@@ -34,7 +43,7 @@ export async function listTaskSessions(
     .where(and(eq(task_sessions.agent_id, agent.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return page.read(tx, rows, byCreation, present);
 }
 
 /**
@@ -158,7 +167,7 @@ function sessionColumns(change: SessionChange | undefined): SQL {
 }
 
 /** The agent's next run starts a new session on any issue, even if a run in progress ends later. */
-export async function forgetSessions(tx: Tx, actor: Actor, agent: AgentRow): Promise<void> {
+export async function clearSessions(tx: Tx, actor: Actor, agent: AgentRow): Promise<void> {
   await tx
     .update(task_sessions)
     .set({

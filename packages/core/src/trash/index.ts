@@ -15,7 +15,7 @@ export {
 export {
   purgeOldTrash,
   listTrash,
-  findOutlivedEntry,
+  findExpiredEntry,
   lockFreeEntry,
   lockTrashed,
   lockTrashEntry,

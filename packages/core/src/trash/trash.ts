@@ -75,7 +75,7 @@ async function lockWhere(
 }
 
 /** The oldest entry older than `days` that is not in `except`. */
-export async function findOutlivedEntry(
+export async function findExpiredEntry(
   tx: Tx,
   days: number,
   except: readonly string[],

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { createValidator, CreateView } from '@acp/contract';
 import { type Database, schema, transaction } from '@acp/db';
-import { actors, createCompany, createUser, databaseWithQueue } from '@acp/testkit';
+import { actors, createAgent, createCompany, createUser, databaseWithQueue } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
-import { createView, deleteView, findView, listViews, updateView } from './index.ts';
+import { createView, deleteOwnerlessViews, deleteView, findView, listViews, updateView } from './index.ts';
 
 let database: Database;
 beforeAll(async () => {
@@ -80,5 +80,37 @@ describe('saved views', () => {
       ),
     );
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+  });
+
+  it('go with their owner, but for shared ones', async () => {
+    const s = await stage();
+    const make = async (who: typeof s.ada, name: string, shared = false) =>
+      transaction(database, async (tx) => createView(tx, who, s.company.id, { name, shared }));
+    await make(s.ada, 'Kept');
+    await make(s.bob, 'Shared', true);
+    await make(s.bob, 'Gone');
+    const agent = await createAgent(database.db, s.company);
+    const key = { kind: 'agent', agent_id: agent.id, company_id: s.company.id, name: 'Agent' } as const;
+    const asAgent = { ...key, key_id: null, permissions: {}, run_id: null, depth: 0 };
+    await transaction(database, async (tx) => createView(tx, asAgent, s.company.id, { name: 'Agent’s' }));
+    const { agents, memberships, saved_views } = schema;
+    const members = [s.ada, s.bob].map(({ user_id }) => ({
+      company_id: s.company.id,
+      user_id,
+      role: 'member',
+    }));
+    await database.db.insert(memberships).values(members);
+    const left = async () => {
+      await deleteOwnerlessViews(database.db);
+      const rows = await database.db
+        .select({ name: saved_views.name })
+        .from(saved_views)
+        .where(eq(saved_views.company_id, s.company.id));
+      return rows.map(({ name }) => name).toSorted();
+    };
+    expect(await left()).toEqual(['Agent’s', 'Gone', 'Kept', 'Shared']);
+    await database.db.delete(memberships).where(eq(memberships.user_id, s.bob.user_id));
+    await database.db.update(agents).set({ status: 'terminated' }).where(eq(agents.id, agent.id));
+    expect(await left()).toEqual(['Kept', 'Shared']);
   });
 });

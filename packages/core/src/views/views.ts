@@ -7,6 +7,7 @@ import {
   ViewFilter,
 } from '@acp/contract';
 import {
+  byCreation,
   isUniqueViolation,
   lockByName,
   newestFirst,
@@ -18,6 +19,7 @@ import {
 import { conflict, forbidden, isUuid, notFound } from '@acp/kernel';
 import { and, eq, or, sql } from 'drizzle-orm';
 import { actorId, recordChanges } from '../activity/index.ts';
+import { assertRoom } from '../bounds/index.ts';
 
 const { saved_views } = schema;
 type ViewRow = typeof saved_views.$inferSelect;
@@ -63,7 +65,7 @@ export async function listViews(
     .where(and(eq(saved_views.company_id, company_id), shownTo(actor), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentView);
+  return page.read(tx, rows, byCreation, presentView);
 }
 
 /** @throws conflict for a name that the actor has already used in the company, and above the maximum */
@@ -78,6 +80,7 @@ export async function createView(
   await lockByName(tx, `views of ${owner_id} in ${company_id}`);
   if ((await tx.$count(saved_views, mine)) >= MOST_VIEWS)
     throw conflict(`there are already ${MOST_VIEWS} views`);
+  await assertRoom(tx, 'saved_views', company_id);
   const values = { company_id, owner_id, name: name.trim(), layout, filter, shared };
   const row = await uniquelyNamed(async () => (await tx.insert(saved_views).values(values).returning())[0]!);
   await record(tx, actor, row, 'view.created');
@@ -103,6 +106,20 @@ export async function deleteView(tx: Tx, actor: Actor, view: ViewRow): Promise<v
   const [row] = await tx.delete(saved_views).where(eq(saved_views.id, view.id)).returning();
   if (!row) throw notFound();
   await record(tx, actor, row, 'view.deleted');
+}
+
+const OWNERLESS_BATCH = 2000;
+
+/** Deletes unshared views of those who have left: nobody can see or delete them any more. */
+export async function deleteOwnerlessViews(tx: Tx): Promise<void> {
+  await tx.execute(sql`
+    delete from saved_views where id in (
+      select v.id from saved_views v where not v.shared
+        and not exists (select from users u where u.id = v.owner_id and (u.instance_role = 'admin'
+          or exists (select from memberships m where m.company_id = v.company_id and m.user_id = u.id)))
+        and not exists (select from board_user_keys k where k.id = v.owner_id)
+        and not exists (select from agents a where a.id = v.owner_id and a.status <> 'terminated')
+      limit ${OWNERLESS_BATCH})`);
 }
 
 async function uniquelyNamed<T>(write: () => Promise<T>): Promise<T> {

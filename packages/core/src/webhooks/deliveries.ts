@@ -1,8 +1,9 @@
 import type { Actor, PushDelivery, WebhookDelivery } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { conflict, isUuid, notFound } from '@acp/kernel';
-import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { ofLiveCompany } from '../companies/index.ts';
 import { TASK } from './fan-out.ts';
 import { changeOfWebhook, type DeliveryRow, hostOf, presentDelivery, type WebhookRow } from './present.ts';
 
@@ -17,7 +18,7 @@ export async function findDelivery(tx: Tx, id: string): Promise<Omit<DeliveryRow
   const [row] = await tx
     .select(shown)
     .from(webhook_deliveries)
-    .innerJoin(companies, and(eq(companies.id, webhook_deliveries.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(webhook_deliveries.company_id))
     .where(eq(webhook_deliveries.id, id));
   return row;
 }

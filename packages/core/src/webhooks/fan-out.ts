@@ -1,7 +1,8 @@
 import { eventTable, matchesPattern, topicsOf } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
+import { ofLiveCompany } from '../companies/index.ts';
 import { advanceCursor, closeCursor, readCursor, type SequencedEvent } from '../events/index.ts';
 import { CURSOR } from './cursor.ts';
 import { hostOf, type WebhookRow } from './present.ts';
@@ -74,7 +75,7 @@ async function enabledWebhooks(tx: Tx, company_ids: string[] | undefined): Promi
   const rows = await tx
     .select({ webhook: webhooks })
     .from(webhooks)
-    .innerJoin(companies, and(eq(companies.id, webhooks.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(webhooks.company_id))
     .where(and(eq(webhooks.enabled, true), company_ids && inArray(webhooks.company_id, company_ids)))
     .orderBy(webhooks.id)
     .for('no key update', { of: webhooks });

@@ -1,7 +1,7 @@
 import { schema, type Tx } from '@acp/db';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
-import { type Leaving, type LeftCredential, lostBy } from '../companies/index.ts';
+import { type Leaving, type LeftCredential, rowsLostBy } from '../companies/index.ts';
 import { changeOfWebhook, hostOf, type WebhookRow } from './present.ts';
 
 const { webhook_deliveries, webhooks } = schema;
@@ -30,7 +30,7 @@ export async function failPending(
 
 /** Disables what someone who may no longer create webhooks set up, or hands it over: deliveries could go to that person. */
 export async function settleWebhooksOf(tx: Tx, leaving: Leaving): Promise<LeftCredential[]> {
-  const theirs = lostBy(leaving, webhooks, 'admin');
+  const theirs = rowsLostBy(leaving, webhooks, 'admin');
   if (leaving.heir !== undefined) {
     const kept = await tx
       .update(webhooks)

@@ -3,7 +3,7 @@ import { matchesPattern } from '@acp/contract';
 import { type Database, schema, transaction } from '@acp/db';
 import { newId, Vault } from '@acp/kernel';
 import { actors, cloneDatabase, createCompany } from '@acp/testkit';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { randomBytes } from 'node:crypto';
 import { lastSequence } from '../events/index.ts';
 import {
@@ -19,7 +19,7 @@ import {
   updateWebhook,
 } from './index.ts';
 
-const { companies, event_cursors, events, event_sequence, webhook_deliveries, webhooks } = schema;
+const { companies, event_cursors, events, event_sequence, outbox, webhook_deliveries, webhooks } = schema;
 const vault = new Vault(randomBytes(32));
 const rules = { allowed_hosts: [] };
 
@@ -104,7 +104,12 @@ describe('deliveries', () => {
     await publish('issue_created');
     expect(await spread()).toEqual({ more: false, listening: false });
     expect(await cursors()).toEqual([]);
+    // Committed while it is off, and not numbered yet.
+    await database.db
+      .insert(outbox)
+      .values({ event_id: newId(), company_id: company.id, type: 'issue_deleted', data: {} });
     await change(true);
+    await database.db.execute(sql`select sequence_outbox(1000)`);
     expect(await cursors()).toHaveLength(1);
     await publish('issue_updated');
     await spread();

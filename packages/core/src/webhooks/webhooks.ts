@@ -1,17 +1,17 @@
 import type { Actor, CreateWebhook, NewWebhook, UpdateWebhook, Webhook } from '@acp/contract';
-import { containing, newestFirst, type Page, schema, type Tx, type SearchRequest } from '@acp/db';
-import { isUuid, newId, newToken, notFound, type Vault } from '@acp/kernel';
-import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { byCreation, containing, newestFirst, type Page, schema, type SearchRequest, type Tx } from '@acp/db';
+import { newId, newToken, notFound, type Vault } from '@acp/kernel';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
-import { answerableUser } from '../companies/index.ts';
+import { answerableUser, findInLiveCompany } from '../companies/index.ts';
 import { lastSequence, openCursor } from '../events/index.ts';
 import { assertAllowedUrl } from '../providers/index.ts';
 import { CURSOR } from './cursor.ts';
 import { changeOfWebhook, presentWebhook, type WebhookRow } from './present.ts';
 import { failPending } from './switch-off.ts';
 
-const { companies, webhooks } = schema;
+const { webhooks } = schema;
 
 /** What the operator lets webhooks reach besides the public internet. */
 export interface WebhookRules {
@@ -21,15 +21,8 @@ export interface WebhookRules {
 
 export const place = (id: string) => `webhooks/${id}`;
 
-/** Loads a webhook for its scope. */
 export async function findWebhook(tx: Tx, id: string): Promise<WebhookRow | undefined> {
-  if (!isUuid(id)) return undefined;
-  const [row] = await tx
-    .select(getTableColumns(webhooks))
-    .from(webhooks)
-    .innerJoin(companies, and(eq(companies.id, webhooks.company_id), isNull(companies.deleted_at)))
-    .where(and(eq(webhooks.id, id), isNull(webhooks.issue_id)));
-  return row;
+  return findInLiveCompany(tx, webhooks, id, isNull(webhooks.issue_id));
 }
 
 export async function listWebhooks(tx: Tx, company_id: string, query: SearchRequest): Promise<Page<Webhook>> {
@@ -47,7 +40,7 @@ export async function listWebhooks(tx: Tx, company_id: string, query: SearchRequ
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, ({ created_at, id }) => ({ at: created_at, id }), presentWebhook);
+  return page.cut(rows, byCreation, presentWebhook);
 }
 
 /** The secret for signing deliveries. @throws unavailable if the key that sealed it is not configured */

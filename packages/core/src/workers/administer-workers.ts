@@ -9,14 +9,15 @@ import {
   type WorkerStatus,
 } from '@acp/contract';
 import {
+  byCreation,
   containing,
   newestFirst,
   type Page,
   type PageRequest,
   schema,
+  type SearchRequest,
   signal,
   type Tx,
-  type SearchRequest,
 } from '@acp/db';
 import { conflict, isUuid, notFound } from '@acp/kernel';
 import { and, eq, inArray, not, sql } from 'drizzle-orm';
@@ -124,7 +125,7 @@ export async function listWorkers(tx: Tx, query: PageRequest): Promise<Page<Work
     .where(page.where)
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), presentWorker);
+  return page.read(tx, rows, byCreation, presentWorker);
 }
 
 const UNASKED = 50;

@@ -7,10 +7,12 @@ import {
   type WorkerActor,
 } from '@acp/contract';
 import type { Tx } from '@acp/db';
+import type { Vault } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 import { mintRunKeys } from '../agents/index.ts';
 import { noteOnHandedOverRuns } from '../runs/index.ts';
+import { moduleToken } from './module-tokens.ts';
 import { presentTask, type TaskRow, taskRow } from './present-task.ts';
 import type { QueuedRoute } from './queued-routes.ts';
 import { workerChanges } from './worker-changes.ts';
@@ -26,6 +28,8 @@ export interface ClaimRules {
   base_url: string;
   /** The operator's proxy and DNS for programs that are bound to a company's list of hosts; sent with the list. */
   egress?: { proxy: string | null; dns_addr: string | null };
+  /** Signs the tokens of projects' modules. */
+  vault?: Vault;
 }
 
 /** A worker's request for one task of a route; a worker may request more than one. */
@@ -80,8 +84,10 @@ export async function claimTasks(
   for (const { place, row, payload } of readable) {
     const key = keys.get(row.heartbeat_run_id);
     const access = key === undefined ? {} : { service_api_key: key, service_base_url: rules.base_url };
-    const told = { ...payload, ...access, ...waysOut(payload, rules) };
-    outcomes[place] = { kind: 'task', task: presentTask(row, told) };
+    const token = moduleToken(rules.vault, payload, row.claimed_at);
+    const module = token === undefined ? {} : { project_module_token: token };
+    const delivered = { ...payload, ...access, ...module, ...waysOut(payload, rules) };
+    outcomes[place] = { kind: 'task', task: presentTask(row, delivered) };
   }
   await tell(tx, taken);
   return outcomes;

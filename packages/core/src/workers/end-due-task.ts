@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { openTaskStatuses, type Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
@@ -38,7 +38,7 @@ export async function endDueTask(tx: Tx): Promise<{ run_id: string; ended: boole
       r.cancel_requested_at is not null as called_off,
       round(extract(epoch from now() - coalesce(t.claimed_at, t.created_at)))::int as waited_sec
     from remote_tasks t join heartbeat_runs r on r.id = t.heartbeat_run_id
-    where t.status in ('queued', 'claimed', 'cancel_requested') and (t.deadline < now()
+    where t.status in ${openTaskStatuses} and (t.deadline < now()
       or (t.status <> 'cancel_requested' and r.status = 'running' and r.cancel_requested_at is not null))
     order by t.deadline limit 1`);
   const [task] = rows;

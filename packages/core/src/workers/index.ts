@@ -18,6 +18,7 @@ export { completeTask, failTask } from './bring-result.ts';
 export { claimTasks } from './claim-tasks.ts';
 export type { ClaimOutcome, ClaimRules, TaskClaim } from './claim-tasks.ts';
 export { endDueTask } from './end-due-task.ts';
+export { verifyModuleToken } from './module-tokens.ts';
 export { deleteUnapprovedWorkers, noteHeartbeats, noteOffline } from './note-heartbeats.ts';
 export type { WorkerBeat } from './note-heartbeats.ts';
 export { operatingPrompt } from './operating-prompt.ts';

@@ -1,5 +1,5 @@
 import { type QueueStats, WORKER_OFFLINE_SEC } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { openTaskStatuses, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 
 const MAX_TAGS = 200;
@@ -8,7 +8,7 @@ const MAX_TAGS = 200;
 export async function queueStats(tx: Tx): Promise<QueueStats> {
   const { rows } = await tx.execute<{ stats: QueueStats }>(sql`
     with task as (
-      select status, tags_required, created_at from remote_tasks where status in ('queued', 'claimed', 'cancel_requested')
+      select status, tags_required, created_at from remote_tasks where status in ${openTaskStatuses}
     ), recent as (
       select status from remote_tasks where completed_at > now() - interval '24 hours'
     ), worker as (

@@ -40,7 +40,7 @@ export async function registerWorker(
       last_seen_at: sql`clock_timestamp()`,
     })
     .returning();
-  await recordInstanceAct(tx, actorOf(worker!), 'worker.registered', told(worker!));
+  await recordInstanceAct(tx, actorOf(worker!), 'worker.registered', detailsOf(worker!));
   await recordChanges(tx, actorOf(worker!), await workerChanges(tx, [worker!.id]));
   return { worker: worker!, raw_key };
 }
@@ -93,6 +93,6 @@ function sharedModels(given: RegisterWorker['shared_models']): SharedModel[] {
 
 export const distinct = (tags: readonly string[]) => [...new Set(tags)];
 
-function told({ id, name, tags, status }: WorkerRow) {
+function detailsOf({ id, name, tags, status }: WorkerRow) {
   return { worker_id: id, name, tags, status };
 }

@@ -25,8 +25,11 @@ const MAX_BYTES = 32 * 1024 * 1024;
 /** Limit per text of an entry, in bytes; the rest is cut off. */
 const MAX_TEXT = 64 * 1024;
 
-/** Only the run's worker knows the run's own key, so anything that looks like a key is removed. */
-const API_KEY = /sk_[0-9a-f]{64}/g;
+/**
+ * Only the run's worker knows the run's own key and the token of its project's module (which begins with `{"project_id":"` in
+ * base64), so anything that looks like one of them is removed.
+ */
+const CREDENTIAL = /sk_[0-9a-f]{64}|eyJwcm9qZWN0X2lkIjoi[\w-]+\.[0-9a-f]{64}/g;
 
 /**
  * Appends to the transcript of the task's run, in the given order, continuing its numbering.
@@ -73,5 +76,5 @@ function isReported(kind: string): kind is RunEventKind {
 }
 
 function cleaned(text: string): string {
-  return cutText(text.replace(API_KEY, '[redacted]'), MAX_TEXT);
+  return cutText(text.replace(CREDENTIAL, '[redacted]'), MAX_TEXT);
 }

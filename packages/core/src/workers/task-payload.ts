@@ -142,11 +142,16 @@ function fullContext(run: ClaimedRun, facts: PromptFacts, { timeline }: Surround
   return {
     full_context: true,
     capabilities: keys.filter((key) => permits(run.actor.permissions, key)),
-    comments: facts.issue?.comments ?? [],
+    comments: inUtc(facts.issue?.comments ?? []),
     activities: timeline.filter(({ type }) => type === 'activity'),
     children: facts.issue?.children ?? [],
-    wake: facts.wakeups,
+    wake: inUtc(facts.wakeups),
   };
+}
+
+/** PostgreSQL's JSON writes the offset as `+00:00`, all other answers as `Z`. */
+function inUtc<T extends { created_at: string }>(entries: readonly T[]): T[] {
+  return entries.map((entry) => ({ ...entry, created_at: new Date(entry.created_at).toISOString() }));
 }
 
 function booleanOf(value: unknown): boolean | undefined {

@@ -1,5 +1,13 @@
 import type { Actor, WorkspaceAction, WorkspaceActionKind } from '@acp/contract';
-import { isUniqueViolation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import {
+  byCreation,
+  isUniqueViolation,
+  newestFirst,
+  type Page,
+  type PageRequest,
+  schema,
+  type Tx,
+} from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
 import { and, asc, eq, sql } from 'drizzle-orm';
@@ -31,7 +39,7 @@ export async function listWorkspaceActions(
     .where(and(eq(actions.workspace_id, workspace.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, ({ created_at, id }) => ({ at: created_at, id }), present);
+  return page.read(tx, rows, byCreation, present);
 }
 
 /** @throws notFound without a workspace, conflict if there is nothing to act on or another action is in progress */
@@ -166,7 +174,7 @@ async function offerNext(tx: Tx, { company_id }: Pick<WorkspaceActionRow, 'compa
 }
 
 /** Pushes what runs have added while the previous state of the branch was pushed, if the project pushes after each run. */
-export async function pushWhatCame(tx: Tx, { workspace }: Pick<ClaimedAction, 'workspace'>): Promise<void> {
+export async function pushNewCommits(tx: Tx, { workspace }: Pick<ClaimedAction, 'workspace'>): Promise<void> {
   const { rows } = await tx.execute(sql`
     select from workspaces w join projects p on p.id = w.project_id and p.deleted_at is null
     where w.id = ${workspace.id} and p.push_after_run and w.head_commit is distinct from ${workspace.head_commit}

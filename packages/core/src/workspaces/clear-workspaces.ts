@@ -1,4 +1,4 @@
-import { schema, type Tx } from '@acp/db';
+import { liveRunStatuses, schema, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { findIssue } from '../issues/index.ts';
@@ -10,7 +10,7 @@ const { workspaces } = schema;
 const IDLE_DAYS = 30;
 const ORDINARY_DAYS = 7;
 
-export interface OutlivedWorkspace {
+interface ExpiredWorkspace {
   id: string;
   issue_id: string;
   company_id: string;
@@ -20,11 +20,11 @@ const outlived = sql`
   w.last_used_at < now() - make_interval(days => case
     when i.deleted_at is not null or i.status in ('done', 'cancelled') then coalesce(p.workspace_days, ${ORDINARY_DAYS})
     else ${IDLE_DAYS} end)
-  and not exists (select from heartbeat_runs r where r.issue_id = w.issue_id and r.status in ('queued', 'running'))`;
+  and not exists (select from heartbeat_runs r where r.issue_id = w.issue_id and r.status in ${liveRunStatuses})`;
 
 /** Expired workspaces on the machine, longest unused first. */
-export async function outlivedWorkspaces(tx: Tx, place: string, limit: number): Promise<OutlivedWorkspace[]> {
-  const { rows } = await tx.execute<{ [K in keyof OutlivedWorkspace]: OutlivedWorkspace[K] }>(sql`
+export async function expiredWorkspaces(tx: Tx, place: string, limit: number): Promise<ExpiredWorkspace[]> {
+  const { rows } = await tx.execute<{ [K in keyof ExpiredWorkspace]: ExpiredWorkspace[K] }>(sql`
     select w.id, w.issue_id, w.company_id from workspaces w
       join issues i on i.id = w.issue_id left join projects p on p.id = w.project_id
     where w.place = ${place} and ${outlived}

@@ -19,7 +19,7 @@ export {
   listWorkspaceActions,
   notePushed,
   pushAfterRun,
-  pushWhatCame,
+  pushNewCommits,
   requestWorkspaceAction,
   sweepWorkspaceActions,
 } from './actions.ts';
@@ -28,7 +28,7 @@ export {
   claimDuePullRequests,
   claimPullRequestOf,
   keepPullRequest,
-  lookSoon,
+  checkPullRequestSoon,
   notePullRequest,
   notePullRequestFailure,
   pullRequestSecret,
@@ -37,8 +37,8 @@ export {
   createRepositoryWebhook,
   deleteRepositoryWebhook,
   findRepositoryWebhook,
-  noteHostNews,
-  openHostNews,
+  handleHostEvent,
+  verifyHostEvent,
   repositoryWebhookOf,
   settleRepositoryWebhooksOf,
 } from './repository-webhooks.ts';
@@ -49,7 +49,7 @@ export { noteWorkspaceError, noteWorkspacePlace, storeWorkspaceState } from './s
 export type { ChangedFile, CommitFacts, WorkspaceState } from './store-state.ts';
 export {
   abandonFolder,
-  outlivedWorkspaces,
+  expiredWorkspaces,
   placesOfWorkspaces,
   workspacesOnMachine,
 } from './clear-workspaces.ts';

@@ -38,6 +38,7 @@ interface ProjectOfWorkspace {
   base_branch: string | null;
   branch_template: string | null;
   repo_secret: string | null;
+  /** Commands and variables are for the project's own repository: empty in the workspace of another one. */
   setup_command: string | null;
   check_command: string | null;
   env: Record<string, string>;
@@ -114,13 +115,25 @@ export async function openWorkspace(
     workspace: workspace!,
     issue: { identifier, title },
     agent_name,
-    project,
+    project: project && forWorkspace(project, workspace!),
     bundle,
     remarks,
     remark_count,
     told_count,
     read_at,
   };
+}
+
+/**
+ * Who names a project's repository decides whose code gets its environment, and what its commands run on; an issue that comes
+ * from another project with its workspace must not bring another repository along.
+ */
+function forWorkspace(
+  project: ProjectOfWorkspace,
+  { repo_url }: Pick<WorkspaceRow, 'repo_url'>,
+): ProjectOfWorkspace {
+  if (project.repo_url === repo_url) return project;
+  return { ...project, setup_command: null, check_command: null, env: {} };
 }
 
 /**

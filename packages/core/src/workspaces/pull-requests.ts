@@ -202,7 +202,7 @@ export async function notePullRequestFailure(tx: Tx, { work_product_id }: PullRe
 }
 
 /** Has it checked now, since someone has acted on it. */
-export async function lookSoon(
+export async function checkPullRequestSoon(
   tx: Tx,
   { work_product_id }: Pick<PullRequestRow, 'work_product_id'>,
 ): Promise<void> {

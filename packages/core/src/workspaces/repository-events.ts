@@ -58,9 +58,9 @@ export function nameOfEvent({ header }: Pick<HostRequest, 'header'>): string {
  * other events and malformed JSON.
  */
 export function branchesOf(body: Uint8Array): string[] {
-  let told: unknown;
+  let payload: unknown;
   try {
-    told = JSON.parse(Buffer.from(body).toString('utf8'));
+    payload = JSON.parse(Buffer.from(body).toString('utf8'));
   } catch {
     return [];
   }
@@ -70,7 +70,7 @@ export function branchesOf(body: Uint8Array): string[] {
         typeof value === 'object' && value !== null && Object.hasOwn(value, name)
           ? Reflect.get(value, name)
           : undefined,
-      told,
+      payload,
     );
   const branches = at('branches');
   const found = [

@@ -5,7 +5,13 @@ import { enqueue } from '@acp/queue';
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { randomBytes } from 'node:crypto';
 import { recordChanges } from '../activity/index.ts';
-import { answerableUser, type Leaving, type LeftCredential, lostBy } from '../companies/index.ts';
+import {
+  answerableUser,
+  type Leaving,
+  type LeftCredential,
+  ofLiveCompany,
+  rowsLostBy,
+} from '../companies/index.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import { branchesOf, type HostRequest, nameOfEvent, SECRET_PREFIX, verifyHost } from './repository-events.ts';
 
@@ -76,7 +82,7 @@ export async function deleteRepositoryWebhook(
 
 /** Deletes those of someone who may no longer create them, or hands them over. */
 export async function settleRepositoryWebhooksOf(tx: Tx, leaving: Leaving): Promise<LeftCredential[]> {
-  const theirs = lostBy(leaving, hooks, 'admin');
+  const theirs = rowsLostBy(leaving, hooks, 'admin');
   const left =
     leaving.heir === undefined
       ? await tx.delete(hooks).where(theirs).returning()
@@ -90,7 +96,7 @@ export async function settleRepositoryWebhooksOf(tx: Tx, leaving: Leaving): Prom
 }
 
 /** A verified event of a host. */
-export interface HostNews {
+interface HostEvent {
   project_id: string;
   public_id: string;
   event: string;
@@ -101,12 +107,12 @@ export interface HostNews {
  * Called outside of a transaction, so unauthenticated requests lock nothing. @throws notFound for an unknown address, or one
  * whose project or company is in the trash; unauthenticated
  */
-export async function openHostNews(
+export async function verifyHostEvent(
   tx: Tx,
   public_id: string,
   request: HostRequest,
   vault: Vault,
-): Promise<HostNews> {
+): Promise<HostEvent> {
   const [row] = isUuid(public_id)
     ? await tx
         .select({
@@ -115,7 +121,7 @@ export async function openHostNews(
         })
         .from(hooks)
         .innerJoin(projects, and(eq(projects.id, hooks.project_id), isNull(projects.deleted_at)))
-        .innerJoin(companies, and(eq(companies.id, hooks.company_id), isNull(companies.deleted_at)))
+        .innerJoin(companies, ofLiveCompany(hooks.company_id))
         .where(eq(hooks.public_id, public_id))
     : [];
   if (row === undefined) throw notFound();
@@ -128,9 +134,9 @@ export async function openHostNews(
  * Has the pull requests of its branches checked. Repeated events cause one check per interval: events that arrive before a
  * scheduled check are covered by it, later ones by the next. @returns whether it concerned any workspace
  */
-export async function noteHostNews(
+export async function handleHostEvent(
   tx: Tx,
-  { project_id, public_id, event, branches }: HostNews,
+  { project_id, public_id, event, branches }: HostEvent,
 ): Promise<boolean> {
   await tx
     .update(hooks)

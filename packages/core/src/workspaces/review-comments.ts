@@ -5,11 +5,12 @@ import type {
   ReviewCommentsQuery,
   UpdateReviewComment,
 } from '@acp/contract';
-import { oldestFirst, type Page, schema, type Tx } from '@acp/db';
+import { byCreation, oldestFirst, type Page, schema, type Tx } from '@acp/db';
 import { conflict, forbidden, isUuid, notFound } from '@acp/kernel';
-import { and, count, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { isCompanyAdmin } from '../agents/index.ts';
+import { ofLiveCompany } from '../companies/index.ts';
 import { findIssue, type IssueRow, notTrashed } from '../issues/index.ts';
 import { workspaceChange, workspaceOf } from './present.ts';
 
@@ -26,7 +27,7 @@ export async function findReviewComment(tx: Tx, id: string): Promise<ReviewComme
   const [row] = await tx
     .select(getTableColumns(review_comments))
     .from(review_comments)
-    .innerJoin(companies, and(eq(companies.id, review_comments.company_id), isNull(companies.deleted_at)))
+    .innerJoin(companies, ofLiveCompany(review_comments.company_id))
     .where(
       and(
         eq(review_comments.id, id),
@@ -56,12 +57,7 @@ export async function listReviewComments(
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(
-    tx,
-    rows,
-    ({ created_at, id }) => ({ at: created_at, id }),
-    (row) => present(row, row.user_name),
-  );
+  return page.read(tx, rows, byCreation, (row) => present(row, row.user_name));
 }
 
 /** Comments on the current contents. @throws notFound without a workspace, conflict if the issue has too many */

@@ -21,6 +21,7 @@ import {
   listChangedFiles,
   listDiffs,
   listReviewComments,
+  openWorkspace,
   requestWorkspaceAction,
   reviewWorkspace,
   updateReviewComment,
@@ -53,6 +54,31 @@ async function stage() {
     );
   return { company, agent, issue, human, remark, workspace: row! };
 }
+
+it('a folder that moves into another project gets neither its environment nor its commands, unless it is of the same repository', async () => {
+  const { db } = database;
+  const { company, agent, issue, workspace } = await stage();
+  const { issues, projects, workspaces } = schema;
+  const trusted = {
+    setup_command: 'npm ci',
+    check_command: 'npm test',
+    env: { TOKEN: '${secret:TOKEN}' },
+    repo_url: 'https://git.example/own.git',
+  };
+  const [project] = await db
+    .insert(projects)
+    .values({ company_id: company.id, name: 'Shop', ...trusted })
+    .returning();
+  await db.update(issues).set({ project_id: project!.id }).where(eq(issues.id, issue.id));
+  const given = async (repo_url: string | null) => {
+    await db.update(workspaces).set({ repo_url, version: 1 }).where(eq(workspaces.id, workspace.id));
+    return (await openWorkspace(db, { issue_id: issue.id, agent_id: agent.id }))?.project;
+  };
+  const none = { setup_command: null, check_command: null, env: {} };
+  expect(await given(trusted.repo_url)).toMatchObject(trusted);
+  expect(await given('https://elsewhere.example/x.git')).toMatchObject(none);
+  expect(await given(null)).toMatchObject(none);
+});
 
 it('a company has two actions in progress at most: the third waits for one of them, another company’s for none', async () => {
   const ask = async ({ company, human }: Awaited<ReturnType<typeof stage>>) => {

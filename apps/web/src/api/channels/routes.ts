@@ -1,11 +1,11 @@
 import { channelEndpoints as rows } from '@acp/contract';
 import {
-  chooseNews,
+  setMyNotifications,
   createChannel,
   deleteChannel,
   listChannelPeople,
   listChannels,
-  makePairingCode,
+  createPairingCode,
   myChannels,
   presentChannel,
   removeChannelPerson,
@@ -27,7 +27,9 @@ export const channelRoutes: Route[] = [
   handle(rows.listPeople, async (c) => paged(c, await listChannelPeople(c.tx, c.subject, c.query))),
   handle(rows.removePerson, (c) => removeChannelPerson(c.tx, c.actor, c.subject, c.params.userId!)),
   handle(rows.listMine, (c) => myChannels(c.tx, requireUser(c.actor))),
-  handle(rows.pair, (c) => makePairingCode(c.tx, requireUser(c.actor), c.params.channelId!)),
-  handle(rows.notify, (c) => chooseNews(c.tx, requireUser(c.actor), c.params.channelId!, c.body.notify)),
+  handle(rows.pair, (c) => createPairingCode(c.tx, requireUser(c.actor), c.params.channelId!)),
+  handle(rows.notify, (c) =>
+    setMyNotifications(c.tx, requireUser(c.actor), c.params.channelId!, c.body.notify),
+  ),
   handle(rows.unpair, (c) => unpair(c.tx, requireUser(c.actor), c.params.channelId!)),
 ];

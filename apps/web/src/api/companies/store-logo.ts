@@ -2,10 +2,11 @@ import type { Actor, Logo } from '@acp/contract';
 import { checkLogoHeader, keepStorageKeys, setLogo } from '@acp/core';
 import type { Services } from '../../http/services.ts';
 import type { MemoryFile } from '../../http/upload.ts';
+import { assertDecodes } from './logo-decoding.ts';
 
 /**
- * Checks the header, then stores the file. Pixels are never decoded here: the image is served as it came, with its own type
- * and no other (nosniff). The previous file is deleted after the commit, or by the sweep. Throws `unsupported`.
+ * Checks the header first, then that the pixels decode, then stores the file. The previous file is deleted after the
+ * commit, or by the sweep. Throws `unsupported` for anything that is not a valid image.
  */
 export async function storeLogo(
   { files, transaction }: Pick<Services, 'files' | 'transaction'>,
@@ -15,6 +16,7 @@ export async function storeLogo(
   theme: Logo['theme'] = 'light',
 ): Promise<Logo> {
   const content_type = checkLogoHeader(bytes, declared);
+  await assertDecodes(bytes, content_type);
   return files.putBytes(['logos', company_id], bytes, { filename, content_type }, async (file) => {
     const { logo, former } = await transaction(async (tx) => {
       await keepStorageKeys(tx, [file.storage_key]);

@@ -30,7 +30,7 @@ export const routineRoutes: Route[] = [
     return { status, run };
   }),
   handle(rows.listRuns, async (c) => paged(c, await listRoutineRuns(c.tx, c.subject, c.query))),
-  handle(rows.listTriggers, async (c) => paged(c, await listTriggers(c.tx, c.subject, c.query))),
+  handle(rows.listTriggers, async (c) => paged(c, await listTriggers(c.tx, c.actor, c.subject, c.query))),
   handle(rows.createTrigger, (c) => createTrigger(c.tx, c.actor, c.subject, c.body, c.services.vault)),
   handle(rows.promote, (c) => promoteRoutine(c.tx, c.actor, c.subject, c.body)),
   handle(triggers.update, (c) => updateTrigger(c.tx, c.actor, c.subject, c.body)),

@@ -11,6 +11,7 @@ import {
   resolveBearer,
   resolveWorker,
   resumeWorker,
+  verifyModuleToken,
 } from '@acp/core';
 import { sha256Hex, unauthenticated } from '@acp/kernel';
 import { bearerToken, INVALID_KEY } from '../../http/auth.ts';
@@ -41,6 +42,9 @@ export const workerRoutes: Route[] = [
     response.setHeader('X-Prompt-Version', PROMPT_VERSION);
     response.end(operatingPrompt);
   }),
+  handle(rows.verifyModuleToken, async ({ tx, body, services }) =>
+    verifyModuleToken(tx, services.vault, body.token),
+  ),
   handle(rows.list, async (c) => {
     const { items, next_cursor } = await listWorkers(c.tx, c.query);
     c.nextPage(next_cursor);
@@ -73,8 +77,13 @@ async function register(c: Context<typeof rows.register>): Promise<WorkerRegistr
   const { worker, raw_key: api_key } = await services.transaction(async (tx) =>
     registerWorker(tx, body, services.fleet.registration),
   );
-  const told = registrationOf(worker);
-  return { worker_id: worker.id, api_key, ...told, ...(told.operating_prompt ? { tags: worker.tags } : {}) };
+  const registration = registrationOf(worker);
+  return {
+    worker_id: worker.id,
+    api_key,
+    ...registration,
+    ...(registration.operating_prompt ? { tags: worker.tags } : {}),
+  };
 }
 
 /** A worker that waits for approval does not learn the contract. */

@@ -22,7 +22,7 @@ import {
 } from '@acp/core';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
-import { receiveHostNews } from './host-news.ts';
+import { receiveHostEvent } from './host-event.ts';
 
 export const workspaceRoutes: Route[] = [
   handle(rows.get, async (c) => presentWorkspace(await workspaceOf(c.tx, c.subject))),
@@ -49,5 +49,5 @@ export const workspaceRoutes: Route[] = [
   handle(hooks.get, (c) => repositoryWebhookOf(c.tx, c.subject)),
   handle(hooks.create, (c) => createRepositoryWebhook(c.tx, c.actor, c.subject, c.services.vault)),
   handle(hooks.delete, (c) => deleteRepositoryWebhook(c.tx, c.actor, c.subject)),
-  handle(hooks.receive, (c) => receiveHostNews(c)),
+  handle(hooks.receive, (c) => receiveHostEvent(c)),
 ];

@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
  * Deletes the output and input of a deleted subject's ended runs; the fact that they ran and their cost remain. A run that is
  * still under way is cleaned up when its kind ends it.
  */
-export async function forgetRuns(tx: Tx, subject_id: string | null): Promise<void> {
+export async function clearRunContent(tx: Tx, subject_id: string | null): Promise<void> {
   if (subject_id === null) return;
   await tx.execute(sql`
     with ended as (

@@ -1,0 +1,47 @@
+import type { LogoType } from '@acp/contract';
+import { unsupported } from '@acp/kernel';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+
+/** Of the thread's processor time: on a busy machine, loading the decoder may take longer than that on the clock. */
+const LIMIT_MS = 10_000;
+const LOOK_EVERY_MS = 500;
+const HEAP_MB = 192;
+
+/**
+ * Decodes the image and throws `unsupported` if that fails, takes too long or needs too much memory. Runs in a thread: four
+ * million pixels take a tenth of a second, which would block the process. There is no WebP decoder here: its header, which
+ * was checked before, must do.
+ */
+export async function assertDecodes(bytes: Buffer, type: LogoType, limit_ms = LIMIT_MS): Promise<void> {
+  if (type === 'image/webp') return;
+  const worker = new Worker(new URL('logo-decoder.ts', import.meta.url), {
+    workerData: { bytes, type },
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+    execArgv: [],
+    env: {},
+    stdout: true,
+    stderr: true,
+  });
+  const watch = setInterval(() => void endIfOver(worker, limit_ms), Math.min(LOOK_EVERY_MS, limit_ms));
+  try {
+    const [code] = (await once(worker, 'exit')) as [unknown];
+    if (code === 0) return;
+  } catch {
+    // The image crashed the thread.
+  } finally {
+    clearInterval(watch);
+    await worker.terminate();
+  }
+  throw unsupported(`the file is no ${type}`);
+}
+
+/** The thread answers within loops, too. */
+async function endIfOver(worker: Worker, limit_ms: number): Promise<void> {
+  try {
+    const { user, system } = await worker.cpuUsage();
+    if ((user + system) / 1000 > limit_ms) await worker.terminate();
+  } catch {
+    // It has just ended by itself.
+  }
+}

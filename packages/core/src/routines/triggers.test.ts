@@ -1,0 +1,42 @@
+import { beforeAll, expect, it } from '@jest/globals';
+import { type Database, transaction, type Tx } from '@acp/db';
+import { newId, Vault } from '@acp/kernel';
+import { actors, createAgent, createCompany, databaseWithQueue } from '@acp/testkit';
+import {
+  createRoutine,
+  createTrigger,
+  findRoutineTrigger,
+  listTriggers,
+  rotateSecret,
+  rotateUrl,
+  setSigningMode,
+} from './index.ts';
+
+let database: Database;
+beforeAll(async () => {
+  database = await databaseWithQueue();
+});
+
+it('a run makes no webhook and learns no way to fire one, as that would outlast it; a schedule it may make', async () => {
+  const inTx = async <T>(work: (tx: Tx) => Promise<T>) => transaction(database, work);
+  const vault = new Vault(Buffer.alloc(32, 7));
+  const company = await createCompany(database.db);
+  const agent = await createAgent(database.db, company);
+  const person = actors.board(company, 'member');
+  const [own, run] = [actors.agent(agent), actors.agent(agent, { run_id: newId() })];
+  const routine = await inTx((tx) => createRoutine(tx, person, company.id, { name: 'Nightly' }));
+  const hook = await inTx((tx) => createTrigger(tx, own, routine, { kind: 'webhook' }, vault));
+  const row = (await findRoutineTrigger(database.db, hook.id))!;
+  const refused = [
+    (tx: Tx) => createTrigger(tx, run, routine, { kind: 'webhook' }, vault),
+    (tx: Tx) => rotateUrl(tx, run, row),
+    (tx: Tx) => setSigningMode(tx, run, row, 'hmac', vault),
+    (tx: Tx) => rotateSecret(tx, run, { ...row, signing_mode: 'hmac' }, vault),
+  ];
+  for (const act of refused) await expect(inTx<unknown>(act)).rejects.toMatchObject({ kind: 'forbidden' });
+  const shown = async (reader: typeof run) => (await listTriggers(database.db, reader, routine, {})).items;
+  expect((await shown(own)).map(({ public_id }) => public_id)).toEqual([hook.public_id]);
+  expect((await shown(run)).map(({ public_id }) => public_id)).toEqual([null]);
+  const schedule = { kind: 'schedule', cron_expression: '0 9 * * 1' } as const;
+  expect(await inTx((tx) => createTrigger(tx, run, routine, schedule, vault))).toMatchObject(schedule);
+});
