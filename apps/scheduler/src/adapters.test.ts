@@ -4,11 +4,14 @@ import path from 'node:path';
 import { markedProcesses } from '@acp/adapters';
 import {
   cancelRun,
+  createChat,
   findAgent,
+  findChat,
   findRun,
-  forgetSessions,
+  clearSessions,
   invokeAgent,
   listRunEvents,
+  postChatMessage,
   resolveBearer,
   runtimeState,
 } from '@acp/core';
@@ -235,7 +238,7 @@ describe.each(['cli_a_local', 'cli_b_local'])('a run by %s', (adapter_type) => {
     expect(await complete(set)).toMatchObject({ status: 'succeeded', input_tokens: 500 });
     expect((await stateOf(set)).session_id).toBe(before.session_id);
     await transaction(db.database, async (tx) =>
-      forgetSessions(tx, set.human, (await findAgent(tx, set.agent.id))!),
+      clearSessions(tx, set.human, (await findAgent(tx, set.agent.id))!),
     );
     expect(await complete(set)).toMatchObject({ status: 'succeeded', input_tokens: 500 });
     expect((await stateOf(set)).session_id).not.toBe(before.session_id);
@@ -256,7 +259,7 @@ describe.each(['cli_a_local', 'cli_b_local'])('a run by %s', (adapter_type) => {
     const { id } = await invoke(set);
     await waitFor(async () => (await fakeCliJournal(set.home)).length === 2);
     await transaction(db.database, async (tx) =>
-      forgetSessions(tx, set.human, (await findAgent(tx, set.agent.id))!),
+      clearSessions(tx, set.human, (await findAgent(tx, set.agent.id))!),
     );
     await transaction(db.database, async (tx) => cancelRun(tx, set.human, { id }));
     await ended(id);
@@ -304,6 +307,29 @@ describe.each(['cli_a_local', 'cli_b_local'])('a run by %s', (adapter_type) => {
     const retry = eq(schema.heartbeat_runs.retry_of_run_id, id);
     const [again] = await db.database.db.select().from(schema.heartbeat_runs).where(retry);
     expect(await ended(again!.id)).toMatchObject({ status: 'succeeded' });
+  });
+});
+
+describe('a reply in a private chat by a CLI', () => {
+  it('has a home of its own with the agent’s files, and leaves nothing that a later run could read', async () => {
+    const sh = 'echo "my salary" > "$HOME/said"; echo for all > "$HOME/files/shared.txt"';
+    await start([{ sh, texts: ['Noted.'] }]);
+    const set = await scene();
+    const { db: tx } = db.database;
+    const id = await transaction(db.database, async (t) => {
+      const chat = await createChat(t, set.human, set.company.id, { agent_id: set.agent.id });
+      const row = (await findChat(t, chat.id, set.human))!;
+      await postChatMessage(t, set.human, row, { body_markdown: 'My salary is too low.' });
+      return chat.id;
+    });
+    const { agent_files, chat_messages } = schema;
+    const messages = async () => tx.select().from(chat_messages).where(eq(chat_messages.chat_id, id));
+    const reply = await waitFor(async () => (await messages()).find(({ role }) => role === 'assistant'));
+    expect(reply.body_markdown).toBe('Noted.');
+    const own = path.join(folder, 'home', 'companies', set.company.id);
+    expect(await readdir(own, { recursive: true })).toEqual(['private-runs']);
+    const kept = await tx.select().from(agent_files).where(eq(agent_files.agent_id, set.agent.id));
+    expect(kept.map((file) => file.path)).toEqual(['shared.txt']);
   });
 });
 

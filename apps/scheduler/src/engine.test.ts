@@ -285,6 +285,7 @@ describe('a run', () => {
 
   it('costs no more than 30 statements, the invoke included', async () => {
     const scheduler = await start();
+    model.setScript(() => 'Ok.');
     await ended((await invoke(await scene())).id);
     const cost = async (reply: string) => {
       model.setScript(() => reply);
@@ -441,7 +442,7 @@ describe('the engine', () => {
   });
 
   it('that was frozen past its leases does nothing more with its runs', async () => {
-    await start({ SERVICE_RUN_LEASE_SEC: '2' });
+    await start({ SERVICE_RUN_LEASE_SEC: '5' });
     const set = await scene();
     let calls = 0;
     model.setScript(() => {
@@ -451,7 +452,7 @@ describe('the engine', () => {
     const { id } = await invoke(set);
     await waitFor(() => calls === 1);
     // Blocks the whole process, including the timer that renews the leases.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6000);
     expect(await ended(id)).toMatchObject({ status: 'failed', error: 'run lost: scheduler stopped' });
     await waitFor(async () => (await findIssue(db.database.db, set.issue.id))!.status === 'done');
     await waitFor(async () => isIdle(set.company.id));

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { admitEncryptionKey, admitEnvironmentLicense, forgetProcess, knowsStorageMarker } from '@acp/core';
+import { admitEncryptionKey, admitEnvironmentLicense, deleteProcess, knowsStorageMarker } from '@acp/core';
 import { createListener, createNotifier, type Database, openDatabase, transaction } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import { openInstanceStorage, type Storage } from '@acp/storage';
@@ -49,7 +49,7 @@ export function instanceName(): string {
 /** Reports that this process is stopping on purpose. Best effort: fails silently if the database is gone. */
 export async function leaveFleet(database: Database, name: string): Promise<void> {
   await Promise.race([
-    forgetProcess(database.db, name).catch(() => undefined),
+    deleteProcess(database.db, name).catch(() => undefined),
     delay(1000, undefined, { ref: false }),
   ]);
 }

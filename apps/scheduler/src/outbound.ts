@@ -23,7 +23,7 @@ interface OutboundParts {
 }
 
 export function openOutbound(parts: OutboundParts) {
-  const forgetLists = watchLists(parts.database, parts.listener);
+  const stopWatchingLists = watchLists(parts.database, parts.listener);
   const webhooks = new WebhookSender(parts);
   const peers = new PeerLink(parts);
   const knowledge = new KnowledgeKeeper(parts);
@@ -36,7 +36,7 @@ export function openOutbound(parts: OutboundParts) {
     messages,
     channels,
     async stop(): Promise<void> {
-      forgetLists();
+      stopWatchingLists();
       await Promise.all([webhooks.stop(), peers.stop(), knowledge.stop(), messages.stop(), channels.stop()]);
     },
   };

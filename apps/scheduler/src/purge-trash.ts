@@ -1,4 +1,4 @@
-import { findOutlivedEntry, getSetting, purgeOutlived, purgeOutlivedSubagent } from '@acp/core';
+import { findExpiredEntry, getSetting, purgeExpired, purgeExpiredSubagent } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { TimerContext } from './context.ts';
 
@@ -13,10 +13,10 @@ export async function purgeOldTrash({ database }: TimerContext, signal: AbortSig
   const passed_over: string[] = [];
   const failures: unknown[] = [];
   while (failures.length < MOST_FAILURES && !signal.aborted) {
-    const entry = await findOutlivedEntry(database.db, days, passed_over);
+    const entry = await findExpiredEntry(database.db, days, passed_over);
     if (entry === undefined) break;
     const { trash_id } = entry;
-    const purged = await transaction(database, async (tx) => purgeOutlived(tx, trash_id)).catch(
+    const purged = await transaction(database, async (tx) => purgeExpired(tx, trash_id)).catch(
       (err: unknown) => {
         failures.push(err);
         return false;
@@ -27,6 +27,6 @@ export async function purgeOldTrash({ database }: TimerContext, signal: AbortSig
   // Finished sub-agents are not in the trash, but are kept for as long.
   let more = true;
   while (more && !signal.aborted)
-    more = await transaction(database, async (tx) => purgeOutlivedSubagent(tx, days));
+    more = await transaction(database, async (tx) => purgeExpiredSubagent(tx, days));
   if (failures.length > 0) throw new AggregateError(failures, 'not all of the old trash could be purged');
 }

@@ -4,22 +4,24 @@ import {
   deleteOldAlerts,
   deleteOldChannelTraffic,
   deleteOldMessages,
+  deleteSilentHosts,
   deleteExpiredInvites,
   deleteExpiredLinks,
   deleteExpiredOauthFlows,
   deleteExpiredSessions,
   deleteOldIdempotencyKeys,
+  deleteOldJobRuns,
+  deleteOldPluginEvents,
   deleteOldLoginFailures,
   deleteUnapprovedWorkers,
   deleteDeliveriesBefore,
   deleteMcpCallsBefore,
   deleteOldKeyAddresses,
+  deleteOwnerlessViews,
   deletePeerCallsBefore,
   deleteSecurityEventsBefore,
   deleteTaskWebhooksOfEnded,
   EVENTS_KEPT_DAYS,
-  forgetJobRuns,
-  forgetPluginEvents,
   getSetting,
   SECURITY_EVENTS_KEPT_DAYS,
   switchOffOverfull,
@@ -27,8 +29,8 @@ import {
 import { partitionEvents, transaction } from '@acp/db';
 import { deleteOldCommands } from '@acp/queue';
 import type { TimerContext, TimerRow } from './context.ts';
-import { forgetEvents } from './forget-events.ts';
-import { forgetRuns, keepTranscriptParts } from './forget-runs.ts';
+import { deleteOldEvents } from './delete-old-events.ts';
+import { deleteOldRuns, keepTranscriptParts } from './delete-old-runs.ts';
 import { keepTimePartitions } from './time-partitions.ts';
 import { inBites } from './in-bites.ts';
 import { purgeOldTrash } from './purge-trash.ts';
@@ -45,9 +47,9 @@ export const retentionTimers: readonly TimerRow[] = [
   },
   { name: 'transcript-parts', interval_sec: 300, work: keepTranscriptParts },
   { name: 'time-partitions', interval_sec: 300, work: keepTimePartitions },
-  { name: 'event-retention', interval_sec: 300, work: deleteOldEvents },
+  { name: 'event-retention', interval_sec: 300, work: deleteOldTraffic },
   { name: 'trash-retention', interval_sec: 3600, work: purgeOldTrash },
-  { name: 'run-retention', interval_sec: 3600, work: forgetRuns },
+  { name: 'run-retention', interval_sec: 3600, work: deleteOldRuns },
 ];
 
 async function deleteOldSecurityEvents(
@@ -59,21 +61,22 @@ async function deleteOldSecurityEvents(
   await deleteOldKeyAddresses(db, days);
 }
 
-/** Deletes events and their webhook deliveries in batches: a busy instance creates a lot of them in five minutes. */
-async function deleteOldEvents({ database }: TimerContext, signal: AbortSignal): Promise<void> {
+/** Deletes events, and the records of what was sent and called, in batches: a busy instance creates a lot of them in five minutes. */
+async function deleteOldTraffic({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   const { db } = database;
   const days = (await getSetting(db, 'event_retention_days')) ?? EVENTS_KEPT_DAYS;
-  await forgetEvents(database, days, signal);
-  const forgetters = [
+  await deleteOldEvents(database, days, signal);
+  const deletions = [
     deleteDeliveriesBefore,
     deleteTaskWebhooksOfEnded,
     deleteMcpCallsBefore,
     deletePeerCallsBefore,
   ];
-  for (const forget of forgetters) await inBites(signal, EVENT_BATCH, async (bite) => forget(db, days, bite));
+  for (const deleteBefore of deletions)
+    await inBites(signal, EVENT_BATCH, async (bite) => deleteBefore(db, days, bite));
   await transaction(database, async (tx) => switchOffOverfull(tx));
-  for (const forget of [forgetPluginEvents, forgetJobRuns])
-    await inBites(signal, EVENT_BATCH, async (bite) => forget(db, bite));
+  for (const deleteOld of [deleteOldPluginEvents, deleteOldJobRuns])
+    await inBites(signal, EVENT_BATCH, async (bite) => deleteOld(db, bite));
 }
 
 async function deleteExpired({ database: { db } }: TimerContext): Promise<void> {
@@ -89,4 +92,6 @@ async function deleteExpired({ database: { db } }: TimerContext): Promise<void> 
   await deleteOldMessages(db);
   await deleteOldAlerts(db);
   await deleteOldChannelTraffic(db);
+  await deleteSilentHosts(db);
+  await deleteOwnerlessViews(db);
 }

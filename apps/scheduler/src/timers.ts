@@ -2,7 +2,7 @@
 // statement decides by itself.
 import { isBackupRunning, reportProcess, warnOfExpiringKeys } from '@acp/core';
 import { copyIssueWords, type Listener, type SignalChannel, signalChannels, transaction } from '@acp/db';
-import { diskUsedPercent, lookAround } from './alerts/look-around.ts';
+import { diskUsedPercent, checkAlerts } from './alerts/check-alerts.ts';
 import { makeDueBackup } from './backups/make-due-backup.ts';
 import { LOOK_SEC, LostWork } from './lost-work.ts';
 import { reofferLostJobs } from './reoffer-lost-jobs.ts';
@@ -39,7 +39,7 @@ export const timerTable: readonly TimerRow[] = [
       await sweepStorage(database, storage, signal);
     },
   },
-  { name: 'alerts', interval_sec: 20, work: lookAround },
+  { name: 'alerts', interval_sec: 20, work: checkAlerts },
   { name: 'backups', interval_sec: 20, work: makeDueBackup },
   { name: 'key-expiry', interval_sec: 3600, work: announceExpiringKeys },
   ...retentionTimers,

@@ -1,4 +1,7 @@
-/** What agents' programs have no access to: each other's homes, stored sessions, the operator's variables. */
+/**
+ * What agents' programs have no access to: each other's homes, stored sessions, the operator's variables.
+ * @in-order the last two restart the scheduler with stricter settings
+ */
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

@@ -50,10 +50,10 @@ export class Hands {
   /** Resolves when a task has been released or the signal aborts. */
   async change(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const told = Promise.withResolvers<void>();
-    const onAbort = () => told.resolve();
+    const aborted = Promise.withResolvers<void>();
+    const onAbort = () => aborted.resolve();
     signal.addEventListener('abort', onAbort, { once: true });
-    await Promise.race([this.#changed.promise, told.promise]);
+    await Promise.race([this.#changed.promise, aborted.promise]);
     signal.removeEventListener('abort', onAbort);
   }
 }

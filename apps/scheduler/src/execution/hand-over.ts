@@ -7,7 +7,7 @@ import type { Logger } from '@acp/kernel';
 import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
 import { type ExecutionKind, readPayload, type Work } from './kinds/execution-kind.ts';
-import { persist } from './persist.ts';
+import { retryTransient } from './retry-transient.ts';
 import { RunFailure } from './run-failure.ts';
 import type { Transcript } from './transcript.ts';
 
@@ -31,12 +31,12 @@ export async function handOver(
   { database, logger, held, transcript, kind, work }: RemoteSettings,
   run: ClaimedRun,
 ): Promise<void> {
-  const payload = await persist(held, logger, async () => readPayload(kind, database.db, run, work));
+  const payload = await retryTransient(held, logger, async () => readPayload(kind, database.db, run, work));
   transcript.add('log', { message: 'queued as a task for a remote worker' });
   await transcript.flush();
   let attempts = 0;
   try {
-    await persist(held, logger, async () => {
+    await retryTransient(held, logger, async () => {
       attempts += 1;
       await transaction(database, async (tx) => {
         if (!(await queueRemoteTask(tx, run, payload))) throw new NotOurs();

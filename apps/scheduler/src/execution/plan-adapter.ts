@@ -16,7 +16,7 @@ import { createGuardedFetch, ServiceError } from '@acp/kernel';
 import type { Config, Vault } from '@acp/kernel';
 import { listedFetch } from '../egress/listed-fetch.ts';
 import { listOf } from '../egress/known-lists.ts';
-import { asConfigured, makeFolders } from '../programs/agent-folders.ts';
+import { asConfigured, makeFolders, makePrivateFolders } from '../programs/agent-folders.ts';
 import type { AgentFolders } from '../programs/agent-folders.ts';
 import { sessionOf } from '../programs/session.ts';
 import { MAX_TURNS } from './kinds/execution-kind.ts';
@@ -39,6 +39,7 @@ type Planned = Pick<
   fresh?: boolean;
   /** Works in the workspace, and continues the session there. */
   in_workspace?: boolean;
+  audience?: Pick<ClaimedRun['audience'], 'private_to_user_id'>;
 };
 
 export type PlannedTask = Omit<AdapterTask, 'system_prompt' | 'messages'>;
@@ -148,7 +149,9 @@ async function planProgram(
   const place = run.fresh === true ? { ...stored, session: null } : stored;
   const timeout_sec = secondsOf(adapter_config.timeout_seconds) ?? config.cli_timeout_sec;
   const walls = await sandboxOf(settings, run, place.company, adapter_config);
-  const folders = await makeFolders(config, run.agent_id, place, run.run_id, run.in_workspace);
+  const folders = run.audience?.private_to_user_id
+    ? await makePrivateFolders(config, run)
+    : await makeFolders(config, run.agent_id, place, run.run_id, run.in_workspace);
   return {
     task: {
       ...baseTask(run, modelOf(agent, adapter_config), adapter_config),

@@ -8,7 +8,7 @@ import type { Database } from '@acp/db';
 import type { Logger } from '@acp/kernel';
 import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
-import { persist } from './persist.ts';
+import { retryTransient } from './retry-transient.ts';
 import { MAX_OUTPUT_TOKENS } from './provider.ts';
 import { RunFailure } from './run-failure.ts';
 import { totalUsage } from './usage.ts';
@@ -51,9 +51,9 @@ export async function reserveTurn(
   for (;;) {
     held.assertHeld();
     // A retry does not reserve twice: the run's earlier reservation is released first.
-    const { outcome, due } = await persist(held, logger, async () => reserveCall(database.db, call));
+    const { outcome, due } = await retryTransient(held, logger, async () => reserveCall(database.db, call));
     if (due) {
-      await persist(held, logger, async () =>
+      await retryTransient(held, logger, async () =>
         transaction(database, async (tx) => reportSpending(tx, run.run_id)),
       );
     }

@@ -3,7 +3,7 @@ import { CANCELLED, LOST_CATEGORY, type RunFault } from '@acp/core';
 import { storableText } from '@acp/kernel';
 import type { Logger, Scrubber } from '@acp/kernel';
 import { RunStopped } from './held-run.ts';
-import { isTransient } from './persist.ts';
+import { isTransient } from './retry-transient.ts';
 
 /** A failure whose reason is shown to the run's owner; any other is `internal` and goes to the log only. */
 export class RunFailure extends Error {

@@ -3,7 +3,7 @@ import { asConfigured, type AgentFolders } from '../programs/agent-folders.ts';
 import { keepFiles, writeHomeFiles, RunNotHeld } from '../programs/home-files.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { type HeldRun, RunStopped } from './held-run.ts';
-import { persist } from './persist.ts';
+import { retryTransient } from './retry-transient.ts';
 import type { Transcript } from './transcript.ts';
 
 export { releaseFolders } from '../programs/agent-folders.ts';
@@ -28,7 +28,7 @@ export async function placeFiles(
   const sources = {
     database,
     storage,
-    persist: async <T>(work: () => Promise<T>): Promise<T> => persist(held, logger, work),
+    retryTransient: async <T>(work: () => Promise<T>): Promise<T> => retryTransient(held, logger, work),
   };
   const laid = await asConfigured(async () => writeHomeFiles(sources, home.here, run));
   return {

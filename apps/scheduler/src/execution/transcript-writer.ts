@@ -42,7 +42,7 @@ export class TranscriptWriter {
   }
 
   #tell(items: readonly (string | undefined)[]): void {
-    const told = items.filter((item) => item !== undefined);
-    if (told.length > 0) this.#database.notifier?.push('transcripts', told);
+    const signals = items.filter((item) => item !== undefined);
+    if (signals.length > 0) this.#database.notifier?.push('transcripts', signals);
   }
 }

@@ -4,7 +4,7 @@ import { scrubbedJson, storableText } from '@acp/kernel';
 import type { Logger, Scrubber, ScrubberStream } from '@acp/kernel';
 import { RunStopped } from './held-run.ts';
 import type { HeldRun } from './held-run.ts';
-import { persist } from './persist.ts';
+import { retryTransient } from './retry-transient.ts';
 import type { TranscriptWriter } from './transcript-writer.ts';
 
 interface TranscriptSettings {
@@ -110,7 +110,7 @@ export class Transcript {
     const awaited = this.#hurry;
     this.#hurry = false;
     try {
-      if (!(await persist(held, logger, async () => writer.store(batch, awaited)))) held.stop('lost');
+      if (!(await retryTransient(held, logger, async () => writer.store(batch, awaited)))) held.stop('lost');
     } catch (err) {
       if (err instanceof RunStopped) return;
       // A transcript with a gap is better than a run that fails because of its transcript.

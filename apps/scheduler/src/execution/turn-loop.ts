@@ -82,7 +82,7 @@ async function runUntilDone(
     if (stopped !== null) throw stopped;
     first = next_ordinal;
     const isLast = !actions.some(({ verb }) => verbByName.get(verb)?.read === true);
-    if (turn > 1 || !isLast) tellUsage(settings, turn, turns.usage.slice(used));
+    if (turn > 1 || !isLast) logTurnUsage(settings, turn, turns.usage.slice(used));
     if (isLast) return;
     if (turn === max_turns) transcript.add('log', { message: `no more than ${max_turns} turns` });
     messages.push(
@@ -94,7 +94,7 @@ async function runUntilDone(
 }
 
 /** Logs the usage of each turn if there are several; a single turn's usage is the run's. `listRunSteps` reads it. */
-function tellUsage(
+function logTurnUsage(
   { transcript, priced }: TurnLoopSettings,
   turn: number,
   usage: readonly TurnUsage[],

@@ -1,5 +1,5 @@
 import type { ExecutionSettings } from './execution-settings.ts';
-import { persist } from './persist.ts';
+import { retryTransient } from './retry-transient.ts';
 import type { AdapterPlan } from './plan-adapter.ts';
 import { failureOf } from './run-failure.ts';
 import { placeFiles, releaseFolders } from './run-files.ts';
@@ -7,7 +7,7 @@ import type { RunParts } from './run-parts.ts';
 import { type PlannedRun, takeTurns } from './take-turns.ts';
 import { turnInput } from './turn-input.ts';
 import { noTurns, type Turns } from './turn-loop.ts';
-import { enterWorkspace, withWorkspace, type WorkspaceAtHand } from './workspace-at-hand.ts';
+import { enterWorkspace, addWorkspaceToPrompt, type WorkspaceAtHand } from './workspace-at-hand.ts';
 
 /** Takes the turns with the agent's files and the workspace in place. Throws nothing but RunStopped. */
 export async function workInFolders(
@@ -23,11 +23,13 @@ export async function workInFolders(
   try {
     workspace = await enterWorkspace(settings, planned, parts);
     if (workspace !== null) plan.task.program = workspace.program;
-    const input = await persist(held, settings.logger, async () => turnInput(settings, planned, held.signal));
+    const input = await retryTransient(held, settings.logger, async () =>
+      turnInput(settings, planned, held.signal),
+    );
     const files = folders === null ? null : await placeFiles(settings, run, folders, held);
     await workspace?.setUp();
-    const told = withWorkspace(input, workspace);
-    turns = await takeTurns(settings, planned, parts, told, workspace?.files ?? null);
+    const withWorkspace = addWorkspaceToPrompt(input, workspace);
+    turns = await takeTurns(settings, planned, parts, withWorkspace, workspace?.files ?? null);
     await files?.collect(transcript);
   } catch (err) {
     held.assertOurs();

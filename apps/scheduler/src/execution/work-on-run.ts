@@ -3,7 +3,7 @@ import { reportRefused } from '../egress/report-refused.ts';
 import { type ExecutionSettings, pricesOf } from './execution-settings.ts';
 import { handOver } from './hand-over.ts';
 import { type ExecutionKind, workOf } from './kinds/execution-kind.ts';
-import { persist } from './persist.ts';
+import { retryTransient } from './retry-transient.ts';
 import { type AdapterPlan, isHandedOver, planAdapter } from './plan-adapter.ts';
 import { reserveTurn } from './run-budget.ts';
 import { failureOf, faultOf, type RunFailure } from './run-failure.ts';
@@ -28,7 +28,7 @@ export async function workOnRun(
   let turns = noTurns;
   let plan: AdapterPlan | undefined;
   try {
-    const work = await persist(held, logger, async () =>
+    const work = await retryTransient(held, logger, async () =>
       workOf(kind, { tx: database.db, recall: settings.recall }, run, held.signal),
     );
     if (isHandedOver(run)) {
@@ -38,7 +38,7 @@ export async function workOnRun(
       await handOver({ database, logger, held, transcript, kind, work }, run);
       return 'handed over';
     }
-    const planned = await persist(held, logger, async () =>
+    const planned = await retryTransient(held, logger, async () =>
       planAdapter(
         settings,
         { ...run, fresh: !kind.sessions, in_workspace: kind.sessions && run.issue_id !== null },

@@ -21,8 +21,8 @@ export interface WorkspaceAtHand {
   files: ReturnType<typeof filesFor>;
   /** Runs the project's set-up command if it is due. */
   setUp(): Promise<void>;
-  /** Appended to the prompt. */
-  words(): string;
+  /** The text about it that is appended to the prompt. */
+  describe(): string;
   /** Stores what the run left and releases the workspace. Throws RunStopped. */
   leave(turns: Turns): Promise<void>;
 }
@@ -49,7 +49,7 @@ export async function enterWorkspace(
     setUp: async () => {
       setup_problem = await commands.setUp(held.signal);
     },
-    words: () => describeWorkspace(workspace, { setup_problem }),
+    describe: () => describeWorkspace(workspace, { setup_problem }),
     leave: async (turns) => {
       try {
         if (!held.ours) return;
@@ -75,13 +75,13 @@ function authorOf(public_url: string, agent_id: string, name: string): { name: s
   return { name: plain === '' ? 'agent' : plain, email: `${agent_id}@agents.${hostname}` };
 }
 
-export function withWorkspace(input: TurnInput, workspace: WorkspaceAtHand | null): TurnInput {
+export function addWorkspaceToPrompt(input: TurnInput, workspace: WorkspaceAtHand | null): TurnInput {
   if (workspace === null) return input;
   const { system_prompt, messages } = input.first;
-  const told = messages.map((message, index) =>
+  const extended = messages.map((message, index) =>
     index < messages.length - 1
       ? message
-      : { ...message, content: `${message.content}\n\n${workspace.words()}` },
+      : { ...message, content: `${message.content}\n\n${workspace.describe()}` },
   );
-  return { ...input, first: { system_prompt, messages: told } };
+  return { ...input, first: { system_prompt, messages: extended } };
 }

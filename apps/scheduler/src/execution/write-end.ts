@@ -2,7 +2,7 @@ import { finishRun, type ClaimedRun, type RunResult, type TranscriptBatch } from
 import { transaction } from '@acp/db';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { RunStopped } from './held-run.ts';
-import { persist } from './persist.ts';
+import { retryTransient } from './retry-transient.ts';
 import type { RunParts } from './run-parts.ts';
 
 /** Thrown to roll back an end that the fence refused. */
@@ -21,9 +21,9 @@ export async function writeEnd(
   parts.held.assertOurs();
   const rest = await parts.transcript.takeRest();
   let refusal: unknown;
-  for (const { lost, told } of endings(result, rest)) {
+  for (const { lost, written } of endings(result, rest)) {
     try {
-      await finish(settings, run, parts, told);
+      await finish(settings, run, parts, written);
       if (lost !== '') settings.logger.error(`${lost} not stored`, { run_id: run.run_id, error: refusal });
       return;
     } catch (err) {
@@ -38,15 +38,18 @@ export async function writeEnd(
  * Lists what is tried in order: an end with a gap is better than none, after which the run would be found lost and its
  * model called again.
  */
-function endings(result: RunResult, transcript: TranscriptBatch): { lost: string; told: RunResult }[] {
+function endings(result: RunResult, transcript: TranscriptBatch): { lost: string; written: RunResult }[] {
   const { failure, text, usage, changed } = result;
   const reason = { category: 'internal', message: 'what the run came to could not be stored' };
   const bare: RunResult = { failure: failure ?? reason, text, summary_only: true, usage, changed };
   return [
-    { lost: '', told: { ...result, transcript } },
-    { lost: 'transcript entries were', told: result },
-    { lost: 'comment, session and transcript of a run were', told: bare },
-    { lost: 'text, session, usage and transcript of a run were', told: { ...bare, text: null, usage: null } },
+    { lost: '', written: { ...result, transcript } },
+    { lost: 'transcript entries were', written: result },
+    { lost: 'comment, session and transcript of a run were', written: bare },
+    {
+      lost: 'text, session, usage and transcript of a run were',
+      written: { ...bare, text: null, usage: null },
+    },
   ];
 }
 
@@ -60,7 +63,7 @@ async function finish(
   let next: string | undefined;
   const found = (run_id: string) => (next = run_id);
   try {
-    await persist(held, logger, async () => {
+    await retryTransient(held, logger, async () => {
       attempts += 1;
       await transaction(database, async (tx) => {
         if (!(await finishRun(tx, run, result, found))) throw new NotOurs();

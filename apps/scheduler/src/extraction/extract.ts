@@ -82,8 +82,8 @@ export async function extractText(
     output.status === 'fulfilled' ? clean(output.value).slice(0, LONGEST_TEXT).toWellFormed() : '';
   if (code.value === 0)
     return found.trim() === '' ? { status: 'none' } : { status: 'done', extracted_text: found.trim() };
-  const told = code.value === UNREADABLE && reason.status === 'fulfilled' ? clean(reason.value).trim() : '';
-  return unfinished(found.trim(), told === '' ? TOO_MUCH : told.slice(0, LONGEST_REASON).toWellFormed());
+  const cause = code.value === UNREADABLE && reason.status === 'fulfilled' ? clean(reason.value).trim() : '';
+  return unfinished(found.trim(), cause === '' ? TOO_MUCH : cause.slice(0, LONGEST_REASON).toWellFormed());
 }
 
 function unfinished(beginning: string, why: string): ExtractedText {

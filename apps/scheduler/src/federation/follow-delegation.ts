@@ -10,11 +10,11 @@ import {
   openNotifications,
   peerKey,
   type PeerRow,
-  putOffDelegation,
+  postponeDelegation,
   recordCall,
   recordFailure,
   takeCall,
-  wordsToForward,
+  commentsToForward,
 } from '@acp/core';
 import { transaction } from '@acp/db';
 import { conflict, newId, ServiceError } from '@acp/kernel';
@@ -39,7 +39,7 @@ export async function followDelegation(
     await transaction(database, async (tx) => {
       if (!(error instanceof ServiceError))
         await recordFailure(tx, delegation, 'its answer could not be taken in', false);
-      else if (error.kind === 'rate_limited') await putOffDelegation(tx, delegation, error.message);
+      else if (error.kind === 'rate_limited') await postponeDelegation(tx, delegation, error.message);
       // A task that is unknown there, or a request rejected as such, will fail the same way next time.
       else await recordFailure(tx, delegation, error.message, isHopeless(error));
     });
@@ -81,7 +81,7 @@ async function step(
     return;
   }
   const look = async () => call(['tasks/get', 'GetTask'], { id: remote_task_id });
-  const words = await wordsToForward(database.db, delegation);
+  const words = await commentsToForward(database.db, delegation);
   if (words === null) {
     const remote = await look();
     return transaction(database, async (tx) => applyRemote(tx, delegation, remote));

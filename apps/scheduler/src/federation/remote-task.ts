@@ -9,7 +9,7 @@ import {
   type TaskState,
   type TaskUsage,
 } from '@acp/contract';
-import { type RemoteState, stateNamed } from '@acp/core';
+import { type RemoteState, parseTaskState } from '@acp/core';
 import { conflict, invalid, notFound, unavailable } from '@acp/kernel';
 import type { Static } from 'typebox';
 
@@ -53,7 +53,7 @@ export function readRemote(answer: unknown, asked: string | null = null): Remote
   return {
     task_id,
     context_id: task.contextId ? storable(task.contextId) : null,
-    state: stateNamed(state) ?? ('working' satisfies TaskState),
+    state: parseTaskState(state) ?? ('working' satisfies TaskState),
     said: message
       ? { id: idOf(message.messageId ?? textOf(message.parts)), text: textOf(message.parts) }
       : null,

@@ -27,7 +27,7 @@ export function applyRemoteResultJob({
 /** Session and connections are stored with the task but not acted on (specification, Remote workers). */
 function broughtBy(stored: unknown): BroughtResult {
   const { summary, model, input_tokens, output_tokens, cached_tokens, cost_usd } = readResult(stored);
-  const told = [model, input_tokens, output_tokens, cost_usd].some((field) => field !== undefined);
+  const reportsUsage = [model, input_tokens, output_tokens, cost_usd].some((field) => field !== undefined);
   const usage = {
     model: model || 'unknown',
     input_tokens: input_tokens ?? 0,
@@ -36,5 +36,5 @@ function broughtBy(stored: unknown): BroughtResult {
     usage_missing: input_tokens === undefined || output_tokens === undefined,
     cost_usd,
   };
-  return { failure: null, texts: [summary], usage: told ? [usage] : [], provider: 'remote' };
+  return { failure: null, texts: [summary], usage: reportsUsage ? [usage] : [], provider: 'remote' };
 }

@@ -1,4 +1,4 @@
-import { announceWoken, announceWokenApproval } from '@acp/core';
+import { announceSnoozeEnd, announceApprovalSnoozeEnd } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { JobHandler } from '@acp/queue';
 import type { SchedulerContext } from '../context.ts';
@@ -7,8 +7,8 @@ export function wakeSnoozedJob({ database }: SchedulerContext): JobHandler<'wake
   return async (job) => {
     await transaction(database, async (tx) =>
       'issue_id' in job
-        ? announceWoken(tx, job.issue_id, job.reader_id)
-        : announceWokenApproval(tx, job.approval_id, job.reader_id),
+        ? announceSnoozeEnd(tx, job.issue_id, job.reader_id)
+        : announceApprovalSnoozeEnd(tx, job.approval_id, job.reader_id),
     );
   };
 }

@@ -17,7 +17,7 @@ import {
   type QuestionVector,
   recordServiceCost,
   releaseEmbedding,
-  spaceOf,
+  vectorSpaceOf,
   storeVectors,
   vectorSpace,
 } from '@acp/core';
@@ -164,7 +164,7 @@ export class Embedder {
         throw error;
       }
     };
-    return { provider, space: spaceOf(provider), embed };
+    return { provider, space: vectorSpaceOf(provider), embed };
   }
 
   async #unsealed(company_id: string, provider: Provider, vault: Vault) {

@@ -69,6 +69,15 @@ let made = 0;
 
 /** @returns its id, once it runs */
 async function running(config: object = {}): Promise<string> {
+  const id = await starting(config);
+  await becomes(id, 'running');
+  return id;
+}
+
+const becomes = async (id: string, state: string) =>
+  waitFor(async () => (await findPlugin(kit.database.db, id))?.state === state, { what: `plugin ${state}` });
+
+async function starting(config: object): Promise<string> {
   made += 1;
   const namespace = `n${made}`;
   const { id } = await act(async (tx) =>
@@ -84,9 +93,6 @@ async function running(config: object = {}): Promise<string> {
     act(async (tx) => allowPlugin(tx, actors.system, id, copy, program)),
   );
   await act(async (tx) => requestPluginStart(tx, actors.system, id));
-  await waitFor(async () => (await findPlugin(kit.database.db, id))?.state === 'running', {
-    what: 'the plugin to run',
-  });
   return id;
 }
 
@@ -111,6 +117,15 @@ describe('a plugin without walls', () => {
   it('that does not answer health checks is ended, and started again', async () => {
     const id = await running({ deaf: true });
     expect(await says(id, 'it does not answer health checks')).toBe(true);
+  });
+
+  it('that reports an error instead of being ready has failed to start, and says why', async () => {
+    const error = { type: 'error', payload: { message: 'no token in config', code: 'config' } };
+    const id = await starting({ write: `${JSON.stringify(error)}\n`, quiet: true });
+    await becomes(id, 'errored');
+    expect((await findPlugin(kit.database.db, id))?.error).toContain(
+      'it reported an error: no token in config',
+    );
   });
 
   it('that fills its workspace is ended', async () => {

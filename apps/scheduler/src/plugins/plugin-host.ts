@@ -2,7 +2,7 @@ import {
   claimPlugin,
   failLostJobRuns,
   leaveHosts,
-  lookAround,
+  reportPluginHost,
   pluginEnded,
   type PluginEnd,
   type PluginRow,
@@ -153,7 +153,7 @@ export class PluginHost {
   async #round(): Promise<void> {
     const { database, name } = this.#set;
     await this.#renew();
-    const view = await lookAround(database.db, name, (this.#leaseSec * 2) / 3 + 1);
+    const view = await reportPluginHost(database.db, name, (this.#leaseSec * 2) / 3 + 1);
     const share = Math.ceil(view.wanted / view.hosts);
     for (let left = view.free; left > 0 && !this.#stopping.signal.aborted; left -= 1) {
       const patience = this.#runners.size < share ? 0 : PATIENCE_SEC;

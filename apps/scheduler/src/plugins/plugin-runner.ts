@@ -57,6 +57,7 @@ export class PluginRunner {
   #process: PluginProcess | undefined;
   #prepared: PreparedStart | undefined;
   #pump: EventPump | undefined;
+  #hasManifest = false;
   #isReady = false;
   #isStopping = false;
 
@@ -252,7 +253,10 @@ export class PluginRunner {
       case 'error': {
         const { message: text, code } = message.payload;
         const details = code === undefined || code === null ? {} : { code: codeText(code) };
-        return this.#log.add({ type: 'error', level: 'error', message: text, details });
+        this.#log.add({ type: 'error', level: 'error', message: text, details });
+        // In place of `ready`: it will not become so.
+        if (!this.#hasManifest) this.#process?.fail(`it reported an error: ${text.slice(0, STDERR_SHOWN)}`);
+        return;
       }
       default:
         if (!this.#conversation.answer(message))
@@ -268,6 +272,7 @@ export class PluginRunner {
       );
     try {
       this.#manifest.resolve(checkManifest(manifest));
+      this.#hasManifest = true;
     } catch (err) {
       this.#process?.fail(this.#reasonOf(err));
     }

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
-import { join, relative } from 'node:path';
-import { assertHome } from '@acp/core';
+import { basename, dirname, join, relative } from 'node:path';
+import { assertHome, companyFolders } from '@acp/core';
 import type { AgentPlace } from '@acp/core';
 import {
   dropIfEmpty,
@@ -22,6 +22,8 @@ export interface AgentFolders {
   cwd: string;
   /** The home, kept open until `close` at the end of the run. */
   held: HeldFolder;
+  /** The home ends with the run. */
+  temporary?: true;
 }
 
 /** Folder in a home with one folder for each run that does not continue a session. */
@@ -60,6 +62,31 @@ export async function makeFolders(
   });
 }
 
+/**
+ * The folders of a run that only one person may see: in a home of its own. CLIs write conversations to their home, and in the
+ * agent's, the next run could be told by anyone to read them.
+ */
+export async function makePrivateFolders(
+  { home: service_home }: Pick<Config, 'home'>,
+  { company_id, run_id }: { company_id: string; run_id: string },
+): Promise<AgentFolders> {
+  return asConfigured(async () => {
+    const top = companyFolders(service_home, company_id).private_runs;
+    await mkdir(join(top, run_id), { recursive: true, mode: 0o700 });
+    const home = await realPlace(join(top, run_id));
+    if (home === undefined) throw new UnsafePlace('it is not a folder');
+    const held = await HeldFolder.open(home);
+    try {
+      const work = join(WORK, run_id);
+      for (const folder of [TEMP, work]) await ensureFolders(held.here, folder);
+      return { home, cwd: join(home, work), held, temporary: true };
+    } catch (err) {
+      await held.close();
+      throw err;
+    }
+  });
+}
+
 /** The session's folder within the home; undefined if it is elsewhere or there is no session. */
 async function workOf({ session }: AgentPlace, home: string): Promise<string | undefined> {
   if (session === null || !(await isInsideFolder(session.cwd, [home]))) return undefined;
@@ -82,7 +109,14 @@ export async function asConfigured<T>(work: () => Promise<T>): Promise<T> {
  * Releases the folders. A working folder that belongs to no session is deleted if the run left it empty, since it is of no
  * use to anyone. Never rejects.
  */
-export async function releaseFolders({ home, cwd, held }: AgentFolders, session_cwd?: string): Promise<void> {
+export async function releaseFolders(
+  { home, cwd, held, temporary }: AgentFolders,
+  session_cwd?: string,
+): Promise<void> {
+  if (temporary) {
+    await held.close();
+    return dropTree(dirname(home), basename(home));
+  }
   if (session_cwd !== cwd && cwd !== home) await dropIfEmpty(held.here, relative(home, cwd));
   await held.close();
 }

@@ -62,8 +62,14 @@ async function setUp() {
         : putFsSkill(tx, director, agent, { slug: at, content: text }, file, { fresh: true }),
     );
   };
-  const persist = async <T>(work: () => Promise<T>): Promise<T> => work();
-  const sources = { database, storage, persist, max_bytes: 1000, signal: new AbortController().signal };
+  const retryTransient = async <T>(work: () => Promise<T>): Promise<T> => work();
+  const sources = {
+    database,
+    storage,
+    retryTransient,
+    max_bytes: 1000,
+    signal: new AbortController().signal,
+  };
   const lay = async () => writeHomeFiles(sources, home, run);
   const keep = async (
     laid: Awaited<ReturnType<typeof lay>>,
@@ -297,11 +303,11 @@ describe('files at the end of a run', () => {
     writeFileSync(s.inHome('files/new.txt'), 'new');
     rmSync(s.inHome('files/gone.txt'));
     // Each write takes effect, but its answer is lost.
-    const persist = async <T>(work: () => Promise<T>): Promise<T> => {
+    const retryTransient = async <T>(work: () => Promise<T>): Promise<T> => {
       await work();
       return work();
     };
-    expect(await s.keep(laid, { persist })).toEqual([]);
+    expect(await s.keep(laid, { retryTransient })).toEqual([]);
     expect(await s.listed()).toEqual([['new.txt', 3]]);
   });
 });

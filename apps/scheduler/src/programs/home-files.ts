@@ -32,7 +32,7 @@ interface HomeFileSources {
   database: Database;
   storage: Storage;
   /** Retries while the database is away, for as long as the run is ours. */
-  persist: <T>(work: () => Promise<T>) => Promise<T>;
+  retryTransient: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 export interface KeepFileSources extends HomeFileSources {
@@ -59,11 +59,11 @@ const CHUNK = 256 * 1024;
  * Throws UnsafePlace if the program has put a link or another file in the way.
  */
 export async function writeHomeFiles(
-  { database, storage, persist }: HomeFileSources,
+  { database, storage, retryTransient }: HomeFileSources,
   home: string,
   run: Pick<ClaimedRun, 'agent_id' | 'run_id'>,
 ): Promise<HomeFileHashes> {
-  const { files, alone } = await persist(async () => filesForHome(database.db, run));
+  const { files, alone } = await retryTransient(async () => filesForHome(database.db, run));
   const written = new Map<string, string>();
   const wanted = new Set(files.map(placeOf));
   for (const top of [FILES, SKILLS]) {
@@ -85,7 +85,7 @@ export async function writeHomeFiles(
 
 /**
  * Stores what the run has changed, added or removed below `files/`, in the agent's name, as long as its fence is valid.
- * @returns messages for the transcript about what could not be kept. Throws RunNotHeld, or the reason given by `persist`.
+ * @returns messages for the transcript about what could not be kept. Throws RunNotHeld, or the reason given by `retryTransient`.
  */
 export async function keepFiles(
   sources: KeepFileSources,
@@ -93,14 +93,14 @@ export async function keepFiles(
   run: KeepingRun,
   written: HomeFileHashes,
 ): Promise<string[]> {
-  const { database, persist, signal } = sources;
-  const agent = await persist(async () => findAgent(database.db, run.agent_id));
+  const { database, retryTransient, signal } = sources;
+  const agent = await retryTransient(async () => findAgent(database.db, run.agent_id));
   if (agent === undefined) return [];
   const complaints: string[] = [];
   const attempt = async (path: string, work: () => Promise<unknown>): Promise<void> => {
     signal.throwIfAborted();
     try {
-      await unlessAborted(persist(work), signal);
+      await unlessAborted(retryTransient(work), signal);
     } catch (err) {
       if (!(err instanceof ServiceError || err instanceof UnsafePlace)) throw err;
       complaints.push(`${FILES}/${path} was not kept: ${err.message}`);

@@ -5,7 +5,7 @@
  */
 import { lstat, opendir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { assertHome, endsOf, homeOf, type KeptPlace, placesOfIdleAgents } from '@acp/core';
+import { assertHome, whetherEnded, homeOf, type KeptPlace, placesOfIdleAgents } from '@acp/core';
 import type { Database } from '@acp/db';
 import {
   type Config,
@@ -61,7 +61,7 @@ async function clearHome({ config, database }: Clearing, place: KeptPlace): Prom
   const held = await HeldFolder.open(await assertHome(place.agent_id, place, rules));
   try {
     const names = (await namesIn(join(held.here, WORK))).filter((name) => !isOfSession(place, name));
-    const ends = await endsOf(database.db, names);
+    const ends = await whetherEnded(database.db, names);
     let removed = 0;
     for (const name of names) {
       const folder = join(WORK, name);

@@ -9,7 +9,7 @@ import type { Logger, Scrubber } from '@acp/kernel';
 import { FileStore, type PlacedFile, type Storage } from '@acp/storage';
 import { RunStopped } from '../execution/held-run.ts';
 import type { HeldRun } from '../execution/held-run.ts';
-import { persist } from '../execution/persist.ts';
+import { retryTransient } from '../execution/retry-transient.ts';
 import type { ParsedAction } from './parse.ts';
 import { boundedBy } from './prepare.ts';
 import { requirePermission } from './resolve.ts';
@@ -199,7 +199,7 @@ class Application {
 
   async #repeatedly<T>(work: () => Promise<T>, counts = true): Promise<T> {
     const { held, logger } = this.#set;
-    return persist(held, logger, async () => {
+    return retryTransient(held, logger, async () => {
       if (counts) this.#commits += 1;
       return work();
     });

@@ -5,10 +5,10 @@ import {
   type ClaimedAction,
   finishWorkspaceAction,
   keepPullRequest,
-  lookSoon,
+  checkPullRequestSoon,
   notePullRequest,
   notePushed,
-  pushWhatCame,
+  pushNewCommits,
 } from '@acp/core';
 import { transaction } from '@acp/db';
 import { ServiceError } from '@acp/kernel';
@@ -34,13 +34,14 @@ export async function actOnWorkspace(
     await act(sources, claimed, signal);
   } catch (err) {
     signal.throwIfAborted();
-    const told = err instanceof GitError || (err instanceof ServiceError && err.kind !== 'unavailable');
-    error = told ? err.message : 'internal error';
-    if (!told) sources.logger.error('an act on a workspace failed', { action_id, error: err });
+    const isExplained =
+      err instanceof GitError || (err instanceof ServiceError && err.kind !== 'unavailable');
+    error = isExplained ? err.message : 'internal error';
+    if (!isExplained) sources.logger.error('an act on a workspace failed', { action_id, error: err });
   }
   await transaction(database, async (tx) => {
     await finishWorkspaceAction(tx, claimed.action, error);
-    if (error === null) await pushWhatCame(tx, claimed);
+    if (error === null) await pushNewCommits(tx, claimed);
   });
 }
 
@@ -145,7 +146,7 @@ async function merge(
     const method = (action.input as { method?: MergeMethod }).method ?? 'merge';
     await host.merge(row.number, workspace.pushed_commit, method, signal);
   }
-  await lookSoon(database.db, row);
+  await checkPullRequestSoon(database.db, row);
   const fresh = await claimPullRequestOf(database.db, workspace.id);
   const after = await host.look(row.number, signal);
   // Undefined: someone else has recorded its end in the meantime.

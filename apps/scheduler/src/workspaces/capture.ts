@@ -187,13 +187,13 @@ async function takeOver(
   { repository, workspace_id, base_commit }: Capture,
   signal: AbortSignal,
 ): Promise<Captured> {
-  const told = new Map(
+  const report = new Map(
     (await boundedText(join(out, 'result')))
       .split('\n')
       .map((line) => line.split('=', 2) as [string, string]),
   );
-  const head = hashIn(told.get('head'));
-  const work = hashIn(told.get('work'));
+  const head = hashIn(report.get('head'));
+  const work = hashIn(report.get('work'));
   const local = { cwd: repository, signal, timeout_ms: LOCAL_MS };
   if (work !== null && work !== base_commit) {
     await takeObjects(config, join(out, 'pack'), local);
@@ -209,15 +209,15 @@ async function takeOver(
     commit === null ? [] : [`update refs/service/${workspace_id}/${name} ${commit}\n`],
   );
   await git({ ...local, args: ['update-ref', '--stdin'], stdin: refs.join('') });
-  const size = Number(told.get('size'));
+  const size = Number(report.get('size'));
   return {
     head,
     work,
     size_bytes: Number.isFinite(size) ? size * 1024 : 0,
     too_large: await pathsIn(join(out, 'large')),
-    too_large_count: Number(told.get('large') ?? 0) || 0,
+    too_large_count: Number(report.get('large') ?? 0) || 0,
     nested: await pathsIn(join(out, 'nested')),
-    own_repository: owns[told.get('own') ?? ''] ?? 'broken',
+    own_repository: owns[report.get('own') ?? ''] ?? 'broken',
   };
 }
 

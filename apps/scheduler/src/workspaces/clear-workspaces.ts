@@ -1,9 +1,16 @@
-/** Removes the folders of issues and the repositories behind them. Each scheduler clears its own disk. */
+/** Removes the folders of issues, the repositories behind them, and what private runs left. Each scheduler clears its own disk. */
 import { opendir, rename, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { abandonFolder, outlivedWorkspaces, placesOfWorkspaces, workspacesOnMachine } from '@acp/core';
+import {
+  abandonFolder,
+  companyFolders,
+  expiredWorkspaces,
+  placesOfWorkspaces,
+  workspacesOnMachine,
+} from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { type Config, dropTree, isUuid, type Logger, newId } from '@acp/kernel';
+import { clearPrivateHomes } from '../programs/private-homes.ts';
 import { folderOf } from './workspace-folder.ts';
 import { KNOWN_HOSTS, LOCK } from './repository-cache.ts';
 import type { WorkspaceSources } from './sources.ts';
@@ -28,7 +35,7 @@ export async function clearWorkspaces(clearing: Clearing, signal: AbortSignal): 
   const { config, database, logger, workspaces } = clearing;
   const place = await workspaces.place();
   let removed = 0;
-  for (const outlived of await outlivedWorkspaces(database.db, place, BATCH)) {
+  for (const outlived of await expiredWorkspaces(database.db, place, BATCH)) {
     if (signal.aborted) return;
     const { folder } = folderOf(config, outlived);
     const gone = `${folder}.${newId()}`;
@@ -45,8 +52,10 @@ export async function clearWorkspaces(clearing: Clearing, signal: AbortSignal): 
   for (const company_id of await namesIn(companies)) {
     if (signal.aborted) return;
     if (!isUuid(company_id)) continue;
-    removed += await clearFolders(clearing, join(companies, company_id, 'workspaces'), place);
+    const { workspaces: folders, private_runs } = companyFolders(config.home, company_id);
+    removed += await clearFolders(clearing, folders, place);
     await clearRepositories(clearing, company_id, place, signal);
+    removed += await clearPrivateHomes(database, private_runs);
   }
   if (removed > 0) logger.info('folders of issues were removed', { folders: removed });
 }
@@ -80,7 +89,7 @@ async function clearRepositories(
   place: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const top = join(config.home, 'companies', company_id, 'repositories');
+  const top = companyFolders(config.home, company_id).repositories;
   const names = await namesIn(top);
   if (names.length === 0) return;
   const used = new Map<string, Set<string>>();

@@ -4,13 +4,13 @@ import type { RunWorkspace } from './run-workspace.ts';
 const REMARK = 2000;
 const OUTPUT = 3000;
 
-export interface Told {
+interface Preparation {
   /** The last output of the set-up command, if it failed. */
   setup_problem: string | null;
 }
 
 /** Describes to an agent the folder it works in, at the end of its prompt. */
-export function describeWorkspace({ facts, base }: RunWorkspace, { setup_problem }: Told): string {
+export function describeWorkspace({ facts, base }: RunWorkspace, { setup_problem }: Preparation): string {
   const { workspace, issue, project, remarks, remark_count, told_count } = facts;
   const begun = workspace.version > 0 ? ' It is as the last run on this issue left it.' : '';
   const lines =

@@ -1,4 +1,4 @@
-import { removeOutlivedHomes } from '../programs/outlived-homes.ts';
+import { removeExpiredHomes } from '../programs/expired-homes.ts';
 import { sweepWorkFolders } from '../programs/work-folders.ts';
 import type { TimerRow } from '../context.ts';
 import { clearWorkspaces } from './clear-workspaces.ts';
@@ -7,7 +7,7 @@ import { watchPullRequests } from './watch-pull-requests.ts';
 /** Timers for folders on this machine, and for the branches behind them. */
 export const folderTimers: readonly TimerRow[] = [
   { name: 'work-folders', interval_sec: 3600, work: sweepWorkFolders },
-  { name: 'subagent-homes', interval_sec: 3600, work: removeOutlivedHomes },
+  { name: 'subagent-homes', interval_sec: 3600, work: removeExpiredHomes },
   { name: 'workspaces', interval_sec: 3600, work: clearWorkspaces },
   {
     name: 'pull-requests',

@@ -141,10 +141,10 @@ export class HostApi {
 /** The server's own message, if it is short. */
 function messageIn(text: string): string {
   try {
-    const told = JSON.parse(text) as { message?: unknown; errors?: { message?: unknown }[] };
+    const refusal = JSON.parse(text) as { message?: unknown; errors?: { message?: unknown }[] };
     const words = [
-      told.message,
-      ...(Array.isArray(told.errors) ? told.errors.map(({ message }) => message) : []),
+      refusal.message,
+      ...(Array.isArray(refusal.errors) ? refusal.errors.map(({ message }) => message) : []),
     ];
     const said = words.filter((word) => typeof word === 'string').join('; ');
     return said === '' ? '' : `: ${said.slice(0, 300)}`;

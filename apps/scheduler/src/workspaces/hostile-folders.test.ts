@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -302,10 +302,10 @@ withBubblewrap('a folder with more than a commit takes', () => {
 
 describe('a server that means no good', () => {
   let server: GitServer;
-  beforeAll(async () => {
+  beforeEach(async () => {
     server = await startGitServer({ 'a.txt': 'one\n' });
   });
-  afterAll(async () => server.close());
+  afterEach(async () => server.close());
 
   const fetched = async () => {
     const config = loadConfig({

@@ -10,11 +10,11 @@ import {
 import type { WorkspaceState } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { HeldRun } from '../execution/held-run.ts';
-import { persist } from '../execution/persist.ts';
+import { retryTransient } from '../execution/retry-transient.ts';
 import type { Transcript } from '../execution/transcript.ts';
 import { RunNotHeld } from '../programs/home-files.ts';
 import { storeBundle, type StoredBundle } from './bundles.ts';
-import { capture } from './capture.ts';
+import { capture, type Captured } from './capture.ts';
 import { changesBetween, commitsBetween, EMPTY_TREE } from './changes.ts';
 import { GitError, gitText } from './git.ts';
 import { problemOf, type RunWorkspace } from './run-workspace.ts';
@@ -25,6 +25,8 @@ import { writeState } from './workspace-folder.ts';
 const KEEP_MS = 5 * 60_000;
 const KEEP_CANCELLED_MS = 20_000;
 const LOCAL_MS = 60_000;
+/** Files named in the transcript, of each sort. */
+const SHOWN = 20;
 
 export interface Kept {
   /** Whether the run succeeded: if so, what it left uncommitted is committed in the agent's name. */
@@ -37,7 +39,7 @@ export interface Kept {
 
 /**
  * Stores the contents of the folder. What can't be stored stays in the folder, and the transcript says so.
- * Throws RunNotHeld, or the reason given by `persist`.
+ * Throws RunNotHeld, or the reason given by `retryTransient`.
  */
 export async function keepWorkspace(
   sources: WorkspaceSources,
@@ -48,31 +50,37 @@ export async function keepWorkspace(
 ): Promise<void> {
   const time = AbortSignal.timeout(held.stopped === 'cancelled' ? KEEP_CANCELLED_MS : KEEP_MS);
   try {
-    await keep(sources, run, { held, transcript }, workspace, kept, time);
+    await captureAndStore({ sources, run, held, transcript, workspace, kept, signal: time });
   } catch (err) {
     held.assertOurs();
     if (err instanceof RunNotHeld) throw err;
     const problem = time.aborted ? 'there was no time left for it' : problemOf(err);
     if (problem === null) throw err;
     transcript.add('error', { message: `what the run left in its workspace is not stored yet: ${problem}` });
-    await persist(held, sources.logger, async () =>
+    await retryTransient(held, sources.logger, async () =>
       noteWorkspaceError(sources.database.db, workspace.facts.workspace.id, problem),
     );
   }
 }
 
-async function keep(
-  sources: WorkspaceSources,
-  run: ClaimedRun,
-  { held, transcript }: { held: HeldRun; transcript: Transcript },
-  { facts, place, repository, base, setup_hash, held: folder }: RunWorkspace,
-  { ok, author, check, as_host }: Kept,
-  signal: AbortSignal,
-): Promise<void> {
+interface Keeping {
+  sources: WorkspaceSources;
+  run: ClaimedRun;
+  held: HeldRun;
+  transcript: Transcript;
+  workspace: RunWorkspace;
+  kept: Kept;
+  signal: AbortSignal;
+}
+
+async function captureAndStore(keeping: Keeping): Promise<void> {
+  const { sources, run, held, transcript, signal } = keeping;
+  const { facts, place, repository, base, setup_hash, held: folder } = keeping.workspace;
+  const { ok, author, check, as_host } = keeping.kept;
   const { config } = sources;
   if (repository === null) {
     if (ok)
-      await persist(held, sources.logger, async () =>
+      await retryTransient(held, sources.logger, async () =>
         markCommentsDelivered(sources.database.db, facts, run.agent_id),
       );
     return;
@@ -96,30 +104,23 @@ async function keep(
     },
     { run_id: run.run_id, as_host, signal },
   );
-  const too_large = captured.too_large.slice(0, 20);
-  for (const path of too_large) transcript.add('log', { message: `${path} is too large to be kept` });
-  if (captured.too_large_count > too_large.length)
-    transcript.add('log', {
-      message: `${captured.too_large_count - too_large.length} more files are too large to be kept`,
-    });
-  for (const path of captured.nested.slice(0, 20))
-    transcript.add('log', { message: `${path} is a working folder of its own repository: it is not kept` });
-  if (kind === 'repository' && captured.own_repository !== 'read')
-    transcript.add('error', {
-      message: `the repository in the folder is ${captured.own_repository}: its files are kept, its new commits are not`,
-    });
-  const seen = await look(repository, { captured, from, base, before: workspace.work_commit }, signal);
+  reportLeftOut(transcript, captured, kind);
+  const changes = await compareWithBase(
+    repository,
+    { captured, from, base, before: workspace.work_commit },
+    signal,
+  );
   const state: Omit<WorkspaceState, 'bundle'> = {
-    ...seen,
+    ...changes,
     head_commit: captured.head,
     work_commit: captured.work,
     size_bytes: captured.size_bytes,
     place: await sources.place(),
     check,
   };
-  const isNew = captured.work !== null && captured.work !== seen.base_commit;
+  const isNew = captured.work !== null && captured.work !== changes.base_commit;
   const store = async (bundle?: StoredBundle): Promise<number> =>
-    persist(held, sources.logger, async () =>
+    retryTransient(held, sources.logger, async () =>
       transaction(sources.database, async (tx) => {
         const version = await storeWorkspaceState(tx, run.actor, workspace, run.run_id, { ...state, bundle });
         if (ok) await markCommentsDelivered(tx, facts, run.agent_id);
@@ -128,15 +129,34 @@ async function keep(
         return version;
       }),
     );
-  const of = { repository, workspace_id: workspace.id, base: seen.base_commit };
+  const of = { repository, workspace_id: workspace.id, base: changes.base_commit };
   const version = isNew ? await storeBundle(sources, of, signal, store) : await store();
   await writeState(place, { workspace_id: workspace.id, version, setup_hash });
 }
 
-type Seen = Omit<WorkspaceState, 'head_commit' | 'work_commit' | 'size_bytes' | 'place' | 'check' | 'bundle'>;
+/** Says in the transcript what the captured state lacks. */
+function reportLeftOut(transcript: Transcript, captured: Captured, kind: 'repository' | 'folder'): void {
+  const too_large = captured.too_large.slice(0, SHOWN);
+  for (const path of too_large) transcript.add('log', { message: `${path} is too large to be kept` });
+  if (captured.too_large_count > too_large.length)
+    transcript.add('log', {
+      message: `${captured.too_large_count - too_large.length} more files are too large to be kept`,
+    });
+  for (const path of captured.nested.slice(0, SHOWN))
+    transcript.add('log', { message: `${path} is a working folder of its own repository: it is not kept` });
+  if (kind === 'repository' && captured.own_repository !== 'read')
+    transcript.add('error', {
+      message: `the repository in the folder is ${captured.own_repository}: its files are kept, its new commits are not`,
+    });
+}
+
+type Changes = Omit<
+  WorkspaceState,
+  'head_commit' | 'work_commit' | 'size_bytes' | 'place' | 'check' | 'bundle'
+>;
 
 /** Works in the service's own repository, where nothing of the agent's runs. */
-async function look(
+async function compareWithBase(
   repository: string,
   {
     captured: { head, work },
@@ -150,7 +170,7 @@ async function look(
     before: string | null;
   },
   signal: AbortSignal,
-): Promise<Seen> {
+): Promise<Changes> {
   if (work === null) {
     const none = { files: [], run_files: [], commits: [], commit_count: 0 };
     return { ...none, base_commit: from, file_count: 0, additions: 0, deletions: 0, truncated: false };

@@ -198,7 +198,8 @@ describe('a branch', () => {
 describe('a pull request', () => {
   it('is opened once, followed over reviews and checks, and its merge ends the issue', async () => {
     const s = await stage();
-    const sha = await s.commit('b\n');
+    // Merged, it is what the branches of later tests begin with: they have to change it.
+    const sha = await s.commit('merged\n');
     expect(await s.act('open_pull_request', { draft: true, body_markdown: 'Please.' })).toMatchObject({
       status: 'done',
       error: null,

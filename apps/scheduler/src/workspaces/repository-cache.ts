@@ -5,6 +5,7 @@
 import { mkdir, readdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { BRANCH_NAME } from '@acp/contract';
+import { companyFolders } from '@acp/core';
 import { type Config, type HostList, newId, parseRepositoryUrl, sha256Hex } from '@acp/kernel';
 import { lockFile } from './file-lock.ts';
 import { git, type GitCall, GitError, gitText } from './git.ts';
@@ -52,7 +53,7 @@ export class RepositoryCache {
     const remote = parseRepositoryUrl(repo_url);
     if (remote === undefined) throw new GitError('the repository’s URL is not allowed for git', null);
     const name = `${sha256Hex(remote.url).slice(0, 32)}.git`;
-    return join(this.#config.home, 'companies', company_id, 'repositories', name);
+    return join(companyFolders(this.#config.home, company_id).repositories, name);
   }
 
   /**

@@ -11,7 +11,7 @@ import {
 import { transaction } from '@acp/db';
 import { findProgram, ServiceError, UnsafePlace } from '@acp/kernel';
 import type { HeldRun } from '../execution/held-run.ts';
-import { persist } from '../execution/persist.ts';
+import { retryTransient } from '../execution/retry-transient.ts';
 import { RunFailure } from '../execution/run-failure.ts';
 import type { Transcript } from '../execution/transcript.ts';
 import { HeldFolder } from '../programs/held-folder.ts';
@@ -66,7 +66,7 @@ export async function prepareWorkspace(
   transcript: Transcript,
 ): Promise<RunWorkspace> {
   const { database, logger } = sources;
-  const facts = await persist(held, logger, async () =>
+  const facts = await retryTransient(held, logger, async () =>
     transaction(database, async (tx) => openWorkspace(tx, run)),
   );
   if (facts === undefined) throw new RunFailure('internal', 'the issue is gone');
@@ -101,6 +101,8 @@ async function prepare(
   if (workspace.size_bytes > config.workspace_max_size)
     throw new GitError(`the folder is larger than ${config.workspace_max_size} bytes`, null);
   const { company_id } = workspace;
+  if (project !== null && project.repo_url !== workspace.repo_url)
+    tell('the folder is of another repository than the project: its variables and commands are not used');
   const { value: env, secrets } = await resolveSecrets(database.db, company_id, project?.env ?? {}, vault);
   const remote = await remoteOf(sources, facts);
   const place = folderOf(config, workspace);

@@ -4,6 +4,7 @@
  */
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { companyFolders } from '@acp/core';
 import { type Config, dropTree, newId } from '@acp/kernel';
 import { type FileLock, lockFile } from './file-lock.ts';
 import { fillTree, initTree, takeSpare } from './spare-folders.ts';
@@ -24,7 +25,7 @@ export function folderOf(
   { home }: Pick<Config, 'home'>,
   { company_id, issue_id }: { company_id: string; issue_id: string },
 ): WorkspaceFolder {
-  const folder = join(home, 'companies', company_id, 'workspaces', issue_id);
+  const folder = join(companyFolders(home, company_id).workspaces, issue_id);
   return { folder, tree: join(folder, 'tree') };
 }
 
@@ -40,10 +41,10 @@ interface FolderState {
 export async function readState({ folder, tree }: WorkspaceFolder): Promise<FolderState | undefined> {
   const text = await readFile(join(folder, 'state.json'), 'utf8').catch(() => null);
   if (text === null || (await stat(tree).catch(() => null)) === null) return undefined;
-  const told = JSON.parse(text) as Partial<FolderState>;
-  if (typeof told.workspace_id !== 'string' || typeof told.version !== 'number') return undefined;
-  const setup_hash = typeof told.setup_hash === 'string' ? told.setup_hash : null;
-  return { workspace_id: told.workspace_id, version: told.version, setup_hash };
+  const stored = JSON.parse(text) as Partial<FolderState>;
+  if (typeof stored.workspace_id !== 'string' || typeof stored.version !== 'number') return undefined;
+  const setup_hash = typeof stored.setup_hash === 'string' ? stored.setup_hash : null;
+  return { workspace_id: stored.workspace_id, version: stored.version, setup_hash };
 }
 
 export async function writeState({ folder }: WorkspaceFolder, state: FolderState): Promise<void> {

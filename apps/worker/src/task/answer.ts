@@ -25,8 +25,8 @@ export class Answer {
   /** The last message is the answer; earlier messages are included if they contain action lines. */
   result(scrubber: Scrubber): TaskResult {
     const texts = this.#texts.filter((text) => text.trim() !== '');
-    const told = texts.filter((text, at) => at === texts.length - 1 || actionLine.test(text));
-    const summary = storableText(scrubber.scrub(told.join('\n\n')));
+    const relevant = texts.filter((text, at) => at === texts.length - 1 || actionLine.test(text));
+    const summary = storableText(scrubber.scrub(relevant.join('\n\n')));
     const sum = (field: 'input_tokens' | 'output_tokens' | 'cached_tokens') =>
       this.#usage.reduce((total, usage) => total + usage[field], 0);
     const costs = this.#usage.map(({ cost_usd }) => cost_usd).filter((cost) => cost !== undefined);

@@ -160,10 +160,10 @@ export async function readPayload(
     throw new RunFailure('config', `adapter ${run.adapter_type} can't run work of the kind ${kind.name}`);
   const payload = await kind.payload(tx, run);
   if (payload === undefined) throw new RunFailure('internal', 'the agent is gone');
-  const told = knowledge.map(({ source_type: source, ...passage }) => ({ source, ...passage }));
+  const passages = knowledge.map(({ source_type: source, ...passage }) => ({ source, ...passage }));
   return {
     ...payload,
-    ...(told.length === 0 ? {} : { knowledge: told }),
+    ...(passages.length === 0 ? {} : { knowledge: passages }),
     ...(index === null ? {} : { compiled_index: index }),
   };
 }

@@ -30,7 +30,7 @@ export const compile = executionKind({
 function compilePrompt({ company, statements, sources }: CompileFacts): Prompt {
   const lines = statements.map(({ topic, text }, at) => `${statementLabel(at)} [${topic}] ${text}`);
   const room = MOST_STATEMENTS - statements.length;
-  const told = sources.flatMap((source, at) =>
+  const texts = sources.flatMap((source, at) =>
     source === null
       ? []
       : [quoted('knowledge', source.text, SOURCE, { id: sourceLabel(at), title: source.title })],
@@ -44,7 +44,7 @@ function compilePrompt({ company, statements, sources }: CompileFacts): Prompt {
         lines.length === 0 ? ['It is empty.'] : [quoted('note', lines.join('\n'), INDEX)],
       ),
       `There is room for ${room} more statements${room < 20 ? ': replace what matters less' : ''}.`,
-      section('Sources', told.length === 0 ? ['They are gone meanwhile.'] : told),
+      section('Sources', texts.length === 0 ? ['They are gone meanwhile.'] : texts),
       '# Now\nAnswer with the JSON.',
     ].join('\n\n'),
   };

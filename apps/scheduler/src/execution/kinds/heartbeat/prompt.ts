@@ -51,11 +51,11 @@ export function buildPrompt(
 ): Prompt {
   const { issue } = facts;
   const files = issue && filesOf(issue, reader);
-  const told = issue && files ? renderIssue(issue, files) : null;
+  const rendered = issue && files ? renderIssue(issue, files) : null;
   const images = issue && files ? files.imagesOf([...issue.parent_attachments, ...issue.attachments]) : [];
   return {
     system_prompt: systemPrompt(facts, reader),
-    user_message: userMessage(facts, told, knowledge, index),
+    user_message: userMessage(facts, rendered, knowledge, index),
     ...(images.length === 0 ? {} : { images }),
   };
 }

@@ -1,7 +1,7 @@
 import type { PromptFacts } from '@acp/core';
 import { inline, quoted } from '@acp/adapters';
 
-type Told = PromptFacts['subagents'][number];
+type Subagent = PromptFacts['subagents'][number];
 
 // Total for all results, in characters: each one is included, cut to its share.
 const RESULTS = 60_000;
@@ -20,7 +20,10 @@ export function renderSubagents({ subagents }: Pick<PromptFacts, 'subagents'>): 
   return [now, ...subagents.map((each) => renderOne(each, share))];
 }
 
-function renderOne({ name, role, identifier, title, status, outcome, result }: Told, share: number): string {
+function renderOne(
+  { name, role, identifier, title, status, outcome, result }: Subagent,
+  share: number,
+): string {
   const line = `- ${inline(name, 200)} (role: ${role}) on ${identifier} [${outcome ?? `works, ${status}`}] ${inline(title, 200)}`;
   if (outcome === null) return line;
   const text = result?.trim();

@@ -4,7 +4,7 @@ import {
   deleteRoutineRunsBefore,
   deleteRunsBefore,
   deleteWakeupsBefore,
-  dropOutlivedTranscripts,
+  dropExpiredTranscripts,
   getSetting,
 } from '@acp/core';
 import { partitionTranscripts, transaction } from '@acp/db';
@@ -27,13 +27,13 @@ export async function keepTranscriptParts(context: TimerContext, signal: AbortSi
 }
 
 /** Drops transcripts by whole partitions; deletes runs and what depends on them in batches. */
-export async function forgetRuns(context: TimerContext, signal: AbortSignal): Promise<void> {
+export async function deleteOldRuns(context: TimerContext, signal: AbortSignal): Promise<void> {
   const { database } = context;
   const { db } = database;
   const days = await runDays(context);
-  await dropAll(database, signal, async (tx) => dropOutlivedTranscripts(tx, days));
-  for (const forget of [deleteRunsBefore, deleteRoutineRunsBefore])
-    await inBites(signal, RUN_BATCH, async (bite) => forget(db, days, bite));
-  for (const forget of [deleteWakeupsBefore, deleteRefusalsBefore])
-    await inBites(signal, ROW_BATCH, async (bite) => forget(db, days, bite));
+  await dropAll(database, signal, async (tx) => dropExpiredTranscripts(tx, days));
+  for (const deleteBefore of [deleteRunsBefore, deleteRoutineRunsBefore])
+    await inBites(signal, RUN_BATCH, async (bite) => deleteBefore(db, days, bite));
+  for (const deleteBefore of [deleteWakeupsBefore, deleteRefusalsBefore])
+    await inBites(signal, ROW_BATCH, async (bite) => deleteBefore(db, days, bite));
 }

@@ -8,11 +8,11 @@ const LONGEST_PAUSE_MS = 1000;
 const BUSY_ATTEMPTS = 10;
 
 /**
- * Retries a write of a run while the database is away (as long as the lease lasts) or busy (a few times). The work may
+ * Repeats a run's work on the database while that is unreachable (as long as the lease lasts) or busy (a few times). The work may
  * encounter its own effects: a commit whose answer was lost may have taken effect. Throws RunStopped when the run is no
  * longer ours.
  */
-export async function persist<T>(held: HeldRun, logger: Logger, work: () => Promise<T>): Promise<T> {
+export async function retryTransient<T>(held: HeldRun, logger: Logger, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     held.assertOurs();
     try {

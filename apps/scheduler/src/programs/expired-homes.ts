@@ -1,7 +1,7 @@
 /** Removes the homes of sub-agents a day after their end: each scheduler clears those that it can see. */
 import { lstat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { homeOf, outlivedHomes, type OutlivedHome } from '@acp/core';
+import { homeOf, expiredHomes, type ExpiredHome } from '@acp/core';
 import type { Database } from '@acp/db';
 import { type Config, dropTree, type Logger } from '@acp/kernel';
 
@@ -14,14 +14,14 @@ interface Removal {
 const BATCH = 500;
 
 /** Homes that someone has placed elsewhere (`home_dir`) stay: they are not the service's to remove. */
-export async function removeOutlivedHomes(
+export async function removeExpiredHomes(
   { config, database, logger }: Removal,
   signal: AbortSignal,
 ): Promise<void> {
   let removed = 0;
   let after: string | null = null;
   do {
-    const homes: OutlivedHome[] = await outlivedHomes(database.db, after, BATCH);
+    const homes: ExpiredHome[] = await expiredHomes(database.db, after, BATCH);
     for (const home of homes) if (!signal.aborted && (await removeHome(config.home, home))) removed += 1;
     after = homes.length < BATCH ? null : homes.at(-1)!.agent_id;
   } while (after !== null && !signal.aborted);
@@ -30,7 +30,7 @@ export async function removeOutlivedHomes(
 
 async function removeHome(
   service_home: string,
-  { agent_id, company_id, company_home_dir }: OutlivedHome,
+  { agent_id, company_id, company_home_dir }: ExpiredHome,
 ): Promise<boolean> {
   const company = { id: company_id, slug: '' };
   const home = homeOf(service_home, agent_id, { home_dir: null, company_home_dir, company });
