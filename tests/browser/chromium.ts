@@ -19,7 +19,7 @@ export const inBrowser = (...args: Parameters<typeof describe.skip>): void =>
  */
 export function complaintsOf(page: Page, complaints: string[] = []): string[] {
   page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text());
+    if (message.type() === 'error') complaints.push(`${message.text()} ${message.location().url}`);
   });
   page.on('pageerror', (error) => complaints.push(error.message));
   return complaints;

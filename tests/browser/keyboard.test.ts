@@ -1,4 +1,7 @@
-/** Keyboard use: search, lists, the composer. */
+/**
+ * Keyboard use: search, lists, the composer.
+ * @in-order one person goes from page to page
+ */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,3 +1,4 @@
+/** @in-order one board, opened by the first test */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Database, schema } from '@acp/db';
 import { cloneDatabase, createCompany, type ServiceProcess, startService, waitFor } from '@acp/testkit';

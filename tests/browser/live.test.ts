@@ -1,4 +1,7 @@
-/** A page stays up to date while it is open, whatever has happened since it was rendered, in any number of tabs. */
+/**
+ * A page stays up to date while it is open, whatever has happened since it was rendered, in any number of tabs.
+ * @in-order the last test ends the service, and the one before it looks back on all others
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import {
   cloneDatabase,
@@ -225,5 +228,20 @@ inBrowser(`a page that stays open${without}`, () => {
 
   it('has met no script error and nothing that the policy refused', () => {
     expect(complaints).toEqual([]);
+  });
+
+  it('keeps a form and what was typed while the service is away, and says so', async () => {
+    const page = await open(`/companies/${company}/projects`);
+    await page.waitForSelector('html[data-script=ready]');
+    await waitFor(async () => (await streams()) === 1, { what: 'the stream' });
+    await page.fill('[name=name]', 'Half a thought');
+    const noticed = page.evaluate(
+      'new Promise((resolve) => document.addEventListener("live-closed", resolve, { once: true })).then(() => null)',
+    );
+    service.kill('SIGKILL');
+    await noticed;
+    await page.click('form.card > button');
+    await page.waitForSelector('[data-toast]:has-text("Nothing was sent")');
+    expect(await page.inputValue('[name=name]')).toBe('Half a thought');
   });
 });

@@ -1,4 +1,7 @@
-/** Passkeys through the browser's own dialogue, under the pages' content security policy. */
+/**
+ * Passkeys through the browser's own dialogue, under the pages' content security policy.
+ * @in-order who signed in by a passkey sets up an app
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createUser, hashPassword } from '@acp/core';
 import { transaction } from '@acp/db';

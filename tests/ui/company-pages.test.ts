@@ -302,6 +302,17 @@ it('the page that connects a model is there before the provider has answered, an
   const answer = (await admin.get(`${path}/part/model`)).text;
   expect(answer).toMatch(/No scheduler answered[\s\S]*name="default_model"/);
   expect((await admin.get(`${path}?answer=1`)).text).toContain('name="default_model"');
+
+  // The address is corrected where it failed; the name follows the host, and what was wrong stays to be mended.
+  expect(answer).toMatch(/127\.0\.0\.1:9 could not be asked[\s\S]*name="by_host"[\s\S]*Try again/);
+  const fixed = await admin.post(`${path}/endpoint`, { by_host: 'yes', base_url: 'http://127.0.0.1:10/v1' });
+  expect(fixed.headers.location).toBe(path);
+  expect((await admin.get(path)).text).toContain('Connect 127.0.0.1:10');
+  const wrong = await admin.post(`${path}/endpoint`, { by_host: 'yes', base_url: '10.0.0.1' });
+  expect(wrong.status).toBe(400);
+  expect(wrong.text).toMatch(/value="10\.0\.0\.1"[\s\S]*id="e-base_url"/);
+  // A dashboard without a model leads to what was left halfway.
+  expect((await admin.get(base)).text).toContain(`href="${path}"`);
 });
 
 it('a viewer finds an unread issue in the inbox, reads it, and takes that back', async () => {
@@ -355,6 +366,21 @@ it('a viewer puts an approval off from its page, and another still sees it waiti
   await viewer.post(`${path}/unsnooze`);
   expect(await pending(viewer)).toBe(before[0]);
   expect((await Browser.of(app, cast.stranger).post(`${path}/snooze`, { minutes: '60' })).status).toBe(404);
+});
+
+it('the page of an issue says which decisions it waits for, until they are made', async () => {
+  const member = Browser.of(app, cast.member);
+  const { body: issue } = await member.api('post', `/api${base}/issues`, { title: `Letter ${newId()}` });
+  const title = `Send it ${newId()}`;
+  const asked = { type: 'action', title, issue_id: issue.id as string };
+  const { body } = await member.api('post', `/api${base}/approvals`, asked);
+  const page = async () => (await member.get(`/issues/${issue.id}`)).text;
+  expect(await page()).toMatch(new RegExp(`Waiting for a decision[\\s\\S]*/approvals/${body.id}">${title}`));
+  const part = `/issues/${issue.id}/part/decisions`;
+  expect((await member.get(part)).text).toContain(title);
+  expect((await Browser.of(app, cast.stranger).get(part)).status).toBe(404);
+  await member.post(`/approvals/${body.id}/approve`, { note: '' });
+  expect(await page()).not.toContain('Waiting for a decision');
 });
 
 describe('an instance admin', () => {
@@ -451,6 +477,14 @@ it('an admin adds a webhook, sees its secret once and its deliveries, has one se
   expect((await admin.get((await admin.post(again)).headers.location!)).text).toContain(
     'It is being sent again.',
   );
+  // The part asks for the outcome until there is one.
+  const source = new RegExp(`data-source="(${page}/part/deliveries)"`);
+  const part = source.exec((await admin.get(page)).text)![1]!;
+  expect((await admin.get(part)).text).toMatch(/^<table[\s\S]*data-awaits/);
+  await database.pool.query("update webhook_deliveries set status = 'delivered' where webhook_id = $1", [
+    page.split('/').at(-1),
+  ]);
+  expect((await admin.get(part)).text).not.toContain('data-awaits');
   await admin.post(`${page}/enabled`, { enabled: '' });
   expect((await admin.post(again)).text).toContain('the webhook is switched off');
   const gone = await admin.post(`${page}/delete`);

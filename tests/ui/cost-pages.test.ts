@@ -63,7 +63,17 @@ describe('the costs', () => {
     expect(text).toContain(`<a href="/projects/${project.id}">Shed</a>`);
     expect(plain(text)).toMatch(/By project .* no project 71 % \$1\.23 .* Shed 29 % \$0\.50/);
     expect(plain(text)).toMatch(/By model .* big 71 % \$1\.23 .* small 29 % \$0\.50/);
-    const today = new Date().toISOString().slice(0, 10);
+    expect(text).toContain(`data-live="runs" data-pace="10000" data-source="${at('costs')}"`);
+    const part = await Browser.of(app, cast.viewer).get(at('costs'), { 'HX-Request': 'true' });
+    expect(part.text).toMatch(/^\s*<dl class="figures card">/);
+    expect((await Browser.of(app, cast.viewer).get(`${at('costs')}?month=2025-01`)).text).not.toContain(
+      'data-pace="10000"',
+    );
+    const today = new Date().toLocaleDateString('en', {
+      month: 'short',
+      day: 'numeric',
+      timeZone: 'UTC',
+    });
     expect(text).toMatch(new RegExp(`class="current">\\s*<title>${today}: \\$1\\.73</title>`));
     expect(plain(text)).toMatch(new RegExp(`The days as a table Day Spent Runs ${today} \\$1\\.73`));
   });
@@ -108,6 +118,7 @@ describe('a budget', () => {
     const admin = Browser.of(app, cast.admin);
     const list = (await admin.get(at('budgets'))).text;
     expect(list).toMatch(/data-level="within_limit"\s+role="img"\s+aria-label="\$0\.50 of \$1\.00 spent"/);
+    expect(plain(list)).toMatch(/New budget .* Switched on Create/);
     const [policy] = await policies();
     expect(policy).toMatchObject({ scope_type: 'agent', scope_id: cast.agent_id, action: 'pause' });
     const here = `/budget-policies/${policy!.id}`;

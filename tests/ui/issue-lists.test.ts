@@ -43,6 +43,9 @@ describe('the list of issues', () => {
     const member = Browser.of(app, cast.member);
     const sorted = await member.get(`${list}?sort=priority`);
     expect(titlesOf(sorted.text)).toEqual(['Order paper', 'Sweep the shop', 'Bind the books']);
+    // On a phone, filters that are set are in sight, others unfold.
+    expect(sorted.text).toMatch(/<details class="more-filters" +open/);
+    expect((await member.get(`${list}?all=yes`)).text).not.toMatch(/<details class="more-filters" +open/);
     expect(sorted.text).toMatch(/aria-sort="descending">\s*<a class="sort" href="[^"]*reverse&#61;yes/);
     expect(titlesOf((await member.get(`${list}?sort=title&reverse=yes`)).text)[0]).toBe('Sweep the shop');
     const none = await member.get(`${list}?q=nothing+like+it`);

@@ -80,7 +80,7 @@ describe('the price of a model', () => {
     );
     expect(await pageOf(`${pages()}/entries`, viewer)).toContain('estimated $0.016');
     expect(await pageOf(`${pages()}/prices`, admin)).toMatch(
-      /Price unknown, estimated .* vendor\/new-model \$0\.016 200 1,000 Set its price/,
+      /Price unknown, estimated .* vendor\/new-model \$0\.016 200 1,000 Set its price .* Set the price/,
     );
     const form = { model: 'vendor/new-model', input_usd: '2', output_usd: '10', cached_usd: '0.2' };
     const made = await send(`${pages()}/prices`, admin, form);

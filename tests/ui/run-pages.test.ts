@@ -81,7 +81,7 @@ it('a run says where its time went, turn by turn, each with its place in the tra
     'Waited 9.0 s',
     'Prepared 1.0 s',
     'Turn 1 8.0 s first words after 2.0 s',
-    'Verbs 2.0 s 2, 1 refused',
+    'Verbs 2.0 s 2 verbs, 1 refused',
     'Turn 2 18.0 s first words after 18.0 s',
   ]);
   for (const [, seq] of text.matchAll(/href="#entry-(\d+)"/g)) expect(text).toContain(`id="entry-${seq!}"`);

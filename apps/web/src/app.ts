@@ -1,5 +1,5 @@
 /** The order in which a request passes through the web tier; this file is the one place to read it. */
-import type { Database, Listener } from '@acp/db';
+import { asServiceError, type Database, type Listener } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
 import type { Express, Request, RequestHandler } from 'express';
 import { apiRoutes } from './api/index.ts';
@@ -38,7 +38,7 @@ interface AppDeps {
 
 export function createApp(deps: AppDeps): Express {
   const { database, logger, config } = deps;
-  const credentials = deps.credentials ?? createCredentials({ database, logger });
+  const credentials = deps.credentials ?? createCredentials({ database, logger, listener: deps.listener });
   const app = bareApp();
   app.use(beginRequest);
   if (config.log_level === 'debug') app.use(accessLog(logger));
@@ -53,6 +53,7 @@ export function createApp(deps: AppDeps): Express {
   if (deps.health) app.use(deps.health);
   const acts = deps.routes ?? apiRoutes;
   const services = deps.services ?? createServices({ database, config, logger });
+  app.use(afterPause(services));
   const validate_responses = deps.validate_responses ?? false;
   const { trusted_proxies } = config;
   const parts = { database, credentials, services, validate_responses, trusted_proxies, logger };
@@ -66,6 +67,19 @@ export function createApp(deps: AppDeps): Express {
   app.use(unknownPath);
   app.use(errorHandler(logger));
   return app;
+}
+
+/** After a pause, or a change made here, flags and license are read anew before anything depends on them. */
+function afterPause({ instance }: Services): RequestHandler {
+  return async (request, _response, next) => {
+    const catchingUp = request.path.startsWith('/static/') ? undefined : instance.afterPause();
+    try {
+      if (catchingUp !== undefined) await catchingUp;
+    } catch (error) {
+      throw asServiceError(error) ?? error;
+    }
+    next();
+  };
 }
 
 /** Static files, and the routes for worker keys: a fleet behind one address is no attack (decisions 7.44). */

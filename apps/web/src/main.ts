@@ -6,6 +6,7 @@ import { createApp } from './app.ts';
 import { admitKey, openInstanceState, prepareFirstSignIn } from './first-start.ts';
 import { healthRouter } from './health/router.ts';
 import { createCredentials, dropRevokedImmediately } from './http/credentials.ts';
+import { hearOwn } from './http/own-signals.ts';
 import { listen, type WebServer } from './http/server.ts';
 import { createServices } from './http/services.ts';
 import {
@@ -46,6 +47,7 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
   const hub = new LiveHub({ database, listener, logger });
   const alerts = new AlertRing({ database, listener, logger });
   const instance = await openInstanceState({ database, listener, config, logger });
+  database.notifier = hearOwn(notifier, 'instance', () => instance.outdate());
   await listener.ready();
   await hub.start();
   const storage = await openTierStorage(config, database, logger);

@@ -1,6 +1,6 @@
 // Makes the pages live: the event stream, parts that refresh themselves, forms that need no button.
 // Everything here is an enhancement: without it each act works as a plain form post.
-import { startFolded } from './folded.js';
+import { startConnection } from './connection.js';
 import { startKeys } from './keys.js';
 import { startLive } from './live.js';
 import { startLiveParts } from './live-parts.js';
@@ -44,6 +44,15 @@ async function copy(code, button) {
 document.addEventListener('change', (event) => {
   event.target.closest('form[data-autosubmit]')?.requestSubmit();
 });
+
+// `toggle` does not bubble.
+document.addEventListener(
+  'toggle',
+  ({ target }) => {
+    if (target.open && target.dataset.text) void import('./folded.js').then(({ unfold }) => unfold(target));
+  },
+  { capture: true },
+);
 
 // Keeps `3 min ago` true while the page is open.
 const UNITS = [
@@ -89,6 +98,10 @@ if (fault) {
 }
 
 document.documentElement.dataset.script = 'on';
+// The sections may be taller than the window: each page begins with its own in sight.
+const section = document.querySelector('.side [aria-current]');
+const side = section?.closest('.side');
+if (side) side.scrollTop = Math.max(0, section.offsetTop - side.clientHeight / 2);
 const shows = (selector) => document.querySelector(selector) !== null;
 // Pages without them skip the request. They start before the stream, so that they get its first events too.
 if (shows('[data-board]')) (await import('./board.js')).startBoard();
@@ -102,11 +115,13 @@ if (shows('.diff')) (await import('./diff.js')).startDiff();
 if (shows('[data-reads-issue]')) (await import('./reading.js')).startReading();
 if (shows('[data-notices]')) (await import('./notices.js')).startNotices();
 if (shows('[data-transcript]')) (await import('./transcript.js')).startTranscripts(document);
-startFolded();
 startToasts();
 startKeys();
 startLiveParts();
 const { company, cursor } = document.body.dataset;
-if (company) startLive(company, Number(cursor));
+if (company) {
+  startConnection();
+  startLive(company, Number(cursor));
+}
 // Keys and clicks are handled from here on.
 document.documentElement.dataset.script = 'ready';

@@ -1,13 +1,6 @@
-// Loads long texts that a page has folded when they are unfolded.
-export function startFolded() {
-  // `toggle` does not bubble.
-  document.addEventListener('toggle', ({ target }) => void unfold(target), { capture: true });
-}
-
-async function unfold(details) {
-  const { text } = details.dataset;
-  if (!details.open || !text) return;
-  const answer = await fetch(text, { headers: { 'HX-Request': 'true' } });
+/** Loads a long text that a page has folded. */
+export async function unfold(details) {
+  const answer = await fetch(details.dataset.text, { headers: { 'HX-Request': 'true' } });
   // The link in place of the text stays.
   if (!answer.ok || answer.redirected) return;
   delete details.dataset.text;

@@ -1,7 +1,13 @@
-// Parts of a page that refresh when an event concerns them: `data-live="issue:1 runs" data-source="/…"`.
+// Parts of a page that refresh when an event concerns them: `data-live="issue:1 runs" data-source="/…"`. What no event reports, such
+// as the outcome of a delivery, is marked `data-awaits` within its part, which asks again until the mark is gone.
 
 const WAIT_MS = 150;
+/** For outcomes; each time twice as long. */
+const FIRST_LOOK_MS = 1500;
+const LATER_LOOKS_MS = 30_000;
 const due = new Map();
+/** How long each part waited for its outcome the last time. */
+const looks = new WeakMap();
 
 export function startLiveParts() {
   countInTitle();
@@ -11,6 +17,7 @@ export function startLiveParts() {
     }
   });
   for (const part of document.querySelectorAll('[data-load]')) renew(part);
+  for (const part of document.querySelectorAll('[data-source]')) lookAgain(part);
   document.addEventListener('live-reset', () => {
     for (const part of document.querySelectorAll('[data-live]')) renewLater(part);
   });
@@ -27,6 +34,7 @@ export function startLiveParts() {
   });
   document.addEventListener('htmx:after:swap', ({ target }) => {
     restoreState(target);
+    if (target.dataset?.source !== undefined) lookAgain(target);
     nameAgain(target);
     countInTitle();
     if (target.querySelector('[data-transcript]'))
@@ -46,6 +54,17 @@ function renewLater(part) {
       Number(part.dataset.pace ?? WAIT_MS),
     ),
   );
+}
+
+/** Only while somebody looks at the page: a tab in the background waits as long as need be. */
+function lookAgain(part) {
+  if (part.querySelector('[data-awaits]') === null) return looks.delete(part);
+  const wait = Math.min(2 * (looks.get(part) ?? FIRST_LOOK_MS / 2), LATER_LOOKS_MS);
+  looks.set(part, wait);
+  return setTimeout(() => {
+    if (document.visibilityState === 'visible') renew(part);
+    else if (part.isConnected) lookAgain(part);
+  }, wait);
 }
 
 function renew(part) {

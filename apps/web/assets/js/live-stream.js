@@ -40,8 +40,9 @@ export class LiveStream {
 
   /**
    * @param position the event after which to begin
-   * @param deliver receives `{kind: 'event', seq, type, data}`, `{kind: 'open'}` after each gap, and `{kind: 'reset'}`
-   *   if more was missed than the service remembers
+   * @param deliver receives `{kind: 'event', seq, type, data}`, `{kind: 'closed'}` whenever the connection is
+   *   lost or not to be had, `{kind: 'open'}` after each gap, and `{kind: 'reset'}` if more was missed than the service
+   *   remembers
    */
   constructor(company, position, deliver) {
     this.#company = company;
@@ -70,6 +71,7 @@ export class LiveStream {
       this.#deliver({ kind: 'open' });
     });
     source.addEventListener('error', () => {
+      this.#deliver({ kind: 'closed' });
       // The browser reopens a lost connection; an answer other than 200 closes the source for good.
       if (source.readyState === EventSource.CLOSED) this.#tryLater();
     });

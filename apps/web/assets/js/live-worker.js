@@ -17,6 +17,7 @@ class Channel {
   /** The event before the first one kept. */
   #from;
   #stream;
+  #isClosed = false;
   tabs = new Set();
 
   constructor(company, after) {
@@ -31,6 +32,7 @@ class Channel {
     if (after < this.#from) port.postMessage({ kind: 'reset' });
     else for (const frame of this.#kept) if (frame.seq > after) port.postMessage(frame);
     if (this.#stream.isOpen) port.postMessage({ kind: 'open' });
+    else if (this.#isClosed) port.postMessage({ kind: 'closed' });
   }
 
   close() {
@@ -39,6 +41,7 @@ class Channel {
   }
 
   #take(frame) {
+    if (frame.kind === 'open' || frame.kind === 'closed') this.#isClosed = frame.kind === 'closed';
     if (frame.kind === 'reset') {
       this.#kept = [];
       this.#from = 0;

@@ -1,5 +1,5 @@
 // Live updates of an open page: each event of its company becomes a `live` event of the document; `live-open` means that
-// transcripts may have a gap, `live-reset` that too much was missed to be replayed.
+// transcripts may have a gap, `live-closed` that nothing arrives for now, `live-reset` that too much was missed to be replayed.
 import { LiveStream } from './live-stream.js';
 
 /** Topics of an event: `issues`, `issue:<id>`, and likewise for `agents`, `runs` and `approvals`. */
@@ -8,7 +8,8 @@ function topicsOf(type, data) {
   if (type === 'comment_created') return ['comments', `issue:${data.issue_id}`];
   if (type === 'plugin_state') return ['plugins', `plugin:${data.id}`];
   if (type === 'agent_updated') return ['agents', `agent:${data.id}`];
-  if (type.startsWith('approval_')) return ['approvals', `approval:${data.id}`];
+  if (type.startsWith('approval_'))
+    return ['approvals', `approval:${data.id}`, ...(data.issue_id ? [`approvals:${data.issue_id}`] : [])];
   if (type.startsWith('heartbeat_')) {
     return [
       'runs',
@@ -37,7 +38,7 @@ const tell = (name, detail) => document.dispatchEvent(new CustomEvent(name, { de
 export function startLive(company, cursor) {
   let seen = cursor;
   const take = (frame) => {
-    if (frame.kind === 'open') return tell('live-open');
+    if (frame.kind === 'open' || frame.kind === 'closed') return tell(`live-${frame.kind}`);
     if (frame.kind === 'reset') {
       seen = 0;
       return tell('live-reset');

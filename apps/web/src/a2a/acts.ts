@@ -7,7 +7,7 @@ import {
   receiveMessage,
   type StoredFile,
   type Task,
-  writeSent,
+  writeSendResult,
   writeTask,
   type Dialect,
 } from '@acp/core';
@@ -69,7 +69,7 @@ export async function send(
   const task = await take(caller, message, dialect);
   const rested = waits ? await resting(caller, task, wait_ms) : task;
   const [shown] = await show(caller, [rested], { history_length });
-  return writeSent(writerOf(caller, dialect), shown!);
+  return writeSendResult(writerOf(caller, dialect), shown!);
 }
 
 /** @throws RpcError if the message can't be accepted */

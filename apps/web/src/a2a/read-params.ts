@@ -7,7 +7,7 @@ import {
   createValidator,
   type TaskPart,
 } from '@acp/contract';
-import { cleanContentType, cleanFilename, type TaskQuery, stateNamed, type Dialect } from '@acp/core';
+import { cleanContentType, cleanFilename, type TaskQuery, parseTaskState, type Dialect } from '@acp/core';
 import { invalid } from '@acp/kernel';
 import type { Params } from '../json-rpc/messages.ts';
 import { OUTPUT_MODES } from './cards.ts';
@@ -121,7 +121,7 @@ function readInstant(text: string): Date {
 export function readTaskQuery(params: Params): TaskQuery & { history_length: number; artifacts: boolean } {
   const { contextId, status, pageSize, pageToken, historyLength, statusTimestampAfter, includeArtifacts } =
     readList(params);
-  const state = status && status !== 'TASK_STATE_UNSPECIFIED' ? stateNamed(status) : undefined;
+  const state = status && status !== 'TASK_STATE_UNSPECIFIED' ? parseTaskState(status) : undefined;
   if (status && status !== 'TASK_STATE_UNSPECIFIED' && state === undefined)
     throw invalid('params.status is not a state');
   const after = statusTimestampAfter ? readInstant(statusTimestampAfter) : undefined;

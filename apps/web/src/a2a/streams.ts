@@ -1,13 +1,13 @@
 /** Streams of a task: its current state, then each change, until it rests. Every event answers the same request. */
 import { endedTaskStates, restingTaskStates, type TaskState } from '@acp/contract';
 import {
-  agentWordsAfter,
+  agentCommentsAfter,
   type Task,
   type TaskArtifact,
   taskArtifacts,
   artifactEvent,
   statusEvent,
-  writeSent,
+  writeSendResult,
   type Writer,
   type Dialect,
 } from '@acp/core';
@@ -70,7 +70,7 @@ async function follow(
     const { task, artifacts = [] } = shown!;
     const writer = writerOf(caller, dialect);
     openEventStream(response);
-    tell(writeSent(writer, shown!));
+    tell(writeSendResult(writer, shown!));
     const seen = new Seen(task, artifacts);
     if (over.includes(task.state)) {
       // In 0.3 a stream ends with an explicit final event.
@@ -111,7 +111,7 @@ class Seen {
         this.#artifacts.set(artifact.id, artifact.changed_at.getTime());
         return artifactEvent(writer, task, artifact);
       });
-    const words = await agentWordsAfter(caller.tx, task.id, this.#said);
+    const words = await agentCommentsAfter(caller.tx, task.id, this.#said);
     const rests = restingTaskStates.includes(task.state);
     const turned = task.state !== this.#task.state;
     for (const said of words) {

@@ -179,7 +179,7 @@ function defineInstance(define: Define, { database }: MetricsSources): void {
   );
   define(
     'service_worker_ticks',
-    'Ticks of the background workers since their schedulers began, by outcome',
+    'Ticks of the background workers in the last ten to twenty minutes, and eleven at least, by outcome',
     async (self) => {
       for (const { worker, ticks: all, errors } of await ticks()) {
         self.set({ worker, outcome: 'ok' }, all - errors);

@@ -8,19 +8,21 @@ import type { Credentials } from './credentials.ts';
 
 export const INVALID_KEY = 'invalid api key';
 
-/**
- * Throws 401 without a valid credential of a kind that the row admits.
- * @param place the request's origin, for the security log
- * @param queryToken `Bearer <token>` from the query string, for the one row that accepts it (live stream).
- * @param fresh from the database, see `needsFreshCaller`
- */
+interface AuthenticateOptions {
+  /** The request's origin, for the security log. */
+  place: () => SignInPlace;
+  /** `Bearer <token>` from the query string, for the one row that accepts it (live stream). */
+  query_token: string | undefined;
+  /** Read the caller from the database: see `needsFreshCaller`. */
+  fresh: boolean;
+}
+
+/** Throws 401 without a valid credential of a kind that the row admits. */
 export async function authenticate(
   credentials: Credentials,
   request: IncomingMessage,
   row: EndpointRow,
-  place: () => SignInPlace,
-  queryToken?: string,
-  fresh = false,
+  { place, query_token, fresh }: AuthenticateOptions,
 ): Promise<Actor> {
   // A session that the row does not accept must not block a key either.
   if (row.auth.includes('user')) {
@@ -28,7 +30,7 @@ export async function authenticate(
     const user = token === undefined ? undefined : await credentials.session(token, fresh);
     if (user) return admitted(user, row);
   }
-  const key = bearerToken(request.headers.authorization ?? queryToken) ?? promotedKey(request);
+  const key = bearerToken(request.headers.authorization ?? query_token) ?? promotedKey(request);
   if (key === undefined) throw unauthenticated();
   // Worker keys open worker routes only, and nothing else opens those (specification, Authentication 3).
   if (row.auth.includes('worker')) return admittedWorker(await credentials.worker(key));

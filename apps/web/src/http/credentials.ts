@@ -9,6 +9,7 @@ import { Batches, isApiKey, sha256Hex } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
 import { CredentialCache } from './credential-cache.ts';
 import { GatheredUses } from './gathered-uses.ts';
+import { hearOwn } from './own-signals.ts';
 
 export interface Credentials {
   /**
@@ -125,22 +126,13 @@ function tagsOf(actor: Actor): string[] {
     case 'worker':
       return [actor.worker_id];
     case 'system':
+    case 'outside':
     case 'anonymous':
       return [];
   }
 }
 
-/**
- * Wraps a notifier so that this process forgets revoked credentials immediately: no request with a revoked credential may
- * be admitted after the revocation is answered.
- */
+/** Revoked credentials are forgotten immediately: no request with one may be admitted after the revocation is answered. */
 export function dropRevokedImmediately(notifier: Notifier, credentials: Pick<Credentials, 'drop'>): Notifier {
-  return {
-    push(channel, items) {
-      if (channel === 'credentials') credentials.drop(items);
-      notifier.push(channel, items);
-    },
-    sequenceNow: async () => notifier.sequenceNow(),
-    close: async () => notifier.close(),
-  };
+  return hearOwn(notifier, 'credentials', (items) => credentials.drop(items));
 }

@@ -60,8 +60,10 @@ export function bodyOf(mounted: MountedRow, sent: unknown): unknown {
 const nullIsAbsent = ({ row, bodyFields }: MountedRow): boolean =>
   row.method === 'POST' && bodyFields !== undefined && row.errors !== 'json_rpc';
 
+/** As for fields, so for the whole: clients with nothing to say may send `null`. */
 function withoutNulls(body: unknown): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  if (body === null) return undefined;
+  if (typeof body !== 'object' || Array.isArray(body)) return body;
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 

@@ -3,7 +3,9 @@ import { afterEach, expect, it } from '@jest/globals';
 import { putFlag, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
 import { cloneDatabase, testLogger, waitFor } from '@acp/testkit';
+import type { SQL } from 'drizzle-orm';
 import { InstanceState } from './instance-state.ts';
+import { hearOwn } from './own-signals.ts';
 
 const opened: InstanceState[] = [];
 afterEach(() => {
@@ -12,10 +14,11 @@ afterEach(() => {
 });
 
 async function open() {
-  const { database } = await cloneDatabase('instance_state');
+  const test = await cloneDatabase('instance_state');
+  const { database } = test;
   const state = new InstanceState({ database, logger: testLogger() });
   opened.push(state);
-  return { database, state };
+  return { database, notifier: test.notifier, state };
 }
 
 it('is read anew for requests, every ten seconds at most, and not at all without them', async () => {
@@ -36,6 +39,54 @@ it('is read anew for requests, every ten seconds at most, and not at all without
   await waitFor(() => !state.hasFeature('councils'));
   expect(database.statements() - before).toBe(1);
   clock.mock.restore();
+});
+
+it('is read before the first requests after a pause are served, once for all of them', async () => {
+  const { database, state } = await open();
+  await state.refresh();
+  await transaction(database, async (tx) => putFlag(tx, systemActor('test'), 'councils', { value: false }));
+  expect(state.afterPause()).toBeUndefined();
+  const spare = performance.now.bind(performance);
+  const clock = mock.method(performance, 'now', () => spare() + 21_000);
+  const before = database.statements();
+  await Promise.all([state.afterPause(), state.afterPause()]);
+  expect(state.hasFeature('councils')).toBe(false);
+  expect(database.statements() - before).toBe(1);
+  expect(state.afterPause()).toBeUndefined();
+  clock.mock.restore();
+});
+
+it('is read before the next request when this process has changed it, even while an earlier reading is in progress', async () => {
+  const { database, notifier, state } = await open();
+  await state.refresh();
+  database.notifier = hearOwn(notifier, 'instance', () => state.outdate());
+  const put = async (value: boolean) =>
+    transaction(database, async (tx) => putFlag(tx, systemActor('test'), 'councils', { value }));
+  await put(false);
+  await state.afterPause();
+  expect(state.hasFeature('councils')).toBe(false);
+  expect(state.afterPause()).toBeUndefined();
+  // A reading that has seen the former value, and is answered last.
+  const [seen, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const execute = database.db.execute.bind(database.db);
+  const held = mock.method(database.db, 'execute', (async (query: SQL) => {
+    const result = await execute(query);
+    seen.resolve();
+    await answered.promise;
+    return result;
+  }) as never);
+  const early = state.refresh();
+  await seen.promise;
+  held.mock.restore();
+  await put(true);
+  // Its own signal has come back: that reading does not wait for anybody, but requests do.
+  const late = state.refresh();
+  expect(state.afterPause()).toBeDefined();
+  await state.afterPause();
+  expect(state.hasFeature('councils')).toBe(true);
+  answered.resolve();
+  await Promise.all([early, late]);
+  expect(state.hasFeature('councils')).toBe(true);
 });
 
 it('is read-only as soon as the license has ended, without anybody telling', async () => {

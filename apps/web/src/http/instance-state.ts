@@ -1,7 +1,7 @@
 /**
  * The instance's state that decides whether a row answers at all: its feature's flag (decisions 10.1) and the license. Kept
  * in memory, so that requests pay nothing for it: read at startup, when a change is signalled, when the license ends, and while
- * there are requests, in the background. Without requests nothing is read.
+ * there are requests, in the background. Without requests nothing is read, so the first one after a pause waits for it.
  */
 import type { EndpointRow, FlagName } from '@acp/contract';
 import { READ_ONLY, readGate } from '@acp/core';
@@ -10,6 +10,8 @@ import { forbidden, type Logger, notFound } from '@acp/kernel';
 
 // A signal may get lost.
 const REFRESH_MS = 10_000;
+// Without requests for this long, nobody has read the state since: it may have been wrong for hours.
+const PAUSE_MS = 2 * REFRESH_MS;
 // By the database's clock, which may be behind ours: then it is looked at again.
 const AFTER_END_MS = 100;
 const LOOK_AGAIN_MS = 5000;
@@ -19,7 +21,7 @@ const LONGEST_MS = 24 * 3600 * 1000;
 /** The checks that rows must pass. */
 export type InstanceGate = Pick<
   InstanceState,
-  'read_only' | 'hasFeature' | 'requireFeature' | 'requireEntitlement'
+  'read_only' | 'hasFeature' | 'requireFeature' | 'requireEntitlement' | 'afterPause'
 >;
 
 export const UNRESTRICTED: InstanceGate = {
@@ -27,6 +29,7 @@ export const UNRESTRICTED: InstanceGate = {
   hasFeature: () => true,
   requireFeature: () => undefined,
   requireEntitlement: () => undefined,
+  afterPause: () => undefined,
 };
 
 export class InstanceState {
@@ -35,6 +38,9 @@ export class InstanceState {
   readonly #off: (() => void)[];
   #end: NodeJS.Timeout | undefined;
   #refreshed_at = 0;
+  #catching_up: Promise<void> | undefined;
+  #begun = 0;
+  #applied = 0;
   #closed = false;
   #disabled: ReadonlySet<FlagName> = new Set();
   #read_only = false;
@@ -64,10 +70,34 @@ export class InstanceState {
   /** Must run before anything is served; throws the database's errors. */
   async refresh(): Promise<void> {
     this.#refreshed_at = performance.now();
+    const reading = (this.#begun += 1);
     const { disabled, read_only, expires_at } = await readGate(this.#database.db);
+    // Of two readings at once, the one that began later has seen more, even if it is answered first.
+    if (reading < this.#applied) return;
+    this.#applied = reading;
     this.#disabled = new Set(disabled);
     this.#read_only = read_only;
     this.#refreshAtEnd(read_only ? null : expires_at);
+  }
+
+  /** What the first requests after a pause or an own change wait for; undefined while the state is fresh. Rejects with the database's errors. */
+  afterPause(): Promise<void> | undefined {
+    if (performance.now() - this.#refreshed_at > PAUSE_MS) void this.#catchUp();
+    return this.#catching_up;
+  }
+
+  /** Called when this process has changed flags or license: requests wait until the change has been read. */
+  outdate(): void {
+    // A reading in progress may have begun before the change.
+    void this.#catchUp();
+  }
+
+  async #catchUp(): Promise<void> {
+    const reading = this.refresh().finally(() => {
+      if (this.#catching_up === reading) this.#catching_up = undefined;
+    });
+    this.#catching_up = reading;
+    await this.#orWarn(reading);
   }
 
   #refreshAtEnd(end: Date | null): void {
@@ -84,8 +114,12 @@ export class InstanceState {
   }
 
   async #refreshInTime(): Promise<void> {
+    await this.#orWarn(this.refresh());
+  }
+
+  async #orWarn(reading: Promise<void>): Promise<void> {
     try {
-      await this.refresh();
+      await reading;
     } catch (error) {
       this.#logger.warn('flags and license could not be read; trying again', { error });
     }

@@ -1,5 +1,5 @@
 /**
- * What all endpoints have in common (docs/ARCHITECTURE.md, 'A comment, through the files'): authenticate > scope > role >
+ * What all endpoints have in common (docs/ARCHITECTURE.md, 'A comment, file by file'): authenticate > scope > role >
  * validate > transaction > handler > commit > send. The row decides which of it applies. Rate limits run before (app.ts).
  */
 import type { Actor } from '@acp/contract';
@@ -26,9 +26,9 @@ interface MountDeps extends CallDeps, RefusalDeps {
 export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler {
   const api = new RouteTable<MountedRow>();
   // Paths that are also pages, with other methods of their own.
-  const beside_pages = new RouteTable<MountedRow>();
+  const besidePages = new RouteTable<MountedRow>();
   for (const route of routes) {
-    const table = route.row.negotiated ? beside_pages : api;
+    const table = route.row.negotiated ? besidePages : api;
     const mounted = prepareRow(route, deps.validate_responses);
     table.add(route.row, mounted);
     if (route.row.method === 'GET') table.add({ ...route.row, method: 'HEAD' }, mounted);
@@ -39,7 +39,7 @@ export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler
     const path = mark === -1 ? url : url.slice(0, mark);
     const match =
       api.find(request.method, path) ??
-      (wantsJson(request) ? beside_pages.find(request.method, path) : undefined);
+      (wantsJson(request) ? besidePages.find(request.method, path) : undefined);
     if (match === undefined) return next();
     const query = mark === -1 ? NO_QUERY : querystring.parse(url.slice(mark + 1));
     const mounted = match.target;
@@ -64,10 +64,11 @@ const wantsJson = (request: Request): boolean =>
 async function serve(call: Call, values: readonly string[], query: Query, deps: MountDeps): Promise<void> {
   const { mounted, request, response } = call;
   const { row } = mounted;
-  const token =
+  const query_token =
     mounted.tokenInQuery && typeof query.Authorization === 'string' ? query.Authorization : undefined;
+  const place = () => placeOf(request, deps);
   const identify = async (fresh: boolean) =>
-    authenticate(deps.credentials, request, row, () => placeOf(request, deps), token, fresh);
+    authenticate(deps.credentials, request, row, { place, query_token, fresh });
   if (row.auth.length > 0) {
     call.actor = await identify(false);
     response.setHeader('Cache-Control', 'no-store');

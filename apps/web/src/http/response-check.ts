@@ -6,6 +6,15 @@ import type { EndpointRow } from '@acp/contract';
  * column that was never meant to be shown.
  */
 export function responseCheck(row: EndpointRow): (text: string) => void {
+  let check = checks.get(row);
+  if (check === undefined) checks.set(row, (check = checkOf(row)));
+  return check;
+}
+
+/** One process of tests has many applications, and compiling a closed schema takes longer than most requests. */
+const checks = new WeakMap<EndpointRow, (text: string) => void>();
+
+function checkOf(row: EndpointRow): (text: string) => void {
   const validate = createValidator(closed(row.response) as object, 'response');
   return (text) => {
     const problem = problemOf(() => validate(JSON.parse(text)));

@@ -36,8 +36,8 @@ import {
   findView,
   findWebhook,
   findWorkProduct,
-  loadGoal,
-  loadProject,
+  findGoal,
+  findProject,
 } from '@acp/core';
 import type { Tx } from '@acp/db';
 import { forbidden, notFound, unauthenticated } from '@acp/kernel';
@@ -65,8 +65,8 @@ const loaders = {
   budget_incident: findBudgetIncident,
   secret: findSecret,
   provider: findProvider,
-  project: loadProject,
-  goal: loadGoal,
+  project: findProject,
+  goal: findGoal,
   note: findNote,
   skill: findSkill,
   webhook: findWebhook,

@@ -41,6 +41,12 @@ export async function sendFile(
   file: SentFile,
   idle_ms = IDLE_MS,
 ): Promise<void> {
+  if (file.etag !== undefined && isHeld(request, `"${file.etag}"`)) {
+    response.setHeader('ETag', `"${file.etag}"`);
+    response.statusCode = 304;
+    response.end();
+    return;
+  }
   const range = file.etag === undefined ? undefined : rangeOf(request, file.size_bytes, `"${file.etag}"`);
   if (range === 'unsatisfiable') {
     response.setHeader('Content-Range', `bytes */${file.size_bytes}`);
@@ -102,6 +108,12 @@ function setHeaders(response: Response, file: SentFile): void {
   if (file.etag === undefined) return;
   response.setHeader('ETag', `"${file.etag}"`);
   response.setHeader('Accept-Ranges', 'bytes');
+}
+
+/** Whether the reader has these bytes (RFC 9110, If-None-Match): they are not sent again, nor is a part of them. */
+function isHeld(request: Request, etag: string): boolean {
+  const held = (request.get('if-none-match') ?? '').split(',').map((each) => each.trim());
+  return held.some((each) => each === '*' || each.replace(/^W\//, '') === etag);
 }
 
 function rangeOf(request: Request, size: number, etag: string): ByteRange | 'unsatisfiable' | undefined {

@@ -167,6 +167,7 @@ export function createServices({ database, config, listener, logger, ...sources 
       },
       claims: {
         base_url: config.public_url,
+        vault,
         egress: {
           proxy: config.remote_egress_proxy ?? null,
           dns_addr: config.remote_egress_dns_addr ?? null,

@@ -14,20 +14,20 @@ export const traceRequests: RequestHandler = (request, response, next) => {
   });
   response.once('close', () => {
     const { statusCode } = response;
-    const { name, told } = outcomeOf(method, operationOf(response), statusCode);
+    const { name, attributes } = outcomeOf(method, operationOf(response), statusCode);
     span.rename(name);
-    span.set(told);
+    span.set(attributes);
     if (statusCode >= 500) span.fail(String(statusCode));
     span.end();
     if (response.locals.streams !== true)
-      measure('http.server.request.duration', (performance.now() - began) / 1000, told);
+      measure('http.server.request.duration', (performance.now() - began) / 1000, attributes);
   });
   span.within(next);
 };
 
 interface Outcome {
   readonly name: string;
-  readonly told: TraceAttributes;
+  readonly attributes: TraceAttributes;
 }
 
 const outcomes = new Map<string, Outcome>();
@@ -41,7 +41,7 @@ function outcomeOf(method: string, operation: string, status: number): Outcome {
   if (known) return known;
   const outcome = {
     name: `${method} ${operation}`,
-    told: Object.freeze({
+    attributes: Object.freeze({
       'http.request.method': method,
       'http.route': operation,
       'http.response.status_code': status,

@@ -99,7 +99,8 @@ export async function dispatch(
 }
 
 function initialize(params: Params): object {
-  const wanted = textParam(params, 'protocolVersion');
+  // Clients that name no version get the newest, like those that name one unknown here.
+  const wanted = params.protocolVersion === undefined ? undefined : textParam(params, 'protocolVersion');
   const protocolVersion = SESSION_VERSIONS.find((version) => version === wanted) ?? SESSION_VERSIONS[0];
   // Log messages are never sent, as there is no stream for them. Setting the level is accepted all the same.
   return {

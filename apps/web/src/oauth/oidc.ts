@@ -57,8 +57,8 @@ export class OidcProvider implements SignInProvider {
       const client = await this.#discovered();
       const tokens = await exchangeCode(client, `${this.#options.redirect_uri}?${query}`, expected);
       const { sub, iss, ...claims } = idToken(tokens);
-      const told = typeof claims.email === 'string' ? claims : await userInfo(client, tokens, sub);
-      const identity = { provider: this.name, issuer: iss, subject: sub, ...profileOf(told) };
+      const profile = typeof claims.email === 'string' ? claims : await userInfo(client, tokens, sub);
+      const identity = { provider: this.name, issuer: iss, subject: sub, ...profileOf(profile) };
       return { identity, tokens: keptTokens(tokens) };
     });
   }

@@ -36,6 +36,7 @@ const names: Readonly<Record<BoundKind, string>> = texts({
   work_products: 'Work products per issue',
   execution_decisions: 'Decisions per issue',
   relations: 'Relations per issue',
+  saved_views: 'Saved views',
 });
 
 const fieldOf = (kind: BoundKind): string => `bounds.${kind}`;

@@ -90,6 +90,7 @@ function settingsForm(settings: InstanceSettings, error: string | null, form: Fo
       !${numbers.map(({ name, label }) => input({ name, label, type: 'number', min: 1, value: text(name), error: errors.of(name) })).join('')}
     </div>
     !${checkbox({ name: 'require_second_factor', label: 'Everyone must have a second factor', checked: form?.checked('require_second_factor') ?? settings.require_second_factor === true })}
+    !${checkbox({ name: 'refuse_common_passwords', label: 'Refuse new passwords that are easily guessed', checked: form?.checked('refuse_common_passwords') ?? settings.refuse_common_passwords !== false })}
     <button>Save</button>
   </form>`;
 }
@@ -124,6 +125,9 @@ const readForm = (form: FormValues) => ({
   ...Object.fromEntries(numbers.map(({ name }) => [name, emptied(form, name, form.number(name))])),
   require_second_factor: form.has('require_second_factor')
     ? form.checked('require_second_factor')
+    : undefined,
+  refuse_common_passwords: form.has('refuse_common_passwords')
+    ? form.checked('refuse_common_passwords')
     : undefined,
   runs_paused: form.has('runs_paused') ? form.checked('runs_paused') : undefined,
   bounds: readBounds(form),

@@ -4,6 +4,7 @@ import { sparkline } from '../costs/figures.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import { moreFilters } from '../kit/list-search.ts';
 import { avatar, emptyState, input, select, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 
@@ -63,6 +64,7 @@ export function filterForm(path: string, { q, state, sort }: AgentsFilter): Html
   const choice = (value: string, label: string) => ({ value, label });
   return html`<form class="filters row" method="get" action="${path}" role="search" data-autosubmit>
     !${input({ name: 'q', label: 'Name or role', type: 'search', value: q })}
+    !${moreFilters(state !== '' || sort !== 'name')}
     !${select({ name: 'state', label: 'State', value: state, choices: [choice('', t`any`), choice('working', words('working')), choice('error', words('failed')), choice('paused', words('paused'))] })}
     !${select({ name: 'sort', label: 'Order', value: sort, choices: [choice('name', words('name')), choice('last_run', t`last run`), choice('success', t`most failures`), choice('spent', t`highest cost`)] })}
     <button class="quiet">Filter</button>
@@ -80,10 +82,11 @@ const columns: Column<AgentLine>[] = [
     cell: ({ agent: { id, name } }) =>
       html`<span class="who">!${avatar(name)} <a href="/agents/${id}">${name}</a></span>`,
   },
-  { label: 'Role', cell: ({ agent: { role, title } }) => html`${title ?? words(role)}` },
-  { label: 'State', cell: ({ agent }) => status(agent.status) },
+  { label: 'Role', phone: 'plain', cell: ({ agent: { role, title } }) => html`${title ?? words(role)}` },
+  { label: 'State', phone: 'plain', cell: ({ agent }) => status(agent.status) },
   {
     label: 'Works on',
+    phone: 'named',
     cell: ({ figures }) =>
       when(
         figures?.current_issue,
@@ -92,6 +95,7 @@ const columns: Column<AgentLine>[] = [
   },
   {
     label: 'Last run',
+    phone: 'named',
     cell: ({ figures }) =>
       figures?.last_run_id
         ? html`<a href="/runs/${figures.last_run_id}">!${timeAgo(figures.last_run_at)}</a>`
@@ -100,6 +104,7 @@ const columns: Column<AgentLine>[] = [
   {
     label: 'Success',
     kind: 'number',
+    phone: 'named',
     cell: ({ figures }) =>
       figures && figures.ended > 0
         ? html`<span title="${figures.succeeded} of the last ${figures.ended}"
@@ -109,8 +114,9 @@ const columns: Column<AgentLine>[] = [
   },
   {
     label: 'Newest runs',
+    phone: 'plain',
     cell: ({ agent, figures }) => sparkline(t`Cost of ${agent.name}’s latest runs`, figures?.runs ?? []),
   },
-  { label: 'This month', kind: 'number', cell: ({ spent }) => money(spent) },
-  { label: 'Model', cell: ({ agent: { model } }) => html`${model ?? t`the default`}` },
+  { label: 'This month', kind: 'number', phone: 'named', cell: ({ spent }) => money(spent) },
+  { label: 'Model', phone: 'named', cell: ({ agent: { model } }) => html`${model ?? t`the default`}` },
 ];

@@ -86,7 +86,7 @@ async function newAgentPage(
 }
 
 export const readAgent = (form: FormValues) => ({
-  name: form.text('name'),
+  name: form.sent('name'),
   role: form.given('role'),
   title: form.cleared('title'),
   reports_to: form.cleared('reports_to'),
@@ -95,7 +95,7 @@ export const readAgent = (form: FormValues) => ({
   provider_id: form.cleared('provider_id'),
   system_prompt: form.cleared('system_prompt'),
   adapter_config: form.json('adapter_config'),
-  heartbeat_enabled: form.checked('heartbeat_enabled'),
+  heartbeat_enabled: form.has('heartbeat_enabled') ? form.checked('heartbeat_enabled') : undefined,
   auto_extract_findings: form.has('auto_extract_findings')
     ? form.checked('auto_extract_findings')
     : undefined,

@@ -7,6 +7,7 @@ import type {
   ConfigurationRevision,
   TaskSession,
 } from '@acp/contract';
+import { asShown } from '../kit/as-shown.ts';
 import { answeredBy, type Names } from '../kit/answered-by.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
@@ -52,11 +53,11 @@ export interface SettingsOutcome {
   raw_key?: string;
 }
 
-export function settingsBody(view: SettingsView): Html {
+export async function settingsBody(view: SettingsView): Promise<Html> {
   const { id, home, can_write } = view;
   return html`!${agentTabs(id, `/agents/${id}/settings`)}
     !${when(view.outcome.raw_key, (key) => shownOnce('The new key, shown only once:', key))}
-    !${when(can_write, () => configurationCard(view))}
+    !${can_write ? await configurationCard(view) : ''}
     <section class="card">
       <h2>Permissions</h2>
       !${permissionsForm(id, view.permissions, can_write)}
@@ -80,10 +81,10 @@ export function settingsBody(view: SettingsView): Html {
     </section>`;
 }
 
-function configurationCard({ id, agent, agents, providers, outcome }: SettingsView): Html {
+async function configurationCard({ id, agent, agents, providers, outcome }: SettingsView): Promise<Html> {
   return html`<section class="card">
     <h2>Configuration</h2>
-    !${agentForm(`/agents/${id}/edit`, { agents, providers }, agent, outcome.refused ?? null)}
+    !${await asShown(agentForm(`/agents/${id}/edit`, { agents, providers }, agent, outcome.refused ?? null), outcome.refused ?? null)}
     <div class="apart">!${when(outcome.tested, testResult)}!${adapterTest(id)}</div>
   </section>`;
 }

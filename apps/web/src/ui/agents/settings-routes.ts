@@ -59,7 +59,7 @@ async function settingsPage(
     revisions.map(({ created_by }) => created_by),
   );
   const keys = (await listAgentKeys(tx, subject, {})).items;
-  const body = settingsBody({
+  const body = await settingsBody({
     id: subject.id,
     agent: presentAgent(subject),
     agents,

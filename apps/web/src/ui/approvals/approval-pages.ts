@@ -17,7 +17,7 @@ import {
   tabs,
   textarea,
 } from '../kit/parts.ts';
-import { moreLink, samePage, table } from '../kit/table.ts';
+import { type Column, moreLink, samePage, table } from '../kit/table.ts';
 import { laterMenu } from '../inbox/later-menu.ts';
 import { payloadPart } from './payload.ts';
 
@@ -85,13 +85,14 @@ export function approvalList({
           )
         : emptyState('None', html`<a href="${listPath(company_id, 'all')}">Show all approvals</a>.`),
     );
-  const columns = [
+  const columns: Column<Approval>[] = [
     { label: 'What', cell: ({ id, title }: Approval) => html`<a href="/approvals/${id}">${title}</a>` },
-    { label: 'Kind', cell: ({ type }: Approval) => html`${typeNames[type]}` },
-    { label: 'Asked by', cell: (approval: Approval) => html`${requester(approval, names)}` },
-    { label: 'When', cell: ({ created_at }: Approval) => timeAgo(created_at) },
+    { label: 'Kind', phone: 'plain', cell: ({ type }: Approval) => html`${typeNames[type]}` },
+    { label: 'Asked by', phone: 'plain', cell: (approval: Approval) => html`${requester(approval, names)}` },
+    { label: 'When', phone: 'plain', cell: ({ created_at }: Approval) => timeAgo(created_at) },
     {
       label: 'Status',
+      phone: 'plain',
       cell: (approval: Approval) =>
         html`!${state(approval)}!${when(snoozed.get(approval.id), (until) => html` <span class="soft small">snoozed, !${timeTo(until)}</span>`)}`,
     },
@@ -190,17 +191,17 @@ export function statePart(view: ApprovalView): Html {
               <dd>!${timeAgo(at)}</dd>`,
         )}
       </dl>
+      !${laterPart(view)}
     </div>
-    !${laterPart(view)}!${when(view.can_write, () => decisionForm(view))}!${when(view.is_requester, () => resubmitForm(view))}`;
+    !${when(view.can_write, () => decisionForm(view))}!${when(view.is_requester, () => resubmitForm(view))}`;
 }
 
 /** Only what waits can be put off, by anyone: for the others it keeps waiting. */
 function laterPart({ approval, snoozed_until }: ApprovalView): Html {
   if (approval.status !== 'pending') return '';
   const { id, title: named } = approval;
-  if (snoozed_until === null)
-    return html`<div class="card">!${laterMenu(`/approvals/${id}/snooze`, { id, named })}</div>`;
-  return html`<div class="card row">
+  if (snoozed_until === null) return laterMenu(`/approvals/${id}/snooze`, { id, named });
+  return html`<div class="row">
     <span class="grow">Snoozed: back in your inbox !${timeTo(snoozed_until)}.</span>
     !${postButton(`/approvals/${id}/unsnooze`, 'Bring back', { class: 'quiet small' })}
   </div>`;
@@ -244,8 +245,8 @@ function decisionForm({ approval, refused, names }: ApprovalView): Html {
       !${when(
         !again,
         () =>
-          html`<button class="quiet" formaction="${base}/request-revision">Ask for changes</button>
-            <button class="danger" formaction="${base}/reject">Reject</button>`,
+          html`<button class="danger" formaction="${base}/reject">Reject</button>
+            <button class="quiet" formaction="${base}/request-revision">Ask for changes</button>`,
       )}
     </div>
   </form>`;

@@ -193,8 +193,16 @@ export function dashboardParts(view: DashboardView): Html {
       </section>
       <section class="card">
         <h2>Spend</h2>
-        <p>Today !${money(spend.today_usd)}</p>
-        <p>This month !${money(spend.month_usd)}</p>
+        <dl class="figures">
+          <div>
+            <dt>Today</dt>
+            <dd>!${money(spend.today_usd)}</dd>
+          </div>
+          <div>
+            <dt>This month</dt>
+            <dd>!${money(spend.month_usd)}</dd>
+          </div>
+        </dl>
         <p class="more"><a href="/companies/${company_id}/costs">By day, agent and model</a></p>
       </section>
     </div>

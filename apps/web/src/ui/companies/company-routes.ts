@@ -2,6 +2,7 @@ import { type Agent, agentEndpoints, companyEndpoints, inviteEndpoints, issueEnd
 import {
   dayFigures,
   hasDefaultProvider,
+  listProviders,
   listActivity,
   listAgents,
   listCompanies,
@@ -113,10 +114,13 @@ async function loadFirstSteps(
     ({ adapter_type, provider_id }) => provider_id !== null || adapter_type !== 'llm',
   );
   const { items } = await listIssues(tx, company_id, { limit: 1 });
+  const has_model = services.has_model || brings_own || (await hasDefaultProvider(tx, company_id));
+  const providers = has_model || role !== 'admin' ? null : await listProviders(tx, company_id, { limit: 1 });
   return {
     company_id,
-    has_model: services.has_model || brings_own || (await hasDefaultProvider(tx, company_id)),
+    has_model,
     may_connect: role === 'admin',
+    unfinished: providers?.items[0] ?? null,
     templates: role === 'admin' ? await listTemplates(services.portability.templates) : [],
     stores_keys: services.vault.available,
     agents,

@@ -1,5 +1,5 @@
 /** Onboarding on the dashboard until the company's first issue is done: the next step, in place. */
-import type { Agent, AgentRole, CompanyTemplate, Issue } from '@acp/contract';
+import type { Agent, AgentRole, CompanyTemplate, Issue, Provider } from '@acp/contract';
 import { connectForm } from '../providers/connect-pages.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
@@ -11,6 +11,8 @@ export interface FirstSteps {
   /** Whether there is a model that an agent can use without naming one. */
   has_model: boolean;
   may_connect: boolean;
+  /** A provider whose model has not been chosen yet. */
+  unfinished: Pick<Provider, 'id' | 'name'> | null;
   /** Whether vendor keys can be stored. */
   stores_keys: boolean;
   /** Ready-made teams; empty for users who may not add them. */
@@ -85,9 +87,17 @@ export function firstSteps(view: FirstSteps): Html {
 }
 
 const bodies: Record<StepName, (view: FirstSteps) => Html> = {
-  model: ({ company_id, may_connect, stores_keys }) =>
+  model: ({ company_id, may_connect, stores_keys, unfinished }) =>
     may_connect
-      ? connectForm({ path: `/companies/${company_id}/connect-model`, stores_keys, error: null, form: null })
+      ? html`!${when(
+          unfinished,
+          ({ id, name }) =>
+            html`<p>
+                <a class="button wraps" href="/providers/${id}/connect">Choose a model of ${name}</a>
+              </p>
+              <p class="soft">Or connect another:</p>`,
+        )}
+        !${connectForm({ path: `/companies/${company_id}/connect-model`, stores_keys, error: null, form: null })}`
       : html`<p class="soft">An administrator of the company can connect it.</p>`,
   agent: ({ company_id, refused, templates }) =>
     html`!${formError(refused?.error ?? null)}

@@ -110,7 +110,7 @@ export function newBudgetForm(
     !${formError(fields.errors.general)}
     !${select({ name: 'scope', label: 'Bounds', value: form?.text('scope') ?? '', choices: scopes, error: fields.errors.of('scope') })}
     !${limitFields(fields)}
-    <button>Set password</button>
+    <button>Create</button>
   </form>`;
 }
 

@@ -42,14 +42,21 @@ async function spendingPage(context: UiContext<'company'>): Promise<Html> {
   const now = new Date();
   const month = monthOf(context.query.month, now);
   const path = costsPath(context.company_id);
+  const body = spendingBody(await loadSpending(context, month));
+  if (context.fragment) return body;
+  const present = monthOf(undefined, now).key;
   const { before, after } = neighbours(month);
-  const link = ({ key, name }: Month): Html =>
-    html`<a class="button quiet small" href="${path}?month=${key}">${name}</a>`;
+  const link = ({ key, name }: Month, rel: 'prev' | 'next'): Html =>
+    html`<a class="button quiet small" href="${path}?month=${key}" rel="${rel}">${name}</a>`;
   return costsPage(context, {
     title: t`Costs`,
     here: path,
-    actions: html`!${link(before)}!${when(month.key < monthOf(undefined, now).key, () => link(after))}`,
-    body: spendingBody(await loadSpending(context, month)),
+    actions: html`!${link(before, 'prev')}!${when(month.key < present, () => link(after, 'next'))}`,
+    // A month that is over stays as it is. Sums of a whole month at most every ten seconds, however many runs end.
+    body:
+      month.key < present
+        ? body
+        : html`<div data-live="runs" data-pace="10000" data-source="${path}">!${body}</div>`,
   });
 }
 

@@ -39,20 +39,31 @@ function entryColumns(names: ReadonlyMap<string, string>): Column<CostEvent>[] {
     return name === undefined ? html`a deleted agent` : html`<a href="/agents/${id}">${name}</a>`;
   };
   return [
-    { label: 'When', cell: ({ occurred_at }) => timeAgo(occurred_at) },
-    { label: 'Agent', cell: agent },
+    { label: 'When', phone: 'plain', cell: ({ occurred_at }) => timeAgo(occurred_at) },
+    { label: 'Agent', phone: 'plain', cell: agent },
     {
       label: 'Run',
+      phone: 'plain',
       cell: ({ run_id }) =>
         run_id === null
           ? html`<span class="soft">reported</span>`
           : html`<a href="/runs/${run_id}">run<span class="sr-only"> ${run_id.slice(0, 8)}</span></a>`,
     },
-    { label: 'Provider', cell: ({ provider }) => html`${provider}` },
-    { label: 'Model', cell: ({ model }) => html`<code>${model}</code>` },
-    { label: 'Input tokens', kind: 'number', cell: ({ input_tokens }) => count(input_tokens) },
-    { label: 'Output tokens', kind: 'number', cell: ({ output_tokens }) => count(output_tokens) },
-    { label: 'Spent', kind: 'number', cell: spentPart },
+    { label: 'Provider', phone: 'plain', cell: ({ provider }) => html`${provider}` },
+    { label: 'Model', phone: 'plain', cell: ({ model }) => html`<code>${model}</code>` },
+    {
+      label: 'Input tokens',
+      kind: 'number',
+      phone: 'named',
+      cell: ({ input_tokens }) => count(input_tokens),
+    },
+    {
+      label: 'Output tokens',
+      kind: 'number',
+      phone: 'named',
+      cell: ({ output_tokens }) => count(output_tokens),
+    },
+    { label: 'Spent', kind: 'number', phone: 'named', cell: spentPart },
   ];
 }
 

@@ -111,6 +111,6 @@ function priceForm({ company_id, prices, model, error, form }: PricesView): Html
       !${input({ name: 'output_usd', label: 'Per million output (USD)', required: true, value: typed('output_usd'), error: errors.of('output_usd') })}
       !${input({ name: 'cached_usd', label: 'Per million cached (USD)', value: typed('cached_usd'), hint: 'Empty: same as other input', error: errors.of('cached_usd') })}
     </div>
-    <button>Set password</button>
+    <button>Set the price</button>
   </form>`;
 }

@@ -1,6 +1,6 @@
 /** A month's spending: total, by day, and by agent, model and the like. */
 import type { CostSummary } from '@acp/contract';
-import { count, money, usd } from '../kit/format.ts';
+import { count, money, shortDay, usd } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { emptyState } from '../kit/parts.ts';
@@ -95,17 +95,17 @@ function dayPart({ month, today, by_day }: SpendingView): Html {
   const spent = new Map(by_day.groups.map(({ key, cost_usd }) => [key, cost_usd]));
   const bars = month.days.map((day) => {
     const value = spent.get(day) ?? 0;
-    return { title: `${day}: ${usd(value)}`, value, current: day === today };
+    return { title: `${shortDay(day)}: ${usd(value)}`, value, current: day === today };
   });
   const [most] = by_day.groups.toSorted((a, b) => b.cost_usd - a.cost_usd);
-  const label = t`Spending by day in ${month.name}; the most on ${most?.key ?? '–'}: ${usd(most?.cost_usd ?? 0)}`;
+  const label = t`Spending by day in ${month.name}; the most on ${most?.key ? shortDay(most.key) : '–'}: ${usd(most?.cost_usd ?? 0)}`;
   return html`<section class="card">
     <h2>By day</h2>
     <figure class="chart">
       <p class="soft small">up to !${money(most?.cost_usd ?? 0)} a day</p>
       !${columnChart(label, bars)}
       <figcaption class="soft small">
-        <span>${month.days[0] ?? ''}</span><span>${month.days.at(-1) ?? ''}</span>
+        <span>${shortDay(month.days[0]!)}</span><span>${shortDay(month.days.at(-1)!)}</span>
       </figcaption>
     </figure>
     <details>
@@ -123,7 +123,7 @@ const spentColumn: Column<Group> = {
 const runsColumn: Column<Group> = { label: 'Runs', kind: 'number', cell: ({ runs }) => count(runs) };
 
 const dayColumns: Column<Group>[] = [
-  { label: 'Day', cell: ({ key }) => html`${key ?? ''}` },
+  { label: 'Day', cell: ({ key }) => html`${key === null ? '' : shortDay(key)}` },
   spentColumn,
   runsColumn,
 ];

@@ -2,7 +2,7 @@ import type { Peer, PeerAgent } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { count, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import { html, type Html, when } from '../kit/html.ts';
+import { attributes, html, type Html, when } from '../kit/html.ts';
 import { plural, t } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
@@ -84,11 +84,14 @@ export function peerForm(
   </form>`;
 }
 
-export function healthPart(peer: Peer): Html {
+/** @param awaits whether its card is about to be fetched */
+export function healthPart(peer: Peer, awaits: boolean): Html {
   const { agents, last_fetched_at, last_fetch_error, last_call_at, last_call_error, calls, errors } = peer;
   return html`<section class="card">
     <h2>Health</h2>
-    <p>!${peerState(peer)} <span class="soft small">card fetched !${timeAgo(last_fetched_at)}</span></p>
+    <p !${attributes({ 'data-awaits': awaits })}>
+      !${peerState(peer)} <span class="soft small">card fetched !${timeAgo(last_fetched_at)}</span>
+    </p>
     !${when(last_fetch_error, (why) => html`<p class="error">The card could not be fetched: ${why}</p>`)}
     <p>
       ${plural(calls, '# call, {0} failed', '# calls, {0} failed', errors)}; the last one

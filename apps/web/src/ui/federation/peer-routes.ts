@@ -49,6 +49,9 @@ async function peersPage(
   return companyPage(context, { title: t`Peers`, active: path, actions, body });
 }
 
+const partOf = ({ subject }: UiContext<'peer'>): Html =>
+  healthPart(presentPeer(subject), subject.enabled && subject.next_refresh_at.getTime() <= Date.now());
+
 async function peerPage(
   context: UiContext<'peer'>,
   error: string | null = null,
@@ -58,8 +61,9 @@ async function peerPage(
   return peerFrame(
     context,
     '',
-    html`!${notice(done[context.query.done ?? ''])}!${healthPart(peer)}
-    !${peerForm(`/peers/${peer.id}`, peer, error, form)}!${deletePeerPart(peer)}`,
+    html`!${notice(done[context.query.done ?? ''])}
+      <div data-source="/peers/${peer.id}/part/health">!${partOf(context)}</div>
+      !${peerForm(`/peers/${peer.id}`, peer, error, form)}!${deletePeerPart(peer)}`,
   );
 }
 
@@ -83,6 +87,7 @@ export const peerRoutes: UiRoute[] = [
     failed: peersPage,
   }),
   page('/peers/{peerId}', { scope: byPeer, role: 'admin' }, (c) => peerPage(c)),
+  page('/peers/{peerId}/part/health', { scope: byPeer, role: 'admin' }, partOf),
   action('/peers/{peerId}', rows.update, {
     read: (form) => ({ ...readPeer(form), enabled: form.checked('enabled') }),
     secrets: ['api_key'],

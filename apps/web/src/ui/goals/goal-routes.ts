@@ -1,5 +1,6 @@
 import { type Goal, goalEndpoints as rows, goalLevels, goalStatuses } from '@acp/contract';
 import { listAgents, listGoals, presentGoal } from '@acp/core';
+import { asShown } from '../kit/as-shown.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
@@ -129,7 +130,7 @@ async function goalForm(
 }
 
 const read = (form: FormValues) => ({
-  title: form.text('title'),
+  title: form.sent('title'),
   level: form.given('level'),
   status: form.given('status'),
   parent_goal_id: form.cleared('parent_goal_id'),
@@ -150,7 +151,7 @@ async function goalPage(
   const children = goals.filter(({ parent_goal_id }) => parent_goal_id === goal.id);
   const parent = goals.find(({ id }) => id === goal.parent_goal_id);
   const edit = mayWrite(context)
-    ? html`!${await goalForm(context, here, t`Edit`, goals, error, form, goal)}!${trashCard(`${here}/delete`, goal.title, t`An admin can restore it from the trash for a while.`)}`
+    ? html`!${await asShown(await goalForm(context, here, t`Edit`, goals, error, form, goal), form)}!${trashCard(`${here}/delete`, goal.title, t`An admin can restore it from the trash for a while.`)}`
     : '';
   const body = html`!${notice(done[query.done ?? ''])}
     <article class="card">

@@ -10,6 +10,7 @@ import {
 import { words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { moreFilters } from '../kit/list-search.ts';
 import { checkbox, type Choice, input, postButton, select } from '../kit/parts.ts';
 import { narrows, pathWith, queryOf } from './issue-filter.ts';
 
@@ -42,6 +43,7 @@ export function filterForm(path: string, layout: ViewLayout, filter: ViewFilter,
   const list = layout === 'list';
   return html`<form class="filters row" method="get" action="${path}" role="search" data-autosubmit>
     !${input({ name: 'q', label: 'Title or identifier', type: 'search', value: q ?? '' })}
+    !${moreFilters([chosen, priority, unassigned, assignee_agent_id, project_id, label_id, filter.sort].some(Boolean))}
     !${when(list, () => select({ name: 'status', label: 'Status', value: chosen, choices: [any(t`any`), ...statuses, ...statusChoices()] }))}
     !${select({ name: 'priority', label: 'Priority', value: priority ?? '', choices: [any(t`any`), ...listed(priorities)] })}
     !${select({ name: 'assignee', label: 'Assignee', value: unassigned ? 'none' : (assignee_agent_id ?? ''), choices: [any(t`anybody`), { value: 'none', label: t`nobody` }, ...choices.agents] })}
@@ -69,7 +71,11 @@ const pathOf = (company_id: string, layout: ViewLayout): string =>
 export function viewTabs({ company_id, layout, filter, views, can_write }: ViewsOptions): Html {
   const here = queryOf(filter);
   const shown = views.find((view) => view.layout === layout && queryOf(view.filter) === here);
-  const all = html`<a href="${pathOf(company_id, layout)}?all=yes" !${current(here === '')}>All</a>`;
+  const all = html`<a
+    href="${pathOf(company_id, layout)}?all=yes"
+    !${current(here === '' && shown === undefined)}
+    >All</a
+  >`;
   const link = (view: SavedView): Html =>
     html`<a
       href="${pathWith(pathOf(company_id, view.layout), view.filter, { view: 'yes' })}"

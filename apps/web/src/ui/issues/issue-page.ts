@@ -36,6 +36,8 @@ interface RunsOfIssue {
 
 export interface IssueView extends BelongingsView, PropertiesView, RunsOfIssue {
   issue: IssueDetail;
+  /** The decisions that it waits for, as a part of the page. */
+  decisions: Html;
   /** Subagents spawned for the issue, and those below them. */
   subagents: readonly Subagent[];
   /** Null if the feature is off. */
@@ -57,6 +59,9 @@ export function issueBody(view: IssueView): Html {
     <div class="columns">
       <div>
         !${formError(view.error)}
+        <div data-live="approvals:${issue.id}" data-source="/issues/${issue.id}/part/decisions">
+          !${view.decisions}
+        </div>
         <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/description">
           !${description(view)}
         </div>

@@ -14,6 +14,7 @@ import {
   listRuns,
   listSubagents,
   listWorkProducts,
+  openApprovalsOf,
   outlineComments,
   presentIssue,
   presentWorkspace,
@@ -27,6 +28,7 @@ import { FIRST_ENTRIES } from '../runs/transcript.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 import { changesCard } from '../workspaces/changes-page.ts';
 import { besidePart, workPart } from './belongings.ts';
+import { decisionsPart } from './decisions-part.ts';
 import { description, isLive, type IssueView, runPart } from './issue-page.ts';
 import { propertiesPart } from './properties-part.ts';
 import { timeline, type TimelineView } from './timeline.ts';
@@ -119,6 +121,7 @@ export async function loadView(context: IssueContext, failure: Failure = {}): Pr
     ...(await loadRuns(context)),
     councils: await loadCouncils(context),
     subagents: await loadSubagents(context),
+    decisions: decisionsPart(await openApprovalsOf(context.tx, context.subject.id), properties.agents),
     workspace: await loadWorkspace(context),
     timeline: await loadTimeline(context, properties.agents),
     error: null,
@@ -134,6 +137,7 @@ const agentsOf = async ({ tx, user, company_id }: IssueContext): Promise<Agent[]
 /** Parts of the page that the script fetches when the issue has changed. */
 export const issueParts: Record<string, (context: IssueContext) => Promise<Html>> = {
   run: async (c) => runPart({ issue: c.subject, agents: await agentsOf(c), ...(await loadRuns(c)) }),
+  decisions: async (c) => decisionsPart(await openApprovalsOf(c.tx, c.subject.id), await agentsOf(c)),
   properties: async (c) => propertiesPart(await loadProperties(c)),
   work: async (c) =>
     workPart({

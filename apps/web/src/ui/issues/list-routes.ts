@@ -51,12 +51,12 @@ export async function choicesOf({ tx, user, company_id }: UiContext): Promise<{
   };
 }
 
-interface Told {
+interface Outcome {
   said?: Html;
   error?: string;
 }
 
-async function listPage(context: ListContext, filter: ViewFilter, told: Told = {}): Promise<Html> {
+async function listPage(context: ListContext, filter: ViewFilter, outcome: Outcome = {}): Promise<Html> {
   const { tx, user, company_id, query } = context;
   const asked = toListQuery(filter);
   const { items: issues, next_cursor } = await listIssues(tx, company_id, { ...asked, ...pageOf(query) });
@@ -82,8 +82,8 @@ async function listPage(context: ListContext, filter: ViewFilter, told: Told = {
       ...(await choicesOf(context)),
       views: (await listViews(tx, user, company_id, {})).items,
       can_write: mayWrite(context),
-      error: told.error ?? null,
-      said: told.said ?? said(query.done),
+      error: outcome.error ?? null,
+      said: outcome.said ?? said(query.done),
     }),
   });
 }

@@ -6,6 +6,7 @@ import { catalogueOf } from './languages.ts';
 describe('an error of a form', () => {
   it.each([
     ['body.slug must match pattern "^[a-z]+$"', 'slug', 'Has an invalid format.'],
+    ['body.email must match format "email"', 'email', 'Must be an e-mail address.'],
     ['body.name must NOT have fewer than 1 characters', 'name', 'May not be empty.'],
     ["body must have required property 'name'", 'name', 'May not be empty.'],
     ['body.hours must be <= 87600', 'hours', 'Must be 87600 or less.'],
@@ -13,7 +14,7 @@ describe('an error of a form', () => {
     ['slug is already in use', 'slug', 'Is already in use.'],
     ['a secret already has this name', 'name', 'A secret already has this name.'],
   ])('%j stands beside the field %s', (error, field, text) => {
-    const errors = new FieldErrors(error, ['slug', 'name', 'hours'], { 'this name': 'name' });
+    const errors = new FieldErrors(error, ['slug', 'name', 'hours', 'email'], { 'this name': 'name' });
     expect(errors.of(field)).toBe(text);
     expect(errors.general).toBeNull();
   });

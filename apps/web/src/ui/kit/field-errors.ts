@@ -8,6 +8,8 @@ const plain: readonly [RegExp, (found: string) => string][] = [
   [/must NOT have fewer than (\d+) characters/, (length) => t`Needs ${length} characters or more.`],
   [/must NOT have more than (\d+) characters/, (length) => t`Can have at most ${length} characters.`],
   [/must match pattern/, () => t`Has an invalid format.`],
+  [/must match format "email"/, () => t`Must be an e-mail address.`],
+  [/must match format/, () => t`Has an invalid format.`],
   [/must be integer/, () => t`Must be a whole number.`],
   [/must be >= (\S+)/, (bound) => t`Must be ${bound} or more.`],
   [/must be <= (\S+)/, (bound) => t`Must be ${bound} or less.`],

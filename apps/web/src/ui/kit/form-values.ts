@@ -1,11 +1,16 @@
 import { invalid } from '@acp/kernel';
+import { AS_SHOWN, changedValues } from './as-shown.ts';
 
 /** Values of a posted form; a name may occur several times. */
 export class FormValues {
   readonly #values: Readonly<Record<string, unknown>>;
+  /** The form edits something: values that are as it showed them are left out. */
+  readonly are_changes: boolean;
 
   constructor(body: unknown) {
-    this.#values = typeof body === 'object' && body !== null ? { ...body } : {};
+    const posted = typeof body === 'object' && body !== null ? { ...body } : {};
+    this.are_changes = AS_SHOWN in posted;
+    this.#values = changedValues(posted);
   }
 
   get names(): readonly string[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { money, timeAgo, timeLeft } from './format.ts';
+import { money, timeAgo, timeLeft, words } from './format.ts';
 
 const NOW = Date.parse('2026-03-31T12:00:00Z');
 const text = (html: string): string => html.replaceAll(/<[^>]+>/g, '').trim();
@@ -38,4 +38,13 @@ it.each([
 ])('%d USD are read as %s, with all digits on hover', (usd, expected) => {
   expect(text(money(usd))).toBe(expected);
   expect(money(usd)).toContain(`title="$${usd.toFixed(8)}"`);
+});
+
+it.each([
+  ['in_progress', 'in progress'],
+  ['qa', 'QA'],
+  ['devops', 'DevOps'],
+  ['llm', 'LLM'],
+])('the value %s is read as %s', (value, expected) => {
+  expect(words(value)).toBe(expected);
 });

@@ -33,6 +33,14 @@ export function ago(seconds: number): string {
 export const writtenDay = (instant: Date | string): string =>
   new Date(instant).toLocaleDateString(currentLocale(), { dateStyle: 'long', timeZone: 'UTC' });
 
+/** `Nov 21`, of a day like `2026-11-21`. */
+export const shortDay = (day: string): string =>
+  new Date(`${day}T00:00:00Z`).toLocaleDateString(currentLocale(), {
+    month: 'short',
+    day: 'numeric',
+    timeZone: 'UTC',
+  });
+
 /** `2 d left` until a future instant; exact on hover. No `datetime`: the script counts up from past instants. */
 export function timeLeft(instant: Date | string, now = Date.now()): Html {
   const seconds = secondsUntil(instant, now);

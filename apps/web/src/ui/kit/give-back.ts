@@ -3,6 +3,7 @@
  * left out: no page ever contains one.
  */
 import type { Parser } from 'htmlparser2';
+import { AS_SHOWN } from './as-shown.ts';
 import type { FormValues } from './form-values.ts';
 import { attributes, html, type Html } from './html.ts';
 
@@ -52,6 +53,7 @@ export async function giveBack(
   const edits = form.folds.map(({ end }) => ({ start: end - 1, end: end - 1, text: ' open' }));
   for (const control of form.controls) {
     const name = control.select ?? control.attributes.name ?? '';
+    if (typed.are_changes && !typed.has(name)) continue;
     const edit = secrets.includes(name) ? undefined : editOf(control, typed.all(name));
     if (edit) edits.push(edit);
   }
@@ -64,7 +66,10 @@ function isSource({ controls }: Form, typed: FormValues): boolean {
   const hidden = controls.filter(({ attributes: { type } }) => type === 'hidden');
   return (
     typed.names.every((name) => names.has(name)) &&
-    hidden.every(({ attributes: { name = '', value = '' } }) => typed.all(name).includes(value))
+    hidden.every(
+      ({ attributes: { name = '', value = '' } }) =>
+        name === AS_SHOWN || typed.all(name).includes(value) || (typed.are_changes && !typed.has(name)),
+    )
   );
 }
 

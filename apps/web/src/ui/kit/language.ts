@@ -82,8 +82,15 @@ function nested(value: object): object {
   return read;
 }
 
+/** Values that are abbreviations or names: lower case reads like a typing error. */
+const spelled: ReadonlyMap<string, string> = new Map(
+  'CEO CFO CIO CLO CMO CRO CTO PM QA LLM DevOps Docker Lambda'
+    .split(' ')
+    .map((name) => [name.toLowerCase(), name]),
+);
+
 /** Translates a value that the code knows by an English word: `in_progress`. */
 export function translateValue(value: string): string {
   const word = value.includes('_') ? value.replaceAll('_', ' ') : value;
-  return currentCatalogue()?.find(word, 'value') ?? word;
+  return currentCatalogue()?.find(word, 'value') ?? spelled.get(word) ?? word;
 }

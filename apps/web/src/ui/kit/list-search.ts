@@ -1,5 +1,5 @@
 /** Searching a list by name. The words are in the address, so they outlive paging, live updates, reloading and sharing. */
-import { each, html, type Html } from './html.ts';
+import { attributes, each, html, type Html } from './html.ts';
 import { t } from './language.ts';
 import { emptyState, input } from './parts.ts';
 import { pageOf } from './table.ts';
@@ -52,3 +52,12 @@ export function nothingListed(path: string, query: Query, empty: () => Html): Ht
   if (q === '') return empty();
   return emptyState(t`Nothing matches “${q}”`, html`<a href="${path}">Show everything again</a>`);
 }
+
+/**
+ * Ahead of all filters but the first: on a phone, unfolds them. The style sheet reads its state, as the menu's.
+ * @param chosen whether one of them is set: they are unfolded then
+ */
+export const moreFilters = (chosen: boolean): Html =>
+  html`<details class="more-filters" !${attributes({ open: chosen })}>
+    <summary>Filters</summary>
+  </details>`;

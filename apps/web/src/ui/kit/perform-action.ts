@@ -57,10 +57,10 @@ export async function performAction(
 
 async function lonePage(
   { tx, user, request, company_id }: UiContext,
-  told: { status: number; message: string },
+  problem: { status: number; message: string },
   unsent: Unsent,
 ): Promise<string> {
-  return errorPage(user, told, await errorPlace(tx, user, request, company_id), unsent);
+  return errorPage(user, problem, await errorPlace(tx, user, request, company_id), unsent);
 }
 
 /** The request that the endpoint would have received as JSON. */

@@ -33,3 +33,9 @@ it('a part that refreshes itself asks for the page that is shown', () => {
   expect(samePage('/runs', { cursor: 'a b' })).toBe('/runs?cursor=a%20b');
   expect(samePage('/runs?status=failed', { cursor: 'a' })).toBe('/runs?status=failed&cursor=a');
 });
+
+it('a cell says how it stands on a phone, and has its label for where it is shown', () => {
+  const row = tableRow([{ label: 'When', phone: 'plain', cell: () => 'now' }], null);
+  expect(row).toMatch(/data-label="When" data-phone="plain"/);
+  expect(tableRow([{ label: 'When', cell: () => 'now' }], null)).not.toContain('data-phone');
+});

@@ -7,6 +7,11 @@ export interface Column<T> {
   cell: (row: T) => Html;
   /** Numbers are right-aligned; the heading of actions is hidden. */
   kind?: 'number' | 'acts';
+  /**
+   * On a phone, a cell is a line of its own: its label, and opposite its content. `plain` and `named` ones share lines with
+   * their neighbours, without a label and after it; a `text` needs no label either, but lines of its own.
+   */
+  phone?: 'plain' | 'named' | 'text';
   /** Link that sorts by the column; `order` if the list is sorted by it already. */
   sort?: { href: string; order: 'ascending' | 'descending' | null };
   /** Replaces the label in the heading. */
@@ -52,8 +57,12 @@ function heading<T>({ label, kind, sort, head }: Column<T>): Html {
   return html`<th !${attributes({ class: kind ?? null })}>${say(label)}</th>`;
 }
 
-function cellOf<T>({ label, kind, cell }: Column<T>, row: T): Html {
-  const named = attributes({ class: kind ?? null, 'data-label': kind === 'acts' ? null : say(label) });
+function cellOf<T>({ label, kind, phone, cell }: Column<T>, row: T): Html {
+  const named = attributes({
+    class: kind ?? null,
+    'data-label': kind === 'acts' ? null : say(label),
+    'data-phone': phone,
+  });
   return html`<td !${named}>!${when(cell(row).trim(), (content) => `<div>${breakable(content)}</div>`)}</td>`;
 }
 

@@ -1,5 +1,6 @@
 import { type Note, noteEndpoints as rows, noteKinds } from '@acp/contract';
 import { listNotes } from '@acp/core';
+import { asShown } from '../kit/as-shown.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
@@ -42,9 +43,9 @@ const tagsOf = (tags: readonly string[]): Html =>
 
 const columns: Column<Note>[] = [
   { label: 'Title', cell: ({ id, title }) => html`<a href="/notes/${id}">${title}</a>` },
-  { label: 'Kind', cell: ({ kind }) => html`${words(kind)}` },
-  { label: 'Tags', cell: ({ tags }) => tagsOf(tags) },
-  { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
+  { label: 'Kind', phone: 'plain', cell: ({ kind }) => html`${words(kind)}` },
+  { label: 'Tags', phone: 'plain', cell: ({ tags }) => tagsOf(tags) },
+  { label: 'Changed', phone: 'plain', cell: ({ updated_at }) => timeAgo(updated_at) },
 ];
 
 async function notesPage(
@@ -103,12 +104,12 @@ function noteForm(
 }
 
 const read = (form: FormValues) => ({
-  title: form.text('title'),
+  title: form.sent('title'),
   kind: form.given('kind'),
-  body_markdown: form.text('body_markdown'),
+  body_markdown: form.sent('body_markdown'),
   tags: form
-    .text('tags')
-    .split(',')
+    .sent('tags')
+    ?.split(',')
     .map((tag) => tag.trim())
     .filter((tag) => tag !== ''),
 });
@@ -125,6 +126,7 @@ async function notePage(
   const shelve = subject.archived_at
     ? postButton(`${here}/unarchive`, 'Bring back')
     : postButton(`${here}/archive`, 'Archive');
+  const edit = mayWrite(context) ? await asShown(noteForm(here, t`Edit`, error, form, note), form) : '';
   const body = html`!${notice(done[query.done ?? ''])}
     <article class="card">
       <p class="soft small">
@@ -137,7 +139,7 @@ async function notePage(
     !${when(
       mayWrite(context),
       () =>
-        html`!${noteForm(here, t`Edit`, error, form, note)}!${trashCard(`${here}/delete`, note.title, t`An admin can restore it from the trash for a while.`)}`,
+        html`!${edit}!${trashCard(`${here}/delete`, note.title, t`An admin can restore it from the trash for a while.`)}`,
     )}`;
   return companyPage(context, {
     title: note.title,

@@ -56,9 +56,7 @@ async function pluginsPage(
   requirePlugins(context);
   const path = listPath(context.company_id);
   const plugins = await loadPlugins(context);
-  const forAdmins = () =>
-    html`<p><a href="${path}/audit">Who allowed, started and stopped what</a></p>
-      !${createForm(path, error, form)}`;
+  const forAdmins = () => createForm(path, error, form);
   const body = html`!${doneNotice(context)} !${listSearch(path, context.query, plugins)}
     <div
       data-live="plugins"
@@ -67,7 +65,9 @@ async function pluginsPage(
       !${listPart(context, plugins)}
     </div>
     !${when(isAdmin(context), forAdmins)}`;
-  const actions = isAdmin(context) ? formLink(t`New plugin`, 'name') : '';
+  const actions = isAdmin(context)
+    ? html`<a class="button quiet" href="${path}/audit">Audit</a>!${formLink(t`New plugin`, 'name')}`
+    : '';
   return companyPage(context, { title: t`Plugins`, active: path, actions, body });
 }
 

@@ -1,4 +1,5 @@
 import { type Project, projectStatuses } from '@acp/contract';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -11,7 +12,7 @@ export interface Choices {
   agents: readonly Choice[];
 }
 
-export function projectForm(
+export async function projectForm(
   path: string,
   heading: string,
   choices: Choices,
@@ -19,7 +20,7 @@ export function projectForm(
   form: FormValues | null,
   project: Project | null,
   admin: boolean,
-): Html {
+): Promise<Html> {
   const errors = new FieldErrors(error, [
     'name',
     'description',
@@ -31,7 +32,7 @@ export function projectForm(
   const typed = (name: Exclude<keyof Project, 'env'>): string =>
     form?.has(name) ? form.text(name) : String(project?.[name] ?? '');
   const statuses = projectStatuses.map((value) => ({ value, label: words(value) }));
-  return html`<form class="card" method="post" action="${path}">
+  const whole = html`<form class="card" method="post" action="${path}">
     <h2>${heading}</h2>
     !${formError(errors.general)}
     <div class="row">
@@ -46,10 +47,11 @@ export function projectForm(
     !${repositoryForm(project, form, errors, admin)}
     <button>Save</button>
   </form>`;
+  return project === null ? whole : asShown(whole, form);
 }
 
 export const readProject = (form: FormValues) => ({
-  name: form.text('name'),
+  name: form.sent('name'),
   status: form.given('status'),
   goal_id: form.cleared('goal_id'),
   lead_agent_id: form.cleared('lead_agent_id'),

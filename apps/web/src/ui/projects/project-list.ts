@@ -13,9 +13,13 @@ export const boardOf = ({ company_id, id }: Pick<Project, 'company_id' | 'id'>):
 
 const columns: Column<Project>[] = [
   { label: 'Name', cell: ({ id, name }) => html`<a href="/projects/${id}">${name}</a>` },
-  { label: 'Status', cell: (project) => status(project.status) },
-  { label: 'Issues', cell: (project) => html`<a class="word" href="${boardOf(project)}">on the board</a>` },
-  { label: 'Changed', cell: ({ updated_at }) => timeAgo(updated_at) },
+  { label: 'Status', phone: 'plain', cell: (project) => status(project.status) },
+  {
+    label: 'Issues',
+    phone: 'named',
+    cell: (project) => html`<a class="word" href="${boardOf(project)}">on the board</a>`,
+  },
+  { label: 'Changed', phone: 'plain', cell: ({ updated_at }) => timeAgo(updated_at) },
 ];
 
 export const loadProjects = ({ tx, company_id, query }: UiContext): Promise<Page<Project>> =>

@@ -45,7 +45,7 @@ async function projectsPage(
   const path = listPath(company_id);
   const projects = await loadProjects(context);
   const fresh = mayWrite(context)
-    ? projectForm(path, t`New project`, await choicesOf(context), error, form, null, isAdmin(context))
+    ? await projectForm(path, t`New project`, await choicesOf(context), error, form, null, isAdmin(context))
     : '';
   const body = html`!${notice(done[query.done ?? ''])}!${projectList(path, query, projects)}!${fresh}`;
   const actions = fresh && projects.items.length > 0 ? formLink(t`New project`, 'name') : '';
@@ -66,7 +66,7 @@ async function projectPage(
   const project = presentProject(subject);
   const webhook = await webhookPart(context, secret);
   const edit = mayWrite(context)
-    ? html`!${projectForm(here, t`Edit`, await choicesOf(context, project.lead_agent_id ?? ''), error, form, project, isAdmin(context))}!${webhook}!${trashCard(`${here}/delete`, project.name, t`Its issues stay. An admin can restore the project from the trash for a while.`)}`
+    ? html`!${await projectForm(here, t`Edit`, await choicesOf(context, project.lead_agent_id ?? ''), error, form, project, isAdmin(context))}!${webhook}!${trashCard(`${here}/delete`, project.name, t`Its issues stay. An admin can restore the project from the trash for a while.`)}`
     : '';
   const body = html`!${notice(done[query.done ?? ''])}
     <article class="card">

@@ -1,7 +1,7 @@
 import type { Provider, ProviderFamily, ProviderTest } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import { html, type Html } from '../kit/html.ts';
+import { attributes, html, type Html, when } from '../kit/html.ts';
 import { plural, say, t } from '../kit/language.ts';
 import { formError, input, notice, select } from '../kit/parts.ts';
 
@@ -25,15 +25,29 @@ export function vendorOf(family: ProviderFamily): string {
   return say(vendor?.label ?? family);
 }
 
+const hostOf = (url: string | null | undefined): string =>
+  url && URL.canParse(url) ? new URL(url).host : '';
+
 /** Maps the form to a provider: named by its vendor, or by the host of an endpoint. */
 export function readVendor(form: FormValues) {
   const base_url = form.cleared('base_url');
   const chosen = form.text('vendor');
   const vendor = Object.hasOwn(vendors, chosen) ? vendors[chosen] : undefined;
-  const host = base_url && URL.canParse(base_url) ? new URL(base_url).host : '';
+  const host = hostOf(base_url);
   return {
     name: chosen === 'own' && host !== '' ? host : (vendor?.label ?? ''),
     adapter_type: vendor?.family,
+    base_url,
+    api_key: form.given('api_key')?.trim(),
+  };
+}
+
+/** A provider that is named by its host keeps being so. An empty key leaves the stored one unchanged. */
+export function readEndpoint(form: FormValues) {
+  const base_url = form.cleared('base_url');
+  const host = hostOf(base_url);
+  return {
+    name: form.has('by_host') && host !== '' ? host : undefined,
     base_url,
     api_key: form.given('api_key')?.trim(),
   };
@@ -86,7 +100,8 @@ export function modelPart(
   error: string | null,
   form: FormValues | null,
 ): Html {
-  const errors = new FieldErrors(error, ['default_model']);
+  const isOfModel = form?.has('default_model') === true;
+  const errors = new FieldErrors(isOfModel ? error : null, ['default_model']);
   const models = (tested.models ?? []).toSorted(
     (a, b) => Number(elsewise.test(a)) - Number(elsewise.test(b)),
   );
@@ -95,37 +110,56 @@ export function modelPart(
     name: 'default_model',
     label: 'Model',
     value,
-    autofocus: true,
+    autofocus: tested.ok,
     error: errors.of('default_model'),
   };
   const choice =
     models.length > 0
       ? select({ ...common, choices: models.map((id) => ({ value: id, label: id })) })
       : input({ ...common, required: true, hint: 'As the vendor writes it' });
-  const said = tested.ok
-    ? notice(
-        plural(
-          tested.model_count ?? 0,
-          'It answered in {0} ms with # model.',
-          'It answered in {0} ms with # models.',
-          tested.latency_ms,
-        ),
-      )
-    : html`<div class="error form-error" role="alert">
-        <p>${tested.error ?? t`It did not answer.`}</p>
-        <p>
-          <a href="/providers/${provider.id}/connect">Try again</a>, or fix its address and key
-          <a href="/providers/${provider.id}">on its page</a>.
-        </p>
-      </div>`;
+  return html`!${tested.ok ? '' : unansweredPart(provider, tested, isOfModel ? null : error, form)}
+    <section class="card">
+      <h2>!${tested.ok ? html`Which model?` : html`Or name a model yourself`}</h2>
+      !${when(tested.ok, () => answeredNotice(tested))}
+      <form method="post" action="/providers/${provider.id}/connect">
+        !${formError(errors.general)}
+        <p class="soft">Used by every agent that names no other. It can be changed at any time.</p>
+        !${choice}
+        <button !${attributes({ class: tested.ok ? null : 'quiet' })}>Use this model</button>
+      </form>
+    </section>`;
+}
+
+const answeredNotice = ({ model_count, latency_ms }: ProviderTest): Html =>
+  notice(
+    plural(
+      model_count ?? 0,
+      'It answered in {0} ms with # model.',
+      'It answered in {0} ms with # models.',
+      latency_ms,
+    ),
+  );
+
+/** Nearly always, the address or the key is wrong: both are corrected here, without a way to another page and back. */
+function unansweredPart(
+  provider: Provider,
+  tested: ProviderTest,
+  error: string | null,
+  form: FormValues | null,
+): Html {
+  const { id, name, base_url, has_api_key } = provider;
+  const errors = new FieldErrors(error, ['base_url', 'api_key']);
+  const by_host = name === hostOf(base_url);
   return html`<section class="card">
-    <h2>Which model?</h2>
-    !${said}
-    <form method="post" action="/providers/${provider.id}/connect">
-      !${formError(errors.general)}
-      <p class="soft">Used by every agent that names no other. It can be changed at any time.</p>
-      !${choice}
-      <button>Use this model</button>
+    <h2>${name} could not be asked for its models</h2>
+    <p class="error form-error" role="alert">${tested.error ?? t`It did not answer.`}</p>
+    <form method="post" action="/providers/${id}/connect/endpoint">
+      !${formError(errors.general)}!${when(by_host, () => html`<input type="hidden" name="by_host" value="yes" />`)}
+      <div class="row">
+        !${input({ name: 'base_url', label: 'Base URL', type: 'url', value: form?.text('base_url') ?? base_url, autofocus: true, hint: 'Empty: the vendor’s own; your own endpoint needs one', error: errors.of('base_url') })}
+        !${input({ name: 'api_key', label: 'API key', type: 'password', hint: has_api_key ? 'Empty: unchanged' : 'Never shown again', error: errors.of('api_key') })}
+      </div>
+      <button>Try again</button>
     </form>
   </section>`;
 }

@@ -8,7 +8,7 @@ import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
-import { askingPart, connectForm, modelPart, readVendor } from './connect-pages.ts';
+import { askingPart, connectForm, modelPart, readEndpoint, readVendor } from './connect-pages.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byProvider = { by: 'provider', param: 'providerId' } as const;
@@ -80,5 +80,11 @@ export const modelRoutes: UiRoute[] = [
     read: (form) => ({ default_model: form.text('default_model'), is_default: true }),
     next: ({ company_id }) => `/companies/${company_id}?done=connected`,
     failed: modelPage,
+  }),
+  action('/providers/{providerId}/connect/endpoint', rows.update, {
+    read: readEndpoint,
+    next: (c) => `/providers/${c.subject.id}/connect`,
+    failed: modelPage,
+    secrets: ['api_key'],
   }),
 ];

@@ -50,7 +50,7 @@ export function providerForm(
   const kept = (has: boolean | undefined): string => (has ? t`Empty: unchanged` : t`Never shown again`);
   const families = providerFamilies.map((family) => ({
     value: family,
-    label: `${vendorOf(family)} (${family})`,
+    label: vendorOf(family),
   }));
   return html`<form class="card" method="post" action="${path}">
     !${when(!provider, () => html`<h2>New provider</h2>`)}!${formError(errors.general)}

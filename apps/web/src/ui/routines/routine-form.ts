@@ -1,5 +1,6 @@
 /** The form of a new or an existing routine. */
 import { concurrencyPolicies, priorities, type Routine, routineStatuses } from '@acp/contract';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -40,12 +41,12 @@ export interface Refused {
   form: FormValues;
 }
 
-export function routineForm(
+export async function routineForm(
   path: string,
   choices: RoutineChoices,
   routine: Routine | null,
   refused: Refused | null,
-): Html {
+): Promise<Html> {
   const errors = new FieldErrors(refused?.error ?? null, fields);
   const field = (name: Field, label: string, hint?: string) => ({
     name,
@@ -59,7 +60,7 @@ export function routineForm(
     const value = options.value || fallback;
     return select({ ...options, value, choices: withCurrent(of, value) });
   };
-  return html`<form class="card" method="post" action="${path}">
+  const form = html`<form class="card" method="post" action="${path}">
     !${formError(errors.general)}
     <div class="row">
       !${input({ ...field('name', t`Name`), required: true })}
@@ -80,6 +81,7 @@ export function routineForm(
     </div>
     <button>Save</button>
   </form>`;
+  return routine === null ? form : asShown(form, refused);
 }
 
 const none = (): Choice => ({ value: '', label: t`none` });
@@ -102,7 +104,7 @@ const withCurrent = (choices: readonly Choice[], value: string): readonly Choice
 
 /** Maps the form to the body of `routines.create` and `routines.update`. */
 export const readRoutine = (form: FormValues) => ({
-  name: form.text('name'),
+  name: form.sent('name'),
   description: form.cleared('description'),
   assignee_agent_id: form.cleared('assignee_agent_id'),
   project_id: form.cleared('project_id'),

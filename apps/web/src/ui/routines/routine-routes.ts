@@ -61,7 +61,7 @@ async function newPage(context: UiContext<'company'>, refused: Refused | null): 
     title: t`New routine`,
     active: path,
     trail: [{ label: t`Routines`, path }],
-    body: routineForm(`${path}/new`, await choicesOf(context), null, refused),
+    body: await routineForm(`${path}/new`, await choicesOf(context), null, refused),
   });
 }
 
@@ -76,7 +76,7 @@ async function editPage(context: RoutineContext, refused: Refused | null): Promi
       { label: t`Routines`, path },
       { label: subject.name, path: here },
     ],
-    body: routineForm(
+    body: await routineForm(
       `${here}/edit`,
       await choicesOf(context, subject.assignee_agent_id ?? ''),
       presentRoutine(subject),
@@ -103,12 +103,12 @@ export const routineRoutes: UiRoute[] = [
   }),
   page('/routines/{routineId}', { scope: byRoutine, role: 'viewer' }, (c) => routinePage(c, c.subject)),
   page('/routines/{routineId}/part/runs', { scope: byRoutine, role: 'viewer' }, async (c) => {
-    const { items: triggers } = await listTriggers(c.tx, c.subject, { limit: 200 });
+    const { items: triggers } = await listTriggers(c.tx, c.user, c.subject, { limit: 200 });
     return routineRunsPart(placeOf(c), await runsOf(c, c.subject, triggers));
   }),
   page('/routines/{routineId}/edit', { scope: byRoutine, role: 'member' }, (c) => editPage(c, null)),
   action('/routines/{routineId}/edit', rows.update, {
-    read: (form) => ({ ...readRoutine(form), title_template: form.text('title_template') }),
+    read: (form) => ({ ...readRoutine(form), title_template: form.sent('title_template') }),
     next: (c) => `${placeOf(c)}?done=changed`,
     failed: (c, error, form) => editPage(c, { error, form }),
   }),

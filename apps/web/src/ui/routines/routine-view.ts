@@ -2,8 +2,8 @@
 import { routineTriggerEndpoints, type RoutineTrigger } from '@acp/contract';
 import {
   findAgent,
-  findGoal,
-  findProject,
+  findCompanyGoal,
+  findCompanyProject,
   issuesOfRuns,
   listRoutineRuns,
   listTriggers,
@@ -67,7 +67,7 @@ async function viewOf(context: UiContext, row: RoutineRow): Promise<Omit<Routine
   const { tx, user, services, query } = context;
   const { cursor } = query;
   const can_write = mayWrite(context);
-  const { items: triggers } = await listTriggers(tx, row, { limit: TRIGGERS });
+  const { items: triggers } = await listTriggers(tx, user, row, { limit: TRIGGERS });
   const runs = await runsOf(context, row, triggers);
   const now = await databaseNow(tx);
   const names = await namesOfAnswerers(tx, triggers);
@@ -121,10 +121,10 @@ async function readReferenced(
     agent: await named(agent, async (id) => (await findAgent(tx, id))?.name, '/agents'),
     project: await named(
       project,
-      async (id) => (await findProject(tx, row.company_id, id))?.name,
+      async (id) => (await findCompanyProject(tx, row.company_id, id))?.name,
       '/projects',
     ),
-    goal: await named(goal, async (id) => (await findGoal(tx, row.company_id, id))?.title, '/goals'),
+    goal: await named(goal, async (id) => (await findCompanyGoal(tx, row.company_id, id))?.title, '/goals'),
   };
 }
 
@@ -137,8 +137,8 @@ function triggerView(
 ): TriggerView {
   const { kind, enabled, cron_expression, timezone, public_id } = trigger;
   if (kind === 'webhook') {
-    const path = routineTriggerEndpoints.firePublic.path.replace('{publicId}', public_id);
-    const url = public_url === null ? null : public_url + path;
+    const path = routineTriggerEndpoints.firePublic.path.replace('{publicId}', public_id ?? '');
+    const url = public_url === null || public_id === null ? null : public_url + path;
     return { trigger, fires: [], problem: null, url, by: answeredBy(names, trigger) };
   }
   const view = { trigger, fires: [], problem: null, url: null, by: '' };

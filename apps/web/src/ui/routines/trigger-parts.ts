@@ -130,7 +130,7 @@ function changeForm(trigger: RoutineTrigger, refused: Refused | null): Html {
 const signingForm = ({ id, signing_mode }: RoutineTrigger, signable: boolean): Html =>
   html`<form method="post" action="/routine-triggers/${id}/signing-mode" class="row">
     !${select({ name: 'signing_mode', id: `signing_mode-${id}`, label: 'Signature', value: signing_mode, choices: modes(signable), hint: signable ? 'Switching to a signed mode creates a secret, shown once' : unsignable })}
-    <button class="quiet">Set password</button>
+    <button class="quiet">Save</button>
   </form>`;
 
 const triggerFields = ['label', 'cron_expression', 'timezone', 'replay_window_sec', 'signing_mode'] as const;

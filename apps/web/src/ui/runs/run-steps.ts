@@ -70,7 +70,7 @@ function barsOf(run: Run, { steps, tools }: RunTime, now = Date.now()): Bar[] {
         from: answered,
         to: Math.max(answered, last),
         seq: step.seq,
-        said: `${step.verbs}${step.failed_verbs > 0 ? t`, ${step.failed_verbs} refused` : ''}`,
+        said: `${plural(step.verbs, '# verb', '# verbs')}${step.failed_verbs > 0 ? t`, ${step.failed_verbs} refused` : ''}`,
       });
   }
   return bars;

@@ -93,22 +93,38 @@ const isUnknown = ({ finished_at, input_tokens, output_tokens }: Run): boolean =
 const tokens: Column<Run> = {
   label: 'Tokens',
   kind: 'number',
+  phone: 'named',
   cell: (run) => (isUnknown(run) ? '' : html`${count(run.input_tokens + run.output_tokens)}`),
 };
 
 const runColumns: readonly Column<Run>[] = [
-  { label: 'Status', cell: ({ id, status: state }) => html`<a href="/runs/${id}">!${status(state)}</a>` },
-  { label: 'Why', cell: ({ wake_reason }) => html`<span class="word">${words(wake_reason)}</span>` },
-  { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
+  {
+    label: 'Status',
+    phone: 'plain',
+    cell: ({ id, status: state }) => html`<a href="/runs/${id}">!${status(state)}</a>`,
+  },
+  {
+    label: 'Why',
+    phone: 'plain',
+    cell: ({ wake_reason }) => html`<span class="word">${words(wake_reason)}</span>`,
+  },
+  { label: 'When', phone: 'plain', cell: ({ created_at }) => timeAgo(created_at) },
   {
     label: 'Took',
     kind: 'number',
+    phone: 'plain',
     cell: ({ started_at, finished_at }) => html`${duration(started_at, finished_at)}`,
   },
   tokens,
-  { label: 'Cost', kind: 'number', cell: (run) => (isUnknown(run) ? '' : money(run.cost_usd)) },
+  {
+    label: 'Cost',
+    kind: 'number',
+    phone: 'plain',
+    cell: (run) => (isUnknown(run) ? '' : money(run.cost_usd)),
+  },
   {
     label: 'Outcome',
+    phone: 'text',
     cell: ({ error, summary }) =>
       when(
         error === null ? firstWords(summary ?? '') : clipped(error),
@@ -121,12 +137,14 @@ function agentColumn(agents: readonly Agent[]): Column<Run> {
   const names = new Map(agents.map(({ id, name }) => [id, name]));
   return {
     label: 'Agent',
+    phone: 'plain',
     cell: ({ agent_id }) => html`<a href="/agents/${agent_id}">${names.get(agent_id) ?? t`an agent`}</a>`,
   };
 }
 
 const issueColumn = (issues: ReadonlyMap<string, IssueName>): Column<Run> => ({
   label: 'Issue',
+  phone: 'plain',
   cell: ({ issue_id }) => when(issue_id && issues.get(issue_id), issueLink),
 });
 

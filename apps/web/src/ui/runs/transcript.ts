@@ -87,9 +87,11 @@ function promptText(payload: Record<string, unknown>): string {
 
 function action(payload: Record<string, unknown>, at: Html, link: Html): Html {
   const ok = payload.ok !== false;
-  const told = text(ok ? payload.result : payload.error);
+  const outcome = text(ok ? payload.result : payload.error);
   return html`<details class="t-fold t-action" data-ok="${String(ok)}" !${at}>
-    <summary>!${link}<code>${verbLine(payload)}</code> <span class="soft">${ok ? '' : told}</span></summary>
+    <summary>
+      !${link}<code>${verbLine(payload)}</code> <span class="soft">${ok ? '' : outcome}</span>
+    </summary>
     <pre>${text(payload)}</pre>
   </details>`;
 }

@@ -46,10 +46,10 @@ async function logOf(
   ];
   const here = kind === undefined ? path : `${path}?kind=${kind}`;
   const along = kind === undefined ? '' : `&kind=${kind}`;
-  return html`<form class="card row" method="get" action="${path}">
+  return html`<form class="filters row" method="get" action="${path}" data-autosubmit>
       !${select({ name: 'kind', label: 'Show', value: kind ?? '', choices })}
       <button class="quiet">Show</button>
-      <p>
+      <p class="clear">
         <a href="${`${download}?format=csv${along}`}" download>Export as CSV</a> ·
         <a href="${`${download}?format=json${along}`}" download>as JSON lines</a>
       </p>

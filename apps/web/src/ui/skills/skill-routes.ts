@@ -1,5 +1,6 @@
 import { type Skill, skillEndpoints as rows } from '@acp/contract';
 import { listSkills, presentSkill } from '@acp/core';
+import { asShown } from '../kit/as-shown.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
@@ -86,17 +87,17 @@ async function skillPage(
   const errors = new FieldErrors(error, ['name', 'description', 'body_markdown']);
   const typed = (name: 'name' | 'description' | 'body_markdown'): string =>
     form?.has(name) ? form.text(name) : skill[name];
-  const edit = html`<form class="card" method="post" action="${here}">
-      <h2>Edit</h2>
-      !${formError(errors.general)}
-      !${input({ name: 'name', label: 'Name', required: true, value: typed('name'), error: errors.of('name') })}
-      !${input({ name: 'description', label: 'What for', required: true, value: typed('description'), hint: 'Agents use it to decide whether to read the skill', error: errors.of('description') })}
-      !${textarea({ name: 'body_markdown', label: 'Text', rows: 14, mono: true, value: typed('body_markdown'), hint: 'Markdown', error: errors.of('body_markdown') })}
-      !${checkbox({ name: 'company_wide', label: 'For all agents of the company', checked: skill.company_wide })}
-      !${checkbox({ name: 'enabled', label: 'Enabled', checked: skill.enabled })}
-      <button>Save</button>
-    </form>
-    !${trashCard(`${here}/delete`, skill.name, t`Agents can no longer use it. An admin can restore it from the trash for a while.`)}`;
+  const fields = html`<form class="card" method="post" action="${here}">
+    <h2>Edit</h2>
+    !${formError(errors.general)}
+    !${input({ name: 'name', label: 'Name', required: true, value: typed('name'), error: errors.of('name') })}
+    !${input({ name: 'description', label: 'What for', required: true, value: typed('description'), hint: 'Agents use it to decide whether to read the skill', error: errors.of('description') })}
+    !${textarea({ name: 'body_markdown', label: 'Text', rows: 14, mono: true, value: typed('body_markdown'), hint: 'Markdown', error: errors.of('body_markdown') })}
+    !${checkbox({ name: 'company_wide', label: 'For all agents of the company', checked: skill.company_wide })}
+    !${checkbox({ name: 'enabled', label: 'Enabled', checked: skill.enabled })}
+    <button>Save</button>
+  </form>`;
+  const edit = html`!${await asShown(fields, form)}!${trashCard(`${here}/delete`, skill.name, t`Agents can no longer use it. An admin can restore it from the trash for a while.`)}`;
   const body = html`!${notice(done[query.done ?? ''])}
     <article class="card">
       <p class="soft small">
@@ -124,11 +125,11 @@ export const skillRoutes: UiRoute[] = [
   page('/skills/{skillId}', { scope: bySkill, role: 'viewer' }, (c) => skillPage(c)),
   action('/skills/{skillId}', rows.update, {
     read: (form) => ({
-      name: form.text('name'),
-      description: form.text('description'),
-      body_markdown: form.text('body_markdown'),
-      company_wide: form.checked('company_wide'),
-      enabled: form.checked('enabled'),
+      name: form.sent('name'),
+      description: form.sent('description'),
+      body_markdown: form.sent('body_markdown'),
+      company_wide: form.has('company_wide') ? form.checked('company_wide') : undefined,
+      enabled: form.has('enabled') ? form.checked('enabled') : undefined,
     }),
     next: (c) => `/skills/${c.subject.id}?done=changed`,
     failed: skillPage,

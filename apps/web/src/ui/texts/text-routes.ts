@@ -4,21 +4,25 @@ import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
+import type { NavItem } from '../kit/navigation.ts';
 import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
 interface LoneText {
   title: string;
   text: string;
   /** The page that the text was folded on. */
-  path: string;
+  on: NavItem;
+  /** The entry of the navigation that it belongs to. */
+  active: string;
 }
 
-async function textPage(context: UiContext, { title, text, path }: LoneText): Promise<Html> {
+async function textPage(context: UiContext, { title, text, on, active }: LoneText): Promise<Html> {
   if (context.fragment) return markdown(text);
-  const body = html`<article class="card">!${markdown(text)}</article>
-    <p><a href="${path}">Back</a></p>`;
-  return companyPage(context, { title, active: path, trail: [], body });
+  const body = html`<article class="card">!${markdown(text) || html`<p class="soft">No text.</p>`}</article>`;
+  return companyPage(context, { title, active, trail: [on], body });
 }
+
+const boardOf = ({ company_id }: { company_id: string }): string => `/companies/${company_id}/board`;
 
 const byIssue = { scope: { by: 'issue', param: 'issueId' }, role: 'viewer' } as const;
 const byApproval = { scope: { by: 'approval', param: 'approvalId' }, role: 'viewer' } as const;
@@ -27,20 +31,25 @@ const byProduct = { scope: { by: 'work_product', param: 'workProductId' }, role:
 export const textRoutes: UiRoute[] = [
   page('/issues/{issueId}/comments/{commentId}', byIssue, async (c) => {
     const { body_markdown: text } = await findComment(c.tx, c.subject, c.params.commentId!);
-    const path = `/issues/${c.subject.id}`;
-    return textPage(c, { title: t`Comment on ${c.subject.identifier}`, text, path });
+    const { id, identifier } = c.subject;
+    const on = { label: identifier, path: `/issues/${id}` };
+    return textPage(c, { title: t`Comment on ${identifier}`, text, on, active: boardOf(c.subject) });
   }),
   page('/issues/{issueId}/documents/{key}/revisions/{revisionId}', byIssue, async (c) => {
     const key = c.params.key!;
     const { body: text, title } = await findRevision(c.tx, c.subject, key, c.params.revisionId!);
-    return textPage(c, { title, text, path: `/issues/${c.subject.id}/documents/${encodeURIComponent(key)}` });
+    const path = `/issues/${c.subject.id}/documents/${encodeURIComponent(key)}`;
+    return textPage(c, { title, text, on: { label: t`Document`, path }, active: boardOf(c.subject) });
   }),
   page('/work-products/{workProductId}', byProduct, async (c) => {
     const { title, summary } = c.subject;
-    return textPage(c, { title, text: summary ?? '', path: `/issues/${c.subject.issue_id}/material` });
+    const on = { label: t`Material`, path: `/issues/${c.subject.issue_id}/material` };
+    return textPage(c, { title, text: summary ?? '', on, active: boardOf(c.subject) });
   }),
   page('/approvals/{approvalId}/comments/{approvalCommentId}', byApproval, async (c) => {
     const { body_markdown: text } = await findApprovalComment(c.tx, c.subject, c.params.approvalCommentId!);
-    return textPage(c, { title: t`A comment`, text, path: `/approvals/${c.subject.id}` });
+    const { id, title, company_id } = c.subject;
+    const on = { label: title, path: `/approvals/${id}` };
+    return textPage(c, { title: t`A comment`, text, on, active: `/companies/${company_id}/approvals` });
   }),
 ];

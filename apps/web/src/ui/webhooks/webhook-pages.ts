@@ -24,7 +24,13 @@ function webhookState({ enabled, failing_since }: Webhook): Html {
 
 export const deliveryColumns: Column<WebhookDelivery>[] = [
   { label: 'Event', cell: ({ event_type }) => html`<code>${event_type}</code>` },
-  { label: 'State', cell: (delivery) => status(delivery.status) },
+  {
+    label: 'State',
+    cell: (delivery) =>
+      delivery.status === 'pending'
+        ? html`<span data-awaits>!${status(delivery.status)}</span>`
+        : status(delivery.status),
+  },
   { label: 'Attempts', kind: 'number', cell: ({ attempts }) => html`${attempts}` },
   { label: 'What came of it', cell: ({ error, response_status }) => html`${error ?? response_status ?? ''}` },
   { label: 'Made', cell: ({ created_at }) => timeAgo(created_at) },

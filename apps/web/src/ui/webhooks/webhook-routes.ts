@@ -8,7 +8,7 @@ import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, formLink, notice, shownOnce } from '../kit/parts.ts';
-import { moreLink, pageOf, table } from '../kit/table.ts';
+import { moreLink, pageOf, samePage, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { deliveryColumns, webhookActs, webhookColumns, webhookForm } from './webhook-pages.ts';
 
@@ -47,20 +47,22 @@ async function webhooksPage(
   return companyPage(context, { title: t`Webhooks`, active: path, actions, body });
 }
 
+/** The part that refreshes itself while deliveries are pending. */
+async function deliveriesPart({ tx, query, subject }: UiContext<'webhook'>): Promise<Html> {
+  const { items, next_cursor } = await listDeliveries(tx, subject, pageOf(query));
+  if (items.length === 0) return html`<p class="soft">Nothing sent yet.</p>`;
+  return html`!${table('Deliveries', deliveryColumns, items)}!${moreLink(`/webhooks/${subject.id}`, next_cursor, 'Older deliveries')}`;
+}
+
 async function webhookPage(
   context: UiContext<'webhook'>,
   error: string | null = null,
   form: FormValues | null = null,
 ): Promise<Html> {
-  const { tx, company_id, query, subject } = context;
+  const { company_id, query, subject } = context;
   const webhook = presentWebhook(subject);
   const path = listPath(company_id);
   const own = `/webhooks/${webhook.id}`;
-  const { items, next_cursor } = await listDeliveries(tx, webhook, pageOf(query));
-  const deliveries =
-    items.length > 0
-      ? html`!${table('Deliveries', deliveryColumns, items)}!${moreLink(own, next_cursor, 'Older deliveries')}`
-      : html`<p class="soft">Nothing sent yet.</p>`;
   return companyPage(context, {
     title: new URL(webhook.url).host,
     active: path,
@@ -68,7 +70,9 @@ async function webhookPage(
     body: html`!${notice(done[query.done ?? ''])}!${webhookForm(own, webhook, error, form)}
       <section class="card">
         <h2>Deliveries</h2>
-        !${deliveries}
+        <div data-source="${samePage(`${own}/part/deliveries`, query)}">
+          !${await deliveriesPart(context)}
+        </div>
       </section>
       !${webhookActs(webhook)}`,
   });
@@ -105,6 +109,7 @@ export const webhookRoutes: UiRoute[] = [
     failed: webhooksPage,
   }),
   page('/webhooks/{webhookId}', { scope: byWebhook, role: 'admin' }, (c) => webhookPage(c)),
+  page('/webhooks/{webhookId}/part/deliveries', { scope: byWebhook, role: 'admin' }, deliveriesPart),
   action('/webhooks/{webhookId}', rows.update, {
     read: readWebhook,
     secrets: ['secret'],

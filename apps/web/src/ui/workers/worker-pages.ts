@@ -44,8 +44,7 @@ const done: Record<string, string> = texts({
   deleted: 'The worker and its key have been deleted.',
 });
 
-export const fleetPath = (only: string | null): string =>
-  only === null ? WORKERS : `${WORKERS}?status=${only}`;
+const fleetPath = (only: string | null): string => (only === null ? WORKERS : `${WORKERS}?status=${only}`);
 
 export function fleetBody(view: FleetView, said: FleetSaid): Html {
   const { form } = said;

@@ -36,9 +36,9 @@ export class DiffColours {
     const code = side.map(({ text }) => text).join('\n');
     this.#left -= code.length;
     if (this.#left < 0) return;
-    const told = highlight(code, language);
-    if (told === '') return;
-    for (const [at, text] of linesOf(told).entries()) coloured.set(side[at]!, text);
+    const highlighted = highlight(code, language);
+    if (highlighted === '') return;
+    for (const [at, text] of linesOf(highlighted).entries()) coloured.set(side[at]!, text);
   }
 }
 
