@@ -25,21 +25,23 @@ const OWN = ['--cpu', '--record'];
 /** A worker of jest grows to nearly a gigabyte, and what its tests start needs room, too. */
 const WORKER_BYTES = 1.5 * 2 ** 30;
 
+/**
+ * tsc and the type-aware linter are Go programs: each further thread would repeat part of the others' checks, and rarer garbage
+ * collections cost them no more memory. The lint takes 11 s of processor time instead of 25.
+ */
+const FRUGAL_GO = { GOMAXPROCS: '1', GOGC: '400' };
+
 const CHECKS = [
-  // Each thread would repeat part of the others' checks: a single one uses half the CPU in all.
   { name: 'types', command: ['tsc', '-b', '--singleThreaded'] },
   { name: 'lint', command: ['oxlint', '--type-aware', '--deny-warnings'] },
-  {
-    name: 'format',
-    command: ['prettier', '--check', '--log-level=warn', '--cache', '--cache-location=.build/prettier', '.'],
-  },
+  { name: 'format', command: ['oxfmt', '--check', '--threads=1'] },
 ];
 
 function run([name = '', ...args]: readonly string[]): Promise<Outcome> {
   // Tests have deadlines, checks don't: a test that wants the same core gets three times as much of it.
   const child = spawn('nice', ['-n', '5', path.join(bin, name), ...args], {
     cwd: root,
-    env,
+    env: { ...env, ...FRUGAL_GO },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   // An interrupt of this process is meant for the child, which cleans up after itself.

@@ -11,7 +11,7 @@ import {
   insertVectors,
   type QuestionVector,
   searchKnowledge,
-  spaceOf,
+  vectorSpaceOf,
   vectorIndexState,
 } from '@acp/core';
 import { type Database, openDatabase, schema, takeTime, transaction } from '@acp/db';
@@ -26,7 +26,7 @@ const FOUND_WITHIN = 8;
 const AIM_MS = 50;
 const MANY = 100_000;
 const BATCH = 500;
-const space = spaceOf({ adapter_type: 'family_compat', base_url: null, embedding_model: 'bench' });
+const space = vectorSpaceOf({ adapter_type: 'family_compat', base_url: null, embedding_model: 'bench' });
 const embed = wordEmbeddings(synonyms, 384);
 
 /** Questions, phrased differently from the page where possible, and the page that answers each. */

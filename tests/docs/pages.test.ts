@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { configReference } from '@acp/kernel';
 import { nouns } from '@acp/ctl';
+import { sliceOrder } from '../architecture/rules.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const pages = globSync(['README.md', 'docs/**/*.md', 'deploy/**/*.md'], { cwd: root }).toSorted();
@@ -63,6 +64,44 @@ describe.each(pages)('%s', (page) => {
       ([, command]) => command!,
     );
     expect(words.filter((each) => !commands.has(each) && !commands.has(each.split(' ')[0]!))).toEqual([]);
+  });
+});
+
+describe('docs/ARCHITECTURE.md', () => {
+  const [, layout = '', slices = '', transactions = ''] =
+    /## Layout([^]*?)## Slices([^]*?)## Where transactions open([^]*?)\n## /.exec(
+      text('docs/ARCHITECTURE.md'),
+    ) ?? [];
+
+  it('lists all packages and apps', () => {
+    const folders = globSync('{packages,apps}/*/package.json', { cwd: root }).map(dirname);
+    expect(folders.filter((folder) => !layout.includes(`| \`${folder}\` |`))).toEqual([]);
+  });
+
+  it('lists the slices in their order', () => {
+    const rows = [...slices.matchAll(/^\| [a-z ]+ \| ([a-z].*) \|$/gm)].slice(1).map(([, row]) => row!);
+    expect(
+      rows
+        .join(', ')
+        .replaceAll(/ \([^)]*\)/g, '')
+        .split(', '),
+    ).toEqual([...sliceOrder]);
+  });
+
+  it('lists the places where transactions open', () => {
+    const places = globSync(['apps/*/src/**/*.ts', 'packages/*/src/**/*.ts'], { cwd: root })
+      .filter((path) => !/\.test\.ts$|^packages\/(?:db|testkit|plugin-sdk)\//.test(path))
+      .filter((path) => /(?<!tx\.|function )\btransaction\(/.test(text(path)))
+      .map((path) => path.replace(/^(?:apps|packages)\/([^/]+)\/src\//, '$1/').replace(/\.ts$/, ''));
+    // Files directly in the scheduler's folder are its timers.
+    const isListed = (place: string) => {
+      const [tier = '', folder = ''] = place.split('/');
+      const names = tier === 'backup' ? ['packages/backup'] : [place, `${tier}/${folder}`, folder];
+      if (place.split('/').length === 2 && tier === 'scheduler') names.push('scheduler/timers');
+      return names.some((name) => new RegExp(`\`(?:web/)?${name}(?:/[\\w-]+)?\``).test(transactions));
+    };
+    expect(places.filter((place) => !isListed(place))).toEqual([]);
+    expect(places.length).toBeGreaterThan(50);
   });
 });
 

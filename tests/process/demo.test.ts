@@ -58,6 +58,14 @@ afterAll(async () => {
 });
 
 describe('npm run demo', () => {
+  // First, because it would go on with its work beside the other tests.
+  it('killed by SIGKILL takes its processes and its home along', async () => {
+    await killed.says('Up.');
+    killed.kill('SIGKILL');
+    expect(await killed.ended).toEqual([null, 'SIGKILL']);
+    await waitFor(() => killed.remains().length === 0, { what: 'nothing being left' });
+  });
+
   it('with --exit ends with status 0 once all issues are done, and leaves nothing behind', async () => {
     expect([await whole.ended, whole.output()]).toEqual([[0, null], expect.any(String)]);
     expect(whole.output()).toMatch(
@@ -80,12 +88,5 @@ describe('npm run demo', () => {
     stopped.kill('SIGTERM');
     expect(await stopped.ended).toEqual([0, null]);
     await waitFor(() => stopped.remains().length === 0);
-  });
-
-  it('killed by SIGKILL takes its processes and its home along', async () => {
-    await killed.says('Up.');
-    killed.kill('SIGKILL');
-    expect(await killed.ended).toEqual([null, 'SIGKILL']);
-    await waitFor(() => killed.remains().length === 0, { what: 'nothing being left' });
   });
 });

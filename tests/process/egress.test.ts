@@ -1,4 +1,7 @@
-/** A company's host list across two tiers: edited on its page, enforced by a scheduler everywhere, reported where people look. */
+/**
+ * A company's host list across two tiers: edited on its page, enforced by a scheduler everywhere, reported where people look.
+ * @in-order at the end, its page tells what the other tests were refused
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { McpServer, Plugin, RemoteTask, Run } from '@acp/contract';
 import { findBubblewrap } from '@acp/kernel';

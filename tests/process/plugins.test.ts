@@ -34,7 +34,8 @@ let remove: Operator['remove'];
 let home: string;
 let env: Record<string, string>;
 let outside: Server;
-const schedulers: ServiceProcess[] = [];
+/** Those that are alive. */
+let schedulers: ServiceProcess[] = [];
 /** Keeps running next to all others. */
 let oldest: Plugin;
 let oldest_since: number;
@@ -433,7 +434,10 @@ describe('a plugin that means no good', () => {
 
   it('leaves a well-behaved neighbour alone, which outlives every deadline of its start', async () => {
     await waitFor(() => performance.now() - oldest_since > 16_000);
-    const crashes = (await log(oldest)).filter(({ to_state }) => to_state === 'errored');
+    // Other tests kill schedulers.
+    const crashes = (await log(oldest)).filter(
+      ({ to_state, message }) => to_state === 'errored' && message !== 'the scheduler that ran it was lost',
+    );
     expect(crashes).toEqual([]);
     expect(await result(oldest, 'echo', { text: 'still' })).toMatchObject({ text: 'still' });
   });
@@ -449,6 +453,7 @@ describe('a plugin that means no good', () => {
 
 describe('schedulers', () => {
   it('share the plugins evenly, hand them over when they stop, and take them from one that was killed', async () => {
+    if (schedulers.length < 2) await startScheduler();
     const plugins = await Promise.all(Array.from({ length: 3 }, async () => running()));
     const [first, second] = schedulers as [ServiceProcess, ServiceProcess];
     await waitFor(async () => heldBy(db, [first.pid, second.pid], 2));
@@ -457,6 +462,7 @@ describe('schedulers', () => {
     await first.stop();
     await waitFor(async () => heldBy(db, [second.pid, third.pid], 2));
     await killScheduler(db, second);
+    schedulers = [third];
     await waitFor(async () => heldBy(db, [third.pid]));
     const answers = await calls.stop();
     expect(
@@ -469,7 +475,7 @@ describe('schedulers', () => {
   });
 
   it('one that is killed with an MCP program leaves it to another, which answers the calls', async () => {
-    await startScheduler();
+    if (schedulers.length < 2) await startScheduler();
     const { id } = await api.call<{ id: string }>('POST', `/api/companies/${company_id}/mcp-servers`, {
       name: 'memory',
       command: 'memory',
@@ -480,12 +486,11 @@ describe('schedulers', () => {
       api.send('POST', `/api/mcp-servers/${id}/tools/call`, { tool: 'remember', input: { fact } });
     expect(await (await remember('one')).json()).toEqual({ answer: 'one\n' });
     const pid = await programHolder(db, id);
-    await killScheduler(
-      db,
-      schedulers.find((each) => each.pid === pid)!,
-    );
+    const holder = schedulers.find((each) => each.pid === pid)!;
+    await killScheduler(db, holder);
+    schedulers = schedulers.filter((each) => each !== holder);
     let asked = 0;
-    await waitFor(async () => (await remember(`after ${(asked += 1)}`)).ok, { timeout_ms: 40_000 });
+    await waitFor(async () => (await remember(`after ${(asked += 1)}`)).ok);
     expect(await programHolder(db, id)).not.toBe(pid);
     // The program keeps its folder wherever it runs on this machine.
     const { answer } = (await (await remember('last')).json()) as { answer: string };

@@ -1,3 +1,4 @@
+/** @in-order processes are started, serve, and are stopped */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -13,6 +13,8 @@ export interface LimitChange {
 /** Something that cost money: a turn of a model, from its first attempt on, or a run of a program. */
 interface Spending {
   what: string;
+  /** Its money was reserved between these: it may take as long as the machine likes to begin afterwards. */
+  from: number;
   at: number;
   most_usd: number;
   cost_usd: number;
@@ -21,7 +23,7 @@ interface Spending {
   scopes: readonly (string | null)[];
 }
 
-/** Delay between a reservation and the arrival of its call, on a busy machine. */
+/** Between the check of a program's budget and the start of its run. */
 const SLACK_MS = 1000;
 /** Reserved by an unmetered agent for its first run (decisions 8.4). */
 const UNMETERED_USD = 1;
@@ -30,7 +32,7 @@ const DUST_USD = 1e-6;
 
 /**
  * 5. Spending stayed within the cap plus one reservation. Checks two things for each policy that pauses: nothing started once
- * the cost of what had started before (by then spent or reserved) had reached the limit of that moment; and the total spend
+ * the cost of what had started before its reservation (by then spent or reserved) had reached the limit; and the total spend
  * is below the highest limit under which something started, plus that thing's reservation. Recorded costs are counted, and
  * finished runs hold no reservations.
  */
@@ -56,11 +58,11 @@ function checkLimits(
   const own = changes.filter(({ policy_id }) => policy_id === id);
   const begun = spendings.filter(({ scopes }) => scopes.includes(scope_id));
   let bound = 0;
-  const late = begun.flatMap(({ what, at, most_usd }) => {
-    const limit = limitAt(own, at);
+  const late = begun.flatMap(({ what, from, at, most_usd }) => {
+    const limit = limitAt(own, from, at);
     bound = Math.max(bound, limit + most_usd);
     const spent = begun
-      .filter(({ counts_from: from }) => from < at - SLACK_MS)
+      .filter(({ counts_from }) => counts_from < from)
       .reduce((sum, { cost_usd }) => sum + cost_usd, 0);
     return spent < limit + DUST_USD
       ? []
@@ -81,11 +83,11 @@ function checkSums({ runs, costs }: Facts, { id, scope_id, spent_usd, reserved_u
   ];
 }
 
-/** The highest limit that may have been in force around that moment. */
-function limitAt(changes: readonly LimitChange[], at: number): number {
+/** The highest limit that may have been in force between those moments. */
+function limitAt(changes: readonly LimitChange[], from: number, to: number): number {
   const inForce = changes.filter(({ sent_at }, index) => {
     const next = changes[index + 1];
-    return sent_at <= at && (next === undefined || next.answered_at >= at - SLACK_MS);
+    return sent_at <= to && (next === undefined || next.answered_at >= from);
   });
   return Math.max(0, ...inForce.map(({ limit_usd }) => limit_usd));
 }
@@ -94,6 +96,7 @@ function modelSpendings(facts: Facts, calls: readonly Call[]): Spending[] {
   const runOf = attributeCalls(facts, calls);
   const runs = new Map(facts.runs.map((run) => [run.id, run]));
   const turns = new Map<string, Spending>();
+  const previous = new Map<string, number>();
   for (const call of calls) {
     const run = runs.get(runOf.get(call.n) ?? '');
     if (run === undefined) continue;
@@ -102,6 +105,7 @@ function modelSpendings(facts: Facts, calls: readonly Call[]): Spending[] {
     // Retries use the same reservation.
     const turn = turns.get(what) ?? {
       what,
+      from: previous.get(run.id) ?? run.started_at ?? at,
       at,
       most_usd,
       counts_from: at,
@@ -111,6 +115,7 @@ function modelSpendings(facts: Facts, calls: readonly Call[]): Spending[] {
     // The final cost of a lost or cancelled run differs from what its model reported.
     const known = call.answered && run.error_category !== 'lost' && /succeeded|failed/.test(run.status);
     turns.set(what, { ...turn, cost_usd: turn.cost_usd + (known ? call.cost_usd : 0) });
+    previous.set(run.id, at);
   }
   return [...turns.values()];
 }
@@ -123,7 +128,8 @@ function programSpendings(facts: Facts, calls: readonly Call[]): Spending[] {
     if (at === null || cost_usd === 0 || models.has(id)) return [];
     const most_usd = Math.max(UNMETERED_USD, cost_usd);
     const counts_from = run.finished_at ?? Infinity;
-    return [{ what: `run ${id}`, at, most_usd, cost_usd, counts_from, scopes: scopesOf(facts, run) }];
+    const scopes = scopesOf(facts, run);
+    return [{ what: `run ${id}`, from: at - SLACK_MS, at, most_usd, cost_usd, counts_from, scopes }];
   });
 }
 

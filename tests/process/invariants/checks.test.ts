@@ -303,13 +303,20 @@ describe('the check of spending', () => {
 
   it('counts what was reserved before, and not what a lost run was said to have cost', () => {
     // When Bob's call starts, twice the limit is in progress: none of it has finished.
-    const runs = good().runs.map((each) => ({ ...each, started_at: 10_000, finished_at: 40_000 }));
+    const runs = good().runs.map((each, n) => ({
+      ...each,
+      started_at: 10_000 + n * 2500,
+      finished_at: 40_000,
+    }));
     const [first, second] = [
       call(1, { cost_usd: 0.2 }),
       call(2, { agent: 'Bob', issue: 'ACM-2', at: 13_000 }),
     ];
     const found = checkSpending(good({ runs }), [first, second], [limit(0.1)]);
     expect(found).toEqual(['turn 1 of run r2 began with 0.2 of 0.1 USD of policy p spent']);
+    // Unless Bob's money may have been reserved before.
+    const sooner = runs.map((each) => ({ ...each, started_at: 10_000 }));
+    expect(checkSpending(good({ runs: sooner }), [first, second], [limit(0.1)])).toEqual([]);
     const lost = runs.map((each) => ({ ...each, status: 'failed', error_category: 'lost' }));
     expect(checkSpending(good({ runs: lost }), [first, second], [limit(0.1)])).toEqual([]);
   });

@@ -11,7 +11,7 @@ export function seeds(): number[] {
 }
 
 /** For anyone who runs many seeds and wants to know that each did a lot. */
-export function tellSummary(seed: number, lines: readonly string[]): void {
+export function printSummary(seed: number, lines: readonly string[]): void {
   if (asked !== undefined)
     process.stdout.write(`seed ${seed}\n${lines.map((line) => `  ${line}\n`).join('')}`);
 }
