@@ -2,12 +2,13 @@
 // Further arguments are passed to jest, except `--cpu`, which prints the CPU time of each file, and `--record`, which records
 // how long each file takes. The last line is the count: 'N passed, N failed, N skipped'.
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir, totalmem } from 'node:os';
 import path from 'node:path';
 import { runJest } from './run-jest.ts';
 import { childrenSeconds, LEDGER, ledgerReport } from './test-runner/cpu-ledger.ts';
 import { recordDurations } from './test-runner/longest-first.ts';
+import { readResults, type TestRun, totals, worthRepeating } from './test-runner/results.ts';
 
 interface Outcome {
   code: number;
@@ -91,28 +92,12 @@ function workers(): number {
   return Math.max(2, Math.min(availableParallelism() + 2, Math.floor(memory / WORKER_BYTES)));
 }
 
-/** A test file that could not even be loaded counts as one failure. */
-function count(resultFile: string): { passed: number; failed: number; skipped: number } {
-  try {
-    const result: Record<string, number> = JSON.parse(readFileSync(resultFile, 'utf8'));
-    const of = (key: string): number => result[key] ?? 0;
-    return {
-      passed: of('numPassedTests'),
-      failed: of('numFailedTests') + of('numRuntimeErrorTestSuites'),
-      skipped: of('numPendingTests') + of('numTodoTests'),
-    };
-  } catch {
-    return { passed: 0, failed: 1, skipped: 0 };
-  }
-}
-
-async function test(given: readonly string[]): Promise<{ ok: boolean; summary: string }> {
+async function test(args: readonly string[], { ledger = false, record = false } = {}): Promise<TestRun> {
   const folder = mkdtempSync(path.join(tmpdir(), 'acp-'));
   // Some tests make another account run files they put there.
   chmodSync(folder, 0o755);
   const resultFile = path.join(folder, 'results.json');
-  const args = given.filter((arg) => !OWN.includes(arg));
-  const ledger = given.includes('--cpu') ? path.join(folder, 'cpu.jsonl') : undefined;
+  const ledgerFile = ledger ? path.join(folder, 'cpu.jsonl') : undefined;
   const atOnce = args.some((arg) => /^(--maxWorkers|-w|--runInBand|-i)\b/.test(arg))
     ? []
     : [`--maxWorkers=${workers()}`];
@@ -120,25 +105,41 @@ async function test(given: readonly string[]): Promise<{ ok: boolean; summary: s
     // Files that tests leave in temporary folders are removed with them.
     const code = await runJest([...atOnce, '--json', `--outputFile=${resultFile}`, ...args], {
       TMPDIR: folder,
-      [LEDGER]: ledger,
+      [LEDGER]: ledgerFile,
     });
-    if (ledger !== undefined) console.log(ledgerReport(ledger));
-    if (given.includes('--record')) console.log(`recorded: ${recordDurations(resultFile)} long files`);
-    const { passed, failed, skipped } = count(resultFile);
-    return {
-      ok: code === 0 && failed === 0,
-      summary: `${passed} passed, ${failed} failed, ${skipped} skipped`,
-    };
+    if (ledgerFile !== undefined) console.log(ledgerReport(ledgerFile));
+    if (record) console.log(`recorded: ${recordDurations(resultFile)} long files`);
+    return { code, files: readResults(resultFile) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
+/**
+ * A file that failed beside hundreds of others runs once more, alone (ADR 54). Failing twice is failing; so is a run in which more
+ * than a few fail.
+ */
+async function testAgain(first: TestRun): Promise<TestRun> {
+  const again = worthRepeating(first);
+  if (again.length === 0) return first;
+  const names = (paths: readonly string[]) => paths.map((file) => path.relative(root, file)).join(', ');
+  console.log(`once more, alone: ${names(again)}`);
+  const second = await test(['--maxWorkers=1', '--runTestsByPath', ...again]);
+  const steady = again.filter((file) => second.files.get(file)?.failed !== 0);
+  const unsteady = again.filter((file) => !steady.includes(file));
+  if (unsteady.length > 0) console.log(`UNSTEADY, failed among others and passed alone: ${names(unsteady)}`);
+  return { code: second.code, files: new Map([...first.files, ...second.files]) };
+}
+
 const args = process.argv.slice(2);
 const isWhole = args.every((arg) => OWN.includes(arg));
 if (args.includes('--record') && !isWhole) throw new Error('--record is for a run of all tests');
-const [failures, { ok, summary }] = await Promise.all([isWhole ? checkAll() : [], test(args)]);
+const given = args.filter((arg) => !OWN.includes(arg));
+const options = { ledger: args.includes('--cpu'), record: args.includes('--record') };
+const [failures, first] = await Promise.all([isWhole ? checkAll() : [], test(given, options)]);
+const { code, files } = isWhole ? await testAgain(first) : first;
 for (const failure of failures) console.log(failure);
-if (args.includes('--cpu')) console.log(`everything: ${childrenSeconds().toFixed(0)} s of processor time`);
-console.log(summary);
-process.exitCode = ok && failures.length === 0 ? 0 : 1;
+if (options.ledger) console.log(`everything: ${childrenSeconds().toFixed(0)} s of processor time`);
+const { passed, failed, skipped } = totals(files);
+console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+process.exitCode = code === 0 && failed === 0 && failures.length === 0 ? 0 : 1;

@@ -41,6 +41,8 @@ const bodies = {
 const held: (() => void)[] = [];
 let leases: string[] = [];
 let moves = 0;
+/** Handlers that were told that nobody waits for them any more. */
+let told = 0;
 
 let test: TestDatabase;
 let queue: Queue;
@@ -69,7 +71,12 @@ const handlers: CommandHandlers<typeof table> = {
   break: async () => {
     throw new Error('secret detail');
   },
-  hang: async (_, { signal }) => waitFor(() => signal.aborted, { timeout_ms: 5000 }),
+  // Its caller's time is over before it answers.
+  hang: async (_, { signal }) => {
+    await waitFor(() => signal.aborted);
+    told += 1;
+    await new Promise<void>((done) => held.push(done));
+  },
   hold: async (payload) => {
     await new Promise<void>((done) => held.push(done));
     return payload;
@@ -262,6 +269,8 @@ describe('a command', () => {
   it('that is not answered in time is unavailable, and its handler is told', async () => {
     const message = 'no scheduler answered in time';
     await expect(call('hang', {}, 300)).rejects.toMatchObject({ kind: 'unavailable', message });
+    await waitFor(() => told === 1);
+    for (const end of held.splice(0)) end();
   });
 
   it('whose deadline is over is not started any more', async () => {
