@@ -2,7 +2,7 @@
  * Malicious or broken peers: what they leave behind is bounded, and no one else waits for them.
  * @in-order the silent peers of the last test hold the company’s places for a while
  */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { delegate, findIssue, type FoundPeerAgent, type PeerRow, recordFetch, updatePeer } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
 import { loadConfig, newId, Vault } from '@acp/kernel';
@@ -34,6 +34,11 @@ beforeAll(async () => {
   far = await startWilfulAgent();
   const config = loadConfig({ SERVICE_ENCRYPTION_KEY: '7'.repeat(64) });
   link = new PeerLink({ database, vault: new Vault(config.encryption_key), logger: testLogger(), config });
+});
+
+// What an earlier test delegated would be followed in the next, which counts what the peer is asked.
+beforeEach(async () => {
+  await database.db.update(a2a_delegations).set({ next_attempt_at: null });
 });
 
 afterAll(async () => {
