@@ -144,6 +144,33 @@ describe('the proxy of a run', () => {
     expect(connections).toBeLessThanOrEqual(1);
   });
 
+  it.each([
+    ['a status below 100', 'HTTP/1.1 099 X\r\nContent-Length: 0\r\n\r\n', /^$/],
+    ['no status at all', 'HTTP/1.1 000 X\r\nContent-Length: 0\r\n\r\n', /^$/],
+    [
+      'trailers where there can be none',
+      'HTTP/1.1 200 X\r\nTrailer: x\r\nContent-Length: 2\r\n\r\nok',
+      /^HTTP\/1\.1 200 [^]*ok$/,
+    ],
+  ])('survives a server that answers with %s', async (_what, said, expected) => {
+    const hostile = createServer((one) => {
+      one.on('error', () => undefined);
+      one.once('data', () => one.end(said));
+    });
+    await new Promise<void>((done) => hostile.listen(0, '127.0.0.1', () => done()));
+    const hostilePort = (hostile.address() as AddressInfo).port;
+    const { port } = await proxied({ places: [{ host: 'localhost', port: hostilePort }] });
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    let got = '';
+    socket.on('data', (chunk) => (got += String(chunk)));
+    const ended = new Promise((done) => void socket.once('close', done));
+    socket.write(`GET http://localhost:${hostilePort}/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    await ended;
+    hostile.close();
+    expect(got).toMatch(expected);
+  });
+
   it('hands a redirect back instead of following it', async () => {
     const { port } = await proxied({ places: [{ host: 'localhost', port: webPort }] });
     expect((await ask(port, `http://localhost:${webPort}/away`)).status).toBe(302);

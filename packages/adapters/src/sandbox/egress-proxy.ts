@@ -251,13 +251,30 @@ function forward(
     refuse(answer);
   });
   out.once('response', (got) => {
-    const { connection: _one, 'keep-alive': _two, 'transfer-encoding': _three, ...rest } = got.headers;
-    answer.writeHead(got.statusCode ?? 502, rest);
-    got.pipe(answer);
     got.once('error', () => answer.destroy());
+    try {
+      passBack(got, answer);
+    } catch {
+      // Read from the server without complaint, but nothing that may be written: thrown here, it would end the process.
+      out.destroy();
+      answer.destroy();
+    }
   });
   answer.once('close', () => out.destroy());
   asked.pipe(out);
+}
+
+/** @throws for what no server may answer, such as the status 099 */
+function passBack(got: IncomingMessage, answer: ServerResponse): void {
+  const {
+    connection: _one,
+    'keep-alive': _two,
+    'transfer-encoding': _three,
+    trailer: _four,
+    ...rest
+  } = got.headers;
+  answer.writeHead(got.statusCode ?? 502, rest);
+  got.pipe(answer);
 }
 
 /** Without what concerns one connection only. A body keeps its framing whatever `Connection` names: unframed, it would be read as further requests. */
