@@ -11,16 +11,20 @@ function png(width: number, height: number): Buffer {
   return bytes;
 }
 
+/** With a palette and a comment before the frame. */
+function gif(screen: [number, number], frame: [number, number]): Buffer {
+  const bytes = hex('474946383961 00000000 800000 000000ffffff 21fe 02 6161 00 2c 00000000 00000000 00');
+  screen.forEach((length, at) => bytes.writeUInt16LE(length, 6 + 2 * at));
+  frame.forEach((length, at) => bytes.writeUInt16LE(length, 30 + 2 * at));
+  return bytes;
+}
+
 const riff = (chunk: string) => Buffer.concat([Buffer.from('RIFF\0\0\0\0WEBP'), hex(chunk)]);
 
 describe('readImageHeader', () => {
   it.each([
     ['PNG', png(300, 200), { type: 'image/png', width: 300, height: 200 }],
-    [
-      'GIF',
-      Buffer.concat([Buffer.from('GIF89a'), hex('2c01 c800')]),
-      { type: 'image/gif', width: 300, height: 200 },
-    ],
+    ['GIF', gif([300, 200], [300, 200]), { type: 'image/gif', width: 300, height: 200 }],
     [
       'JPEG with a table, fill bytes and a comment before the frame',
       hex('ffd8 ffe00004 0000 ffc40004 0000 ffff fe0003 00 ffc2000b08 00c8 012c 03'),
@@ -43,7 +47,11 @@ describe('readImageHeader', () => {
 
   it('every beginning of an image, and noise: undefined, and it ends', () => {
     const jpeg = hex('ffd8 ffe00004 0000 ffc0000b08 00c8 012c 03');
-    for (const image of [png(1, 1).subarray(0, 23), jpeg.subarray(0, 16)])
+    for (const image of [
+      png(1, 1).subarray(0, 23),
+      gif([1, 1], [1, 1]).subarray(0, 33),
+      jpeg.subarray(0, 16),
+    ])
       for (let length = 0; length < image.length; length += 1)
         expect(readImageHeader(image.subarray(0, length))).toBeUndefined();
     expect(readImageHeader(Buffer.alloc(100, 0xff))).toBeUndefined();
@@ -61,6 +69,9 @@ describe('checkLogoHeader', () => {
   it.each([
     ['too wide', png(2001, 1), 'image/png'],
     ['too high', png(1, 2001), 'image/png'],
+    ['whose frame is wider than its screen', gif([10, 10], [60_000, 10]), 'image/gif'],
+    ['whose frame is higher than its screen', gif([10, 10], [10, 60_000]), 'image/gif'],
+    ['without a frame', gif([10, 10], [10, 10]).subarray(0, 25), 'image/gif'],
     ['without pixels', png(0, 1), 'image/png'],
     ['declared as something else', png(1, 1), 'image/gif'],
     ['SVG', Buffer.from('<svg/>'), 'image/svg+xml'],

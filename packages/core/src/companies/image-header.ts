@@ -26,10 +26,24 @@ function png(bytes: Buffer): ImageHeader | undefined {
   return { type: 'image/png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
 }
 
+/**
+ * A frame has a size of its own, which is what a decoder makes room for, whatever the size of the screen at the beginning. Every
+ * block before the first frame contains its own length.
+ */
 function gif(bytes: Buffer): ImageHeader | undefined {
   if (!/^GIF8[79]a$/.test(tag(bytes, 0, 6))) return undefined;
-  return { type: 'image/gif', width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
+  const flags = bytes.readUInt8(10);
+  let at = 13 + paletteBytes(flags);
+  for (; bytes.readUInt8(at) !== 0x2c; at += 1) {
+    if (bytes[at] !== 0x21) return undefined;
+    for (at += 2; bytes.readUInt8(at) !== 0;) at += 1 + bytes.readUInt8(at);
+  }
+  const width = Math.max(bytes.readUInt16LE(6), bytes.readUInt16LE(at + 5));
+  const height = Math.max(bytes.readUInt16LE(8), bytes.readUInt16LE(at + 7));
+  return { type: 'image/gif', width, height };
 }
+
+const paletteBytes = (flags: number): number => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1));
 
 /** The first chunk is one of three kinds: lossy, lossless, extended. */
 function webp(bytes: Buffer): ImageHeader | undefined {

@@ -9,7 +9,8 @@ const MAX_RAW_BYTES = 2000 * (2000 * 8 + 8);
 
 /**
  * The image without what follows its last chunk, which the decoder would refuse. The decoder also unpacks interlaced images
- * without a limit, and a megabyte may unpack to a gigabyte. @throws for more data than the largest image that the header may declare
+ * without a limit, and a megabyte may unpack to a gigabyte; of several headers it takes the last, and the first was checked.
+ * @throws for several headers, and for more data than the largest image that one may declare
  */
 function boundedPng(png: Buffer): Buffer {
   const packed: Buffer[] = [];
@@ -17,6 +18,7 @@ function boundedPng(png: Buffer): Buffer {
   for (let name = ''; at + 8 <= png.length && name !== 'IEND';) {
     const length = png.readUInt32BE(at);
     name = png.toString('latin1', at + 4, at + 8);
+    if (name === 'IHDR' && at > 8) throw new Error('a second header');
     if (name === 'IDAT') packed.push(png.subarray(at + 8, at + 8 + length));
     at += 12 + length;
   }

@@ -1,20 +1,39 @@
 import type { LogoType } from '@acp/contract';
-import { unsupported } from '@acp/kernel';
+import { rateLimited, unsupported } from '@acp/kernel';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
 /** Of the thread's processor time: on a busy machine, loading the decoder may take longer than that on the clock. */
 const LIMIT_MS = 10_000;
 const LOOK_EVERY_MS = 500;
+const RETRY_SEC = 10;
 const HEAP_MB = 192;
 
+/** The companies whose images are being decoded or wait for it, and the end of the last of these. */
+const companies = new Set<string>();
+let last: Promise<void> = Promise.resolve();
+
 /**
- * Decodes the image and throws `unsupported` if that fails, takes too long or needs too much memory. Runs in a thread: four
- * million pixels take a tenth of a second, which would block the process. There is no WebP decoder here: its header, which
- * was checked before, must do.
+ * Decodes the image and throws `unsupported` if that fails, takes too long or needs too much memory. Images are decoded one at a
+ * time, since pixels are outside the thread's heap and each image may need a quarter of a gigabyte; @throws rate_limited if one of
+ * the company's is not finished. There is no WebP decoder here: its header, which was checked before, must do.
  */
-export async function assertDecodes(bytes: Buffer, type: LogoType, limit_ms = LIMIT_MS): Promise<void> {
+export async function assertDecodes(
+  company_id: string,
+  bytes: Buffer,
+  type: LogoType,
+  limit_ms = LIMIT_MS,
+): Promise<void> {
   if (type === 'image/webp') return;
+  if (companies.has(company_id)) throw rateLimited('another logo of the company is being read', RETRY_SEC);
+  companies.add(company_id);
+  const decoded = last.then(async () => decode(bytes, type, limit_ms));
+  last = decoded.catch(() => undefined).finally(() => companies.delete(company_id));
+  await decoded;
+}
+
+/** In a thread: four million pixels take a tenth of a second, which would block the process. */
+async function decode(bytes: Buffer, type: LogoType, limit_ms: number): Promise<void> {
   const worker = new Worker(new URL('logo-decoder.ts', import.meta.url), {
     workerData: { bytes, type },
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },

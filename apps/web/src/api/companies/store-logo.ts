@@ -16,7 +16,7 @@ export async function storeLogo(
   theme: Logo['theme'] = 'light',
 ): Promise<Logo> {
   const content_type = checkLogoHeader(bytes, declared);
-  await assertDecodes(bytes, content_type);
+  await assertDecodes(company_id, bytes, content_type);
   return files.putBytes(['logos', company_id], bytes, { filename, content_type }, async (file) => {
     const { logo, former } = await transaction(async (tx) => {
       await keepStorageKeys(tx, [file.storage_key]);
