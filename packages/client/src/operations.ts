@@ -6244,7 +6244,7 @@ export interface UpdateRoutineTrigger {
 export interface Chat {
   id: string;
   company_id: string;
-  agent_id: string;
+  agent_id: string | null;
   title: string | null;
   channel: 'web' | 'slack' | 'telegram';
   created_by_user_id: string | null;

@@ -10,7 +10,8 @@ export type ChatChannel = (typeof chatChannels)[number];
 export const Chat = Type.Object({
   id: Uuid,
   company_id: Uuid,
-  agent_id: Uuid,
+  /** Null while its agent is in the trash: the chat is then read-only. */
+  agent_id: Nullable(Uuid),
   /** Generated from the first exchange unless set by someone; null until then. */
   title: Nullable(Type.String()),
   channel: OneOf(chatChannels),

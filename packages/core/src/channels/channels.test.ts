@@ -82,7 +82,7 @@ describe('a channel', () => {
     await expect(make({ name: 'telegram' })).rejects.toThrow('name is already in use');
     await expect(make({ app_token: '${secret:A}' })).rejects.toThrow('Telegram has none');
     await expect(make({ kind: 'slack' })).rejects.toThrow('socket mode needs one');
-    await expect(make({ default_agent_id: foreign.id })).rejects.toThrow('no such agent');
+    await expect(make({ default_agent_id: foreign.id })).rejects.toThrow('unknown agent');
     await expect(make({})).resolves.toMatchObject({ status: 'connecting', knowledge: [], groups: [] });
   });
 

@@ -9,27 +9,33 @@ import {
   type SearchRequest,
   type Tx,
 } from '@acp/db';
-import { conflict, invalid, notFound } from '@acp/kernel';
+import { conflict, invalid, isUuid, notFound } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
-import { findAgent } from '../agents/index.ts';
-import { findInLiveCompany } from '../companies/index.ts';
+import { ofLiveCompany } from '../companies/index.ts';
 import { openCursor } from '../events/index.ts';
 import { revokePairings } from '../identity/index.ts';
+import { assertReferences, withoutUnchanged } from '../trash/index.ts';
 import { CURSOR } from './cursor.ts';
-import { changeOfChannel, type ChannelRow, presentChannel } from './present.ts';
+import { changeOfChannel, channelColumns, type ChannelRow, presentChannel } from './present.ts';
 
-const { channels } = schema;
+const { channels, companies } = schema;
 
 export async function findChannel(tx: Tx, id: string): Promise<ChannelRow | undefined> {
-  return findInLiveCompany(tx, channels, id);
+  if (!isUuid(id)) return undefined;
+  const [row] = await tx
+    .select(channelColumns)
+    .from(channels)
+    .innerJoin(companies, ofLiveCompany(channels.company_id))
+    .where(eq(channels.id, id));
+  return row;
 }
 
 export async function listChannels(tx: Tx, company_id: string, query: SearchRequest): Promise<Page<Channel>> {
   const page = newestFirst(channels.created_at, channels.id, query, 50);
   const rows = await tx
-    .select()
+    .select(channelColumns)
     .from(channels)
     .where(and(eq(channels.company_id, company_id), containing(query.q, [channels.name]), page.where))
     .orderBy(...page.order)
@@ -45,7 +51,7 @@ export async function createChannel(
   input: CreateChannel,
 ): Promise<Channel> {
   assertTokens(input.kind, input.app_token ?? null);
-  await assertAgent(tx, company_id, input.default_agent_id);
+  await assertReferences(tx, 'channels', company_id, { default_agent_id: input.default_agent_id });
   await assertRoom(tx, 'channels', company_id);
   // Starts reading now: earlier events are news to no one.
   await openCursor(tx, CURSOR);
@@ -64,12 +70,14 @@ export async function updateChannel(
   tx: Tx,
   actor: Actor,
   subject: ChannelRow,
-  input: UpdateChannel,
+  patch: UpdateChannel,
 ): Promise<Channel> {
+  const input = withoutUnchanged('channels', subject, patch);
   const before = await lockChannel(tx, subject.id);
   const app_token = input.app_token === undefined ? before.app_token : input.app_token;
   assertTokens(before.kind, app_token);
-  await assertAgent(tx, before.company_id, input.default_agent_id);
+  const { default_agent_id } = input;
+  await assertReferences(tx, 'channels', before.company_id, { default_agent_id }, before.id);
   const enabled = input.enabled ?? before.enabled;
   const anew =
     enabled !== before.enabled ||
@@ -111,7 +119,7 @@ export async function setChannelKnowledge(
     .update(channels)
     .set({ knowledge: [...knowledge], updated_at: sql`now()` })
     .where(eq(channels.id, subject.id))
-    .returning();
+    .returning(channelColumns);
   if (row === undefined) throw notFound();
   await recordChanges(tx, actor, [changeOfChannel(row, 'channel.updated', { knowledge })]);
   return presentChannel(row);
@@ -134,12 +142,6 @@ async function lockChannel(tx: Tx, id: string): Promise<ChannelRow> {
 function assertTokens(kind: string, app_token: string | null): void {
   if (kind === 'slack' && app_token === null) throw invalid('app_token: Slack’s socket mode needs one');
   if (kind === 'telegram' && app_token !== null) throw invalid('app_token: Telegram has none');
-}
-
-async function assertAgent(tx: Tx, company_id: string, id: string | null | undefined): Promise<void> {
-  if (id === null || id === undefined) return;
-  const agent = await findAgent(tx, id);
-  if (agent?.company_id !== company_id) throw invalid('default_agent_id: no such agent in this company');
 }
 
 async function unlessTaken<T>(write: () => Promise<T>): Promise<T> {

@@ -6,10 +6,13 @@ import type {
   ChannelPerson,
   ChannelStatus,
 } from '@acp/contract';
-import type { schema } from '@acp/db';
+import { schema } from '@acp/db';
 import type { Change } from '../activity/index.ts';
+import { shownColumns } from '../trash/index.ts';
 
 export type ChannelRow = typeof schema.channels.$inferSelect;
+/** Without a default agent that is in the trash. */
+export const channelColumns = shownColumns(schema.channels);
 export type PairingRow = typeof schema.chat_pairings.$inferSelect;
 
 export function presentChannel(row: ChannelRow): Channel {

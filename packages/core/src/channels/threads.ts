@@ -2,6 +2,7 @@ import type { ChannelIncoming, UserActor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
+import { findAgent } from '../agents/index.ts';
 import type { ChannelRow } from './present.ts';
 
 const { agents, channel_threads } = schema;
@@ -60,11 +61,16 @@ export async function agentsAtHand(
  * else the channel's default, else the only one there is. @throws conflict if there is none
  */
 export async function agentFor(tx: Tx, channel: ChannelRow, thread: ThreadRow): Promise<string> {
-  if (thread.agent_id !== null) return thread.agent_id;
+  if (thread.agent_id !== null) {
+    const agent = await findAgent(tx, thread.agent_id);
+    if (agent === undefined) throw conflict('its agent is gone: !agents shows the others');
+    return agent.id;
+  }
   const { rows } = await tx.execute<{ agent_id: string | null }>(sql`
     select coalesce(
-      (select t.agent_id from channel_threads t where t.channel_id = ${channel.id} and t.user_id = ${thread.user_id}
-        and t.agent_id is not null order by t.updated_at desc limit 1), ${channel.default_agent_id}::uuid) as agent_id`);
+      (select t.agent_id from channel_threads t join agents a on a.id = t.agent_id and a.deleted_at is null where t.channel_id = ${channel.id} and t.user_id = ${thread.user_id}
+        order by t.updated_at desc limit 1),
+      (select a.id from agents a where a.id = ${channel.default_agent_id}::uuid and a.deleted_at is null)) as agent_id`);
   const chosen = rows[0]?.agent_id ?? null;
   if (chosen !== null) return chosen;
   const [only, another] = await agentsAtHand(tx, channel.company_id);

@@ -6,7 +6,7 @@ import { actorColumns, recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { findAgent } from '../agents/index.ts';
 import { cancelRuns, clearRunContent } from '../runs/index.ts';
-import { type ChatRow, chatChange, presentChat } from './present.ts';
+import { chatChange, presentChat, type ShownChat, shownChat } from './present.ts';
 
 const { chats } = schema;
 
@@ -45,20 +45,24 @@ export async function createChat(
   return presentChat(row!);
 }
 
-export async function updateChat(tx: Tx, actor: Actor, chat: ChatRow, input: UpdateChat): Promise<Chat> {
+export async function updateChat(tx: Tx, actor: Actor, chat: ShownChat, input: UpdateChat): Promise<Chat> {
   if (input.title === undefined || input.title === chat.title) return presentChat(chat);
   const [row] = await tx
     .update(chats)
     .set({ title: input.title, updated_at: sql`clock_timestamp()` })
     .where(eq(chats.id, chat.id))
-    .returning();
+    .returning(shownChat);
   if (row === undefined) throw notFound();
   await recordChanges(tx, actor, [chatChange(row, 'chat.updated')]);
   return presentChat(row);
 }
 
 /** Permanently deletes the chat and its replies' transcripts; a reply in progress is stopped and forgotten when it ends. */
-export async function deleteChat(tx: Tx, actor: Actor, chat: ChatRow): Promise<void> {
+export async function deleteChat(
+  tx: Tx,
+  actor: Actor,
+  chat: Pick<ShownChat, 'id' | 'company_id' | 'agent_id'>,
+): Promise<void> {
   // Lock order: the chat before its runs. Once it is deleted, none of its messages is answered any more.
   await tx.delete(chats).where(eq(chats.id, chat.id));
   const changes = await cancelRuns(

@@ -12,7 +12,7 @@ export { chatReplyKind, chatSummaryKind } from './chat-kinds.ts';
 export { createChat, deleteChat, updateChat } from './chats.ts';
 export { postChatMessage, resendChatMessage, stopChat } from './post-message.ts';
 export { presentChat, presentMessage } from './present.ts';
-export type { ChatMessageRow, ChatRow } from './present.ts';
+export type { ChatMessageRow, ChatRow, ShownChat } from './present.ts';
 export {
   findChat,
   findChatMessage,

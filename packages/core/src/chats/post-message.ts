@@ -6,7 +6,14 @@ import { actorColumns, causeDepth, recordChanges } from '../activity/index.ts';
 import { attachToMessage, type StoredFile } from '../attachments/index.ts';
 import { cancelRun, cancelRuns } from '../runs/index.ts';
 import { answerNext, assertAnswers, chatKey } from './answer-next.ts';
-import { type ChatMessageRow, type ChatRow, messageChange, presentChat, presentMessage } from './present.ts';
+import {
+  type ChatMessageRow,
+  type ChatRow,
+  messageChange,
+  presentChat,
+  presentMessage,
+  type ShownChat,
+} from './present.ts';
 import { findChatMessage } from './read-chats.ts';
 import { summaryKey } from './summary.ts';
 
@@ -25,7 +32,7 @@ const MOST_TURNS = 5000;
 export async function postChatMessage(
   tx: Tx,
   actor: Actor,
-  subject: ChatRow,
+  subject: Pick<ShownChat, 'id'>,
   { body_markdown = '' }: PostChatMessage,
   files: readonly StoredFile[] = [],
 ): Promise<ChatMessage> {
@@ -88,7 +95,7 @@ function assertSaid(body_markdown: string, files: readonly unknown[]): void {
 export async function resendChatMessage(
   tx: Tx,
   actor: Actor,
-  subject: ChatRow,
+  subject: Pick<ShownChat, 'id'>,
   message_id: string,
   input: ResendChatMessage,
 ): Promise<ChatMessage> {
@@ -128,13 +135,13 @@ export async function resendChatMessage(
 }
 
 /** Ends the reply that is running or waiting for a slot; the message after it is answered next. */
-export async function stopChat(tx: Tx, actor: Actor, subject: ChatRow): Promise<Chat> {
+export async function stopChat(tx: Tx, actor: Actor, subject: ShownChat): Promise<Chat> {
   const chat = await lockChat(tx, subject.id);
   const { rows } = await tx.execute<{ id: string }>(
     sql`select id from heartbeat_runs where live_key = ${chatKey(chat.id)} and status in ${liveRunStatuses}`,
   );
   for (const { id } of rows) await cancelRun(tx, actor, { id });
-  return presentChat(chat);
+  return presentChat(subject);
 }
 
 async function begun(tx: Tx, actor: Actor, chat: ChatRow, row: ChatMessageRow): Promise<ChatMessage> {

@@ -6,17 +6,21 @@ import {
   type ChatMessageStatus,
   chatChannels,
 } from '@acp/contract';
-import type { schema } from '@acp/db';
+import { schema } from '@acp/db';
 import { cutText } from '@acp/kernel';
 import type { Change } from '../activity/index.ts';
+import { shownColumns } from '../trash/index.ts';
 
 export type ChatRow = typeof schema.chats.$inferSelect;
+/** As clients see it: no agent while that is in the trash. */
+export type ShownChat = Omit<ChatRow, 'agent_id'> & { agent_id: string | null };
+export const shownChat = shownColumns(schema.chats);
 export type ChatMessageRow = typeof schema.chat_messages.$inferSelect;
 
 // Events contain up to 2 KB of text (decisions 4).
 const EVENT_TEXT_BYTES = 2048;
 
-export function presentChat(chat: ChatRow): Chat {
+export function presentChat(chat: ShownChat): Chat {
   return {
     id: chat.id,
     company_id: chat.company_id,
@@ -81,7 +85,7 @@ export function messageChange(chat: Pick<ChatRow, 'created_by_user_id'>, row: Ch
   };
 }
 
-export function chatChange(chat: ChatRow, action: string): Change {
+export function chatChange(chat: Pick<ShownChat, 'id' | 'company_id' | 'agent_id'>, action: string): Change {
   const { company_id, id: entity_id, agent_id } = chat;
   return { company_id, action, entity_type: 'chat', entity_id, details: { agent_id } };
 }

@@ -1,9 +1,16 @@
 import type { Actor, Chat, ChatMessage, ListChats } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@acp/db';
 import { decodeCursor, encodeCursor, isUuid } from '@acp/kernel';
-import { and, asc, desc, eq, getTableColumns, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import { ofLiveCompany } from '../companies/index.ts';
-import { type ChatMessageRow, type ChatRow, presentChat, presentMessage } from './present.ts';
+import {
+  type ChatMessageRow,
+  type ChatRow,
+  presentChat,
+  presentMessage,
+  type ShownChat,
+  shownChat,
+} from './present.ts';
 
 const { chats, chat_messages, companies } = schema;
 
@@ -20,10 +27,10 @@ function visibleTo(actor: Actor): SQL {
 }
 
 /** Used by the scope loader: undefined if the actor may not see the chat. A chat with a trashed agent can be read. */
-export async function findChat(tx: Tx, id: string, actor: Actor): Promise<ChatRow | undefined> {
+export async function findChat(tx: Tx, id: string, actor: Actor): Promise<ShownChat | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
-    .select(getTableColumns(chats))
+    .select(shownChat)
     .from(chats)
     .innerJoin(companies, ofLiveCompany(chats.company_id))
     .where(and(eq(chats.id, id), visibleTo(actor)));
@@ -38,8 +45,8 @@ export async function listChats(
   query: ListChats,
 ): Promise<Page<Chat>> {
   const page = newestFirst(chats.updated_at, chats.id, query, DEFAULT_LIMIT);
-  const rows = await tx
-    .select()
+  const rows: ShownChat[] = await tx
+    .select(shownChat)
     .from(chats)
     .where(
       and(

@@ -10,6 +10,7 @@ import { schema, type Tx } from '@acp/db';
 import { desc, eq, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { notTrashed } from '../issues/index.ts';
+import { shownColumns } from '../trash/index.ts';
 
 const { compile_settings, compiled_indexes } = schema;
 
@@ -17,10 +18,13 @@ export type IndexRow = typeof compiled_indexes.$inferSelect;
 
 const HISTORY = 10;
 
+/** Without an agent that is in the trash. */
+const shownSettings = shownColumns(compile_settings);
+
 /** Everything about a company's index. Agents see what was promoted, and no draft. */
 export async function readCompiledIndex(tx: Tx, actor: Actor, company_id: string): Promise<CompiledIndex> {
   const [settings] = await tx
-    .select()
+    .select(shownSettings)
     .from(compile_settings)
     .where(eq(compile_settings.company_id, company_id));
   const rows = await tx

@@ -1,12 +1,16 @@
 import { type Actor, type Run, type RunEvent, runStatuses } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@acp/db';
 import { invalid, isUuid } from '@acp/kernel';
-import { and, asc, eq, getTableColumns, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import { ofLiveCompany } from '../companies/index.ts';
+import { shownColumns } from '../trash/index.ts';
 import { presentRun, presentRunEvent } from './present.ts';
 import type { RunRow } from './types.ts';
 
 const { agents, companies, heartbeat_runs, run_events } = schema;
+
+/** Without an issue that is in the trash. */
+const shownRun = shownColumns(heartbeat_runs);
 
 /**
  * Runs and awaited commands by id: whether each has ended. An id missing from the answer belongs to another instance or to a
@@ -33,7 +37,7 @@ export async function endedAmong(tx: Tx, ids: readonly string[]): Promise<string
 export async function findRun(tx: Tx, id: string): Promise<RunRow | undefined> {
   if (!isUuid(id)) return undefined;
   const [row] = await tx
-    .select(getTableColumns(heartbeat_runs))
+    .select(shownRun)
     .from(heartbeat_runs)
     .innerJoin(companies, ofLiveCompany(heartbeat_runs.company_id))
     .innerJoin(agents, and(eq(agents.id, heartbeat_runs.agent_id), isNull(agents.deleted_at)))
@@ -60,7 +64,7 @@ export async function listRuns(
   if (unknown !== undefined) throw invalid(`unknown status: ${unknown}`);
   const page = newestFirst(heartbeat_runs.created_at, heartbeat_runs.id, filter, 50);
   const rows = tx
-    .select()
+    .select(shownRun)
     .from(heartbeat_runs)
     .where(
       and(

@@ -29,6 +29,11 @@ const references = {
   approvals: { issue_id: 'issues' },
   work_products: { project_id: 'projects' },
   routine_runs: { issue_id: 'issues' },
+  heartbeat_runs: { issue_id: 'issues' },
+  workspaces: { project_id: 'projects' },
+  chats: { agent_id: 'agents' },
+  channels: { default_agent_id: 'agents' },
+  compile_settings: { agent_id: 'agents' },
 } as const satisfies Record<string, Record<string, Target>>;
 
 type Referring = keyof typeof references;

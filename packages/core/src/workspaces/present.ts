@@ -4,8 +4,12 @@ import { notFound } from '@acp/kernel';
 import { eq } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { type IssueRow, issueUpdated } from '../issues/index.ts';
+import { shownColumns } from '../trash/index.ts';
 
 const { workspaces } = schema;
+
+/** Without a project that is in the trash. */
+const shownWorkspace = shownColumns(workspaces);
 
 export type WorkspaceRow = typeof workspaces.$inferSelect;
 
@@ -46,7 +50,7 @@ export function presentWorkspace(row: WorkspaceRow): Workspace {
 
 /** Undefined if no program has worked on the issue. */
 export async function findWorkspace(tx: Tx, issue: { id: string }): Promise<WorkspaceRow | undefined> {
-  const [row] = await tx.select().from(workspaces).where(eq(workspaces.issue_id, issue.id));
+  const [row] = await tx.select(shownWorkspace).from(workspaces).where(eq(workspaces.issue_id, issue.id));
   return row;
 }
 

@@ -53,7 +53,8 @@ function chatLinks({ chats, agents }: Pick<ChatList, 'chats' | 'agents'>, curren
           <a href="/chats/${chat.id}" !${attributes({ 'aria-current': chat.id === current ? 'page' : null })}>
             <span class="chat-title">${titleOf(chat)}</span>
             <span class="soft small"
-              >${names.get(chat.agent_id) ?? t`an agent`} · !${timeAgo(chat.updated_at)}</span
+              >${chat.agent_id === null ? t`a deleted agent` : (names.get(chat.agent_id) ?? t`an agent`)} ·
+              !${timeAgo(chat.updated_at)}</span
             >
           </a>
         </li>`,

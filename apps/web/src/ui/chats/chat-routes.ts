@@ -56,7 +56,7 @@ async function threadOf(context: UiContext<'chat'>): Promise<Conversation> {
   const before = Number(query.before);
   const known = Number.isSafeInteger(before) && before > 0 && before < 2 ** 31 ? { before } : {};
   const { rows: shown, earlier } = await newestChatMessages(tx, subject, { ...known, limit: SHOWN });
-  const agent = await findAgent(tx, subject.agent_id);
+  const agent = subject.agent_id === null ? undefined : await findAgent(tx, subject.agent_id);
   return {
     chat_id: subject.id,
     agent_name: agent?.name ?? t`The agent`,
@@ -105,7 +105,7 @@ async function issueOfMessage(context: UiContext<'chat'>): Promise<Html> {
     .trim()
     .slice(0, 120)
     .toWellFormed();
-  const assignee_agent_id = agents.some(({ id }) => id === subject.agent_id) ? subject.agent_id : '';
+  const assignee_agent_id = agents.find(({ id }) => id === subject.agent_id)?.id ?? '';
   const form = new FormValues({ title, body_markdown: message.body_markdown, assignee_agent_id });
   const list = listPath(company_id);
   return companyPage(context, {
