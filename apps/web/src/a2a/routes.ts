@@ -4,6 +4,7 @@ import { availableAgent, availableAgents } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
+import { isHeld } from '../http/entity-tag.ts';
 import { type Context, handle, type Route } from '../http/handle.ts';
 import { malformed, METHOD_NOT_FOUND, readMessage, RpcError } from '../json-rpc/messages.ts';
 import { errorMessage, knownError, sendRpcError } from '../json-rpc/send-error.ts';
@@ -72,9 +73,7 @@ function card(context: CardContext, value: object): Record<string, unknown> | un
   response.setHeader('Cache-Control', 'public, max-age=60');
   const etag = `"${digest.slice(0, 27)}"`;
   response.setHeader('ETag', etag);
-  // Not `request.fresh`: fetch adds `Cache-Control: no-cache` by itself, which that takes for a request of the full card.
-  const known = request.get('if-none-match')?.split(',') ?? [];
-  if (known.every((each) => each.trim() !== etag)) return { ...value };
+  if (!isHeld(request, etag)) return { ...value };
   context.status(304);
   return undefined;
 }

@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { sendJson } from './answer.ts';
 import { byteRange } from './byte-range.ts';
+import { isHeld } from './entity-tag.ts';
 import type { Services } from './services.ts';
 
 /** A reader who receives nothing for this long has left; its connections are needed. */
@@ -108,12 +109,6 @@ function setHeaders(response: Response, file: SentFile): void {
   if (file.etag === undefined) return;
   response.setHeader('ETag', `"${file.etag}"`);
   response.setHeader('Accept-Ranges', 'bytes');
-}
-
-/** Whether the reader has these bytes (RFC 9110, If-None-Match): they are not sent again, nor is a part of them. */
-function isHeld(request: Request, etag: string): boolean {
-  const held = (request.get('if-none-match') ?? '').split(',').map((each) => each.trim());
-  return held.some((each) => each === '*' || each.replace(/^W\//, '') === etag);
 }
 
 function rangeOf(request: Request, size: number, etag: string): ByteRange | 'unsatisfiable' | undefined {
