@@ -4,6 +4,7 @@ import type { Logger } from '@acp/kernel';
 import type { Statement } from './batch.ts';
 import { countingClient } from './counting-client.ts';
 import type { Notifier } from './notifier.ts';
+import { growOnDemand } from './grow-on-demand.ts';
 import { makePatient } from './patient-pool.ts';
 import { allowSilence, endIfSilent } from './silence.ts';
 import { restPool } from './rest-pool.ts';
@@ -139,6 +140,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       options.logger?.warn('the database is connected and does not answer', { after_ms: answerMs });
     silentAt = performance.now();
   }
+  growOnDemand(pool);
   makePatient(pool, connectTimeoutMs, (client) => openedAt.get(client)! <= silentAt);
   return {
     db: drizzle(pool),

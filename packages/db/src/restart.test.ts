@@ -128,9 +128,8 @@ describe('a restart of PostgreSQL', () => {
       application_name: 'test',
       connect_timeout_ms: 4000,
     });
-    await Promise.all(
-      Array.from({ length: 5 }, async () => impatient.db.execute(sql`select pg_sleep(0.05)`)),
-    );
+    const held = await Promise.all(Array.from({ length: 5 }, async () => impatient.pool.connect()));
+    for (const client of held) client.release();
     expect(relay.attempts()).toBe(5);
     await restart(async () => {
       const failing = transaction(impatient, ask);
