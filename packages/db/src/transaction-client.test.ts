@@ -158,6 +158,36 @@ describe('a transaction', () => {
     expect(await words()).toEqual(['after', 'before']);
   });
 
+  it('fails while a statement is on its way: its only connection is free again', async () => {
+    const asked = Promise.withResolvers<unknown>();
+    const failing = transaction(database, async (tx) => {
+      tx.execute(sql`select 1`).then(asked.resolve, asked.reject);
+      asked.promise.catch(() => undefined);
+      // The statement has been issued, and the connection is on its way.
+      await new Promise(setImmediate);
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    await Promise.allSettled([asked.promise]);
+    const { rows } = await transaction(database, async (tx) => tx.execute(sql`select 2 as n`));
+    expect([rows, database.poolStats().acquired]).toEqual([[{ n: 2 }], 0]);
+  });
+
+  it('is over before its first statement is issued: that is refused, and takes no connection', async () => {
+    for (const end of ['commit', 'failure']) {
+      let ended: Tx | undefined;
+      const over = transaction(database, async (tx) => {
+        ended = tx;
+        if (end === 'failure') throw new Error('no');
+      });
+      await over.catch(() => undefined);
+      await expect(ended!.execute(sql`select 1`)).rejects.toMatchObject({
+        cause: { message: 'the transaction is over' },
+      });
+    }
+    expect(database.poolStats().acquired).toBe(0);
+  });
+
   it('is over: it takes nothing for last', async () => {
     let ended: Tx | undefined;
     await transaction(database, async (tx) => {

@@ -26,6 +26,8 @@ export class TransactionClient {
   #client: PoolClient | undefined;
   #beginning: Promise<unknown> | undefined;
   #patient = false;
+  /** From then on it takes no connection: nobody would give that back. */
+  #over = false;
   /** Issued in this tick, and not sent yet. */
   #asked: Asked[] = [];
 
@@ -67,6 +69,9 @@ export class TransactionClient {
 
   /** Rolls back and releases the connection, or discards it if it is broken. */
   async rollBack(cause: unknown): Promise<void> {
+    this.#over = true;
+    // A statement that no one waits for any more may have its connection only after this.
+    await this.#beginning?.catch(() => undefined);
     const client = this.#client;
     if (client === undefined) return;
     this.#client = undefined;
@@ -81,6 +86,7 @@ export class TransactionClient {
   }
 
   release(): void {
+    this.#over = true;
     if (this.#client !== undefined && this.#patient) endSilence(this.#client);
     this.#client?.release();
     this.#client = undefined;
@@ -92,7 +98,7 @@ export class TransactionClient {
     if (asked.length === 0) return;
     this.#asked = [];
     try {
-      if (this.#beginning === undefined) {
+      if (this.#beginning === undefined && !this.#over) {
         this.#beginning = this.#begin(asked);
         await this.#beginning;
         return;
