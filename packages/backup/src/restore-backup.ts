@@ -1,11 +1,11 @@
 /** Restores a backup into an empty instance: all of it or, if anything fails, nothing of the database. */
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { BackupHeader, BackupTrailer } from '@acp/contract';
 import { migrate, migrationHashes, migrationsFolder } from '@acp/db';
-import { ensureFolders, invalid, isFromOutside, unavailable, type Vault, writeInside } from '@acp/kernel';
+import { ensureFolders, invalid, isFromOutside, makeFolders, unavailable, type Vault, writeInside } from '@acp/kernel';
 import { migrateQueue } from '@acp/queue';
 import type { Storage } from '@acp/storage';
 import { type ArchivedFile, readArchive } from './read-archive.ts';
@@ -102,7 +102,7 @@ async function putFile(
   }
   if (rest.some((segment) => segment === '' || segment === '.' || segment === '..'))
     throw invalid('the backup has a path that leads outside its folder');
-  await mkdir(homes, { recursive: true, mode: 0o700 });
+  await makeFolders(homes, 0o700);
   if (target === null) await writeInside(homes, below, body, mode, `.${backup_id}`);
   else {
     await ensureFolders(homes, path.posix.dirname(below));

@@ -1,5 +1,6 @@
 import { chmod, mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolders } from '@acp/kernel';
 
 /** Everything about an embedded server is in one folder; removing the folder removes all traces. */
 export interface Folder {
@@ -15,8 +16,7 @@ export interface Folder {
 
 export async function prepareFolder(dataDir: string): Promise<Folder> {
   const wanted = path.resolve(dataDir);
-  await mkdir(path.dirname(wanted), { recursive: true });
-  await mkdir(wanted, { recursive: true });
+  await makeFolders(wanted);
   // Links are resolved: locking and finding a live server compare this path with the kernel's.
   const root = await realpath(wanted);
   // Traversable, so that the server's account can reach binaries next to the data; everything sensitive inside is private.

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isInsideFolder } from './folders.ts';
+import { isInsideFolder, makeFolders } from './folders.ts';
 
 describe('isInsideFolder', () => {
   let base: string;
@@ -52,5 +52,33 @@ describe('isInsideFolder', () => {
     expect(await isInsideFolder(join(home, 'inner'), [join(base, 'alias')])).toBe(true);
     expect(await isInsideFolder(join(base, 'outside'), [home, join(base, 'outside')])).toBe(true);
     expect(await isInsideFolder(join(base, 'outside'), [])).toBe(false);
+  });
+});
+
+describe('makeFolders', () => {
+  let base: string;
+
+  beforeAll(async () => {
+    base = await mkdtemp(join(tmpdir(), 'folders-'));
+  });
+  afterAll(async () => rm(base, { recursive: true }));
+
+  it('creates a folder and its parents, several callers at once, and says which was the first', async () => {
+    const deep = join(base, 'one/two/three');
+    expect(await makeFolders(deep, 0o700)).toBe(join(base, 'one'));
+    expect(await makeFolders(deep, 0o700)).toBeUndefined();
+    expect((await stat(deep)).mode % 0o1000).toBe(0o700);
+    const same = Array.from({ length: 8 }, async () => makeFolders(join(base, 'four/five/six')));
+    await Promise.all(same);
+    await symlink(deep, join(base, 'link'));
+    expect(await makeFolders(join(base, 'link'))).toBeUndefined();
+    expect(await makeFolders(join(base, 'link/four'))).toBe(join(base, 'link/four'));
+  });
+
+  it('fails where there is a file, and where the system has no room for folders', async () => {
+    await writeFile(join(base, 'file'), '');
+    await expect(makeFolders(join(base, 'file'))).rejects.toMatchObject({ code: 'EEXIST' });
+    await expect(makeFolders(join(base, 'file/below'))).rejects.toMatchObject({ code: 'ENOTDIR' });
+    await expect(makeFolders('/proc/nothing/below')).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });

@@ -1,5 +1,8 @@
-import { lstat, realpath } from 'node:fs/promises';
+import { lstat, mkdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+
+/** Somebody else may remove an empty parent meanwhile. */
+const MAKE_ATTEMPTS = 4;
 
 /**
  * Whether the path is one of the folders or inside one, following links on both sides. A path that does not exist yet is
@@ -10,6 +13,38 @@ export async function isInsideFolder(path: string, folders: readonly string[]): 
   if (real === undefined) return false;
   const roots = await Promise.all(folders.map(async (folder) => realPlace(folder)));
   return roots.some((root) => root !== undefined && relative(root, real).split(sep)[0] !== '..');
+}
+
+/**
+ * Creates a folder and its missing parents. Node's own `recursive` never ends where a file system refuses new folders by saying
+ * that their parent is missing, as below /proc.
+ * @returns the first folder created; undefined if it existed
+ */
+export async function makeFolders(path: string, mode = 0o777): Promise<string | undefined> {
+  const whole = resolve(path);
+  let first: string | undefined;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return (await makeFolder(whole, mode)) ? (first ?? whole) : first;
+    } catch (err) {
+      if (!isMissing(err) || whole === dirname(whole) || attempt === MAKE_ATTEMPTS) throw err;
+    }
+    first = (await makeFolders(dirname(whole), mode)) ?? first;
+  }
+}
+
+/** @returns false if it existed, or a link to it did */
+async function makeFolder(path: string, mode: number): Promise<boolean> {
+  try {
+    await mkdir(path, { mode });
+    return true;
+  } catch (err) {
+    if (isMissing(err)) throw err;
+    // Whatever the error, as on a file system that can't be written: an existing folder is as good.
+    const found = await stat(path).catch(() => null);
+    if (found?.isDirectory()) return false;
+    throw err;
+  }
 }
 
 /** Resolves links in the path whether or not it exists (yet); undefined if that is impossible. */

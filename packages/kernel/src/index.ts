@@ -108,7 +108,7 @@ export {
 } from './guarded-fetch.ts';
 export type { GuardedFetch, Lookup } from './guarded-fetch.ts';
 export { canonicalHost, HostList, portOf, readHostRule, writeHostRule } from './host-list.ts';
-export { isInsideFolder, realPlace } from './folders.ts';
+export { isInsideFolder, makeFolders, realPlace } from './folders.ts';
 export {
   dropIfEmpty,
   dropTree,

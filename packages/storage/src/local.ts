@@ -3,11 +3,11 @@
  * to disk and renames it, so after a crash an object is either complete or absent.
  */
 import { constants } from 'node:fs';
-import { mkdir, open, opendir, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import { open, opendir, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { conflict, newId, ServiceError } from '@acp/kernel';
+import { conflict, makeFolders, newId, ServiceError } from '@acp/kernel';
 import { readMarker } from './marker.ts';
 import { Meter } from './metered.ts';
 import { checkFolder, checkKey, deleteEach } from './storage.ts';
@@ -112,7 +112,7 @@ export class LocalStorage implements Storage {
 
   async #makeTmp(): Promise<void> {
     try {
-      await mkdir(this.#tmp, { recursive: true, mode: 0o700 });
+      await makeFolders(this.#tmp, 0o700);
     } catch (error) {
       throw storeUnavailable(error);
     }
@@ -141,7 +141,7 @@ export class LocalStorage implements Storage {
 
   async #moveInto(temporary: string, path: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
-      const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      const made = await makeFolders(dirname(path), 0o700);
       try {
         await rename(temporary, path);
         await syncFolders(dirname(path), made === undefined ? dirname(path) : dirname(made));

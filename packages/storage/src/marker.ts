@@ -1,6 +1,6 @@
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { link, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isUuid, newId, unavailable } from '@acp/kernel';
+import { isUuid, makeFolders, newId, unavailable } from '@acp/kernel';
 import { storeUnavailable } from './store-unavailable.ts';
 
 /**
@@ -13,7 +13,7 @@ export async function readMarker(folder: string): Promise<string> {
   if (known !== undefined) return known;
   const temporary = join(folder, `marker-${newId()}`);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolders(folder, 0o700);
     const file = await open(temporary, 'wx', 0o600);
     await file.writeFile(`${newId()}\n`);
     await file.sync();

@@ -1,6 +1,6 @@
 /** Checks of the machine and the environment. */
 import { constants } from 'node:fs';
-import { access, mkdir, statfs } from 'node:fs/promises';
+import { access, statfs } from 'node:fs/promises';
 import {
   BUBBLEWRAP_MEND,
   type Controller,
@@ -10,6 +10,7 @@ import {
   findPluginWalls,
   findProgram,
   isExposed,
+  makeFolders,
   programBounds,
 } from '@acp/kernel';
 import { type Check, well, wrong } from './finding.ts';
@@ -27,7 +28,7 @@ export const machineChecks: Record<string, Check> = {
   home: {
     mend: 'make SERVICE_HOME a folder that the service can write to',
     run: async ({ config: { home } }) => {
-      await mkdir(home, { recursive: true });
+      await makeFolders(home);
       await access(home, constants.W_OK);
       const { bavail, bsize } = await statfs(home);
       const free = Math.round((bavail * bsize) / 1_000_000);

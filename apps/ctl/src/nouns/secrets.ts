@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { admitEncryptionKey, noteOnlyEncryptionKey, rewrapBatch, sealedColumns } from '@acp/core';
 import { isMissingTable, transaction } from '@acp/db';
-import { encryptionKeyFile, Vault } from '@acp/kernel';
+import { encryptionKeyFile, makeFolders, Vault } from '@acp/kernel';
 import { type Answer, type Command, type CommandContext, table, UsageError } from '../command.ts';
 
 /** Rows per transaction: small enough that running processes hardly wait for them. */
@@ -50,7 +50,7 @@ async function makeKey({ config, database }: CommandContext): Promise<Answer> {
   const key = randomBytes(32);
   const file = encryptionKeyFile(config.home);
   const vault = new Vault(key, []);
-  await mkdir(config.home, { recursive: true });
+  await makeFolders(config.home);
   await writeFile(file, `${key.toString('hex')}\n`, { flag: 'wx', mode: 0o600 });
   try {
     await transaction(database, (tx) => admitEncryptionKey(tx, vault));

@@ -1,8 +1,14 @@
+import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { changesAlerts, checkConditions, updateAlerts, queueAlertMessages } from '@acp/core';
 import { transaction } from '@acp/db';
 import { alertTargets, usedPercent } from '@acp/kernel';
 import type { TimerContext } from '../context.ts';
+
+const DISK_ANSWER_MS = 2000;
+/** Questions without an answer yet: each holds one of the process's few threads for files, so none is asked twice. */
+const asked = new Map<string, Promise<number | null>>();
 
 /** Checks for alerts and notifies everyone concerned; one scheduler at a time does. */
 export async function checkAlerts({ database, config, claimed_by }: TimerContext): Promise<void> {
@@ -19,11 +25,28 @@ export async function checkAlerts({ database, config, claimed_by }: TimerContext
   );
 }
 
-/** Usage of the fuller of two disks: the root's and the one with the instance's files. Null if unavailable. */
-export async function diskUsedPercent({
-  home,
-}: Pick<TimerContext['config'], 'home'>): Promise<number | null> {
-  const read = ['/', home].map(async (path) => statfs(path).then(usedPercent, () => null));
-  const known = (await Promise.all(read)).filter((used) => used !== null);
+/**
+ * Usage of the fuller of two disks: the root's and the one with the instance's files. Null if unavailable, as is a network's disk
+ * whose server is gone: the question then never ends, and the scheduler still has to report that it is alive.
+ */
+export async function diskUsedPercent(
+  { home }: Pick<TimerContext['config'], 'home'>,
+  read: (path: string) => Promise<StatsFs> = statfs,
+): Promise<number | null> {
+  const answered = new AbortController();
+  const tooLong = delay(DISK_ANSWER_MS, null, { signal: answered.signal }).catch(() => null);
+  const looks = await Promise.all(['/', home].map(async (path) => Promise.race([ask(path, read), tooLong])));
+  answered.abort();
+  const known = looks.filter((used) => used !== null);
   return known.length === 0 ? null : Math.max(...known);
+}
+
+async function ask(path: string, read: (path: string) => Promise<StatsFs>): Promise<number | null> {
+  const known = asked.get(path);
+  if (known !== undefined) return known;
+  const answer = read(path)
+    .then(usedPercent, () => null)
+    .finally(() => asked.delete(path));
+  asked.set(path, answer);
+  return answer;
 }
