@@ -5,7 +5,15 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { BackupHeader, BackupTrailer } from '@acp/contract';
 import { migrate, migrationHashes, migrationsFolder } from '@acp/db';
-import { ensureFolders, invalid, isFromOutside, makeFolders, unavailable, type Vault, writeInside } from '@acp/kernel';
+import {
+  ensureFolders,
+  invalid,
+  isFromOutside,
+  makeFolders,
+  unavailable,
+  type Vault,
+  writeInside,
+} from '@acp/kernel';
 import { migrateQueue } from '@acp/queue';
 import type { Storage } from '@acp/storage';
 import { type ArchivedFile, readArchive } from './read-archive.ts';
