@@ -230,10 +230,13 @@ describe('/metrics', () => {
       'service_live_streams',
     ];
     for (const series of named) expect(text).toContain(`\n${series} `);
+    // Names that only counters have; promtool says the same, where it is installed.
+    expect(text.match(/^# TYPE \S+_total (?!counter)\w+$/gm)).toBeNull();
+    expect(text).toMatch(/^service_nodejs_active_resources\{type="\w+"\} \d+$/m);
     const promtool = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
     // Only if it is installed. Some names are prom-client's own, one is the specification's.
     const complaints = promtool.error === undefined ? promtool.stderr.split('\n') : [];
-    const known = /^$|nodejs|process_|service_readyz_check_duration_ms/;
+    const known = /^$|service_nodejs_eventloop_lag|process_|service_readyz_check_duration_ms/;
     expect(complaints.filter((line) => !known.test(line))).toEqual([]);
   });
 

@@ -33,10 +33,15 @@ type Define = (name: string, help: string, collect: Collect, labels?: string[]) 
 /** Several scrapers, and several series of one scrape, share a query's result for this long. */
 const SHARED_MS = 5000;
 
-/** @returns the content type, and a function that renders the text for each scrape */
+/**
+ * Node's own series are in it as well, but for three gauges that are named as if they were counters: they are the sums of others.
+ * @returns the content type, and a function that renders the text for each scrape
+ */
 export function createMetrics(sources: MetricsSources): { contentType: string; text(): Promise<string> } {
   const own = new Registry();
   collectDefaultMetrics({ register: own, prefix: 'service_' });
+  for (const what of ['handles', 'requests', 'resources'])
+    own.removeSingleMetric(`service_nodejs_active_${what}_total`);
   const define: Define = (name, help, collect, labelNames = []) => {
     const gauge: Gauge = new Gauge({
       name,
