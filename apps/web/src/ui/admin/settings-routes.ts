@@ -1,6 +1,7 @@
 import { adapterTypes, type Flag, type InstanceSettings, settingsEndpoints as rows } from '@acp/contract';
 import { listFlags, readSettings } from '@acp/core';
 import { boundsPart, readBounds } from './bounds-part.ts';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -40,7 +41,7 @@ async function settingsPage(
   const { tx, user, query } = context;
   const settings = await readSettings(tx);
   const body = html`!${notice(done[query.done ?? ''])}!${runsPart(settings)}
-    !${form?.has('bounds') ? settingsForm(settings, null, null) : settingsForm(settings, error, form)}
+    !${form?.has('bounds') ? await settingsForm(settings, null, null) : await settingsForm(settings, error, form)}
     !${boundsPart(PATH, settings.bounds, error, form)}
     <section class="card">
       <h2>Flags</h2>
@@ -67,17 +68,21 @@ function runsPart({ runs_paused: paused }: InstanceSettings): Html {
   </section>`;
 }
 
-function settingsForm(settings: InstanceSettings, error: string | null, form: FormValues | null): Html {
+async function settingsForm(
+  settings: InstanceSettings,
+  error: string | null,
+  form: FormValues | null,
+): Promise<Html> {
   const errors = new FieldErrors(error, [...textFields, ...numbers.map(({ name }) => name)], {
     schedule: 'backup_schedule',
   });
   const text = (name: Exclude<keyof InstanceSettings, 'bounds'>): string =>
-    form?.text(name) ?? String(settings[name] ?? '');
+    form?.sent(name) ?? String(settings[name] ?? '');
   const adapters = [
     { value: '', label: t`the service default` },
     ...adapterTypes.map((value) => ({ value, label: words(value) })),
   ];
-  return html`<form class="card" method="post" action="${PATH}">
+  const fields = html`<form class="card" method="post" action="${PATH}">
     <h2>Settings</h2>
     <p class="soft">Empty fields use the environment’s value. Instance admins create companies.</p>
     !${formError(errors.general)}
@@ -89,10 +94,11 @@ function settingsForm(settings: InstanceSettings, error: string | null, form: Fo
     <div class="row">
       !${numbers.map(({ name, label }) => input({ name, label, type: 'number', min: 1, value: text(name), error: errors.of(name) })).join('')}
     </div>
-    !${checkbox({ name: 'require_second_factor', label: 'Everyone must have a second factor', checked: form?.checked('require_second_factor') ?? settings.require_second_factor === true })}
-    !${checkbox({ name: 'refuse_common_passwords', label: 'Refuse new passwords that are easily guessed', checked: form?.checked('refuse_common_passwords') ?? settings.refuse_common_passwords !== false })}
+    !${checkbox({ name: 'require_second_factor', label: 'Everyone must have a second factor', checked: form?.ticked('require_second_factor') ?? settings.require_second_factor === true })}
+    !${checkbox({ name: 'refuse_common_passwords', label: 'Refuse new passwords that are easily guessed', checked: form?.ticked('refuse_common_passwords') ?? settings.refuse_common_passwords !== false })}
     <button>Save</button>
   </form>`;
+  return asShown(fields, form);
 }
 
 const flagColumns: Column<Flag>[] = [
@@ -123,13 +129,9 @@ const emptied = <T>(form: FormValues, name: string, value: T | undefined): T | n
 const readForm = (form: FormValues) => ({
   ...Object.fromEntries(textFields.map((name) => [name, form.cleared(name)])),
   ...Object.fromEntries(numbers.map(({ name }) => [name, emptied(form, name, form.number(name))])),
-  require_second_factor: form.has('require_second_factor')
-    ? form.checked('require_second_factor')
-    : undefined,
-  refuse_common_passwords: form.has('refuse_common_passwords')
-    ? form.checked('refuse_common_passwords')
-    : undefined,
-  runs_paused: form.has('runs_paused') ? form.checked('runs_paused') : undefined,
+  require_second_factor: form.ticked('require_second_factor'),
+  refuse_common_passwords: form.ticked('refuse_common_passwords'),
+  runs_paused: form.ticked('runs_paused'),
   bounds: readBounds(form),
 });
 

@@ -84,7 +84,7 @@ export async function settingsBody(view: SettingsView): Promise<Html> {
 async function configurationCard({ id, agent, agents, providers, outcome }: SettingsView): Promise<Html> {
   return html`<section class="card">
     <h2>Configuration</h2>
-    !${await asShown(agentForm(`/agents/${id}/edit`, { agents, providers }, agent, outcome.refused ?? null), outcome.refused ?? null)}
+    !${await asShown(agentForm(`/agents/${id}/edit`, { agents, providers }, agent, outcome.refused ?? null), outcome.refused?.form ?? null)}
     <div class="apart">!${when(outcome.tested, testResult)}!${adapterTest(id)}</div>
   </section>`;
 }

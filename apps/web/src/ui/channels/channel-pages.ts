@@ -100,15 +100,15 @@ export function channelForm(
     <h2>${channel === null ? t`New channel` : t`What it is`}</h2>
     !${formError(errors.general)}
     <div class="row">
-      !${input({ name: 'name', label: 'Name', required: true, value: form?.text('name') ?? channel?.name ?? '', hint: 'Lower case letters, digits and dashes', error: errors.of('name') })}
+      !${input({ name: 'name', label: 'Name', required: true, value: form?.sent('name') ?? channel?.name ?? '', hint: 'Lower case letters, digits and dashes', error: errors.of('name') })}
       !${when(channel === null, () => select({ name: 'kind', label: 'App', value: kind, choices: channelKinds.map((value) => ({ value, label: kindNames[value] })), error: errors.of('kind') }))}
-      !${select({ name: 'default_agent_id', label: 'Who answers', value: form?.text('default_agent_id') ?? channel?.default_agent_id ?? '', choices: [{ value: '', label: t`the agent each person chooses` }, ...agents.map(({ id, name }) => ({ value: id, label: name }))], error: errors.of('default_agent_id') })}
+      !${select({ name: 'default_agent_id', label: 'Who answers', value: form?.sent('default_agent_id') ?? channel?.default_agent_id ?? '', choices: [{ value: '', label: t`the agent each person chooses` }, ...agents.map(({ id, name }) => ({ value: id, label: name }))], error: errors.of('default_agent_id') })}
     </div>
     <div class="row">
-      !${select({ name: 'bot_token', label: 'Secret with the bot token', required: true, value: form?.text('bot_token') ?? nameOf(channel?.bot_token), choices: secretChoices(t`choose a secret`), error: errors.of('bot_token') })}
-      !${when(channel?.kind !== 'telegram', () => select({ name: 'app_token', label: 'Secret with the app-level token', value: form?.text('app_token') ?? nameOf(channel?.app_token), choices: secretChoices(t`none`), hint: 'Slack only: xapp-…', error: errors.of('app_token') }))}
+      !${select({ name: 'bot_token', label: 'Secret with the bot token', required: true, value: form?.sent('bot_token') ?? nameOf(channel?.bot_token), choices: secretChoices(t`choose a secret`), error: errors.of('bot_token') })}
+      !${when(channel?.kind !== 'telegram', () => select({ name: 'app_token', label: 'Secret with the app-level token', value: form?.sent('app_token') ?? nameOf(channel?.app_token), choices: secretChoices(t`none`), hint: 'Slack only: xapp-…', error: errors.of('app_token') }))}
     </div>
-    !${input({ name: 'groups', label: 'Groups', value: form?.text('groups') ?? channel?.groups.join(', ') ?? '', hint: 'Comma-separated ids of the groups and channels in which it answers. It always answers in private.', error: errors.of('groups') })}
+    !${input({ name: 'groups', label: 'Groups', value: form?.sent('groups') ?? channel?.groups.join(', ') ?? '', hint: 'Comma-separated ids of the groups and channels in which it answers. It always answers in private.', error: errors.of('groups') })}
     <button>${channel === null ? t`Add` : t`Save`}</button>
   </form>`;
 }

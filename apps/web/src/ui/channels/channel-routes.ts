@@ -10,6 +10,7 @@ import {
 } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { Type } from 'typebox';
+import { asShown } from '../kit/as-shown.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -99,30 +100,31 @@ async function channelPage(
       : html`<p class="soft">
           No one is paired yet: people do so on their <a href="/profile/channels">profile</a>.
         </p>`;
-  const isEdit = form?.has('bot_token') === true;
+  const typed = form?.are_changes || form?.has('bot_token') ? form : null;
+  const fields = channelForm(own, channel, await choicesOf(context), typed && error, typed);
   return companyPage(context, {
     title: channel.name,
     active: path,
     trail: [{ label: t`Channels`, path }],
-    body: html`!${notice(done[query.done ?? ''])}!${formError(isEdit ? null : error)}!${channelState(channel)}
+    body: html`!${notice(done[query.done ?? ''])}!${formError(typed ? null : error)}!${channelState(channel)}
       <section class="card">
         <h2>People</h2>
         !${people}
       </section>
-      !${refusedGroups(channel)}!${knowledgeForm(channel)}!${channelForm(own, channel, await choicesOf(context), isEdit ? error : null, isEdit ? form : null)}!${deletion(channel)}`,
+      !${refusedGroups(channel)}!${knowledgeForm(channel)}!${await asShown(fields, typed)}!${deletion(channel)}`,
   });
 }
 
 const secretNamed = (name: string): string => `\${secret:${name}}`;
 
 function readChannel(form: FormValues) {
-  const app_token = form.given('app_token');
+  const [bot_token, app_token] = [form.sent('bot_token'), form.given('app_token')];
   return {
-    name: form.text('name').trim(),
-    bot_token: secretNamed(form.text('bot_token').trim()),
+    name: form.sent('name')?.trim(),
+    ...(bot_token !== undefined && { bot_token: secretNamed(bot_token.trim()) }),
     ...(app_token !== undefined && { app_token: secretNamed(app_token.trim()) }),
-    default_agent_id: form.cleared('default_agent_id') ?? null,
-    groups: groupsIn(form),
+    default_agent_id: form.cleared('default_agent_id'),
+    ...(form.has('groups') && { groups: groupsIn(form) }),
   };
 }
 

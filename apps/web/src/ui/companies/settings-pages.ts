@@ -7,6 +7,7 @@ import {
   logoThemes,
   logoTypes,
 } from '@acp/contract';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -31,8 +32,9 @@ export interface SettingsView {
   refused: Refused | null;
 }
 
-export function settingsBody(view: SettingsView): Html {
-  return html`!${notice(view.done)} !${generalForm(view)}!${logoPart(view)}!${defaultsForm(view)}
+export async function settingsBody(view: SettingsView): Promise<Html> {
+  return html`!${notice(view.done)}
+    !${await asShown(generalForm(view), typedIn(view, 'general').form)}!${logoPart(view)}!${await asShown(defaultsForm(view), typedIn(view, 'agents').form)}
     <section class="card">
       <h2>Export and import</h2>
       <p>
@@ -53,8 +55,8 @@ function generalForm(view: SettingsView): Html {
   const { company } = view;
   const { form, error } = typedIn(view, 'general');
   const errors = new FieldErrors(error, ['name', 'slug', 'home_dir', 'default_worker_tags']);
-  const value = (name: 'name' | 'slug' | 'home_dir'): string => form?.text(name) ?? company[name] ?? '';
-  const tags = form?.text('default_worker_tags') ?? company.default_worker_tags.join(', ');
+  const value = (name: 'name' | 'slug' | 'home_dir'): string => form?.sent(name) ?? company[name] ?? '';
+  const tags = form?.sent('default_worker_tags') ?? company.default_worker_tags.join(', ');
   return html`<form class="card" method="post" action="/companies/${company.id}/settings">
     <h2>General</h2>
     !${formError(errors.general)}
@@ -66,7 +68,7 @@ function generalForm(view: SettingsView): Html {
       !${input({ name: 'home_dir', label: 'Home folder', value: value('home_dir'), hint: 'Empty: the company’s folder in the service’s home', error: errors.of('home_dir') })}
       !${input({ name: 'default_worker_tags', label: 'Tags of remote workers', value: tags, hint: 'Comma-separated; tasks go to workers that have all of them', error: errors.of('default_worker_tags') })}
     </div>
-    !${checkbox({ name: 'require_second_factor', label: 'Members must have a second factor to sign in', checked: form?.checked('require_second_factor') ?? company.require_second_factor })}
+    !${checkbox({ name: 'require_second_factor', label: 'Members must have a second factor to sign in', checked: form?.ticked('require_second_factor') ?? company.require_second_factor })}
     <p class="soft">
       The history of the company’s keys is in its
       <a href="/companies/${company.id}/settings/security">security log</a>.
@@ -118,18 +120,18 @@ function defaultsForm(view: SettingsView): Html {
   const { form, error } = typedIn(view, 'agents');
   const fields = ['adapter_type', 'adapter_config', 'heartbeat_interval_sec'];
   const errors = new FieldErrors(error, fields, { adapter: 'adapter_config' });
-  const config = form?.text('adapter_config') ?? JSON.stringify(defaults.adapter_config, null, 2);
+  const config = form?.sent('adapter_config') ?? JSON.stringify(defaults.adapter_config, null, 2);
   const types = [...new Set<string>([...adapterTypes, defaults.adapter_type])];
   return html`<form class="card" method="post" action="/companies/${company.id}/settings/agents">
     <h2>New agents</h2>
     <p class="soft">Used for new agents unless set otherwise. Existing agents keep what they have.</p>
     !${formError(errors.general)}
     <div class="row">
-      !${select({ name: 'adapter_type', label: 'Adapter', value: form?.text('adapter_type') ?? defaults.adapter_type, choices: types.map((type) => ({ value: type, label: words(type) })), error: errors.of('adapter_type') })}
-      !${input({ name: 'heartbeat_interval_sec', label: 'Seconds between heartbeats', type: 'number', min: 1, value: form?.text('heartbeat_interval_sec') ?? defaults.heartbeat_interval_sec, error: errors.of('heartbeat_interval_sec') })}
+      !${select({ name: 'adapter_type', label: 'Adapter', value: form?.sent('adapter_type') ?? defaults.adapter_type, choices: types.map((type) => ({ value: type, label: words(type) })), error: errors.of('adapter_type') })}
+      !${input({ name: 'heartbeat_interval_sec', label: 'Seconds between heartbeats', type: 'number', min: 1, value: form?.sent('heartbeat_interval_sec') ?? defaults.heartbeat_interval_sec, error: errors.of('heartbeat_interval_sec') })}
     </div>
     !${textarea({ name: 'adapter_config', label: 'Adapter configuration (JSON)', value: config, rows: 4, mono: true, error: errors.of('adapter_config') })}
-    !${checkbox({ name: 'heartbeat_enabled', label: 'Wake them on a heartbeat', checked: form?.checked('heartbeat_enabled') ?? defaults.heartbeat_enabled })}
+    !${checkbox({ name: 'heartbeat_enabled', label: 'Wake them on a heartbeat', checked: form?.ticked('heartbeat_enabled') ?? defaults.heartbeat_enabled })}
     <button>Save</button>
   </form>`;
 }

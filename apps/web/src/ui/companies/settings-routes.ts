@@ -22,7 +22,7 @@ const done: Record<string, string> = texts({
 async function settingsPage(context: CompanyContext, refused: Refused | null): Promise<Html> {
   const { tx, company_id, query } = context;
   const company = presentCompany(await requireCompany(tx, company_id));
-  const body = settingsBody({
+  const body = await settingsBody({
     company,
     defaults: await agentDefaults(tx, company_id),
     logo: await logoOf(tx, company_id),
@@ -48,15 +48,13 @@ export const companySettingsRoutes: UiRoute[] = [
   page('/companies/{companyId}/settings', { scope: byCompany, role: 'admin' }, (c) => settingsPage(c, null)),
   action('/companies/{companyId}/settings', companyEndpoints.update, {
     read: (form) => ({
-      name: form.text('name'),
-      slug: form.text('slug'),
+      name: form.sent('name'),
+      slug: form.sent('slug'),
       home_dir: form.cleared('home_dir'),
       default_worker_tags: form.has('default_worker_tags')
         ? listOf(form.text('default_worker_tags'))
         : undefined,
-      require_second_factor: form.has('require_second_factor')
-        ? form.checked('require_second_factor')
-        : undefined,
+      require_second_factor: form.ticked('require_second_factor'),
     }),
     next: back('general'),
     failed: refusedIn('general'),
@@ -65,7 +63,7 @@ export const companySettingsRoutes: UiRoute[] = [
     read: (form) => ({
       adapter_type: form.given('adapter_type'),
       adapter_config: form.json('adapter_config'),
-      heartbeat_enabled: form.checked('heartbeat_enabled'),
+      heartbeat_enabled: form.ticked('heartbeat_enabled'),
       heartbeat_interval_sec: form.number('heartbeat_interval_sec'),
     }),
     next: back('agents'),

@@ -61,13 +61,13 @@ export function peerForm(
   form: FormValues | null,
 ): Html {
   const errors = new FieldErrors(error, ['label', 'url', 'api_key', ...numbers.map(({ name }) => name)]);
-  const value = (name: 'label' | 'url'): string => form?.text(name) ?? peer?.[name] ?? '';
+  const value = (name: 'label' | 'url'): string => form?.sent(name) ?? peer?.[name] ?? '';
   const fields = numbers.map(({ name, label, hint, usual }) =>
     input({
       name,
       label,
       hint,
-      value: form?.text(name) ?? String(peer?.[name] ?? usual),
+      value: form?.sent(name) ?? String(peer?.[name] ?? usual),
       error: errors.of(name),
     }),
   );
@@ -79,7 +79,7 @@ export function peerForm(
       !${input({ name: 'api_key', label: 'API key', value: '', hint: peer?.has_api_key ? 'Empty: unchanged' : 'Never shown again', error: errors.of('api_key') })}
     </div>
     <div class="row">!${fields[0]}!${fields[1]}!${fields[2]}!${fields[3]}</div>
-    !${when(peer, ({ enabled }) => checkbox({ name: 'enabled', label: 'Agents may call it', checked: form?.checked('enabled') ?? enabled }))}
+    !${when(peer, ({ enabled }) => checkbox({ name: 'enabled', label: 'Agents may call it', checked: form?.ticked('enabled') ?? enabled }))}
     <button>${peer ? t`Save` : t`Add`}</button>
   </form>`;
 }

@@ -1,5 +1,6 @@
 import { federationEndpoints as rows } from '@acp/contract';
 import { listPeers, presentPeer } from '@acp/core';
+import { asShown } from '../kit/as-shown.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -63,14 +64,14 @@ async function peerPage(
     '',
     html`!${notice(done[context.query.done ?? ''])}
       <div data-source="/peers/${peer.id}/part/health">!${partOf(context)}</div>
-      !${peerForm(`/peers/${peer.id}`, peer, error, form)}!${deletePeerPart(peer)}`,
+      !${await asShown(peerForm(`/peers/${peer.id}`, peer, error, form), form)}!${deletePeerPart(peer)}`,
   );
 }
 
 /** An empty key leaves the stored one unchanged. */
 const readPeer = (form: FormValues) => ({
-  label: form.text('label').trim(),
-  url: form.text('url').trim(),
+  label: form.sent('label')?.trim(),
+  url: form.sent('url')?.trim(),
   api_key: form.given('api_key')?.trim(),
   timeout_seconds: form.number('timeout_seconds'),
   rate_limit_rpm: form.number('rate_limit_rpm'),
@@ -89,7 +90,7 @@ export const peerRoutes: UiRoute[] = [
   page('/peers/{peerId}', { scope: byPeer, role: 'admin' }, (c) => peerPage(c)),
   page('/peers/{peerId}/part/health', { scope: byPeer, role: 'admin' }, partOf),
   action('/peers/{peerId}', rows.update, {
-    read: (form) => ({ ...readPeer(form), enabled: form.checked('enabled') }),
+    read: (form) => ({ ...readPeer(form), enabled: form.ticked('enabled') }),
     secrets: ['api_key'],
     next: (c) => `/peers/${c.subject.id}?done=saved`,
     failed: peerPage,

@@ -8,12 +8,19 @@ import { html, type Html } from './html.ts';
 /** Name of the hidden field: digests of the values by name. */
 export const AS_SHOWN = 'as_shown';
 
+/** Values of a rejected form. */
+interface Typed {
+  readonly are_changes: boolean;
+  readonly shown: ReadonlyMap<string, unknown> | null;
+  has(name: string): boolean;
+}
+
 /**
  * The form with that field.
- * @param typed values of a rejected form that the form already contains: it is then posted as a whole, without that field
+ * @param typed values of a rejected form that the form already contains: what was changed counts as changed when it is sent again
  */
-export async function asShown(form: Html, typed: object | null = null): Promise<Html> {
-  if (typed !== null) return form;
+export async function asShown(form: Html, typed: Typed | null = null): Promise<Html> {
+  if (typed?.are_changes === false) return form;
   // Loaded with the first form that edits something.
   const { Parser } = await import('htmlparser2');
   const shown = new Map<string, string[]>();
@@ -47,23 +54,29 @@ export async function asShown(form: Html, typed: object | null = null): Promise<
     },
   });
   parser.end(form);
-  const digests = Object.fromEntries([...shown].map(([name, values]) => [name, digestOf(values)]));
+  const digestNow = (name: string, values: string[]): unknown =>
+    typed?.has(name) ? typed.shown?.get(name) : digestOf(values);
+  const digests = Object.fromEntries([...shown].map(([name, values]) => [name, digestNow(name, values)]));
   const field = html`<input type="hidden" name="${AS_SHOWN}" value="${JSON.stringify(digests)}" />`;
   return form.slice(0, begin) + field + form.slice(begin);
 }
 
-/** The posted values without those that are as shown. */
-export function changedValues(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { [AS_SHOWN]: shown, ...values } = body;
-  const digests = typeof shown === 'string' ? digestsIn(shown) : new Map<string, unknown>();
-  return Object.fromEntries(
-    Object.entries(values).filter(([name, value]) => digests.get(name) !== digestOf(textsOf(value))),
+/** Splits a posted form: the digests of what it showed, and its values without those that are as shown. */
+export function changedValues(body: Readonly<Record<string, unknown>>): {
+  shown: ReadonlyMap<string, unknown> | null;
+  values: Record<string, unknown>;
+} {
+  const { [AS_SHOWN]: text, ...posted } = body;
+  const shown = text === undefined ? null : digestsIn(text);
+  const changed = Object.entries(posted).filter(
+    ([name, value]) => shown?.get(name) !== digestOf(textsOf(value)),
   );
+  return { shown, values: Object.fromEntries(changed) };
 }
 
-function digestsIn(text: string): Map<string, unknown> {
+function digestsIn(text: unknown): Map<string, unknown> {
   try {
-    return new Map(Object.entries(JSON.parse(text) as object));
+    return new Map(Object.entries(JSON.parse(String(text)) as object));
   } catch {
     return new Map();
   }

@@ -1,16 +1,22 @@
 import { invalid } from '@acp/kernel';
-import { AS_SHOWN, changedValues } from './as-shown.ts';
+import { changedValues } from './as-shown.ts';
 
 /** Values of a posted form; a name may occur several times. */
 export class FormValues {
   readonly #values: Readonly<Record<string, unknown>>;
-  /** The form edits something: values that are as it showed them are left out. */
-  readonly are_changes: boolean;
+  /** Of a form that edits something: digests of what its fields showed. */
+  readonly shown: ReadonlyMap<string, unknown> | null;
 
   constructor(body: unknown) {
     const posted = typeof body === 'object' && body !== null ? { ...body } : {};
-    this.are_changes = AS_SHOWN in posted;
-    this.#values = changedValues(posted);
+    const { shown, values } = changedValues(posted);
+    this.shown = shown;
+    this.#values = values;
+  }
+
+  /** The form edits something: values that are as it showed them are left out. */
+  get are_changes(): boolean {
+    return this.shown !== null;
   }
 
   get names(): readonly string[] {
@@ -52,6 +58,11 @@ export class FormValues {
   /** Browsers omit unticked boxes: the form declares its boxes by a hidden twin with the value ''. */
   checked(name: string): boolean {
     return this.text(name) !== '';
+  }
+
+  /** The same for a box that only some forms have; undefined if the form lacks it. */
+  ticked(name: string): boolean | undefined {
+    return this.has(name) ? this.checked(name) : undefined;
   }
 
   /** @throws invalid unless it is a number; undefined if nothing was typed. */

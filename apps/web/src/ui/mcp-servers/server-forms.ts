@@ -88,7 +88,7 @@ function formOf(
   place: (filled: Filled) => readonly [short: Html, long: Html],
 ): Html {
   const errors = new FieldErrors(error, fields);
-  const value: Filled['value'] = (name, known) => form?.text(name) ?? String(known ?? '');
+  const value: Filled['value'] = (name, known) => form?.sent(name) ?? String(known ?? '');
   const [short, long] = place({ value, errors, server });
   return html`<form class="card" method="post" action="${path}">
     <h2>${server ? t`Server` : title}</h2>

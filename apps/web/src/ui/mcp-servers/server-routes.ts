@@ -8,6 +8,7 @@ import {
   presentMcpServer,
 } from '@acp/core';
 import { invalid } from '@acp/kernel';
+import { asShown } from '../kit/as-shown.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -71,7 +72,8 @@ async function serverPage(
   const path = serversPath(company_id);
   const about = { path: own, server, error, form };
   const offers = offeredMcpCommands(context.services.mcp_servers.commands);
-  const ownForm = server.command === null ? serverForm(about) : programForm(about, offers);
+  const fields = server.command === null ? serverForm(about) : programForm(about, offers);
+  const ownForm = await asShown(fields, form);
   return connectPage(context, {
     title: server.name,
     tab: path,
@@ -94,8 +96,14 @@ async function refused(context: ServerContext, error: string): Promise<Html> {
   return connectPage(context, { title: name, tab: path, trail: { label: t`MCP servers`, path }, body });
 }
 
-/** Parses lines of a name, the separator and a value. @throws invalid */
-function readLines(form: FormValues, field: string, mark: string, shape: string): Record<string, string> {
+/** Parses lines of a name, the separator and a value; undefined if the form lacks them. @throws invalid */
+function readLines(
+  form: FormValues,
+  field: string,
+  mark: string,
+  shape: string,
+): Record<string, string> | undefined {
+  if (!form.has(field)) return undefined;
   const lines = form
     .text(field)
     .split('\n')
@@ -111,10 +119,11 @@ function readLines(form: FormValues, field: string, mark: string, shape: string)
 
 /** Reached by URL, or a program: each has a form of its own. */
 const readServer = (form: FormValues) => ({
-  name: form.text('name').trim(),
-  ...(form.has('command')
-    ? { command: form.text('command'), env: readLines(form, 'env', '=', 'NAME=value') }
-    : { url: form.text('url').trim(), headers: readLines(form, 'headers', ':', t`Name: value`) }),
+  name: form.sent('name')?.trim(),
+  command: form.sent('command'),
+  env: readLines(form, 'env', '=', 'NAME=value'),
+  url: form.sent('url')?.trim(),
+  headers: readLines(form, 'headers', ':', t`Name: value`),
   timeout_seconds: form.number('timeout_seconds'),
   refresh_interval_seconds: form.number('refresh_interval_seconds'),
 });

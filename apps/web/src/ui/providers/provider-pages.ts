@@ -46,7 +46,7 @@ export function providerForm(
   ];
   const errors = new FieldErrors(error, fields, { 'this name': 'name' });
   const value = (name: 'name' | 'base_url' | 'default_model' | 'embedding_model'): string =>
-    form?.text(name) ?? provider?.[name] ?? '';
+    form?.sent(name) ?? provider?.[name] ?? '';
   const kept = (has: boolean | undefined): string => (has ? t`Empty: unchanged` : t`Never shown again`);
   const families = providerFamilies.map((family) => ({
     value: family,
@@ -62,10 +62,10 @@ export function providerForm(
     !${textarea({ name: 'api_key', label: 'API key', rows: 2, mono: true, hint: t`${kept(provider?.has_api_key)}. For a cloud, the credentials as JSON`, error: errors.of('api_key') })}
     !${textarea({ name: 'custom_headers', label: 'Additional headers (JSON)', rows: 2, mono: true, hint: kept(provider?.has_custom_headers), error: errors.of('custom_headers') })}
     !${input({ name: 'default_model', label: 'Model', value: value('default_model'), hint: 'Of agents that name none', error: errors.of('default_model') })}
-    !${checkbox({ name: 'is_default', label: 'Used by agents that name no provider', checked: form?.checked('is_default') ?? provider?.is_default ?? false })}
+    !${checkbox({ name: 'is_default', label: 'Used by agents that name no provider', checked: form?.ticked('is_default') ?? provider?.is_default ?? false })}
     !${input({ name: 'embedding_model', label: 'Model for embeddings', value: value('embedding_model'), hint: 'Empty: the engine’s default', error: errors.of('embedding_model') })}
-    !${checkbox({ name: 'embeddings', label: 'Compute embeddings here', checked: form?.checked('embeddings') ?? provider?.embeddings ?? false })}
-    !${checkbox({ name: 'enabled', label: 'Agents may use it', checked: form?.checked('enabled') ?? provider?.enabled ?? true })}
+    !${checkbox({ name: 'embeddings', label: 'Compute embeddings here', checked: form?.ticked('embeddings') ?? provider?.embeddings ?? false })}
+    !${checkbox({ name: 'enabled', label: 'Agents may use it', checked: form?.ticked('enabled') ?? provider?.enabled ?? true })}
     <button>${provider ? t`Save` : t`Add`}</button>
   </form>`;
 }

@@ -1,5 +1,6 @@
 import { providerEndpoints as rows, type ProviderTest } from '@acp/contract';
 import { listProviders, presentProvider } from '@acp/core';
+import { asShown } from '../kit/as-shown.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -60,23 +61,23 @@ async function providerPage(
     title: provider.name,
     active: path,
     trail: [{ label: t`Providers`, path }],
-    body: html`!${notice(done[query.done ?? ''])}!${providerForm(`/providers/${provider.id}`, provider, error, form)}
+    body: html`!${notice(done[query.done ?? ''])}!${await asShown(providerForm(`/providers/${provider.id}`, provider, error, form), form)}
     !${testPart(provider, tested)}!${deletePart(provider)}`,
   });
 }
 
-/** An empty key or header is left unchanged; everything else is taken from the form. */
+/** An empty key or header is left unchanged. */
 const readProvider = (form: FormValues) => ({
-  name: form.text('name'),
+  name: form.sent('name'),
   adapter_type: form.given('adapter_type'),
   base_url: form.cleared('base_url'),
   api_key: form.given('api_key')?.trim(),
   custom_headers: form.json('custom_headers'),
   default_model: form.cleared('default_model'),
-  is_default: form.has('is_default') ? form.checked('is_default') : undefined,
+  is_default: form.ticked('is_default'),
   embedding_model: form.cleared('embedding_model'),
-  embeddings: form.has('embeddings') ? form.checked('embeddings') : undefined,
-  enabled: form.has('enabled') ? form.checked('enabled') : undefined,
+  embeddings: form.ticked('embeddings'),
+  enabled: form.ticked('enabled'),
 });
 
 /** Write-only: never shown. */

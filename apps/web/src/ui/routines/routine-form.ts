@@ -81,7 +81,7 @@ export async function routineForm(
     </div>
     <button>Save</button>
   </form>`;
-  return routine === null ? form : asShown(form, refused);
+  return routine === null ? form : asShown(form, refused?.form ?? null);
 }
 
 const none = (): Choice => ({ value: '', label: t`none` });

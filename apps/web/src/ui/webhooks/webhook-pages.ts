@@ -51,7 +51,7 @@ export function webhookForm(
 ): Html {
   const errors = new FieldErrors(error, ['url', 'events', 'secret']);
   const value = (name: 'url' | 'events'): string =>
-    form?.text(name) ?? (name === 'url' ? webhook?.url : webhook?.events.join(', ')) ?? '';
+    form?.sent(name) ?? (name === 'url' ? webhook?.url : webhook?.events.join(', ')) ?? '';
   return html`<form class="card" method="post" action="${path}">
     !${when(!webhook, () => html`<h2>New webhook</h2>`)}!${formError(errors.general)}
     <div class="row">

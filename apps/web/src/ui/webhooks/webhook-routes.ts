@@ -2,6 +2,7 @@ import { webhookEndpoints as rows } from '@acp/contract';
 import { findWebhook, listDeliveries, listWebhooks, presentWebhook } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { namesOfAnswerers } from '../kit/answered-by.ts';
+import { asShown } from '../kit/as-shown.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
@@ -67,7 +68,7 @@ async function webhookPage(
     title: new URL(webhook.url).host,
     active: path,
     trail: [{ label: t`Webhooks`, path }],
-    body: html`!${notice(done[query.done ?? ''])}!${webhookForm(own, webhook, error, form)}
+    body: html`!${notice(done[query.done ?? ''])}!${await asShown(webhookForm(own, webhook, error, form), form)}
       <section class="card">
         <h2>Deliveries</h2>
         <div data-source="${samePage(`${own}/part/deliveries`, query)}">
@@ -79,10 +80,10 @@ async function webhookPage(
 }
 
 const readWebhook = (form: FormValues) => ({
-  url: form.text('url').trim(),
+  url: form.sent('url')?.trim(),
   events: form
-    .text('events')
-    .split(',')
+    .sent('events')
+    ?.split(',')
     .map((pattern) => pattern.trim())
     .filter((pattern) => pattern !== ''),
   secret: form.given('secret')?.trim(),
