@@ -1,6 +1,7 @@
 import { adapterTypes, type Flag, type InstanceSettings, settingsEndpoints as rows } from '@acp/contract';
 import { listFlags, readSettings } from '@acp/core';
 import { boundsPart, readBounds } from './bounds-part.ts';
+import { adapterChoices } from '../kit/adapter-names.ts';
 import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
@@ -78,10 +79,7 @@ async function settingsForm(
   });
   const text = (name: Exclude<keyof InstanceSettings, 'bounds'>): string =>
     form?.sent(name) ?? String(settings[name] ?? '');
-  const adapters = [
-    { value: '', label: t`the service default` },
-    ...adapterTypes.map((value) => ({ value, label: words(value) })),
-  ];
+  const adapters = [{ value: '', label: t`the service default` }, ...adapterChoices(adapterTypes)];
   const fields = html`<form class="card" method="post" action="${PATH}">
     <h2>Settings</h2>
     <p class="soft">Empty fields use the environment’s value. Instance admins create companies.</p>

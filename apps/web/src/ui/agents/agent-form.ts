@@ -1,5 +1,6 @@
 /** The form of an agent's configuration. */
 import { type Agent, adapterTypes, agentRoles, type Provider } from '@acp/contract';
+import { adapterChoices } from '../kit/adapter-names.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -57,7 +58,7 @@ export function agentForm(
     </div>
     <div class="row">
       !${select({ name: 'reports_to', label: 'Reports to', value: value('reports_to'), choices: [{ value: '', label: t`nobody` }, ...bosses], error: errors.of('reports_to') })}
-      !${select({ name: 'adapter_type', label: 'Adapter', value: value('adapter_type') || 'llm', choices: pairs(adapterTypes) })}
+      !${select({ name: 'adapter_type', label: 'Adapter', value: value('adapter_type') || 'llm', choices: adapterChoices(adapterTypes) })}
       !${when(providers, (known) => select({ name: 'provider_id', label: 'Provider', value: value('provider_id'), choices: [{ value: '', label: t`the default` }, ...known.map(({ id, name }) => ({ value: id, label: name }))] }))}
       !${input({ name: 'model', label: 'Model', value: value('model'), hint: 'Empty: the default', error: errors.of('model') })}
     </div>

@@ -4,6 +4,7 @@ import type { BudgetUsage } from '@acp/core';
 import { usagePart, windowNames } from '../costs/budget-words.ts';
 import { sparkline } from '../costs/figures.ts';
 import { budgetsPath } from '../costs/costs-frame.ts';
+import { adapterName } from '../kit/adapter-names.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { plural, t } from '../kit/language.ts';
@@ -77,7 +78,7 @@ export function statePart(view: AgentView): Html {
             <dd><a href="/agents/${parent.id}">${parent.name}</a></dd>`,
       )}
       <dt>Adapter</dt>
-      <dd>${words(agent.adapter_type)}</dd>
+      <dd>${adapterName(agent.adapter_type)}</dd>
       <dt>Model</dt>
       <dd>${agent.model ?? t`the default`}</dd>
       <dt>Heartbeat</dt>

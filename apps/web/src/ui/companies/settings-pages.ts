@@ -7,6 +7,7 @@ import {
   logoThemes,
   logoTypes,
 } from '@acp/contract';
+import { adapterChoices } from '../kit/adapter-names.ts';
 import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
@@ -127,7 +128,7 @@ function defaultsForm(view: SettingsView): Html {
     <p class="soft">Used for new agents unless set otherwise. Existing agents keep what they have.</p>
     !${formError(errors.general)}
     <div class="row">
-      !${select({ name: 'adapter_type', label: 'Adapter', value: form?.sent('adapter_type') ?? defaults.adapter_type, choices: types.map((type) => ({ value: type, label: words(type) })), error: errors.of('adapter_type') })}
+      !${select({ name: 'adapter_type', label: 'Adapter', value: form?.sent('adapter_type') ?? defaults.adapter_type, choices: adapterChoices(types), error: errors.of('adapter_type') })}
       !${input({ name: 'heartbeat_interval_sec', label: 'Seconds between heartbeats', type: 'number', min: 1, value: form?.sent('heartbeat_interval_sec') ?? defaults.heartbeat_interval_sec, error: errors.of('heartbeat_interval_sec') })}
     </div>
     !${textarea({ name: 'adapter_config', label: 'Adapter configuration (JSON)', value: config, rows: 4, mono: true, error: errors.of('adapter_config') })}

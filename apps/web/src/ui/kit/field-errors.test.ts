@@ -1,11 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
+import { endpoints } from '@acp/contract';
 import { FieldErrors } from './field-errors.ts';
 import { inLanguage } from './language.ts';
 import { catalogueOf } from './languages.ts';
+import { formatInWords, patternInWords } from './value-formats.ts';
 
 describe('an error of a form', () => {
   it.each([
-    ['body.slug must match pattern "^[a-z]+$"', 'slug', 'Has an invalid format.'],
+    [
+      'body.slug must match pattern "^[A-Z][A-Z0-9_]*$"',
+      'slug',
+      'Use capitals A-Z, digits and underscores, beginning with a letter: API_KEY.',
+    ],
     ['body.email must match format "email"', 'email', 'Must be an e-mail address.'],
     ['body.name must NOT have fewer than 1 characters', 'name', 'May not be empty.'],
     ["body must have required property 'name'", 'name', 'May not be empty.'],
@@ -35,4 +41,28 @@ it('what the API refuses is said in the reader’s language where the file has i
     () => new FieldErrors('body.slug must NOT have fewer than 3 characters', ['slug']),
   );
   expect(others.of('slug')).toBe('Braucht mindestens 3 Zeichen.');
+});
+
+interface Shape {
+  readonly [name: string]: unknown;
+  readonly anyOf?: readonly Shape[];
+  readonly items?: Shape;
+  readonly properties?: Readonly<Record<string, Shape>>;
+}
+
+/** All values of that keyword within the schema. */
+function valuesOf(keyword: 'pattern' | 'format', shape: Shape | undefined): string[] {
+  if (shape === undefined) return [];
+  const own = shape[keyword];
+  const inner = [...(shape.anyOf ?? []), shape.items, ...Object.values(shape.properties ?? {})];
+  return [...(typeof own === 'string' ? [own] : []), ...inner.flatMap((each) => valuesOf(keyword, each))];
+}
+
+it.each([
+  ['pattern', patternInWords],
+  ['format', formatInWords],
+] as const)('each %s of the contract is explained in words', (keyword, inWords) => {
+  const used = new Set(endpoints.flatMap(({ body }) => valuesOf(keyword, body as Shape | undefined)));
+  expect(used.size).toBeGreaterThan(2);
+  expect([...used].filter((value) => inWords(value) === undefined)).toEqual([]);
 });

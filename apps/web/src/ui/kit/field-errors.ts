@@ -1,15 +1,15 @@
 /** Puts an error next to its field. Errors start with their field: `body.slug must …`, `slug is in use`. */
 
 import { say, t } from './language.ts';
+import { formatInWords, patternInWords } from './value-formats.ts';
 
 /** Validator messages in plain language. */
 const plain: readonly [RegExp, (found: string) => string][] = [
   [/must NOT have fewer than 1 characters/, () => t`May not be empty.`],
   [/must NOT have fewer than (\d+) characters/, (length) => t`Needs ${length} characters or more.`],
   [/must NOT have more than (\d+) characters/, (length) => t`Can have at most ${length} characters.`],
-  [/must match pattern/, () => t`Has an invalid format.`],
-  [/must match format "email"/, () => t`Must be an e-mail address.`],
-  [/must match format/, () => t`Has an invalid format.`],
+  [/must match pattern "(.*)"$/s, (pattern) => patternInWords(pattern) ?? t`Has an invalid format.`],
+  [/must match format "(.*)"$/, (format) => formatInWords(format) ?? t`Has an invalid format.`],
   [/must be integer/, () => t`Must be a whole number.`],
   [/must be >= (\S+)/, (bound) => t`Must be ${bound} or more.`],
   [/must be <= (\S+)/, (bound) => t`Must be ${bound} or less.`],

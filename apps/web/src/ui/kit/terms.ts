@@ -30,7 +30,6 @@ const others =
 
 export const terms: readonly string[] = [
   ...new Set([
-    ...contract.adapterTypes,
     ...contract.agentRoles,
     ...contract.agentStatuses,
     ...contract.alertKinds,

@@ -1,4 +1,5 @@
 import { type Agent, type EgressRefusal, type Run, type RunEvent, runStatuses } from '@acp/contract';
+import { adapterName } from '../kit/adapter-names.ts';
 import { clipped, count, duration, firstWords, money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -216,7 +217,7 @@ export function runFacts({
       !${run.issue_id ? fact(t`Issue`, html`<a href="/issues/${run.issue_id}">look at it</a>`) : ''}
       !${changes && run.issue_id ? fact(t`Changes`, html`<a href="/issues/${run.issue_id}/changes?run=${run.id}">what it changed</a>`) : ''}
       !${fact(t`Why`, html`${words(run.wake_reason)} ${run.trigger_detail ?? ''}`)}
-      !${fact(t`Adapter`, html`${words(run.adapter_type)} ${run.model ?? ''}`)}
+      !${fact(t`Adapter`, html`${adapterName(run.adapter_type)} ${run.model ?? ''}`)}
       !${fact(t`Created`, timeAgo(run.created_at))}
       !${run.started_at && !run.finished_at ? fact(t`Started`, timeAgo(run.started_at)) : ''}
       !${run.started_at && run.finished_at ? fact(t`Took`, html`${duration(run.started_at, run.finished_at)}`) : ''}
