@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { pack, type Pack } from 'tar-stream';
+import { discard } from './discard.ts';
 
 /** A table is split into entries of about this size: a tar entry's size must precede its bytes. */
 const CHUNK_BYTES = 1024 * 1024;
@@ -59,6 +60,7 @@ export class ArchiveWriter {
         hash.update(chunk);
         add(chunk.length);
         yield chunk;
+        discard(chunk.length);
       }
     })();
     await this.#entry({ name, size, mode }, hashed);
@@ -80,6 +82,7 @@ export class ArchiveWriter {
   async #bytes(name: string, bytes: Buffer): Promise<void> {
     await this.#entry({ name, size: bytes.length }, [bytes]);
     this.#read(bytes.length);
+    discard(bytes.length);
   }
 
   /** @throws Error if the source has more or fewer bytes than the header says */

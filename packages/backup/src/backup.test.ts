@@ -36,6 +36,7 @@ import { connect } from './tables.ts';
 
 const key = Buffer.alloc(32, 7);
 const never = new AbortController().signal;
+const MIB = 1024 * 1024;
 let folder: string;
 let kit: TestDatabase;
 let storage: LocalStorage;
@@ -96,9 +97,10 @@ beforeEach(async () => {
   await kit.database.pool.query('delete from backups');
 });
 
-async function backUp(name: string, vault = new Vault(key), signal = never) {
+async function backUp(name: string, vault = new Vault(key), signal = never, objects = storage) {
   const config = { home: place('home'), backup_retention_days: 30 };
-  const parts = { config, database: kit.database, direct_url: kit.url, storage, vault, logger: testLogger() };
+  const { database, url: direct_url } = kit;
+  const parts = { config, database, direct_url, storage: objects, vault, logger: testLogger() };
   const backups = storeIn(name);
   const made = await backUpInstance(
     { ...parts, backups },
@@ -249,6 +251,26 @@ describe('a backup', () => {
     expect(await digest(target.database)).toEqual(await digest(kit.database));
     expect(await filesBelow(homes)).toEqual(await filesBelow(place('home', 'companies')));
     await expect(from(one)).rejects.toThrow('the database is not empty');
+  });
+
+  it('whose content compresses to almost nothing leaves no heap of buffers, neither written nor read', async () => {
+    await mkdir(place('zeros/objects'), { recursive: true });
+    const zeros = await open(place('zeros/objects/all'), 'w');
+    await zeros.truncate(600 * MIB);
+    await zeros.close();
+    const before = process.memoryUsage().arrayBuffers;
+    let most = 0;
+    const looks = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+    }, 1);
+    try {
+      const { bytes } = await backUp('of-zeros', new Vault(key), never, new LocalStorage(place('zeros')));
+      expect(bytes).toBeLessThan(10 * MIB);
+    } finally {
+      clearInterval(looks);
+    }
+    expect(most).toBeGreaterThan(MIB);
+    expect(most).toBeLessThan(40 * MIB);
   });
 
   it('that is broken off leaves no file, and says so', async () => {

@@ -5,7 +5,8 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
-import { collector, invalid, type Vault } from '@acp/kernel';
+import { invalid, type Vault } from '@acp/kernel';
+import { discard } from './discard.ts';
 
 const CIPHER = 'aes-256-gcm';
 const FRAME_BYTES = 1024 * 1024;
@@ -18,16 +19,6 @@ interface FirstLine {
   magic: string;
   /** The file's key, encrypted by the instance's; null: not encrypted. */
   sealed_key: string | null;
-}
-
-/**
- * A buffer's bytes are outside of V8's heap, so that discarded ones look small to V8 and would pile up by the hundred
- * megabytes before it collects them. A collection is forced every so many frames.
- */
-const FRAMES_OF_GARBAGE = 4;
-
-function discard(frame: number): void {
-  if (frame % FRAMES_OF_GARBAGE === 0) collector()({ type: 'minor', execution: 'sync' });
 }
 
 const place = (id: string) => `backups/${id}`;
@@ -97,7 +88,7 @@ class FrameWriter extends Transform {
       this.push(cipher.getAuthTag());
     }
     this.#place += 1;
-    discard(this.#place);
+    discard(bytes);
   }
 }
 
@@ -170,7 +161,7 @@ export class FrameReader extends Transform {
       this.#buffered = this.#buffered.subarray(LENGTH_BYTES + bytes);
       this.#place += 1;
       this.#ended = last;
-      discard(this.#place);
+      discard(bytes);
     }
   }
 }

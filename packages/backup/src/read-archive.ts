@@ -4,6 +4,7 @@ import { createZstdDecompress } from 'node:zlib';
 import { type BackupHeader, type BackupTrailer, readBackupHeader, readBackupTrailer } from '@acp/contract';
 import { invalid, ServiceError, type Vault } from '@acp/kernel';
 import { extract } from 'tar-stream';
+import { discard } from './discard.ts';
 import { FrameReader } from './frames.ts';
 
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
@@ -59,6 +60,7 @@ export async function readArchive(
       const piece = await bytesOf(entry);
       sums.addRows(table, piece);
       await visitor.rows?.(table, piece);
+      discard(piece.length);
     } else if (name === 'end.json') {
       await endRows();
       trailer = readBackupTrailer(await jsonOf(entry));
@@ -81,6 +83,7 @@ async function visitFile(entry: Entry, sums: Sums, visitor: ArchiveVisitor): Pro
     for await (const chunk of entry) {
       hash.update(chunk);
       yield chunk;
+      discard(chunk.length);
     }
   })();
   await visitor.file?.({ path, size, mode, target }, body);
