@@ -51,6 +51,14 @@ describe('a pool', () => {
     expect(pool.totalCount).toBe(5);
   });
 
+  it('opens one for the caller to whom others left no idle one', async () => {
+    open(1);
+    for (const client of await hold(2)) client.release();
+    const held = await hold(3);
+    expect(pool.totalCount).toBe(3);
+    for (const client of held) client.release();
+  });
+
   it('that has lost its connections is small again, and grows again', async () => {
     open(1);
     for (const client of await hold(5)) client.release(true);

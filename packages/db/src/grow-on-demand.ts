@@ -44,7 +44,8 @@ export function growOnDemand(pool: Pool, openingMs = OPENING_MS): void {
   }
 
   pool.on('acquire', () => {
-    if (timer === undefined || pool.waitingCount > 0) return;
+    // Somebody who saw an idle connection may have lost it to somebody else.
+    if (pool.waitingCount > 0) return watch();
     clearTimeout(timer);
     timer = undefined;
   });
