@@ -210,7 +210,8 @@ const Issue = object({
   awaiting_input: flag,
   needs_routing: flag,
   needs_human_attention: flag,
-  blocked_reason: text,
+  /** Lists and events have it: no longer than a question. */
+  blocked_reason: optional(Nullable(Type.String({ maxLength: 2048, pattern: '^[^\\u0000]*$' }))),
   labels: list(Type.String({ maxLength: 100 }), 100),
   relations: list(object({ type: OneOf(relationTypes), target: Slug }), 1000),
   comments: list(Comment, 10_000),

@@ -67,4 +67,38 @@ describe('activity', () => {
     await one.record('issue', id, 'issue.created');
     expect((await listActivity(database.db, other.company.id, { entity_id: id })).items).toEqual([]);
   });
+
+  it('and events have no text of more than 8 KB, however long the one they are about is', async () => {
+    const { company, actor } = await setUp();
+    const long = '€'.repeat(300_000);
+    const change = {
+      company_id: company.id,
+      entity_type: 'webhook',
+      entity_id: newId(),
+      action: 'webhook.switched_off',
+      details: { reasons: [long, 'short'] },
+      event: {
+        type: 'notification' as const,
+        data: {
+          topic: 'x',
+          level: 'info' as const,
+          message: long,
+          entity_type: 'webhook',
+          entity_id: newId(),
+        },
+      },
+    };
+    for (const changes of [[change], [change, change]])
+      await transaction(database, async (tx) => recordChanges(tx, actor, changes));
+    const { items } = await listActivity(database.db, company.id, {});
+    const cut = '€'.repeat(2730);
+    expect(items.map(({ details }) => details)).toEqual(
+      Array.from({ length: 3 }, () => ({ reasons: [cut, 'short'] })),
+    );
+    const { rows: sent } = await database.pool.query<{ data: { message: string } }>(
+      'select data from outbox where company_id = $1 union all select data from events where company_id = $1',
+      [company.id],
+    );
+    expect(sent.map(({ data }) => data.message)).toEqual([cut, cut, cut]);
+  });
 });

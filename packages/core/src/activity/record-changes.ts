@@ -1,5 +1,6 @@
 import type { Actor, EventData, EventType } from '@acp/contract';
 import { writeAtCommit, signal, type Statement, type Tx } from '@acp/db';
+import { cutText, mapTexts } from '@acp/kernel';
 import { actorId, actorType } from './actor-columns.ts';
 
 type PublishedEvent = { [T in EventType]: { type: T; data: EventData<T> } }[EventType];
@@ -75,7 +76,19 @@ async function writeChanges(changes: readonly WrittenChange[]): Promise<Statemen
   if (only !== undefined && changes.length === 1 && hasBoth(only))
     return Promise.resolve({ text: WRITE_ONE, values: valuesOf(only) });
   const rows = changes.map((change, index) => ({ ...change, index }));
-  return Promise.resolve({ text: WRITE_CHANGES, values: [JSON.stringify(rows)] });
+  return Promise.resolve({ text: WRITE_CHANGES, values: [shortJson(rows)] });
+}
+
+const LONGEST_TEXT_BYTES = 8192;
+
+/**
+ * JSON with its long texts cut. An event is copied to each webhook and each open tab, and an entry is kept for years: both name what
+ * has changed, and are not where a text of a megabyte is read.
+ */
+function shortJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  if (json === undefined || json.length <= LONGEST_TEXT_BYTES) return json;
+  return JSON.stringify(mapTexts(JSON.parse(json), (text) => cutText(text, LONGEST_TEXT_BYTES)));
 }
 
 const hasBoth = ({ company_id, action, event_type }: WrittenChange): boolean =>
@@ -89,7 +102,7 @@ const valuesOf = ({ details = {}, data, ...change }: WrittenChange): unknown[] =
   change.action,
   change.entity_type,
   change.entity_id,
-  JSON.stringify(details),
+  shortJson(details),
   change.event_type,
-  JSON.stringify(data),
+  shortJson(data),
 ];
