@@ -1,9 +1,9 @@
 import type { Tx } from '@acp/db';
 import { sha256Hex } from '@acp/kernel';
 import { standingAgentKeys } from '../agents/index.ts';
-import type { ClaimedWebhook, TaskBodies } from '../webhooks/index.ts';
+import type { ClaimedWebhook, TaskBodies, TaskBody } from '../webhooks/index.ts';
 import { type Dialect, writeSendResult } from './dialect.ts';
-import { isVisibleTask, readTasks } from './read-tasks.ts';
+import { isVisibleTask, readTasks, type Task } from './read-tasks.ts';
 import { taskArtifacts } from './task-artifacts.ts';
 
 /** Maximum length of a notification: larger tasks are sent without their artifacts, which the client can fetch. */
@@ -23,19 +23,28 @@ export const pushBodies =
       webhooks.flatMap(({ key_id }) => key_id ?? []),
     );
     const artifacts = await taskArtifacts(tx, [...tasks.keys()]);
+    const written = new Map<string, TaskBody>();
+    const bodyFor = (task: Task, dialect: Dialect): TaskBody => {
+      const things = artifacts.get(task.id) ?? [];
+      const told = sha256Hex(
+        JSON.stringify([task.state, task.said?.id, things.map((each) => [each.id, each.changed_at])]),
+      );
+      const write = (shown: typeof things | undefined) =>
+        JSON.stringify(
+          writeSendResult({ dialect, public_url }, { task, history: undefined, artifacts: shown }),
+        );
+      const whole = write(things);
+      return { body: whole.length > LONGEST_BODY ? write(undefined) : whole, told };
+    };
     return new Map(
       webhooks.flatMap(({ id, issue_id, key_id, dialect }) => {
         const task = tasks.get(issue_id ?? '');
         if (task === undefined || (key_id !== null && !standing.has(key_id))) return [];
-        const writer = { dialect: dialect as Dialect, public_url };
-        const things = artifacts.get(task.id) ?? [];
-        const told = sha256Hex(
-          JSON.stringify([task.state, task.said?.id, things.map((each) => [each.id, each.changed_at])]),
-        );
-        const write = (shown: typeof things | undefined) =>
-          JSON.stringify(writeSendResult(writer, { task, history: undefined, artifacts: shown }));
-        const whole = write(things);
-        return [[id, { body: whole.length > LONGEST_BODY ? write(undefined) : whole, told }]];
+        // The same for all clients that speak the dialect.
+        const same = `${task.id} ${dialect ?? ''}`;
+        const body = written.get(same) ?? bodyFor(task, dialect as Dialect);
+        written.set(same, body);
+        return [[id, body]];
       }),
     );
   };

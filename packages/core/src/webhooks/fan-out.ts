@@ -17,11 +17,13 @@ interface FanOut {
 }
 
 const BATCH = 200;
+/** What one step creates at most, unless its first event alone is more: a company has fifty webhooks, and a client ten per task. */
+const [MOST_BYTES, MOST_ROWS, MOST_TASKS] = [8_000_000, 5000, 10];
 /** Type of deliveries for tasks. */
 export const TASK = 'a2a.task';
 
 /** A task's state to be sent; `told` only changes with something that a client cares about. */
-interface TaskBody {
+export interface TaskBody {
   body: string;
   told: string;
 }
@@ -37,16 +39,15 @@ export type TaskBodies = (tx: Tx, of: readonly WebhookRow[]) => Promise<Readonly
 export async function fanOut(tx: Tx, taskBodies?: TaskBodies): Promise<FanOut | undefined> {
   const batch = await readCursor(tx, CURSOR, BATCH);
   if (batch === undefined) return undefined;
-  const { events, missed } = batch;
-  const listening = await enabledWebhooks(tx, missed > 0 ? undefined : companiesOf(events));
+  const { missed } = batch;
+  const listening = await enabledWebhooks(tx, missed > 0 ? undefined : companiesOf(batch.events));
   if (missed > 0) await recordMissedEvents(tx, listening, missed);
   const [ofTasks = [], ofEvents = []] = [true, false].map((isOfTask) =>
     listening.filter(({ issue_id }) => (issue_id !== null) === isOfTask),
   );
+  const { events, deliveries } = upToTheLimit(batch.events, ofEvents, ofTasks);
   const made = [
-    ...events.flatMap((event) =>
-      ofEvents.filter((webhook) => wants(webhook, event)).map((webhook) => deliveryOf(webhook, event)),
-    ),
+    ...deliveries,
     ...(taskBodies === undefined ? [] : await taskDeliveries(tx, ofTasks, events, taskBodies)),
   ];
   if (made.length > 0) {
@@ -61,8 +62,32 @@ export async function fanOut(tx: Tx, taskBodies?: TaskBodies): Promise<FanOut | 
     await closeCursor(tx, CURSOR);
     return { more: false, listening: false };
   }
-  await advanceCursor(tx, CURSOR, batch);
-  return { more: events.length === BATCH, listening: true };
+  const isCut = events.length < batch.events.length;
+  await advanceCursor(tx, CURSOR, { ...batch, ...(isCut && { up_to: events.at(-1)!.seq }) });
+  return { more: isCut || events.length === BATCH, listening: true };
+}
+
+/** The first events and their deliveries; what is beyond the limits of one step waits for the next. */
+function upToTheLimit(
+  events: readonly SequencedEvent[],
+  ofEvents: readonly WebhookRow[],
+  ofTasks: readonly WebhookRow[],
+) {
+  const tasks = new Set(ofTasks.map(({ issue_id }) => `issue:${issue_id ?? ''}`));
+  const touched = new Set<string>();
+  const deliveries: (typeof webhook_deliveries.$inferInsert)[] = [];
+  let bytes = 0;
+  for (const [index, event] of events.entries()) {
+    const wanting = ofEvents.filter((webhook) => wants(webhook, event));
+    const body = wanting.length === 0 ? '' : bodyOf(event);
+    for (const topic of topicsOf(event.type, event.data)) if (tasks.has(topic)) touched.add(topic);
+    bytes += body.length * wanting.length;
+    const rows = deliveries.length + wanting.length;
+    if (index > 0 && (bytes > MOST_BYTES || rows > MOST_ROWS || touched.size > MOST_TASKS))
+      return { events: events.slice(0, index), deliveries };
+    for (const webhook of wanting) deliveries.push(deliveryOf(webhook, event, body));
+  }
+  return { events, deliveries };
 }
 
 const companiesOf = (events: readonly SequencedEvent[]) => [
@@ -103,11 +128,14 @@ function wants(webhook: WebhookRow, event: SequencedEvent): boolean {
   );
 }
 
-function deliveryOf({ id, company_id }: WebhookRow, event: SequencedEvent) {
-  const type = typeOf(event) ?? event.type;
-  const { id: event_id, seq, occurred_at, data } = event;
-  const body = JSON.stringify({ id: event_id, type, company_id, occurred_at, data });
-  return { webhook_id: id, company_id, seq, event_id, event_type: type, body };
+function bodyOf(event: SequencedEvent): string {
+  const { id, company_id, occurred_at, data } = event;
+  return JSON.stringify({ id, type: typeOf(event) ?? event.type, company_id, occurred_at, data });
+}
+
+function deliveryOf({ id, company_id }: WebhookRow, event: SequencedEvent, body: string) {
+  const { id: event_id, seq } = event;
+  return { webhook_id: id, company_id, seq, event_id, event_type: typeOf(event) ?? event.type, body };
 }
 
 /**

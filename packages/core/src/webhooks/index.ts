@@ -22,7 +22,7 @@ export {
 } from './task-webhooks.ts';
 export type { TaskWebhook } from './task-webhooks.ts';
 export { fanOut } from './fan-out.ts';
-export type { TaskBodies } from './fan-out.ts';
+export type { TaskBodies, TaskBody } from './fan-out.ts';
 export { failPending, settleWebhooksOf } from './switch-off.ts';
 export { claimWebhooks, nextDelivery, releaseWebhook } from './claim.ts';
 export type { ClaimedWebhook, PendingDelivery } from './claim.ts';

@@ -43,14 +43,16 @@ const listen = async (patterns: string[]) =>
     ),
   );
 
-async function publish(...types: string[]): Promise<void> {
+const publish = async (...types: string[]) => publishWith({}, types);
+
+async function publishWith(data: object, types: readonly string[]): Promise<void> {
   const last = await lastSequence(database.db);
   const rows = types.map((type, index) => ({
     seq: last + index + 1,
     id: newId(),
     company_id: company.id,
     type,
-    data: {},
+    data,
     occurred_at: new Date(),
   }));
   await database.db.insert(events).values(rows);
@@ -87,6 +89,34 @@ describe('deliveries', () => {
     await Promise.all([spread(), spread(), spread()]);
     await spread();
     expect(await made()).toEqual(['issue.created', 'agent.created']);
+  });
+
+  it('of many long events for many webhooks are made in several steps, in order and each once', async () => {
+    for (let count = 0; count < 10; count += 1) await listen(['*']);
+    await publishWith(
+      { text: 'x'.repeat(300_000) },
+      Array.from({ length: 7 }, () => 'issue_created'),
+    );
+    const counts: number[] = [];
+    for (let more = true; more;) {
+      more = (await spread())!.more;
+      counts.push((await made()).length);
+    }
+    expect(counts).toEqual([20, 40, 60, 70]);
+    const { rows } = await database.pool.query(
+      'select webhook_id, count(distinct seq)::int as events from webhook_deliveries group by webhook_id',
+    );
+    expect(rows).toHaveLength(10);
+    expect(rows.every((row: { events: number }) => row.events === 7)).toBe(true);
+  });
+
+  it('of an event that alone is more than a step may make are made all the same', async () => {
+    await listen(['*']);
+    await publishWith({ text: 'x'.repeat(9_000_000) }, ['issue_created', 'issue_deleted']);
+    expect((await spread())!.more).toBe(true);
+    expect(await made()).toEqual(['issue.created']);
+    await spread();
+    expect(await made()).toEqual(['issue.created', 'issue.deleted']);
   });
 
   it('of a webhook that is off, of a company in the trash, and of what no plugin sees are not made', async () => {
