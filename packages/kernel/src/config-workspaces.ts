@@ -44,7 +44,8 @@ export const workspaceVariables = {
   SERVICE_WORKSPACE_MIN_FREE: Type.Unsafe<number>({
     format: 'bytes',
     default: '1GB',
-    description: 'With less free space on the disk of SERVICE_HOME no workspace is made.',
+    description:
+      'With less free space on the disk of SERVICE_HOME no workspace is made, and no file is stored there.',
   }),
   SERVICE_PROJECT_COMMANDS: Type.Enum(['on', 'off'], {
     default: 'on',

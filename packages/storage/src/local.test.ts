@@ -19,6 +19,19 @@ async function* of(text: string): AsyncGenerator<Uint8Array> {
 const put = (key: string, text = 'x') => store.put(key, of(text), { max_bytes: 1000 });
 
 describe('the folder store', () => {
+  it('leaves room on its disk for the database, while what it has can be read and deleted', async () => {
+    await put('a/b');
+    const full = new LocalStorage(join(folder, 'storage'), { min_free: 2 ** 60 });
+    await expect(full.put('a/c', of('x'), { max_bytes: 10 })).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'the disk of the storage is nearly full',
+    });
+    expect(await readdir(join(folder, 'storage/tmp'))).toEqual([]);
+    expect([await full.exists('a/b'), await full.exists('a/c')]).toEqual([true, false]);
+    await full.delete('a/b');
+    expect(await full.exists('a/b')).toBe(false);
+  });
+
   it('follows no link that someone laid in the place of an object', async () => {
     await writeFile(join(folder, 'secret'), 'secret');
     await mkdir(join(folder, 'storage/objects/a'), { recursive: true });

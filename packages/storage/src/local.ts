@@ -3,11 +3,11 @@
  * to disk and renames it, so after a crash an object is either complete or absent.
  */
 import { constants } from 'node:fs';
-import { open, opendir, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import { open, opendir, readdir, rename, rm, rmdir, stat, statfs, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { conflict, makeFolders, newId, ServiceError } from '@acp/kernel';
+import { conflict, makeFolders, newId, ServiceError, unavailable } from '@acp/kernel';
 import { readMarker } from './marker.ts';
 import { Meter } from './metered.ts';
 import { checkFolder, checkKey, deleteEach } from './storage.ts';
@@ -16,14 +16,22 @@ import type { ByteRange, Deleted, ListedObject, PutOptions, Storage, StoredObjec
 
 // A delete that prunes an empty folder may race with a put that has just created it.
 const RENAME_ATTEMPTS = 5;
+/** Bytes that are written between two looks at the free space. */
+const LOOK_EVERY = 16 * 1024 * 1024;
 
 export class LocalStorage implements Storage {
   readonly kind = 'local';
   readonly #folder: string;
   readonly #objects: string;
   readonly #tmp: string;
+  readonly #minFree: number;
 
-  constructor(folder: string) {
+  /**
+   * @param min_free bytes of its disk that puts leave free: companies have no quota, and a database on the same disk must still be
+   * able to write, if only to delete their files
+   */
+  constructor(folder: string, { min_free = 0 }: { min_free?: number } = {}) {
+    this.#minFree = min_free;
     this.#folder = folder;
     this.#objects = join(folder, 'objects');
     this.#tmp = join(folder, 'tmp');
@@ -35,7 +43,7 @@ export class LocalStorage implements Storage {
     const temporary = join(this.#tmp, newId());
     try {
       await this.#makeTmp();
-      await writeFile(temporary, meter.measure(body, options.signal));
+      await writeFile(temporary, this.#withinRoom(meter.measure(body, options.signal)));
       await this.#moveInto(temporary, path);
     } catch (error) {
       await rm(temporary, { force: true }).catch(() => undefined);
@@ -108,6 +116,19 @@ export class LocalStorage implements Storage {
 
   close(): void {
     // Nothing is kept open.
+  }
+
+  async *#withinRoom(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    let unseen = LOOK_EVERY;
+    for await (const chunk of chunks) {
+      unseen += chunk.byteLength;
+      if (unseen >= LOOK_EVERY) {
+        unseen = 0;
+        const { bavail, bsize } = await statfs(this.#tmp);
+        if (bavail * bsize < this.#minFree) throw unavailable('the disk of the storage is nearly full');
+      }
+      yield chunk;
+    }
   }
 
   async #makeTmp(): Promise<void> {

@@ -6,6 +6,7 @@ import type { Storage } from './storage.ts';
 export type StorageConfig = Pick<
   Config,
   | 'home'
+  | 'workspace_min_free'
   | 'storage'
   | 's3_bucket'
   | 's3_region'
@@ -18,7 +19,8 @@ export type StorageConfig = Pick<
 
 /** The configured store; nothing is accessed before its first use. */
 export async function openStorage(config: StorageConfig): Promise<Storage> {
-  if (config.storage === 'local') return new LocalStorage(join(config.home, 'storage'));
+  if (config.storage === 'local')
+    return new LocalStorage(join(config.home, 'storage'), { min_free: config.workspace_min_free });
   if (config.s3_bucket === null) throw new Error('no bucket is configured');
   const { S3Storage } = await import('./s3.ts');
   return new S3Storage({
