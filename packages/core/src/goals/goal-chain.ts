@@ -2,6 +2,8 @@ import { type SQL, sql } from 'drizzle-orm';
 
 /** Maximum length of a chain. */
 const MAX_CHAIN = 16;
+/** Of a description, in characters: prompts show less. */
+const LONGEST = 10_000;
 
 /**
  * SQL expression for a goal and its ancestors as a JSON array, nearest first: `{title, description, level, status}` each. Null if
@@ -20,6 +22,6 @@ export function goalChain(company_id: SQL, goal_id: SQL): SQL {
         and above.id <> all(chain.path)
       where cardinality(chain.path) < ${MAX_CHAIN}
     )
-    select jsonb_agg(jsonb_build_object('title', title, 'description', description, 'level', level, 'status', status)
+    select jsonb_agg(jsonb_build_object('title', title, 'description', left(description, ${LONGEST}), 'level', level, 'status', status)
       order by cardinality(path)) from chain)`;
 }

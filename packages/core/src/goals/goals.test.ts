@@ -14,18 +14,24 @@ beforeAll(async () => {
 
 async function setUp() {
   const company = await createCompany(database.db);
-  const goal = async (title: string, parent_goal_id: string | null = null) =>
+  const goal = async (title: string, parent_goal_id: string | null = null, description?: string) =>
     transaction(database, async (tx) =>
-      createGoal(tx, actors.system, company.id, { title, parent_goal_id, level: 'team' }),
+      createGoal(tx, actors.system, company.id, {
+        title,
+        parent_goal_id,
+        level: 'team',
+        ...(description !== undefined && { description }),
+      }),
     );
-  const chain = async (id: string) => {
+  const told = async (id: string) => {
     const of = goalChain(sql`${company.id}::uuid`, sql`${id}::uuid`);
-    const { rows } = await database.db.execute<{ goals: { title: string }[] | null }>(
-      sql`select ${of} as goals`,
-    );
-    return (rows[0]?.goals ?? []).map(({ title }) => title);
+    const { rows } = await database.db.execute<{
+      goals: { title: string; description: string | null }[] | null;
+    }>(sql`select ${of} as goals`);
+    return rows[0]?.goals ?? [];
   };
-  return { company, goal, chain };
+  const chain = async (id: string) => (await told(id)).map(({ title }) => title);
+  return { company, goal, chain, told };
 }
 
 describe('goals', () => {
@@ -36,6 +42,12 @@ describe('goals', () => {
     const low = await goal('low', middle.id);
     expect(await chain(low.id)).toEqual(['low', 'middle', 'top']);
     expect(await chain(top.id)).toEqual(['top']);
+  });
+
+  it('tell the beginning of a long description only', async () => {
+    const { goal, told } = await setUp();
+    const { id } = await goal('long', null, 'x'.repeat(20_000));
+    expect(await told(id)).toMatchObject([{ description: 'x'.repeat(10_000) }]);
   });
 
   it('end their chain at a trashed goal, at another company’s and in a circle', async () => {

@@ -195,11 +195,11 @@ describe('the facts for a prompt', () => {
     const company = await createCompany(database.db);
     const pm = await createAgent(database.db, company, { role: 'pm' });
     await createAgent(database.db, company, { name: 'Zoe' });
-    await createAgent(database.db, company, { name: 'Abe', title: 'Lead' });
+    await createAgent(database.db, company, { name: 'Abe', title: 'Lead', description: 'x'.repeat(1500) });
     await createAgent(database.db, company, { name: 'Gone', deleted_at: new Date() });
     await transaction(database, async (tx) => invokeAgent(tx, human, pm));
     expect((await factsOf(await claim())).roster).toMatchObject([
-      { name: 'Abe', title: 'Lead' },
+      { name: 'Abe', title: 'Lead', description: 'x'.repeat(1000) },
       { name: 'Zoe' },
     ]);
   });

@@ -12,6 +12,8 @@ import type { PromptFacts, PromptIssue } from './prompt-types.ts';
 // Limits for the contents of one prompt, in rows.
 const RELATED = 50;
 const ROSTER = 200;
+/** In characters: a description may have a million, and there are two hundred. */
+const ROSTER_DESCRIPTION = 1000;
 const LAST_SUBAGENTS = 60;
 
 /** An issue as a reference; `x` is its alias. */
@@ -94,8 +96,8 @@ const groups: Record<string, Group> = {
   roster: {
     when: sql`a.role in ('ceo', 'pm', 'triage')`,
     columns: sql`coalesce((
-      select jsonb_agg(jsonb_build_object('id', id, 'name', name, 'role', role, 'title', title, 'description', description)
-        order by name, id)
+      select jsonb_agg(jsonb_build_object('id', id, 'name', name, 'role', role, 'title', title,
+          'description', left(description, ${ROSTER_DESCRIPTION})) order by name, id)
       from (select * from agents o where o.company_id = a.company_id and o.deleted_at is null and o.id <> a.id
         and o.status <> 'terminated' and o.parent_agent_id is null order by o.created_at, o.id limit ${ROSTER}) colleague), '[]') as roster`,
   },
