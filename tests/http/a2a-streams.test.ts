@@ -41,8 +41,9 @@ afterAll(async () => {
 
 type Who = 'agent' | 'foreign_agent';
 
-async function send(): Promise<{ id: string; contextId: string }> {
-  const message = { messageId: newId(), role: 'ROLE_USER', parts: [{ text: 'Streamed' }] };
+async function send(contextId?: string): Promise<{ id: string; contextId: string }> {
+  const of = contextId === undefined ? {} : { contextId };
+  const message = { messageId: newId(), role: 'ROLE_USER', parts: [{ text: 'Streamed' }], ...of };
   const params = { message, configuration: { returnImmediately: true } };
   const { text } = await first({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }, 'agent');
   const { result } = JSON.parse(text) as { result: { task: { id: string; contextId: string } } };
@@ -237,6 +238,30 @@ it('anything at all is answered in the protocol, and another company’s tasks a
     }),
     { numRuns: 150 },
   );
+});
+
+it('a list of tasks with more history than one answer may have is refused, and read in shorter ones', async () => {
+  const contextId = newId();
+  const ids: string[] = [];
+  for (let count = 0; count < 5; count += 1) {
+    const { id } = await send(contextId);
+    for (let said = 0; said < 4; said += 1) await agent.say(id, 'x'.repeat(950_000));
+    ids.push(id);
+  }
+  const list = async (params: object) => {
+    const asked = { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: { contextId, ...params } };
+    return JSON.parse((await first(asked, 'agent')).text) as {
+      result?: { tasks: { id: string; history?: object[] }[] };
+      error?: { code: number; message: string };
+    };
+  };
+  expect((await list({ historyLength: 100 })).error).toMatchObject({
+    code: -32602,
+    message: 'the answer would be too large: ask for fewer tasks, or a shorter history',
+  });
+  const short = await list({ historyLength: 1 });
+  expect(short.result?.tasks.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+  expect((await list({ pageSize: 1, historyLength: 100 })).result?.tasks[0]?.history).toHaveLength(5);
 });
 
 it('who follows a task hears nothing more of an agent that is not for clients any more', async () => {

@@ -12,6 +12,7 @@ import {
 } from '@acp/core';
 import { notFound, ServiceError } from '@acp/kernel';
 import type { Context } from '../http/handle.ts';
+import { invalidParams } from '../json-rpc/messages.ts';
 import type { LiveHub } from '../live/hub.ts';
 import { refused } from './protocol.ts';
 
@@ -37,14 +38,39 @@ export async function callerOf(
 /** Default and maximum number of history messages. */
 export const MAX_HISTORY = 100;
 
-/** Tasks with their histories and artifacts, each read in one go for all tasks. */
+interface ShownParts {
+  history_length?: number | undefined;
+  artifacts?: boolean;
+}
+
+/** Tasks read in one go: each may have 4 MB of history, and as much of artifacts. */
+const AT_ONCE = 10;
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** Tasks with their histories and artifacts. @throws RpcError if they are too much for one answer */
 export async function show(
+  caller: A2aCaller,
+  tasks: readonly Task[],
+  parts: ShownParts,
+): Promise<ShownTask[]> {
+  const shown: ShownTask[] = [];
+  let bytes = 0;
+  for (let from = 0; from < tasks.length; from += AT_ONCE) {
+    const some = await showSome(caller, tasks.slice(from, from + AT_ONCE), parts);
+    shown.push(...some);
+    // One is never too large.
+    if (tasks.length === 1) continue;
+    for (const each of some) bytes += JSON.stringify(each).length;
+    if (bytes > MOST_BYTES)
+      throw invalidParams('the answer would be too large: ask for fewer tasks, or a shorter history');
+  }
+  return shown;
+}
+
+async function showSome(
   { tx }: A2aCaller,
   tasks: readonly Task[],
-  {
-    history_length = MAX_HISTORY,
-    artifacts = true,
-  }: { history_length?: number | undefined; artifacts?: boolean },
+  { history_length = MAX_HISTORY, artifacts = true }: ShownParts,
 ): Promise<ShownTask[]> {
   const ids = tasks.map(({ id }) => id);
   const histories = await taskHistory(tx, ids, Math.min(history_length, MAX_HISTORY));
