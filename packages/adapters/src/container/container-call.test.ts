@@ -5,7 +5,7 @@ import path from 'node:path';
 import { newId } from '@acp/kernel';
 import { runProgram } from '../process/run-program.ts';
 import type { ProgramSpec } from '../task.ts';
-import { containerCall } from './container-call.ts';
+import { containerCall, labelledContainers } from './container-call.ts';
 import { sweepRunFolders } from '../process/run-folder.ts';
 import { withEnvironmentFile } from './environment-file.ts';
 
@@ -40,6 +40,7 @@ for arg; do printf '%s\\n' "$arg" >> ${journal}; done
 case "$1" in
   create) for arg; do case "$arg" in --env-file=*) cat "\${arg#--env-file=}" >> ${journal} ;; esac; done; ${after} ;;
   start) cat ;;
+  ps) ${after} ;;
 esac
 echo >> ${journal}
 `,
@@ -73,6 +74,21 @@ async function run(engine: Awaited<ReturnType<typeof standIn>>, changes: Partial
 /** Only of this file's runs: other tests may be running on the machine. */
 const leftFiles = async () =>
   (await readdir(tmpdir())).filter((name) => runs.some((id) => name.startsWith(`service-run-${id}-`)));
+
+describe('labelled containers', () => {
+  it.each([
+    ['docker', '"maker=a b,service.run=one,service.runner=no"', '"service.run=two"'],
+    ['podman', '{"maker":"a,b","service.run":"one"}', '{"service.run":"two"}'],
+  ])('are found as %s lists them', async (_name, ...lines) => {
+    const { cli } = await standIn(`printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')}`);
+    const engine = { cli, cli_env: { PATH: process.env.PATH! } };
+    expect(await labelledContainers(engine, 'service.run')).toEqual(['one', 'two']);
+  });
+
+  it('are none without an engine', async () => {
+    expect(await labelledContainers({ cli: ['/nowhere/engine'], cli_env: {} })).toEqual([]);
+  });
+});
 
 describe('a container', () => {
   it('is made shut off but for its home, then started with its input, then removed', async () => {

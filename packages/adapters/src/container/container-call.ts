@@ -123,10 +123,18 @@ export async function removeRunContainers(container: Engine, run_id: string): Pr
 
 /** Label values of all containers with that label, by default run ids; empty if there is no engine. */
 export async function labelledContainers(container: Engine, label = RUN_LABEL): Promise<string[]> {
-  const format = `{{index .Labels "${label}"}}`;
-  const said = await engine(container, ['ps', '--all', `--filter=label=${label}`, `--format=${format}`]);
+  const list = ['ps', '--all', `--filter=label=${label}`, '--format={{json .Labels}}'];
+  const said = await engine(container, list);
   return said
     .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
+    .filter((line) => line.trim() !== '')
+    .map((line) => valueOf(JSON.parse(line), label))
+    .filter((value) => value !== undefined);
+}
+
+/** @param labels podman's, by name, or docker's: a text such as `a=1,b=2` */
+function valueOf(labels: unknown, label: string): string | undefined {
+  if (typeof labels !== 'string') return (labels as Record<string, string>)[label];
+  const found = labels.split(',').find((each) => each.startsWith(`${label}=`));
+  return found?.slice(label.length + 1);
 }
