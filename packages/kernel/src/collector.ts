@@ -4,8 +4,8 @@ import { runInNewContext } from 'node:vm';
 interface Collect {
   /** A full collection that also shrinks the heap; blocks the process for some 80 ms. */
   (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }): void;
-  /** Collects short-lived garbage; takes about a millisecond. */
-  (options: { type: 'minor'; execution: 'sync' }): void;
+  /** A minor one collects short-lived garbage and takes about a millisecond; a major one all, and takes some ten. */
+  (options: { type: 'minor' | 'major'; execution: 'sync' }): void;
 }
 
 let collect: Collect | undefined;
