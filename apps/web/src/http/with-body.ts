@@ -1,14 +1,27 @@
 import type { FileRule } from '@acp/contract';
 import type { Call } from './call.ts';
 import { readBody, readFields } from './input.ts';
+import { LARGE_BODY, roomForBody } from './memory-places.ts';
 import { isMultipart, readMultipart } from './multipart.ts';
 import { ownerOf, Upload } from './upload.ts';
 
-/** Reads the body in whichever form it was sent, then acts. */
+/** Reads the body in whichever form it was sent, then acts. @throws rate_limited for one of too many large bodies */
 export async function withBody<T>(call: Call, act: () => Promise<T>): Promise<T> {
+  const { mounted, request, services, company_id, actor } = call;
+  const leave = roomForBody({ row: mounted.row, request, services, company_id, actor });
+  try {
+    return await receive(call, act, leave);
+  } finally {
+    leave();
+  }
+}
+
+async function receive<T>(call: Call, act: () => Promise<T>, leave: () => void): Promise<T> {
   const { files } = call.mounted.row;
   if (files && isMultipart(call.request)) return withFiles(call, files, act);
   call.body = await readBody(call.mounted, call.request, call.response);
+  // One without a declared length counted as a large one until now.
+  if (call.body instanceof Uint8Array && call.body.byteLength <= LARGE_BODY) leave();
   return act();
 }
 

@@ -52,6 +52,8 @@ export async function performAction(
       .status(status)
       .type('html')
       .send(await deps.texts.finish(page ?? (await lonePage(context, { status, message }, unsent))));
+  } finally {
+    sent.release();
   }
 }
 

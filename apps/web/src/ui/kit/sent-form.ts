@@ -1,6 +1,7 @@
 import type { EndpointRow } from '@acp/contract';
 import { invalid } from '@acp/kernel';
 import express, { type Request, type Response } from 'express';
+import { roomForBody } from '../../http/memory-places.ts';
 import { isMultipart, readMultipart } from '../../http/multipart.ts';
 import { ownerOf, Upload, type UploadedFile } from '../../http/upload.ts';
 import { FormValues } from './form-values.ts';
@@ -21,9 +22,13 @@ export class SentForm {
   readonly #context: UiContext;
   readonly #upload: Upload | undefined;
   readonly #multipart_only: boolean;
+  readonly #row: EndpointRow;
+  #leave: (() => void) | undefined;
 
-  constructor({ files: rule, body_kind }: EndpointRow, context: UiContext) {
+  constructor(row: EndpointRow, context: UiContext) {
+    const { files: rule, body_kind } = row;
     const { services, request } = context;
+    this.#row = row;
     this.#context = context;
     this.#multipart_only = body_kind === 'multipart';
     if (rule && isMultipart(request))
@@ -32,7 +37,8 @@ export class SentForm {
 
   /** @throws the error that an unreadable body is answered with */
   async read(): Promise<void> {
-    const { request, response } = this.#context;
+    const { request, response, services, company_id, user: actor } = this.#context;
+    this.#leave = roomForBody({ row: this.#row, request, services, company_id, actor });
     if (this.#upload) {
       try {
         this.values = new FormValues(await readMultipart(request, response, this.#upload));
@@ -47,6 +53,11 @@ export class SentForm {
     await readUrlencoded(request, response);
     this.values = new FormValues(request.body);
     if (this.#multipart_only) throw invalid('the form must be sent as multipart/form-data');
+  }
+
+  /** Gives its room in memory back, once the action is over. */
+  release(): void {
+    this.#leave?.();
   }
 
   /** Removes the bytes of files that no row references. */
