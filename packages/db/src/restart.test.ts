@@ -4,6 +4,7 @@ import { freePort, signalProcessesIn, testLogger, waitFor } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -42,8 +43,11 @@ afterAll(async () => {
 
 async function restart(whileDown: () => Promise<void>): Promise<void> {
   await server.stop();
-  await whileDown();
-  server = await startEmbeddedPostgres({ data_dir: folder, port, logger });
+  try {
+    await whileDown();
+  } finally {
+    server = await startEmbeddedPostgres({ data_dir: folder, port, logger });
+  }
 }
 
 /** Forwards connections to the server of `to` and counts them. While frozen, it accepts more and forwards nothing. */
@@ -137,8 +141,13 @@ describe('a restart of PostgreSQL', () => {
       // A lone read as well. It may be sent again once per broken connection, but the patience of four seconds, with an attempt
       // every 100 ms, is spent only once.
       const before = relay.attempts();
+      const lag = monitorEventLoopDelay({ resolution: 10 });
+      lag.enable();
       await expect(impatient.db.execute(sql`select 1`)).rejects.toThrow('Failed query');
-      expect(relay.attempts() - before).toBeLessThanOrEqual(41);
+      lag.disable();
+      // Only a process that was given no processor for a while begins once more.
+      const stoodStill = lag.max > 50e6;
+      expect(relay.attempts() - before).toBeLessThanOrEqual(stoodStill ? 82 : 41);
     });
     expect((await transaction(impatient, ask)).rows).toEqual([{ n: 1 }]);
     await impatient.close();
