@@ -52,10 +52,14 @@ export async function cutWords(page: Page): Promise<string[]> {
   })()`);
 }
 
+/** Without Markdown's markup, which excerpts do not have. */
+export const plainText = (text: string): string =>
+  text.replaceAll(/[^\p{L}\p{N} ]/gu, '').replaceAll(/ +/g, ' ');
+
 /**
  * English texts on a page in another language, detected by words that nearly every English sentence contains. Texts that
  * are not the service's own are skipped: code, and what people have written.
- * @param written all stored texts, which a page may show as they are
+ * @param written all stored texts, which a page may show, as `plainText` gives them
  */
 export async function englishTexts(page: Page, written: string): Promise<string[]> {
   const found = await page.evaluate<string[]>(`(() => {
@@ -68,10 +72,8 @@ export async function englishTexts(page: Page, written: string): Promise<string[
     }
     return found;
   })()`);
-  // An excerpt has no Markdown markup, follows the name of its author, and is truncated.
-  const plain = (text: string) => text.replaceAll(/[^\p{L}\p{N} ]/gu, '').replaceAll(/ +/g, ' ');
-  const all = plain(written);
-  const isWritten = (text: string) => all.includes(plain(text).slice(0, 40));
+  // An excerpt follows the name of its author, and is truncated.
+  const isWritten = (text: string) => written.includes(plainText(text).slice(0, 40));
   return found.filter((text) => !isWritten(text) && !isWritten(text.replace(/^[^:]{1,40}: /, '')));
 }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { schema } from '@acp/db';
@@ -78,6 +78,22 @@ async function poison(database: Database): Promise<number> {
   return columns;
 }
 
+/**
+ * The stage has no live stream, and one that ends would be requested again later; its logo is a row without bytes; and a fragment that
+ * is fetched on its own names no icon. They are answered here and not by the debugger, through which every request would pass.
+ */
+const beside =
+  (app: RequestListener): RequestListener =>
+  (request, response) => {
+    const { url = '' } = request;
+    if (url.startsWith('/api/live/events'))
+      response.setHeader('content-type', 'text/event-stream').end('retry: 60000\n\n');
+    else if (url.includes('/logo/image'))
+      response.setHeader('content-type', 'image/svg+xml').end('<svg xmlns="http://www.w3.org/2000/svg" />');
+    else if (url === '/favicon.ico') response.writeHead(204).end();
+    else app(request, response);
+  };
+
 inBrowser(`pages full of hostile text${without}`, () => {
   let server: Server;
   let browser: Browser;
@@ -102,7 +118,7 @@ inBrowser(`pages full of hostile text${without}`, () => {
       .insert(schema.run_events)
       .values(kinds.map((kind, seq) => ({ run_id, ...run, seq: seq + 1, kind, payload: told })));
     poisoned = await poison(database);
-    server = app.listen(0, '127.0.0.1');
+    server = createServer(beside(app)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     browser = await launchBrowser();
@@ -110,14 +126,6 @@ inBrowser(`pages full of hostile text${without}`, () => {
     const [name, value] = cast.instance_admin.headers.Cookie!.split('=');
     await context.addCookies([{ name: name!, value: value!, url: origin }]);
     page = await context.newPage();
-    // There is no live stream on this stage; a stream that ends would be requested again later.
-    await page.route('**/api/live/events*', async (route) =>
-      route.fulfill({ contentType: 'text/event-stream', body: 'retry: 60000\n\n' }),
-    );
-    // The staged logo is a row without bytes.
-    await page.route('**/logo/image*', async (route) =>
-      route.fulfill({ contentType: 'image/svg+xml', body: '<svg xmlns="http://www.w3.org/2000/svg" />' }),
-    );
     complaints = complaintsOf(page);
     page.on('request', (request) => {
       if (!request.url().startsWith(`${origin}/`)) foreign.push(request.url());

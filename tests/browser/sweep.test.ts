@@ -35,6 +35,7 @@ import {
   excessWidth,
   inBrowser,
   launchBrowser,
+  plainText,
   RULES_OF_LOOKS,
   seriousFaults,
   without,
@@ -117,7 +118,7 @@ inBrowser(`every page in a real browser${without}`, () => {
     stage = await createStage(database, cast);
     await fill(database, cast, stage);
     // One of the tests writes a label itself.
-    written = `${await allWritten(database)}\n${LABEL}`;
+    written = plainText(`${await allWritten(database)}\n${LABEL}`);
     server = createServer(app).listen(0, '127.0.0.1');
     await once(server, 'listening');
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
