@@ -1,4 +1,4 @@
-import { beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { PgBoss } from 'pg-boss';
 import { jobCatalogue } from '@acp/contract';
 import { newId } from '@acp/kernel';
@@ -16,6 +16,8 @@ beforeAll(async () => {
   boss = createBoss(test.database, 'client');
   await boss.start();
 });
+// Its timers would keep jest's worker from ending.
+afterAll(async () => boss.stop({ graceful: false, close: false }));
 
 it('finds the queues with jobs that may start now, whichever table they are in, in one statement', async () => {
   const { database } = test;
