@@ -28,6 +28,7 @@ async function fill({ db }: Database): Promise<string> {
 
 inBrowser(`a board of a thousand cards${without}`, () => {
   let service: ServiceProcess;
+  let database: Database;
   let browser: Browser;
   let context: BrowserContext;
   let page: Page;
@@ -37,10 +38,11 @@ inBrowser(`a board of a thousand cards${without}`, () => {
   let script_bytes = 0;
 
   beforeAll(async () => {
-    const { database, url: DATABASE_URL } = await cloneDatabase('large_board');
+    const clone = await cloneDatabase('large_board');
+    ({ database } = clone);
     company = await fill(database);
     service = await startService({
-      DATABASE_URL,
+      DATABASE_URL: clone.url,
       SERVICE_ROLE: 'web',
       SERVICE_BOOTSTRAP_ADMIN_EMAIL: account.email,
       SERVICE_BOOTSTRAP_ADMIN_PASSWORD: account.password,
@@ -152,5 +154,49 @@ inBrowser(`a board of a thousand cards${without}`, () => {
     const counts = async () => `${await counted('backlog')} ${await counted('done')}`;
     await waitFor(async () => (await counts()) === `${before - 1} 1`, { what: 'the new counts' });
     expect(await cardsIn('done')).toBe(1);
+  });
+
+  it('has the order in which it is shown when it is loaded again', async () => {
+    const compared = ['todo', 'in_review', 'done'];
+    const orders = async () =>
+      Promise.all(compared.map(async (status) => (await idsIn(status)).slice(0, 20)));
+    const [, second, , fourth] = await idsIn('todo');
+    await patch(fourth!, { title: 'Changed where it is' });
+    await patch(second!, { priority: 'critical' });
+    await waitFor(async () => (await idsIn('todo')).slice(0, 2).join() === `${second},${fourth}`, {
+      what: 'the changed cards to be at the top',
+    });
+    const live = await orders();
+    await page.goto(`/companies/${company}/board`, { waitUntil: 'load' });
+    expect(live).toEqual(await orders());
+  });
+
+  it('separates thousands in its counts, as the server does and as the script does', async () => {
+    await database.db.execute(sql`insert into issues (company_id, title, status, issue_number, identifier)
+      select ${company}::uuid, 'Done ' || n, 'done', 5000 + n, 'DONE-' || n from generate_series(1, 1100) n`);
+    await page.goto(`/companies/${company}/board`, { waitUntil: 'load' });
+    await page.waitForSelector('html[data-script=ready]');
+    expect(await counted('done')).toBe('1,101');
+    const [first] = await idsIn('todo');
+    await patch(first!, { status: 'done' });
+    await waitFor(async () => (await counted('done')) === '1,102', { what: 'the new count' });
+  });
+
+  it('does not move its columns when the first card comes into one that every run uses', async () => {
+    await database.pool.query(`delete from issues where status in ('in_progress', 'cancelled')`);
+    await page.goto(`/companies/${company}/board`, { waitUntil: 'load' });
+    await page.waitForSelector('html[data-script=ready]');
+    const places = () =>
+      page.evaluate<number[]>(
+        `[...document.querySelectorAll('[data-column]')].map((each) => Math.round(each.getBoundingClientRect().left))`,
+      );
+    const before = await places();
+    const [first] = await idsIn('todo');
+    await patch(first!, { status: 'in_progress' });
+    await page.waitForSelector(`[data-column=in_progress] #card-${first!}`);
+    expect(await places()).toEqual(before);
+    await patch(first!, { status: 'todo' });
+    await page.waitForSelector(`[data-column=todo] #card-${first!}`);
+    expect(await places()).toEqual(before);
   });
 });

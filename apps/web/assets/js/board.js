@@ -1,5 +1,5 @@
 // The board: cards move by themselves while agents work, by drag and drop, and by keyboard.
-import { t } from './texts.js';
+import { t, written } from './texts.js';
 
 /** Maximum number of concurrent requests for cards; many events about one issue cost one request. */
 const AT_ONCE = 4;
@@ -36,7 +36,7 @@ class Board {
     for (const column of this.#columns) {
       // Older cards that are in the column's count but not shown.
       const shown = column.querySelectorAll('.issue-card').length;
-      column.dataset.hidden = String(Number(column.querySelector('[data-count]').textContent) - shown);
+      column.dataset.hidden = String(Number(column.querySelector('[data-count]').dataset.count) - shown);
     }
     this.adopt();
   }
@@ -82,9 +82,10 @@ class Board {
 
   /** Moves immediately; the server's answer or refusal has the last word. */
   async move(card, status) {
-    const { status: from, issue } = card.dataset;
+    const { status: from, issue, changed } = card.dataset;
     if (from === status) return;
     const title = card.querySelector('.card-title').textContent;
+    card.dataset.changed = new Date().toISOString();
     this.#put(card, status);
     card.focus();
     const response = await fetch(`/issues/${issue}/move`, {
@@ -94,7 +95,7 @@ class Board {
     });
     this.#countLater();
     if (response.ok) this.#show(issue, await response.text());
-    else this.#put(this.#card(issue) ?? card, from);
+    else this.#putBack(this.#card(issue) ?? card, from, changed);
     this.#said.textContent = response.ok
       ? t`${title} is now ${this.#card(issue)?.closest('[aria-label]')?.ariaLabel ?? status}`
       : t`${title} could not be moved`;
@@ -144,13 +145,10 @@ class Board {
     template.innerHTML = markup.trim();
     const fresh = template.content.firstElementChild;
     const stays = fresh && old?.closest('[data-column]')?.dataset.column === fresh.dataset.status;
-    if (stays) {
-      old.replaceWith(fresh);
-    } else {
-      old?.remove();
-      if (fresh) this.#put(fresh, fresh.dataset.status);
-      if (fresh) fresh.dataset.arrived = '';
-    }
+    if (stays) old.replaceWith(fresh);
+    else old?.remove();
+    if (fresh) this.#put(fresh, fresh.dataset.status);
+    if (fresh && !stays) fresh.dataset.arrived = '';
     // It may have been among the older cards of a column, and a count may have included it before its event came.
     if (!stays) this.#countLater();
     this.adopt();
@@ -180,9 +178,18 @@ class Board {
     this.#recount();
   }
 
+  #putBack(card, status, changed) {
+    card.dataset.changed = changed;
+    this.#put(card, status);
+  }
+
+  /** Newest changes are at the top, as when the page is loaded. */
   #put(card, status) {
     card.dataset.status = status;
-    this.#element.querySelector(`[data-column="${status}"] .cards`)?.prepend(card);
+    const cards = this.#element.querySelector(`[data-column="${status}"] .cards`);
+    const next = [...(cards?.children ?? [])].find((other) => other !== card && !isNewer(other, card));
+    if (cards && (card.parentElement !== cards || card.nextElementSibling !== (next ?? null)))
+      cards.insertBefore(card, next ?? null);
     this.#recount();
   }
 
@@ -194,10 +201,20 @@ class Board {
     for (const column of this.#columns) {
       const shown = column.querySelectorAll('.issue-card').length;
       const count = shown + Number(column.dataset.hidden);
-      column.querySelector('[data-count]').textContent = String(count);
-      column.toggleAttribute('data-empty', count === 0);
+      const heading = column.querySelector('[data-count]');
+      heading.dataset.count = String(count);
+      heading.textContent = written(count);
+      // A column that has had cards stays wide: the others would jump.
+      if (count > 0) column.removeAttribute('data-empty');
     }
   }
+}
+
+/** Whether it is further up in its column. The link to older cards is always last. */
+function isNewer(card, than) {
+  if (!card.dataset.issue) return false;
+  const [one, other] = [card, than].map(({ dataset }) => [dataset.changed, dataset.issue]);
+  return one[0] === other[0] ? one[1] > other[1] : one[0] > other[0];
 }
 
 /** Loads older cards when the end of a column scrolls into view. */

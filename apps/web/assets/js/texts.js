@@ -16,10 +16,13 @@ export function t(strings, ...values) {
   return filled(said[text]?.[0] ?? text, values);
 }
 
+/** A number with its thousands separated. */
+export const written = (number) => number.toLocaleString(lang);
+
 /** `1 issue`, `12 issues`: `#` is the number. */
 export function plural(number, one, other, ...values) {
   const forms = said[one];
   const at = Math.min(categories.indexOf(rules.select(number)), (forms?.length ?? 0) - 1);
   const form = forms ? forms[at] : number === 1 ? one : other;
-  return filled(form.replace('#', number.toLocaleString(lang)), values);
+  return filled(form.replace('#', written(number)), values);
 }

@@ -1,6 +1,6 @@
 import type { SavedView, ViewFilter } from '@acp/contract';
 import type { BoardColumn } from '@acp/core';
-import { words } from '../kit/format.ts';
+import { count as counted, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { currentLocale } from '../kit/language.ts';
 import { emptyState } from '../kit/parts.ts';
@@ -56,16 +56,19 @@ function nothing(company_id: string, filter: ViewFilter): Html {
   );
 }
 
-/** Empty columns are narrow, so that all fit side by side. */
+/** Columns that every run moves issues to: they keep their width, since the others would jump with the first card. */
+const busy: readonly string[] = ['todo', 'in_progress', 'done'];
+
+/** Other empty columns are narrow, which leaves room for those with cards. */
 function boardColumn(column: BoardColumn, view: BoardView): Html {
   const { status, count } = column;
   return html`<section
     class="board-column"
     data-column="${status}"
     aria-label="${words(status)}"
-    !${attributes({ 'data-empty': count === 0 })}
+    !${attributes({ 'data-empty': count === 0 && !busy.includes(status) })}
   >
-    <h2>${asHeading(words(status))} <span class="soft" data-count>${count}</span></h2>
+    <h2>${asHeading(words(status))} <span class="soft" data-count="${count}">${counted(count)}</span></h2>
     <div class="cards">!${columnCards(column, view)}</div>
   </section>`;
 }

@@ -13,6 +13,7 @@ export function card(issue: BoardCard): Html {
     href="/issues/${issue.id}"
     data-issue="${issue.id}"
     data-status="${issue.status}"
+    data-changed="${new Date(issue.updated_at).toISOString()}"
     draggable="true"
     !${attributes({ 'data-working': issue.checked_out_by_agent_id !== null })}
   >
