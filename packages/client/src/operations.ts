@@ -7807,6 +7807,7 @@ export interface Alert {
     | 'budget'
     | 'dead_jobs'
     | 'disk'
+    | 'key_expiring'
     | 'license'
     | 'provider_outage'
     | 'scheduler_lost'

@@ -10,6 +10,7 @@ export const alertKinds = [
   'budget',
   'dead_jobs',
   'disk',
+  'key_expiring',
   'license',
   'provider_outage',
   'scheduler_lost',

@@ -7,6 +7,7 @@ export const advice: Readonly<Record<AlertKind, string>> = {
   budget: 'Raise the limit, or resolve the incident on the page Costs.',
   dead_jobs: 'Look for the queue’s name in the schedulers’ logs; sweeps redo the work where they can.',
   disk: 'Free disk space, shorten the retention of runs and backups, or move SERVICE_HOME.',
+  key_expiring: 'Mint a new key, give it to whoever uses this one, then revoke this one.',
   license: 'Install a license: `ctl license install`, or the page License.',
   provider_outage:
     'Test the provider on its page: key, quota and address; runs start again by themselves once it answers.',

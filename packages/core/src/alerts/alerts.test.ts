@@ -276,6 +276,38 @@ describe('what is found', () => {
     );
   });
 
+  it('keys that end within a week, by mail to the company’s admins; not those made for a few days', async () => {
+    const company = await createCompany(database.db, { name: 'Keyed' });
+    const agent = await createAgent(database.db, company);
+    const admin = await createUser(database.db);
+    await createMembership(database.db, company, admin, 'admin');
+    const key = async (label: string, days_old: number, days_left: number) =>
+      query(`insert into board_user_keys (company_id, role, label, key_hash, key_prefix, created_at, expires_at)
+        values ('${company.id}', 'member', '${label}', '${label} of ${company.id}', 'sk_12345', now() - interval '${days_old} days',
+          now() + interval '${days_left} days')`);
+    await key('of today', 0, 3);
+    await key('of a month ago', 30, 9);
+    expect(await kinds()).toEqual([]);
+    await key('of the shop', 30, 6);
+    await query(`insert into agent_api_keys (company_id, agent_id, key_hash, key_prefix, created_at, expires_at)
+      values ('${company.id}', '${agent.id}', 'of ${agent.id}', 'sk_67890', now() - interval '20 days', now() + interval '2 days')`);
+    expect(await kinds()).toEqual(['key_expiring', 'key_expiring']);
+    const day = new Date(Date.now() + 6 * 86_400_000).toISOString().slice(0, 10);
+    const messages = (await firing()).map(({ message }) => message).join('\n');
+    expect(messages).toContain(`Keyed: the key of the shop (sk_12345…) ends on ${day}`);
+    expect(messages).toMatch(/Keyed: the key sk_67890 \(sk_67890…\) ends on [\d-]{10}/);
+    const mail = (await sent()).find(({ recipient }) => recipient === admin.email);
+    expect(mail?.body).toContain(
+      `WARNING: Keyed: the key of the shop (sk_12345…) ends on ${day}\n  Mint a new key`,
+    );
+    // The slice of keys has already notified the company's admins on their pages.
+    expect(await database.db.select().from(outbox)).toEqual([]);
+    await query(`delete from board_user_keys`);
+    await query(`delete from agent_api_keys`);
+    await age(80);
+    expect(await kinds()).toEqual([]);
+  });
+
   it('a provider that fails all runs; one success ends it', async () => {
     const company = await createCompany(database.db);
     const agent = await createAgent(database.db, company);

@@ -1,5 +1,6 @@
 import { cutText, said, saidValue } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
+import { KEY_WARNING_DAYS } from '../companies/index.ts';
 import { readOnlyInstance } from '../settings/index.ts';
 import { type ConditionQuery, MOST_OF_A_KIND } from './condition.ts';
 
@@ -165,5 +166,47 @@ const webhooksOff: ConditionQuery = {
   }),
 };
 
+/** Keys that were made for a short time end as expected: nobody has to be told. */
+const endsSoon = sql`k.expires_at > now() and k.expires_at < now() + make_interval(days => ${KEY_WARNING_DAYS})
+  and k.expires_at - k.created_at > make_interval(days => ${KEY_WARNING_DAYS})`;
+
+const keysExpiring: ConditionQuery = {
+  rows: () => sql`
+    select k.id, k.company_id, c.name as company, k.entity_type, coalesce(k.label, k.key_prefix) as label, k.key_prefix,
+      to_char(k.expires_at at time zone 'UTC', 'YYYY-MM-DD') as ends
+    from (
+      select k.id, k.company_id, 'board_user_key' as entity_type, k.label, k.key_prefix, k.expires_at
+      from board_user_keys k where ${endsSoon}
+      union all
+      select k.id, k.company_id, 'agent_key', k.label, k.key_prefix, k.expires_at
+      from agent_api_keys k join agents a on a.id = k.agent_id and a.deleted_at is null where ${endsSoon}
+    ) k join companies c on c.id = k.company_id and c.deleted_at is null
+    order by k.expires_at limit ${MOST_OF_A_KIND}`,
+  condition: ({
+    id,
+    company_id,
+    company,
+    entity_type,
+    label,
+    key_prefix,
+    ends,
+  }: Place & { id: string; entity_type: string; label: string; key_prefix: string; ends: string }) => ({
+    kind: 'key_expiring',
+    key: id,
+    level: 'warning',
+    message: said`${company}: the key ${label} (${key_prefix}…) ends on ${ends}`,
+    company_id,
+    entity_type,
+    entity_id: id,
+    already_notified: true,
+  }),
+};
+
 /** Conditions shown to the admins of a company and to the operator. */
-export const companyConditions: readonly ConditionQuery[] = [budgets, stuckRuns, outages, webhooksOff];
+export const companyConditions: readonly ConditionQuery[] = [
+  budgets,
+  stuckRuns,
+  outages,
+  webhooksOff,
+  keysExpiring,
+];

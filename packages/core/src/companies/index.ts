@@ -8,6 +8,7 @@ export {
   announceExpiry,
   expiringSoon,
   KEY_WARNING_BATCH,
+  KEY_WARNING_DAYS,
   keyExpiry,
   warnOfExpiringBoardUserKeys,
 } from './key-lifetime.ts';

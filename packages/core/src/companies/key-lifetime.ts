@@ -8,7 +8,7 @@ import { recordSecurityEvents } from '../security/index.ts';
 const { board_user_keys } = schema;
 
 /** How many days ahead a key's expiry is announced. */
-const KEY_WARNING_DAYS = 7;
+export const KEY_WARNING_DAYS = 7;
 
 /** Number of keys announced per transaction. */
 export const KEY_WARNING_BATCH = 200;
