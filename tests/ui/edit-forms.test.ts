@@ -83,6 +83,14 @@ describe.each([
     { system_prompt: 'New prompt', heartbeat_enabled: true, adapter_config: { full_context: true } },
   ],
   [
+    'issues',
+    '',
+    '/edit',
+    { title: 'Repaint', body_markdown: TEXT },
+    'title',
+    { body_markdown: 'New text', priority: 'high', status: 'in_review' },
+  ],
+  [
     'projects',
     '',
     '',

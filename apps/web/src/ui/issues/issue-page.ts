@@ -1,24 +1,15 @@
-import type {
-  Agent,
-  CouncilSession,
-  Issue,
-  IssueDetail,
-  Run,
-  RunEvent,
-  Subagent,
-  Workspace,
-} from '@acp/contract';
+import type { Agent, CouncilSession, IssueDetail, Run, RunEvent, Subagent, Workspace } from '@acp/contract';
 import { councilsPart } from '../councils/council-pages.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, plural, t, when } from '../kit/html.ts';
-import { markdown } from '../kit/markdown.ts';
-import { formError, input, postButton, status, textarea } from '../kit/parts.ts';
+import { formError, postButton, status, textarea } from '../kit/parts.ts';
 import { promoteForm } from '../routines/promote-form.ts';
 import type { Refused } from '../routines/routine-form.ts';
 import { transcript } from '../runs/transcript.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 import { changesCard } from '../workspaces/changes-page.ts';
 import { type BelongingsView, besidePart, workPart } from './belongings.ts';
+import { description } from './description.ts';
 import { issueTabs } from './issue-tabs.ts';
 import { propertiesPart, type PropertiesView } from './properties-part.ts';
 import { timeline, type TimelineView } from './timeline.ts';
@@ -52,7 +43,7 @@ export interface IssueView extends BelongingsView, PropertiesView, RunsOfIssue {
   promotion: Refused | null;
 }
 
-export function issueBody(view: IssueView): Html {
+export async function issueBody(view: IssueView): Promise<Html> {
   const { issue } = view;
   return html`<div hidden data-reads-issue="${issue.id}"></div>
     !${issueTabs(issue.id, `/issues/${issue.id}`, view.workspace !== null)}
@@ -63,7 +54,7 @@ export function issueBody(view: IssueView): Html {
           !${view.decisions}
         </div>
         <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/description">
-          !${description(view)}
+          !${await description(view)}
         </div>
         <div data-live="issue:${issue.id}" data-part="run" data-source="/issues/${issue.id}/part/run">
           !${runPart(view)}
@@ -107,28 +98,6 @@ export function issueBody(view: IssueView): Html {
         !${when(view.can_write, () => html`<p>!${postButton(`/issues/${issue.id}/delete`, 'Move to the trash', { class: 'danger small' })}</p>`)}
       </aside>
     </div>`;
-}
-
-/** The text refreshes even while someone is typing in the form below it; the form only if no one is. */
-export function description({ issue, can_write }: { issue: Issue; can_write: boolean }): Html {
-  const text = issue.body_markdown
-    ? markdown(issue.body_markdown)
-    : html`<p class="soft">No description.</p>`;
-  return html`<section class="card" aria-label="Description">
-    <div data-reads data-heading="${issue.identifier} ${issue.title}">!${text}</div>
-    !${when(
-      can_write,
-      () =>
-        html`<details class="edit" data-fold="edit">
-          <summary>Edit</summary>
-          <form method="post" action="/issues/${issue.id}/edit">
-            !${input({ name: 'title', label: 'Title', value: issue.title, required: true })}
-            !${textarea({ name: 'body_markdown', label: 'Description (Markdown)', value: issue.body_markdown, rows: 10 })}
-            <button>Save</button>
-          </form>
-        </details>`,
-    )}
-  </section>`;
 }
 
 const nameOf = ({ agent_id }: Run, agents: readonly Agent[]): string =>

@@ -30,7 +30,7 @@ export async function issuePage(context: IssueContext, failure: Failure = {}): P
     title: `${issue.identifier} ${issue.title}`,
     active: board.path,
     trail: [board, ...ancestors],
-    body: issueBody(view),
+    body: await issueBody(view),
   });
 }
 
@@ -89,7 +89,7 @@ export const issueRoutes: UiRoute[] = [
     failed: again,
   }),
   action('/issues/{issueId}/edit', issueEndpoints.update, {
-    read: (form) => ({ title: form.text('title'), body_markdown: form.cleared('body_markdown') }),
+    read: (form) => ({ title: form.sent('title'), body_markdown: form.cleared('body_markdown') }),
     next: back,
     failed: (c, error) => issuePage(c, { error }),
   }),

@@ -29,7 +29,8 @@ import { subagentTree } from '../subagents/subagent-tree.ts';
 import { changesCard } from '../workspaces/changes-page.ts';
 import { besidePart, workPart } from './belongings.ts';
 import { decisionsPart } from './decisions-part.ts';
-import { description, isLive, type IssueView, runPart } from './issue-page.ts';
+import { description } from './description.ts';
+import { isLive, type IssueView, runPart } from './issue-page.ts';
 import { propertiesPart } from './properties-part.ts';
 import { timeline, type TimelineView } from './timeline.ts';
 
