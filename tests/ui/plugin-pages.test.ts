@@ -68,7 +68,9 @@ describe('an admin of a company', () => {
     const admin = Browser.of(app, cast.admin);
     const refused = await admin.post(list, { name: 'X', slug: 'No Slug', config: '' });
     expect(refused.status).toBe(400);
-    expect(errorOf(refused.text, 'slug')).toBe('Has an invalid format.');
+    expect(errorOf(refused.text, 'slug')).toBe(
+      'Use lower-case letters a-z and digits, with single hyphens between them: my-team.',
+    );
     expect(errorOf((await admin.post(list, { name: 'X', slug: 'x', config: '{' })).text, 'config')).toBe(
       'Is not valid JSON.',
     );
