@@ -12,15 +12,13 @@ it('an image may keep the decoder busy for as long as the limit, and no longer',
   await expect(assertDecodes('one', png, 'image/png', 1)).rejects.toMatchObject({ kind: 'unsupported' });
 });
 
-it('a company has one image decoded at a time, and others wait for it', async () => {
-  const first = assertDecodes('one', png, 'image/png');
-  await expect(assertDecodes('one', png, 'image/png')).rejects.toMatchObject({ kind: 'rate_limited' });
+it('images are decoded one after the other, and a company has five in the line', async () => {
   const order: string[] = [];
-  await Promise.all([
-    first.then(() => order.push('one')),
-    assertDecodes('other', png, 'image/png').then(() => order.push('other')),
-  ]);
-  expect(order).toEqual(['one', 'other']);
+  const queue = async (name: string) => assertDecodes(name, png, 'image/png').then(() => order.push(name));
+  const five = Array.from({ length: 5 }, async () => queue('one'));
+  await expect(queue('one')).rejects.toMatchObject({ kind: 'rate_limited' });
+  await Promise.all([...five, queue('other')]);
+  expect(order).toEqual([...Array.from({ length: 5 }, () => 'one'), 'other']);
   await expect(assertDecodes('one', png, 'image/png')).resolves.toBeUndefined();
 });
 

@@ -9,14 +9,17 @@ const LOOK_EVERY_MS = 500;
 const RETRY_SEC = 10;
 const HEAP_MB = 192;
 
-/** The companies whose images are being decoded or wait for it, and the end of the last of these. */
-const companies = new Set<string>();
+/** Images of one company that are being decoded or wait for it. */
+const MOST_OF_ONE = 5;
+
+/** Their number by company, and the end of the last of all. */
+const waiting = new Map<string, number>();
 let last: Promise<void> = Promise.resolve();
 
 /**
  * Decodes the image and throws `unsupported` if that fails, takes too long or needs too much memory. Images are decoded one at a
- * time, since pixels are outside the thread's heap and each image may need a quarter of a gigabyte; @throws rate_limited if one of
- * the company's is not finished. There is no WebP decoder here: its header, which was checked before, must do.
+ * time, since pixels are outside the thread's heap and each image may need a quarter of a gigabyte; @throws rate_limited if five of
+ * the company's are not finished. There is no WebP decoder here: its header, which was checked before, must do.
  */
 export async function assertDecodes(
   company_id: string,
@@ -25,11 +28,18 @@ export async function assertDecodes(
   limit_ms = LIMIT_MS,
 ): Promise<void> {
   if (type === 'image/webp') return;
-  if (companies.has(company_id)) throw rateLimited('another logo of the company is being read', RETRY_SEC);
-  companies.add(company_id);
+  if ((waiting.get(company_id) ?? 0) >= MOST_OF_ONE)
+    throw rateLimited('other logos of the company are being read', RETRY_SEC);
+  count(company_id, 1);
   const decoded = last.then(async () => decode(bytes, type, limit_ms));
-  last = decoded.catch(() => undefined).finally(() => companies.delete(company_id));
+  last = decoded.catch(() => undefined).finally(() => count(company_id, -1));
   await decoded;
+}
+
+function count(company_id: string, change: 1 | -1): void {
+  const left = (waiting.get(company_id) ?? 0) + change;
+  if (left > 0) waiting.set(company_id, left);
+  else waiting.delete(company_id);
 }
 
 /** In a thread: four million pixels take a tenth of a second, which would block the process. */
