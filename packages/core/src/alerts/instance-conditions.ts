@@ -58,7 +58,7 @@ export const instanceConditions: readonly ConditionQuery[] = [
       kind: 'dead_jobs',
       key: name,
       level: 'warning',
-      message: said`${failed} jobs of the queue ${name} failed for good`,
+      message: said`The queue ${name} has jobs that failed for good: ${failed}`,
     }),
   },
   {
