@@ -1,4 +1,5 @@
 /** What travels together: the opening with the first statement, the last statements with the commit. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startStatementCounter, testDatabase } from '@acp/testkit';
 import type { StatementCounter } from '@acp/testkit';
@@ -57,6 +58,30 @@ describe('a transaction', () => {
       sql`select count(*)::int as count from growing where id = 100`,
     );
     expect(rows).toEqual([{ count: 1 }]);
+  });
+
+  it('whose second statement was planned before its table changed says so, though only the third is heard of', async () => {
+    await database.db.execute(sql`create table widening (id int)`);
+    const add = async (id: number) =>
+      transaction(database, async (tx) => {
+        await tx.execute(sql`select ${id}`);
+        const insert = async () => tx.execute(sql`insert into widening (id) values (${id}) returning *`);
+        const added = insert();
+        added.catch(() => undefined);
+        await delay(1);
+        await tx.execute(sql`select ${id} + 1`);
+        await added;
+      });
+    for (let id = 0; id <= OFTEN; id += 1) await add(id);
+    await database.db.execute(sql`alter table widening add column note text`);
+    await expect(add(1000)).rejects.toMatchObject({ kind: 'unavailable' });
+    // Its connection was not given back: the next one plans anew.
+    await add(1001);
+    await expect(database.db.execute(sql`select note from widening where id >= 1000`)).resolves.toMatchObject(
+      {
+        rows: [{ note: null }],
+      },
+    );
   });
 
   it('opens with its first statement, and ends with what it has for last', async () => {

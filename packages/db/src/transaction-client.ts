@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PoolClient, Query, QueryResult } from 'pg';
 import { Batch, type Statement } from './batch.ts';
-import { isConnectionError, isStalePlan } from './errors.ts';
+import { isConnectionError, isSkipped, isStalePlan } from './errors.ts';
 import { RETRY_EVERY_MS } from './patient-pool.ts';
 import type { Database } from './pool.ts';
 import { allowSilence, endSilence, isSilence } from './silence.ts';
@@ -30,6 +30,8 @@ export class TransactionClient {
   #over = false;
   /** Issued in this tick, and not sent yet. */
   #asked: Asked[] = [];
+  /** The latest failure of a statement that PostgreSQL looked at. */
+  #failure: unknown;
 
   constructor(database: Database, durable: boolean) {
     this.#database = database;
@@ -39,7 +41,11 @@ export class TransactionClient {
   /** Called by drizzle. */
   async query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
     const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
-    this.#asked.push({ statement: { ...statement, values }, resolve, reject });
+    const refuse = (err: unknown): void => {
+      if (!isSkipped(err)) this.#failure = err;
+      reject(err);
+    };
+    this.#asked.push({ statement: { ...statement, values }, resolve, reject: refuse });
     // Runs after everything that is ready to be issued has been, too.
     if (this.#asked.length === 1) process.nextTick(() => void this.#sendAsked());
     return promise;
@@ -58,6 +64,11 @@ export class TransactionClient {
     const { command } = await batch.answers.at(-1)!;
     // When a caller swallowed a statement's error, the failed transaction answers COMMIT with ROLLBACK.
     if (command === 'ROLLBACK') throw new Error('the transaction failed before its commit');
+  }
+
+  /** Why the transaction failed: a statement that was skipped says nothing of the one that failed before it. */
+  reasonFor(err: unknown): unknown {
+    return isSkipped(err) ? (this.#failure ?? err) : err;
   }
 
   /** Called after the first statement. */

@@ -48,8 +48,9 @@ async function run<T>(database: Database, fn: (tx: Tx) => Promise<T>, durable: b
     await client.commit(await commitStatements(state));
     client.release();
   } catch (err) {
-    await client.rollBack(err);
-    throw asServiceError(err) ?? err;
+    const reason = client.reasonFor(err);
+    await client.rollBack(reason);
+    throw asServiceError(reason) ?? reason;
   } finally {
     closeState(tx);
   }
