@@ -1,4 +1,12 @@
-import type { FinishReason, LanguageModel, LanguageModelUsage, ModelMessage, Warning } from 'ai';
+import type {
+  FinishReason,
+  LanguageModel,
+  LanguageModelUsage,
+  ModelMessage,
+  TextStreamPart,
+  ToolSet,
+  Warning,
+} from 'ai';
 import type { AdapterEvent } from '../task.ts';
 import type { CallWatch } from './call-watch.ts';
 import { brokenOff } from './failure.ts';
@@ -19,6 +27,8 @@ export interface Question {
 
 /** Average over a whole answer, in characters: no model that respects its limit is cut off here. */
 const LONGEST_TOKEN = 8;
+/** No model is offered tools, and few call one that they know from elsewhere; the library's work grows with the calls' square. */
+const MOST_CALLS = 64;
 
 /** State of a call, needed if it fails. */
 export interface Progress {
@@ -87,6 +97,12 @@ function* cutOff({ model_name, prompt }: Question, { output_length }: Progress):
   yield estimatedUsage(model_name, lengthOf(prompt), output_length);
 }
 
+/** What costs output tokens: the answer, hidden reasoning, and the arguments of tools. */
+function textIn(part: TextStreamPart<ToolSet>): string {
+  if (part.type === 'tool-input-delta') return part.delta;
+  return part.type === 'text-delta' || part.type === 'reasoning-delta' ? part.text : '';
+}
+
 /** The answer as it streams in, then its usage. */
 export async function* streamedAnswer(
   question: Question,
@@ -98,19 +114,21 @@ export async function* streamedAnswer(
   const options = { ...optionsOf(question, watch), onError: () => undefined };
   const { stream } = callingBy(question.fetch, () => streamText(options));
   const reader = stream.getReader();
+  let calls = 0;
   try {
     for (;;) {
       const { done, value: part } = await watch.unlessOver(reader.read());
       if (done) throw brokenOff();
-      if (part.type === 'text-delta' || part.type === 'reasoning-delta') {
-        if (part.text === '') continue;
+      const text = textIn(part);
+      if (text !== '') {
         progress.started = true;
-        progress.output_length += part.text.length;
-        if (part.type === 'text-delta') yield { kind: 'output', text: part.text };
-        if (progress.output_length > question.max_output_tokens * LONGEST_TOKEN) {
-          yield* cutOff(question, progress);
-          return;
-        }
+        progress.output_length += text.length;
+        if (part.type === 'text-delta') yield { kind: 'output', text };
+      }
+      if (part.type === 'tool-input-start') calls += 1;
+      if (calls > MOST_CALLS || progress.output_length > question.max_output_tokens * LONGEST_TOKEN) {
+        yield* cutOff(question, progress);
+        return;
       }
       if (part.type === 'start-step') yield* warningEvents(part.warnings);
       else if (part.type === 'error') throw part.error;

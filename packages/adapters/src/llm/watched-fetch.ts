@@ -1,9 +1,8 @@
 import { AdapterError } from '../adapter-error.ts';
+import { boundedBody } from './bounded-body.ts';
 import type { CallWatch } from './call-watch.ts';
 import { failureOf, readErrorBody } from './failure.ts';
 
-/** No model's answer is this long; an endpoint that never stops is cut off here. */
-const mostBytes = 64 * 1024 * 1024;
 const mostErrorBytes = 16 * 1024;
 
 interface WatchedFetchOptions {
@@ -36,7 +35,7 @@ export function watchedFetch(options: WatchedFetchOptions): typeof fetch {
     if (stream) await requireEventStream(response, watch);
     if (response.body === null) throw new AdapterError('transient', 'the provider sent an empty answer');
     const { status, statusText } = response;
-    return new Response(watchedBody(response.body, watch), {
+    return new Response(watchedBody(response.body, watch, stream), {
       status,
       statusText,
       headers: [...response.headers],
@@ -94,18 +93,19 @@ async function readStart(response: Response, watch: CallWatch): Promise<string> 
   return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
-function watchedBody(body: ReadableStream<Uint8Array>, watch: CallWatch): ReadableStream<Uint8Array> {
+function watchedBody(
+  body: ReadableStream<Uint8Array>,
+  watch: CallWatch,
+  stream: boolean,
+): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  let size = 0;
+  const next = boundedBody(async () => (await watch.bytes(reader.read())).value, stream);
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value } = await watch.bytes(reader.read());
-        if (done) return controller.close();
-        size += value.length;
-        if (size > mostBytes)
-          throw new AdapterError('permanent', 'the answer is longer than any model gives');
-        controller.enqueue(value);
+        const piece = await next();
+        if (piece === undefined) controller.close();
+        else controller.enqueue(piece);
       },
       cancel: (reason) => reader.cancel(reason),
     },
