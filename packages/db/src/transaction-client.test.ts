@@ -1,5 +1,5 @@
 /** What travels together: the opening with the first statement, the last statements with the commit. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startStatementCounter, testDatabase } from '@acp/testkit';
 import type { StatementCounter } from '@acp/testkit';
@@ -68,7 +68,7 @@ describe('a transaction', () => {
         const insert = async () => tx.execute(sql`insert into widening (id) values (${id}) returning *`);
         const added = insert();
         added.catch(() => undefined);
-        await delay(1);
+        await nextTurn();
         await tx.execute(sql`select ${id} + 1`);
         await added;
       });
