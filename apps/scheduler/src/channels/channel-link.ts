@@ -1,13 +1,16 @@
 import type { ChannelFile, ChannelIncoming } from '@acp/contract';
 import type { Piece } from '@acp/core';
 
+/** Whatever a vendor asks for: a timer of more than 24 days would fire at once. */
+const LONGEST_PAUSE_SEC = 3600;
+
 /** Why communication with a vendor failed. The message is written for people and contains no token. */
 export class ChannelFailure extends Error {
   /** The vendor rejects the token. */
   readonly refused: boolean;
   /** The same request would be rejected again. */
   readonly hopeless: boolean;
-  /** How long the vendor asks us to wait. */
+  /** How long the vendor asks us to wait; at most an hour. */
   readonly pause_sec: number | null;
   /** The vendor itself reported the failure: the network path works. */
   readonly answered: boolean;
@@ -25,7 +28,7 @@ export class ChannelFailure extends Error {
     this.name = 'ChannelFailure';
     this.refused = refused;
     this.hopeless = hopeless;
-    this.pause_sec = pause_sec;
+    this.pause_sec = pause_sec === null ? null : Math.min(Math.max(pause_sec, 0), LONGEST_PAUSE_SEC);
     this.answered = answered;
   }
 }

@@ -134,6 +134,16 @@ describe('a request', () => {
     expect(telegram.messages[0]).not.toHaveProperty('parse_mode');
   });
 
+  it.each([
+    [1e12, 3600],
+    [-5, 0],
+  ])('of which the vendor wants no more for %d s is kept back for %d', async (retry_after, pause_sec) => {
+    telegram.refuse('sendMessage', 429, { description: 'Too Many Requests', parameters: { retry_after } });
+    await expect(speak(new Telegram(config(telegram.url), telegram.token, null))).rejects.toMatchObject({
+      pause_sec,
+    });
+  });
+
   it('that a vendor refuses tells no token', async () => {
     const wrong = new Telegram(config(telegram.url), '123:wrong-token', null);
     const failure = await speak(wrong).catch((error: unknown) => error);

@@ -225,6 +225,8 @@ describe('a refusal by the provider', () => {
     const model = await fakeModel({ status: 429, retry_after: 3600 });
     const { failure } = await outcomeOf(taskFor(model.url));
     expect(Math.abs((failure?.reset_at?.getTime() ?? 0) - Date.now() - 3_600_000)).toBeLessThan(5000);
+    const absurd = await fakeModel({ status: 429, retry_after: '9e15' });
+    expect((await outcomeOf(taskFor(absurd.url))).failure?.reset_at?.toISOString()).toMatch(/^20/);
   });
 
   it('that is transient is tried again twice, with the wait it asks for, and logged', async () => {

@@ -13,6 +13,12 @@ describe('the wait that a provider asks for', () => {
     [{ 'retry-after': 'Sat, 21 Nov 2026 10:00:30 GMT' }, 30],
     [{ 'retry-after': 'Sat, 21 Nov 2026 09:00:00 GMT' }, 0],
     [{ 'retry-after': '-3' }, undefined],
+    [{ 'retry-after': '1e300' }, 2_592_000],
+    [{ 'retry-after-ms': 'Infinity' }, 2_592_000],
+    [
+      { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '9'.repeat(30) + 'd' },
+      2_592_000,
+    ],
     [{ 'retry-after': 'soon' }, undefined],
     [{ 'retry-after-ms': '250', 'retry-after': '9' }, 0.25],
     [{ 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '1m30s' }, 90],

@@ -15,8 +15,16 @@ export function retryDelayMs(failure: AdapterError, attempt: number, random = Ma
 
 type HeaderSource = Pick<Headers, 'get'>;
 
+/** Whatever an endpoint asks for: a greater number is no date. */
+const LONGEST_ASKED_SEC = 30 * 86_400;
+
 /** Seconds until the provider may be called again, from any of the common headers; undefined without one. */
 export function retryAfterSec(headers: HeaderSource, now = Date.now()): number | undefined {
+  const asked = askedSec(headers, now);
+  return asked === undefined ? undefined : Math.min(asked, LONGEST_ASKED_SEC);
+}
+
+function askedSec(headers: HeaderSource, now: number): number | undefined {
   const ms = Number(headers.get('retry-after-ms') ?? Number.NaN);
   if (ms >= 0) return ms / 1000;
   return secondsOf(headers.get('retry-after'), now) ?? exhaustedResetSec(headers, now);
