@@ -44,7 +44,7 @@ async function setUp(status = 'idle') {
   };
   const end = async (run_id: string, error: string | null = null) =>
     transaction(database, async (tx) => {
-      const changes = await noteRunEnded(tx, agent.id, { run_id, ok: error === null, error });
+      const { changes } = await noteRunEnded(tx, agent.id, { run_id, ok: error === null, error });
       const ended = { status: error === null ? 'succeeded' : 'failed' };
       await tx.update(heartbeat_runs).set(ended).where(eq(heartbeat_runs.id, run_id));
       return changes;

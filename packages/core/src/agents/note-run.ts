@@ -58,8 +58,8 @@ export async function noteRunRefused(tx: Tx, agent_id: string, before: AgentBefo
  * run). `run_id` itself is not counted, whatever its row says.
  * @param outcome `session`: what the next run continues with, null to forget it; only stored if `version` is still the one the
  * run began with. `error` becomes `last_error`; success clears it. `agent_locked`: the caller already has the lock, so one
- * statement is enough.
- * @returns the event of the changed status for the caller's `recordChanges`; empty if unchanged.
+ * statement is enough. `waiting`: an array of ids that the same statement reads; `form` tells apart what `ids` gives.
+ * @returns the event of the changed status for the caller's `recordChanges`, none if unchanged; and the ids read
  */
 export async function noteRunEnded(
   tx: Tx,
@@ -70,17 +70,23 @@ export async function noteRunEnded(
     error?: string | null;
     agent_locked?: true;
     session?: SessionChange;
+    waiting?: {
+      issue_id: string | null;
+      form: string;
+      ids: (run: Pick<EndValues, 'agent_id' | 'issue_id'>) => SQL;
+    };
   },
-): Promise<Change[]> {
+): Promise<{ changes: Change[]; waiting: string[] }> {
   if (!outcome.agent_locked)
     await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent_id)).for('no key update');
-  const { ok, error, run_id, session: change } = outcome;
+  const { ok, error, run_id, session: change, waiting } = outcome;
   const session = change?.session;
   const rows = await ended(
     tx,
-    change === undefined ? 'as it is' : 'with session',
+    `${change === undefined ? 'as it is' : 'with session'} ${waiting?.form}`,
     {
       agent_id,
+      issue_id: waiting?.issue_id,
       run_id,
       status: ok ? 'idle' : 'error',
       last_error: ok ? null : (error ?? 'unknown error'),
@@ -89,26 +95,43 @@ export async function noteRunEnded(
       session_cwd: session?.cwd,
       session_totals: session && JSON.stringify(session.totals ?? null),
     },
-    (values) => endStatement(values, change === undefined ? sql`` : sessionColumns(values)),
+    (values) =>
+      endStatement(
+        values,
+        change === undefined ? sql`` : sessionColumns(values),
+        waiting?.ids(values) ?? sql`'{}'::uuid[]`,
+      ),
   );
-  return rows.map(agentRow).map(statusChange);
+  return {
+    changes: rows
+      .filter(({ id }) => id !== null)
+      .map(agentRow)
+      .map(statusChange),
+    waiting: rows[0]?.waiting as string[],
+  };
 }
 
 const sessionNames = ['version', 'session_id', 'session_cwd', 'session_totals'] as const;
-const ended = fixedForms(['agent_id', 'run_id', 'status', 'last_error', ...sessionNames]);
+const ended = fixedForms(['agent_id', 'issue_id', 'run_id', 'status', 'last_error', ...sessionNames]);
 type EndValues = Parameters<Parameters<typeof ended>[3]>[0];
 
-const endStatement = ({ agent_id, run_id, status, last_error }: EndValues, session: SQL): SQL => sql`
+const endStatement = (
+  { agent_id, run_id, status, last_error }: EndValues,
+  session: SQL,
+  waiting: SQL,
+): SQL => sql`
     with other as materialized (
       select r.id from heartbeat_runs r
       where r.agent_id = ${agent_id} and r.status = 'running' and r.id <> ${run_id} order by r.started_at desc limit 1
     ), state as (
       update agent_runtime_states s set current_run_id = (select id from other), updated_at = now(), last_error = ${last_error}${session}
       where s.agent_id = ${agent_id}
+    ), changed as (
+      update agents a set status = ${status}, updated_at = now()
+      where a.id = ${agent_id} and a.status = 'running' and not exists (select from other)
+      returning a.*
     )
-    update agents a set status = ${status}, updated_at = now()
-    where a.id = ${agent_id} and a.status = 'running' and not exists (select from other)
-    returning a.*`;
+    select ${waiting} as waiting, changed.* from (select) as always left join changed on true`;
 
 export interface SessionChange {
   session: StoredSession | null;

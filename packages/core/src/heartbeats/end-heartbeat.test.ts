@@ -107,11 +107,11 @@ describe('the end of a run', () => {
     ]);
   });
 
-  it('costs eight statements, transcript, comment, cost and task session included', async () => {
+  it('costs seven statements, transcript, comment, cost and task session included', async () => {
     const { run } = await running();
     const before = database.statements();
     await finish(run);
-    expect(database.statements() - before).toBe(8);
+    expect(database.statements() - before).toBe(7);
   });
 
   it('is told once, as the last of its events', async () => {

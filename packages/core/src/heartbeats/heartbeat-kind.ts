@@ -21,7 +21,7 @@ import {
   startedRuns,
 } from '../runs/index.ts';
 import { taskSessionKept } from '../task-sessions/index.ts';
-import { agentsWaiting, bindWakeups, consumeWakeups, returnWakeups } from '../wakeups/index.ts';
+import { bindWakeups, consumeWakeups, returnWakeups, waitingAfter } from '../wakeups/index.ts';
 import { issueObjection } from './issue-objection.ts';
 
 export const HEARTBEAT = 'heartbeat';
@@ -51,7 +51,7 @@ export const heartbeatKind: RunKind = {
     );
   },
   retry: retryHeartbeat,
-  waitingFor: agentsWaiting,
+  waitingFor: waitingAfter,
 };
 
 /** One live run per issue, whatever kind of run works on it. */

@@ -1,5 +1,5 @@
 import { type Actor, adapterTraits } from '@acp/contract';
-import { together, signal, type Tx } from '@acp/db';
+import { fixedForms, together, signal, type Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { cutText, storableText } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
@@ -11,7 +11,7 @@ import { retryRun } from './retry-run.ts';
 import { queuedOfAgent, runRow } from './rows.ts';
 import { endedChange } from './run-changes.ts';
 import { insertLastEvents, transcriptSignal } from './run-events.ts';
-import { runKind, runKinds } from './run-kinds.ts';
+import { kindNames, runKind, type RunKind, runKinds } from './run-kinds.ts';
 import type { RunResult, RunRow, RunUsage } from './types.ts';
 
 /** The category of a result that ends a cancelled run. */
@@ -61,22 +61,22 @@ export async function endRun(
   const known = { ...result, text, changed: result.changed || applied };
   // A failure may return wakeups, which wait from then on.
   const isEarly = failure === null;
-  const [ofKind, ofAgent, waiting] = await together(
+  const [ofKind, ofAgent] = await together(
     kind.end(tx, { run, subject, result: known, actor, retried }),
     noteRunEnded(tx, run.agent_id, {
       run_id: run.id,
       ok: run.status !== 'failed',
       error: run.error,
       agent_locked: true,
+      ...(isEarly ? { waiting: { issue_id: run.issue_id, form: kindNames(), ids: idsOfWaiting } } : {}),
       ...(session === undefined || kind.keepsSession?.(run) === true ? {} : { session }),
     }),
-    isEarly ? agentsWaiting(tx, run) : undefined,
   );
   // The keys grant nothing from now on anyway; this only cleans them up.
   if (mayHaveKey(run.adapter_type)) await revokeRunKeys(tx, [run]);
   const { next_run_id } = written;
   if (takeNext !== undefined && next_run_id !== null) takeNext(next_run_id);
-  const toDispatch = (waiting ?? (await agentsWaiting(tx, run))).filter(
+  const toDispatch = (isEarly ? ofAgent.waiting : await agentsWaiting(tx, run)).filter(
     (agent_id) => ofKind.dispatched?.includes(agent_id) !== true,
   );
   await enqueueWaiting(tx, toDispatch, takeNext === undefined ? next_run_id : null);
@@ -89,7 +89,7 @@ export async function endRun(
     const { project_id } = written;
     await chargeCost(tx, { company_id, agent_id, project_id }, result.usage?.cost_usd ?? '0', run.id);
   }
-  await recordChanges(tx, actor, [...ofKind.changes, ...ofAgent, endedChange(run)]);
+  await recordChanges(tx, actor, [...ofKind.changes, ...ofAgent.changes, endedChange(run)]);
   return run;
 }
 
@@ -181,9 +181,19 @@ export async function enqueueWaitingWork(tx: Tx, run: RunRow, next_run_id: strin
   await enqueueWaiting(tx, await agentsWaiting(tx, run), next_run_id);
 }
 
-async function agentsWaiting(tx: Tx, run: RunRow): Promise<string[]> {
-  const found = await together(...runKinds().map(async ({ waitingFor }) => waitingFor?.(tx, run) ?? []));
-  return [...new Set(found.flat())];
+async function agentsWaiting(tx: Tx, { agent_id, issue_id }: RunRow): Promise<string[]> {
+  const make = (run: Waited): SQL => sql`select ${idsOfWaiting(run)} as ids`;
+  const [row] = await waiting(tx, kindNames(), { agent_id, issue_id }, make);
+  return row?.ids as string[];
+}
+
+const waiting = fixedForms(['agent_id', 'issue_id']);
+type Waited = Parameters<NonNullable<RunKind['waitingFor']>>[0];
+
+/** SQL: an array of the agents with work that was waiting for the run. */
+function idsOfWaiting(run: Waited): SQL {
+  const selects = runKinds().flatMap(({ waitingFor }) => waitingFor?.(run) ?? []);
+  return selects.length === 0 ? sql`'{}'::uuid[]` : sql`array(${sql.join(selects, sql` union `)})`;
 }
 
 async function enqueueWaiting(

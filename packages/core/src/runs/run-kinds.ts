@@ -71,8 +71,8 @@ export interface RunKind {
     ended: Pick<EndedRun, 'run' | 'subject'>,
     admit: (objection: string | null) => Promise<RunRow | undefined>,
   ) => Promise<boolean>;
-  /** Called for every kind at every end: agents with work that was waiting for this run. They are dispatched. */
-  waitingFor?: (tx: Tx, run: Pick<RunRow, 'agent_id' | 'issue_id'>) => Promise<string[]>;
+  /** Asked of every kind at every end: a select of the ids of agents with work that was waiting for this run. They are dispatched. */
+  waitingFor?: (run: Readonly<Record<'agent_id' | 'issue_id', unknown>>) => SQL;
 }
 
 /** For kinds whose runs begin rarely enough to be handled one by one. */

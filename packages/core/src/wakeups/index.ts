@@ -7,13 +7,13 @@
 export { MAX_STALLED_RUNS, requestWakeups } from './request-wakeups.ts';
 export type { RequestedWakeup, WakeupRequest } from './request-wakeups.ts';
 export {
-  agentsWaiting,
   agentsWaitingFor,
   bindWakeups,
   cancelWakeups,
   consumeInbox,
   consumeWakeups,
   returnWakeups,
+  waitingAfter,
   wakeupsConsumed,
 } from './pending.ts';
 export { deleteWakeupsBefore } from './retention.ts';

@@ -12,13 +12,13 @@ import {
 } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import {
-  agentsWaiting,
   bindWakeups,
   cancelWakeups,
   consumeInbox,
   consumeWakeups,
   requestWakeups,
   returnWakeups,
+  waitingAfter,
 } from './index.ts';
 
 const { wakeup_requests } = schema;
@@ -128,8 +128,11 @@ describe('the life of a wakeup', () => {
     await ask(issue.id, second.id);
     const bound = await ask(issue.id, third.id);
     await bindWakeups(database.db, [{ wakeup_id: bound, run_id: newId() }]);
-    const waiting = await agentsWaiting(database.db, { agent_id: agent.id, issue_id: issue.id });
-    expect(waiting.toSorted()).toEqual([agent.id, second.id].toSorted());
-    expect(await agentsWaiting(database.db, { agent_id: third.id, issue_id: null })).toEqual([]);
+    const waiting = async (agent_id: string, issue_id: string | null) =>
+      (await database.db.execute(waitingAfter({ agent_id, issue_id }))).rows
+        .map((row) => String(row.agent_id))
+        .toSorted();
+    expect(await waiting(agent.id, issue.id)).toEqual([agent.id, second.id].toSorted());
+    expect(await waiting(third.id, null)).toEqual([]);
   });
 });

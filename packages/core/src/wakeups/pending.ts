@@ -1,4 +1,4 @@
-import { fixedStatement, rowReader, type Tx, schema } from '@acp/db';
+import { rowReader, type Tx, schema } from '@acp/db';
 import { and, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import { inNoTrash } from '../trash/index.ts';
 import type { WakeupRow } from './present.ts';
@@ -116,19 +116,14 @@ export async function agentsWaitingFor(tx: Tx, issue_ids: readonly string[]): Pr
   return rows.map((row) => row.agent_id);
 }
 
-/** Agents to dispatch when a run ends: those with something pending that was blocked by the agent's or the issue's run. */
-export async function agentsWaiting(
-  tx: Tx,
-  after: { agent_id: string; issue_id: string | null },
-): Promise<string[]> {
-  const rows = await waitingAfter(tx, { agent_id: after.agent_id, issue_id: after.issue_id });
-  return rows.map((row) => String(row.agent_id));
-}
-
-const waitingAfter = fixedStatement(
-  ['agent_id', 'issue_id'],
-  ({ agent_id, issue_id }) => sql`
-    select agent_id from wakeup_requests where status = 'pending' and run_id is null and agent_id = ${agent_id}
-    union
-    select agent_id from wakeup_requests where status = 'pending' and run_id is null and issue_id = ${issue_id}::uuid`,
-);
+/**
+ * SQL: the agents to dispatch when a run ends, namely those with something pending that was blocked by the agent's or the issue's run.
+ * Read it under the agent's lock: what comes later finds the run ended.
+ */
+export const waitingAfter = ({
+  agent_id,
+  issue_id,
+}: Readonly<Record<'agent_id' | 'issue_id', unknown>>): SQL => sql`
+  select agent_id from wakeup_requests where status = 'pending' and run_id is null and agent_id = ${agent_id}::uuid
+  union
+  select agent_id from wakeup_requests where status = 'pending' and run_id is null and issue_id = ${issue_id}::uuid`;
