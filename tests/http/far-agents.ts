@@ -161,13 +161,13 @@ export interface Asked {
 }
 
 /** The response to a method: a result, or nothing at all. */
-export type Behaviour = (asked: Asked) => object | 'silence';
+export type Behaviour = (asked: Asked) => object | 'silence' | Promise<object>;
 
 /** Speaks 1.0, is called Faraday, and always serves its card. */
 export async function startWilfulAgent() {
   const journal: Asked[] = [];
   let behave: Behaviour = () => 'silence';
-  const answer = (request: IncomingMessage, response: ServerResponse, text: string): void => {
+  const answer = async (request: IncomingMessage, response: ServerResponse, text: string): Promise<void> => {
     const json = (value: object) =>
       void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
     if (request.method === 'GET')
@@ -180,13 +180,13 @@ export async function startWilfulAgent() {
       });
     const asked = JSON.parse(text) as Asked & { id: string };
     journal.push(asked);
-    const result = behave(asked);
+    const result = await behave(asked);
     if (result !== 'silence') json({ jsonrpc: '2.0', id: asked.id, ...result });
   };
   const server = await serve((request, response) => {
     let text = '';
     request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    request.on('end', () => answer(request, response, text));
+    request.on('end', () => void answer(request, response, text));
   });
   return {
     ...server,

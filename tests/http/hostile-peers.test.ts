@@ -3,8 +3,17 @@
  * @in-order the silent peers of the last test hold the company’s places for a while
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { delegate, findIssue, type FoundPeerAgent, type PeerRow, recordFetch, updatePeer } from '@acp/core';
-import { type Database, schema, transaction } from '@acp/db';
+import {
+  claimDelegations,
+  delegate,
+  deletePeer,
+  findIssue,
+  type FoundPeerAgent,
+  type PeerRow,
+  recordFetch,
+  updatePeer,
+} from '@acp/core';
+import { type Database, schema, transaction, type Tx } from '@acp/db';
 import { loadConfig, newId, Vault } from '@acp/kernel';
 import {
   actors,
@@ -16,10 +25,11 @@ import {
   waitFor,
 } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
+import { followDelegation } from '../../apps/scheduler/src/federation/follow-delegation.ts';
 import { PeerLink } from '../../apps/scheduler/src/federation/peer-link.ts';
 import { type Behaviour, startWilfulAgent } from './far-agents.ts';
 
-const { a2a_delegations, a2a_peers, comments, companies, issues, work_products } = schema;
+const { a2a_delegations, a2a_peers, comments, companies, cost_events, issues, work_products } = schema;
 
 let database: Database;
 let link: PeerLink;
@@ -45,6 +55,8 @@ afterAll(async () => {
   far.close();
   await link.stop();
 });
+
+const within = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => transaction(database, work);
 
 async function addPeer(values: Partial<typeof a2a_peers.$inferInsert> = {}): Promise<PeerRow> {
   const url = far.url.replace(/\/$/, '');
@@ -248,6 +260,58 @@ describe('a peer', () => {
     expect(sent()).toBe(2);
   });
 
+  const vault = new Vault(null);
+  const revocations: [string, (peer: PeerRow, id: string) => Promise<unknown>][] = [
+    [
+      'is switched off',
+      async (peer) => within((tx) => updatePeer(tx, actors.system, peer, { enabled: false }, vault)),
+    ],
+    ['is deleted', async (peer) => within((tx) => deletePeer(tx, actors.system, peer))],
+    [
+      'moves elsewhere',
+      async (peer) =>
+        database.db.update(a2a_peers).set({ url: 'http://peer.example:9' }).where(eq(a2a_peers.id, peer.id)),
+    ],
+    [
+      'answers so late that another has taken over',
+      async (_, id) =>
+        database.db
+          .update(a2a_delegations)
+          .set({ claimed_at: new Date() })
+          .where(eq(a2a_delegations.issue_id, id)),
+    ],
+  ];
+  it.each(revocations)(
+    'that %s during its answer says, brings, ends and costs nothing any more',
+    async (_, revoke) => {
+      const peer = await addPeer();
+      const id = await given(peer);
+      far.behave(async () => {
+        await revoke(peer, id);
+        return {
+          result: {
+            task: state('COMPLETED', words('Pay me.'), {
+              artifacts: [{ artifactId: 'a', parts: [{ text: 'x' }] }],
+              metadata: { usage: { costUsd: 5 } },
+            }),
+          },
+        };
+      });
+      const [claimed] = await within(async (tx) => claimDelegations(tx, 1));
+      const { signal } = new AbortController();
+      await followDelegation(
+        { database, vault, fetchFor: () => fetch, public_url: 'http://localhost' },
+        claimed!,
+        signal,
+      );
+      expect(far.journal.map(({ method }) => method)).toEqual(['SendMessage']);
+      expect(await says(id)).toEqual([]);
+      expect(await statusOf(id)).toBe('in_progress');
+      expect(await database.db.$count(work_products, eq(work_products.issue_id, id))).toBe(0);
+      expect(await database.db.$count(cost_events, eq(cost_events.issue_id, id))).toBe(0);
+    },
+  );
+
   it('that can’t cancel is not asked to for a day', async () => {
     far.behave(
       answering(
@@ -295,7 +359,6 @@ describe('a peer', () => {
       return [at?.next, ...given_at].every((due) => (due?.getTime() ?? 0) > later);
     });
     expect(far.journal).toEqual([]);
-    const vault = new Vault(null);
     await transaction(database, async (tx) => updatePeer(tx, actors.system, off, { enabled: true }, vault));
     await waitFor(async () => {
       link.kick();

@@ -7,6 +7,7 @@ import {
   endDelegation,
   findIssue,
   findPeer,
+  isSamePlace,
   openNotifications,
   peerKey,
   type PeerRow,
@@ -75,8 +76,8 @@ async function step(
       SEND,
       message(isFirst, delegation.message_id, text, depthMetadata(delegation.depth)),
     );
-    await transaction(database, async (tx) => applyRemote(tx, delegation, remote));
-    if (!endedTaskStates.includes(remote.state))
+    const applied = await transaction(database, async (tx) => applyRemote(tx, delegation, remote));
+    if (applied && !endedTaskStates.includes(remote.state))
       await askForNotifications(parts, peer, delegation, remote.task_id, signal);
     return;
   }
@@ -84,7 +85,8 @@ async function step(
   const words = await commentsToForward(database.db, delegation);
   if (words === null) {
     const remote = await look();
-    return transaction(database, async (tx) => applyRemote(tx, delegation, remote));
+    await transaction(database, async (tx) => applyRemote(tx, delegation, remote));
+    return;
   }
   const of = { taskId: remote_task_id, ...depthMetadata(delegation.depth) };
   try {
@@ -135,12 +137,6 @@ const mayReach = (public_url: string, remote_url: string): boolean =>
 const isLoopback = (url: string): boolean =>
   /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 
-/** The key is only for the peer's current address: what was given to an earlier one can't be followed with it. @throws conflict */
-function assertSamePlace({ url }: PeerRow, { remote_url }: DelegationRow): void {
-  if (new URL(remote_url).origin !== new URL(url).origin)
-    throw conflict('the peer has moved since it was given this');
-}
-
 const POLLS: readonly string[] = ['tasks/get', 'GetTask'];
 const SEND = ['message/send', 'SendMessage'] as const;
 
@@ -164,7 +160,7 @@ async function request(
   signal: AbortSignal,
 ): Promise<unknown> {
   const { remote_url, dialect } = delegation;
-  assertSamePlace(peer, delegation);
+  if (!isSamePlace(peer, delegation)) throw conflict('the peer has moved since it was given this');
   await takeCall(database.db, peer);
   const key = peerKey(vault, peer);
   const headers: Record<string, string> = {

@@ -1,6 +1,6 @@
 /** The steps by which a delegation follows its task at the peer. Schedulers take them and do the network calls. */
 import { endedTaskStates, type TaskState, type TaskUsage } from '@acp/contract';
-import { schema, storedNow, type Tx } from '@acp/db';
+import { schema, type Tx } from '@acp/db';
 import { cutText } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { outsideActor } from '../activity/index.ts';
@@ -9,10 +9,9 @@ import { reportCost } from '../budgets/index.ts';
 import { createComment } from '../comments/index.ts';
 import { awaitInput, findIssue, type IssueRow, updateIssue } from '../issues/index.ts';
 import { createWorkProduct } from '../work-products/index.ts';
+import { type DelegationRow, isSamePlace, lockClaimed, putOff } from './claim-delegations.ts';
 
 const { a2a_delegations } = schema;
-
-export type DelegationRow = typeof a2a_delegations.$inferSelect;
 
 /** Current state of the task at the peer. */
 export interface RemoteState {
@@ -23,48 +22,6 @@ export interface RemoteState {
   artifacts: readonly { id: string; name: string; text: string; url: string | null }[];
   /** The cost so far as reported by the peer; null if it reports none. */
   usage: TaskUsage | null;
-}
-
-/** Maximum number of calls in one step, and time for the rest of it: after that, the step of a crashed process is retried. */
-const [MOST_CALLS, MARGIN_SEC] = [2, 30];
-
-/** Condition: the peer is enabled and its company is not in the trash. */
-const isLive = sql`exists (select from a2a_peers p join companies c on c.id = p.company_id and c.deleted_at is null
-  where p.id = a2a_delegations.peer_id and p.enabled)`;
-/** Delay for a delegation that can't proceed now. Enabling its peer ends the delay. */
-const RESTING = sql`interval '1 hour'`;
-
-/** @param except companies that have reached their limit of concurrent steps */
-export async function claimDelegations(
-  tx: Tx,
-  limit: number,
-  except: readonly string[] = [],
-): Promise<DelegationRow[]> {
-  const rows = await tx
-    .update(a2a_delegations)
-    .set({
-      next_attempt_at: sql`now() + case when ${isLive}
-        then make_interval(secs => ${MARGIN_SEC} + ${MOST_CALLS} * (
-          select p.timeout_seconds from a2a_peers p where p.id = a2a_delegations.peer_id))
-        else ${RESTING} end`,
-      claimed_at: sql`case when ${isLive} then now() end`,
-    })
-    .where(
-      sql`issue_id in (
-        select d.issue_id from a2a_delegations d
-        where d.next_attempt_at <= ${storedNow} and d.company_id <> all(${sql.param(except)}::uuid[])
-        order by d.next_attempt_at limit ${limit} for no key update of d skip locked)`,
-    )
-    .returning();
-  return rows.filter(({ claimed_at }) => claimed_at !== null);
-}
-
-/** Resumes the peer's delegations immediately. */
-export async function resumeDelegations(tx: Tx, peer_id: string): Promise<void> {
-  await tx
-    .update(a2a_delegations)
-    .set({ next_attempt_at: sql`now()` })
-    .where(sql`peer_id = ${peer_id} and next_attempt_at is not null and claimed_at is null`);
 }
 
 /** What people and agents wrote on the issue since the last forwarding; null if nothing. */
@@ -101,13 +58,20 @@ interface SentWords {
 /**
  * Applies the state of the peer's task to the issue: messages become comments, artifacts work products, and the issue ends
  * with the task. A question wakes the agent that delegated the work; its answer on the issue is forwarded.
+ * @returns false if the step may have no effect any more
  */
 export async function applyRemote(
   tx: Tx,
   delegation: DelegationRow,
   remote: RemoteState,
   sent?: SentWords,
-): Promise<void> {
+): Promise<boolean> {
+  const held = await lockClaimed(tx, delegation);
+  if (held === undefined) return false;
+  if (!held.live || !isSamePlace(held, delegation)) {
+    await putOff(tx, delegation, held, remote);
+    return false;
+  }
   const issue = await findIssue(tx, delegation.issue_id);
   const known = new Set(delegation.artifacts as string[]);
   const offered = new Map(remote.artifacts.map((artifact) => [artifact.id, artifact]));
@@ -156,6 +120,7 @@ export async function applyRemote(
             greatest(2, extract(epoch from now() - ${changed ? sql`now()` : sql`changed_at`}) / 10))) end`,
     })
     .where(eq(a2a_delegations.issue_id, delegation.issue_id));
+  return true;
 }
 
 async function keepProducts(
@@ -262,6 +227,9 @@ export async function recordFailure(
   reason: string,
   hopeless: boolean,
 ): Promise<void> {
+  const held = await lockClaimed(tx, delegation);
+  if (held === undefined) return;
+  if (!held.live) return putOff(tx, delegation, held);
   const [row] = await tx
     .update(a2a_delegations)
     .set({

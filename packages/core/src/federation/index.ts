@@ -22,15 +22,16 @@ export { claimDuePeers, recordFetch, takeCall } from './peer-health.ts';
 export { deletePeerCallsBefore, listDelegations, listPeerCalls, recordCall } from './peer-calls.ts';
 export { delegate, peerAgentNamed, peerAgents } from './delegate.ts';
 export type { FoundPeerAgent } from './delegate.ts';
+export { claimDelegations, isSamePlace } from './claim-delegations.ts';
+export type { DelegationRow } from './claim-delegations.ts';
 export {
   applyRemote,
-  claimDelegations,
   endDelegation,
   postponeDelegation,
   recordFailure,
   commentsToForward,
 } from './delegations.ts';
-export type { DelegationRow, RemoteState } from './delegations.ts';
+export type { RemoteState } from './delegations.ts';
 export { readCard } from './read-card.ts';
 export { putPushConfig, taskSecret } from './push-configs.ts';
 export { mayBeNotified, pushBodies } from './push-bodies.ts';

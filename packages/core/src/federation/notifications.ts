@@ -4,7 +4,7 @@ import { constantTimeEqual, isUuid, newToken, notFound, unauthenticated, type Va
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import { ofLiveCompany } from '../companies/index.ts';
 import { type SignedRequest, verifySignature } from '../routines/index.ts';
-import type { DelegationRow } from './delegations.ts';
+import type { DelegationRow } from './claim-delegations.ts';
 
 const { a2a_delegations, companies } = schema;
 

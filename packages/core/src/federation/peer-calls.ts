@@ -3,7 +3,7 @@ import type { PeerCall, PeerDelegation } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { cutText } from '@acp/kernel';
 import { and, asc, eq, inArray, isNull, lt, sql } from 'drizzle-orm';
-import type { DelegationRow } from './delegations.ts';
+import type { DelegationRow } from './claim-delegations.ts';
 import type { PeerRow } from './peers.ts';
 
 const { a2a_calls, a2a_delegations, issues } = schema;

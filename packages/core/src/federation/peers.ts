@@ -24,7 +24,7 @@ import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { findInLiveCompany } from '../companies/index.ts';
 import { assertBaseUrl } from '../providers/index.ts';
-import { resumeDelegations } from './delegations.ts';
+import { resumeDelegations } from './claim-delegations.ts';
 
 const { a2a_peers } = schema;
 
