@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { oneAtATime } from '../packages/program/src/one-at-a-time.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const modules = path.join(root, 'node_modules');
@@ -22,7 +23,8 @@ const read = (file) => {
 const majorOf = (version) => Number(/\d+/.exec(version)?.[0]);
 const hashOfLock = () => createHash('sha256').update(readFileSync(lockFile)).digest('hex');
 
-if (read(stampFile) !== hashOfLock()) await oneAtATime(installUnlessDone);
+// Two npm ci in one folder destroy each other's work.
+if (read(stampFile) !== hashOfLock()) await oneAtATime(`install ${root}`, installUnlessDone);
 await requireNode();
 
 /** Checks npm's own record first: someone may have installed manually, and npm ci would start by deleting it all. */
@@ -78,32 +80,6 @@ async function runNpm() {
   if (code === 0) return;
   console.error('npm ci failed: the dependencies are not complete');
   process.exit(code);
-}
-
-/**
- * Two npm ci in one folder destroy each other's work. The lock is a name in Linux's abstract socket namespace, which
- * the kernel frees when its owner exits; other systems, for which no Node.js is bundled, go without.
- */
-async function oneAtATime(work) {
-  if (process.platform !== 'linux') return work();
-  const { createServer } = await import('node:net');
-  const name = `\0acp-install-${createHash('sha256').update(root).digest('hex').slice(0, 32)}`;
-  const tryLock = () =>
-    new Promise((resolve, reject) => {
-      const server = createServer((socket) => socket.destroy());
-      server.once('error', (err) => (err.code === 'EADDRINUSE' ? resolve(undefined) : reject(err)));
-      server.listen(name, () => resolve(server));
-    });
-  let held = await tryLock();
-  while (held === undefined) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    held = await tryLock();
-  }
-  try {
-    await work();
-  } finally {
-    held.close();
-  }
 }
 
 async function requireNode() {

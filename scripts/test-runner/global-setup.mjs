@@ -5,7 +5,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 
 /** Jest accepts only a default export. */
 export default async function globalSetup() {
-  const { loadQuickly } = await import('../../packages/kernel/src/quick-loading.ts');
+  const { loadQuickly } = await import('../../packages/program/src/quick-loading.ts');
   const flushCache = loadQuickly(path.join(root, '.build/compile-cache'));
   const { startTestServer } = await import('../../packages/testkit/src/test-server.ts');
   await startTestServer();

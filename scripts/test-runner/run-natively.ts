@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { loadQuickly } from '../../packages/kernel/src/quick-loading.ts';
+import { loadQuickly } from '../../packages/program/src/quick-loading.ts';
 import { beginEntry } from './cpu-ledger.ts';
 import { takeGlobals } from './jest-globals.ts';
 

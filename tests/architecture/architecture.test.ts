@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import {
   besideIndexes,
   environmentReaders,
+  findsItself,
   gatherers,
   longer,
   maxImports,
@@ -232,6 +233,14 @@ describe('habits', () => {
     const found = offences(
       ({ text }) => (pattern.test(text) ? ['switches a check off: fix the code'] : []),
       sources,
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('files are found from the root of the checkout, since a bundled module is not where its source is', () => {
+    const place = /import\.meta\.(?:dirname|filename)|new URL\([^)]*import\.meta\.url/;
+    const found = offences(({ path, text }) =>
+      place.test(text) && !findsItself.some((pattern) => pattern.test(path)) ? ['use repositoryRoot'] : [],
     );
     expect(found).toEqual([]);
   });

@@ -3,6 +3,7 @@
 /** Which of our packages each package may import. */
 export const mayImport: Record<string, readonly string[]> = {
   kernel: [],
+  program: [],
   contract: ['kernel'],
   db: ['kernel'],
   'embedded-postgres': ['kernel'],
@@ -27,15 +28,13 @@ export const mayImport: Record<string, readonly string[]> = {
     'storage',
     'backup',
   ],
-  worker: ['kernel', 'contract', 'adapters'],
-  ctl: ['kernel', 'contract', 'db', 'queue', 'core', 'embedded-postgres', 'storage', 'backup'],
-  launcher: ['kernel', 'db', 'queue', 'core', 'embedded-postgres', 'web', 'scheduler'],
+  worker: ['kernel', 'contract', 'adapters', 'program'],
+  ctl: ['kernel', 'program', 'contract', 'db', 'queue', 'core', 'embedded-postgres', 'storage', 'backup'],
+  launcher: ['kernel', 'program', 'db', 'queue', 'core', 'embedded-postgres', 'web', 'scheduler'],
 };
 
 /** Modules not exported by the index of their package, which would load all of it, and who may import them. */
 export const besideIndexes: readonly { specifier: string; by: RegExp }[] = [
-  { specifier: '@acp/kernel/keep-compiled', by: /^apps\/[^/]+\/src\/main\.mjs$/ },
-  { specifier: '@acp/kernel/quick-loading', by: /^apps\/[^/]+\/src\/main\.ts$/ },
   { specifier: '@acp/web/health', by: /^apps\/launcher\/src\/roles\.ts$/ },
 ];
 
@@ -174,7 +173,15 @@ export const gatherers = [
 export const environmentReaders = [
   'packages/kernel/src/config.ts',
   // Runs before any module with types, such as the configuration, may be loaded.
-  'packages/kernel/src/keep-compiled.mjs',
+  'packages/program/src/load-program.mjs',
   'packages/plugin-sdk/src/serve.ts',
   'packages/adapters/src/sandbox/inside.cjs',
+];
+
+/** What is not bundled: it runs as a file of its own, or in tests. The first says where the root is. */
+export const findsItself: readonly RegExp[] = [
+  /^packages\/kernel\/src\/repository-root\.ts$/,
+  /^packages\/(?:program|testkit)\//,
+  /^apps\/launcher\/src\/demo(?:\.ts|\/)/,
+  /^apps\/scheduler\/src\/extraction\/child\.ts$/,
 ];

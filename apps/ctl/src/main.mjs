@@ -1,5 +1,6 @@
-/** The process's entry point; the program is in main.ts. */
-import { keepCompiled } from '@acp/kernel/keep-compiled';
+/** `npm run ctl -- <noun> <verb> [--json]`. */
+import { keepCompiled, loadProgram } from '@acp/program';
 
+const { runCtl } = await loadProgram('ctl');
 keepCompiled();
-await import('./main.ts');
+process.exitCode = await runCtl();

@@ -1,5 +1,7 @@
-/** The process's entry point; the program is in main.ts. */
-import { keepCompiled } from '@acp/kernel/keep-compiled';
+/** `npm start`. */
+import { keepCompiled, loadProgram } from '@acp/program';
 
+const { runService } = await loadProgram('service');
+await runService();
+// Once the service is up, everything its roles need is loaded.
 keepCompiled();
-await import('./main.ts');

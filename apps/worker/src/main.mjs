@@ -1,5 +1,6 @@
-/** The process's entry point; the program is in main.ts. */
-import { keepCompiled } from '@acp/kernel/keep-compiled';
+/** `npm run worker`. */
+import { keepCompiled, loadProgram } from '@acp/program';
 
+const { runWorker } = await loadProgram('worker');
+await runWorker();
 keepCompiled();
-await import('./main.ts');

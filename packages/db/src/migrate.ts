@@ -2,8 +2,8 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { sql } from 'drizzle-orm';
 import { Client } from 'pg';
-import { resolve } from 'node:path';
-import type { Logger } from '@acp/kernel';
+import { join } from 'node:path';
+import { type Logger, repositoryRoot } from '@acp/kernel';
 import { withAdvisoryLock } from './advisory-lock.ts';
 import { applyMigrations } from './apply-migrations.ts';
 import { closeConnection } from './close-connection.ts';
@@ -12,7 +12,7 @@ import { watchForSilence } from './silence.ts';
 import type { Tx } from './tx.ts';
 
 /** The SQL files of this release and their journal. */
-export const migrationsFolder = resolve(import.meta.dirname, '../../../drizzle');
+export const migrationsFolder = join(repositoryRoot, 'drizzle');
 
 /** Further migrations under the same lock (the queue's). Must be idempotent, and cheap when nothing is pending. */
 type MigrationHook = (url: string) => Promise<void>;

@@ -4,6 +4,7 @@
  */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { isAbsolute, resolve } from 'node:path';
+import { repositoryRoot } from './repository-root.ts';
 import type { TSchema } from 'typebox';
 import { parseBytes } from './bytes.ts';
 import { readMcpCommands } from './config-mcp.ts';
@@ -31,9 +32,6 @@ interface Format {
   accepts: string;
   read(text: string): unknown;
 }
-
-/** Relative paths are resolved against the root of the checkout, so that every command sees the same files. */
-export const repositoryRoot = resolve(import.meta.dirname, '../../..');
 
 export const formats: Record<string, Format> = {
   boolean: {

@@ -69,7 +69,7 @@ export { serviceVersion } from './version.ts';
 export type { McpCommand } from './config-mcp.ts';
 export { parseRepositoryUrl } from './repository-url.ts';
 export type { RepositoryUrl } from './repository-url.ts';
-export { repositoryRoot } from './config-read.ts';
+export { repositoryRoot } from './repository-root.ts';
 export {
   BUBBLEWRAP_MEND,
   bubblewrapGround,

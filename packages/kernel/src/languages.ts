@@ -1,11 +1,12 @@
 /** The files of languages: the only place that finds and parses them. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import PO from 'pofile';
+import { repositoryRoot } from './repository-root.ts';
 import type { Translate } from './said.ts';
 
 /** A file for each language, in the PO format: `de.po`. */
-const folder = resolve(import.meta.dirname, '../../../apps/web/languages');
+const folder = join(repositoryRoot, 'apps/web/languages');
 
 export interface LanguageTexts {
   /** By `messageKey`; several forms for plurals. Untranslated texts are left out. */

@@ -6,12 +6,13 @@
 import { visibleFiles } from '@acp/adapters';
 import { bubblewrapProc, bubblewrapWalls, findBubblewrap, repositoryRoot } from '@acp/kernel';
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 
-const scheduler = resolve(import.meta.dirname, '../..');
+const scheduler = join(repositoryRoot, 'apps/scheduler');
+const folder = join(scheduler, 'src/extraction');
 /** Node looks for the nearest package.json. */
 const readable = [
-  import.meta.dirname,
+  folder,
   join(scheduler, 'package.json'),
   join(scheduler, 'node_modules'),
   join(repositoryRoot, 'node_modules'),
@@ -34,7 +35,7 @@ export async function walledCommand(
     ...readable.map((path) => `--allow-fs-read=${path}`),
     '--allow-worker',
     '--no-warnings',
-    join(import.meta.dirname, script),
+    join(folder, script),
     ...args,
   ];
   const found = await findBubblewrap();

@@ -8,6 +8,7 @@ import {
   type HostList,
   newId,
   parseRepositoryUrl,
+  repositoryRoot,
   type RepositoryUrl,
 } from '@acp/kernel';
 import { gitConfiguration, GitError } from './git.ts';
@@ -24,7 +25,7 @@ interface RemoteAccess {
   close(): Promise<void>;
 }
 
-const CONNECT = join(import.meta.dirname, 'connect-through.ts');
+const CONNECT = join(repositoryRoot, 'apps/scheduler/src/workspaces/connect-through.ts');
 
 /**
  * @param list the company's list of allowed hosts

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { sha256Hex } from '@acp/kernel';
+import { repositoryRoot, sha256Hex } from '@acp/kernel';
 import { AdapterError } from '../adapter-error.ts';
 import { makeRunFolder } from '../process/run-folder.ts';
 import { type EgressProxy, startEgressProxy } from '../sandbox/egress-proxy.ts';
@@ -33,7 +33,7 @@ export interface WayOut {
 
 const PROXY_PORT = 3128;
 const OWN = '/run/service';
-const FORWARDER = join(import.meta.dirname, '../sandbox/inside.cjs');
+const FORWARDER = join(repositoryRoot, 'packages/adapters/src/sandbox/inside.cjs');
 const START_MS = 30_000;
 
 export const wayOutName = (run_id: string): string => `service-way-${run_id}`;

@@ -21,7 +21,9 @@ let chain: Promise<() => Promise<SigningKeys>> | undefined;
 
 // One per process: it caches temporary keys until they expire.
 export async function defaultSigningKeys(): Promise<SigningKeys> {
-  chain ??= import('@aws-sdk/credential-provider-node').then(({ defaultProvider }) => defaultProvider());
+  chain ??= import('@aws-sdk/credential-provider-node').then(({ default: { defaultProvider } }) =>
+    defaultProvider(),
+  );
   const provide = await chain;
   try {
     return await provide();

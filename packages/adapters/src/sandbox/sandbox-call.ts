@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bubblewrapGround, bubblewrapLimits } from '@acp/kernel';
+import { bubblewrapGround, bubblewrapLimits, repositoryRoot } from '@acp/kernel';
 import { makeRunFolder } from '../process/run-folder.ts';
 import type { ProgramCall } from '../process/run-program.ts';
 import type { ProgramSpec, SandboxSpec } from '../task.ts';
@@ -12,7 +12,7 @@ import { visibleFiles } from './visible-files.ts';
 const OWN = '/run/service';
 const PROXY_PORT = 3128;
 const TEMP_BYTES = 1024 * 1024 * 1024;
-const INSIDE = join(import.meta.dirname, 'inside.cjs');
+const INSIDE = join(repositoryRoot, 'packages/adapters/src/sandbox/inside.cjs');
 
 /**
  * The same program inside bubblewrap: it sees, read-only, what it needs to run, and its agent's home; no processes but its own

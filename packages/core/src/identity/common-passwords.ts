@@ -5,7 +5,8 @@ let known: Promise<ReadonlySet<string>> | undefined;
 /** About 49,000 of the most frequently leaked passwords, a few megabytes loaded on first use. */
 async function commonPasswords(): Promise<ReadonlySet<string>> {
   known ??= import('@zxcvbn-ts/language-common').then(
-    ({ dictionary }) => new Set(dictionary['passwords-common'].map((word) => asciiLowerCase(word))),
+    ({ default: { dictionary } }) =>
+      new Set(dictionary['passwords-common'].map((word) => asciiLowerCase(word))),
   );
   return known;
 }

@@ -1,6 +1,7 @@
 import type { LogoType } from '@acp/contract';
-import { rateLimited, unsupported } from '@acp/kernel';
+import { rateLimited, repositoryRoot, unsupported } from '@acp/kernel';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
 /** Of the thread's processor time: on a busy machine, loading the decoder may take longer than that on the clock. */
@@ -44,7 +45,7 @@ function count(company_id: string, change: 1 | -1): void {
 
 /** In a thread: four million pixels take a tenth of a second, which would block the process. */
 async function decode(bytes: Buffer, type: LogoType, limit_ms: number): Promise<void> {
-  const worker = new Worker(new URL('logo-decoder.ts', import.meta.url), {
+  const worker = new Worker(join(repositoryRoot, 'apps/web/src/api/companies/logo-decoder.ts'), {
     workerData: { bytes, type },
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     execArgv: [],

@@ -5,14 +5,14 @@
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants } from 'node:zlib';
-import { readLanguageFile } from '@acp/kernel';
+import { readLanguageFile, repositoryRoot } from '@acp/kernel';
 import { type RequestHandler, type Response, Router } from 'express';
 import { languages, scriptTexts } from './languages.ts';
 
-const folder = resolve(import.meta.dirname, '../../../assets');
+const folder = join(repositoryRoot, 'apps/web/assets');
 const markdownIt = fileURLToPath(import.meta.resolve('markdown-it/browser'));
 const combobox = fileURLToPath(import.meta.resolve('@github/combobox-nav'));
 const expander = join(

@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { repositoryRoot } from '@acp/kernel';
 import type { Html } from './html.ts';
 
 /** Time limit per text, including the start of a new thread; then the thread is terminated, as nothing else stops it. */
@@ -62,7 +64,7 @@ export class TextThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('markdown-thread.ts', import.meta.url), {
+    const worker = new Worker(join(repositoryRoot, 'apps/web/src/ui/kit/markdown-thread.ts'), {
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
     });
     worker.on('message', (html: Html) => worker === this.#worker && this.#finish(html));

@@ -14,7 +14,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-const keepCompiled = path.resolve(import.meta.dirname, 'keep-compiled.mjs');
 const quickLoading = path.resolve(import.meta.dirname, 'quick-loading.ts');
 
 describe('a process that loads quickly', () => {
@@ -141,21 +140,5 @@ describe('a process that loads quickly', () => {
   it('starts where its folder cannot be written', () => {
     write({ cache: 'a file', 'src/index.mjs': `export const said = 'well';` });
     expect(start(`console.log((await import('${folder}/src/index.mjs')).said);`).trim()).toBe('well');
-  });
-
-  it('has no stripper of types once it has kept what they were stripped of, in the first folder that it may write', () => {
-    write({
-      'not-writable': 'a file',
-      'src/index.ts': `export const stripper = (): string[] => process.moduleLoadList.filter((name: string) => /amaro/.test(name));`,
-      'entry.mjs': `
-        import { keepCompiled } from '${keepCompiled}';
-        keepCompiled(['${folder}/not-writable', undefined, '${folder}/kept']);
-        const { stripper } = await import('./src/index.ts');
-        console.log(stripper().length);`,
-    });
-    const run = (): number =>
-      Number(execFileSync(process.execPath, [path.join(folder, 'entry.mjs')], { encoding: 'utf8' }));
-    expect([run(), run()]).toEqual([1, 0]);
-    expect(readdirSync(path.join(folder, 'kept/compile-cache'))).toHaveLength(1);
   });
 });

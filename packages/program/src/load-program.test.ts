@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { PROGRAMS } from './load-program.mjs';
+
+const own = path.join('packages/program/src');
+const root = path.resolve(import.meta.dirname, '../../..');
+let folder: string;
+
+function write(file: string, text: string): void {
+  mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+  writeFileSync(path.join(folder, file), text);
+}
+
+const say = (word: string) => write('apps/launcher/src/word.ts', `export const word: string = '${word}';`);
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'acp-programs-'));
+  for (const file of ['load-program.mjs', 'build-programs.ts', 'one-at-a-time.mjs', 'quick-loading.ts'])
+    cpSync(path.join(root, own, file), path.join(folder, own, file));
+  symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
+  write('package.json', '{ "type": "module" }');
+  for (const file of Object.values(PROGRAMS)) write(file, '');
+  write(
+    PROGRAMS.service,
+    `import { word } from './word.ts';
+    const stripper = process.moduleLoadList.some((name: string) => /amaro/.test(name)) ? ', types stripped' : '';
+    export const said = word + ' from ' + (import.meta.dirname.includes('.build') ? 'a bundle' : 'source') + stripper;`,
+  );
+  write(
+    'start.mjs',
+    `import { loadProgram } from './${own}/load-program.mjs';
+    console.log((await loadProgram('service')).said);`,
+  );
+  say('one');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+async function start(): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [path.join(folder, 'start.mjs')]);
+  return stdout.trim();
+}
+
+const bundlesLeft = () =>
+  readdirSync(path.join(folder, '.build/programs')).filter((name) => name.startsWith('bundle-'));
+
+it('a program runs from its bundle, which starts at the same time build once', async () => {
+  expect(await Promise.all([start(), start()])).toEqual(['one from a bundle', 'one from a bundle']);
+  expect(await start()).toBe('one from a bundle');
+  expect(bundlesLeft()).toHaveLength(1);
+});
+
+it('a change of a source is in the bundle of the next start, and few older bundles are left', async () => {
+  for (const word of ['one', 'second', 'third', 'the fourth', 'the very last']) {
+    say(word);
+    expect(await start()).toBe(`${word} from a bundle`);
+  }
+  expect(bundlesLeft()).toHaveLength(3);
+});
+
+it('a sealed bundle is taken as it is', async () => {
+  await promisify(execFile)(process.execPath, [path.join(folder, own, 'build-programs.ts'), '--sealed']);
+  say('another');
+  expect(await start()).toBe('one from a bundle');
+});
+
+it('where no bundle can be written, a program runs from its sources', async () => {
+  write('.build', 'a file');
+  expect(await start()).toMatch(/^one from source/);
+});
