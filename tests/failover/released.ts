@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** The oldest release whose processes repeat a statement that was prepared before a migration changed its table. */
-const RELEASE = '74de1132';
+/** The oldest release of which no process fails in an upgrade: its transactions throw the error that failed them. */
+const RELEASE = 'ec4e4c8f';
 const root = path.resolve(import.meta.dirname, '../..');
 
 function git(...words: string[]): string {
