@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ChannelIncoming } from '@acp/contract';
 import { type FakeTelegram, startFakeSlack, startFakeTelegram, waitFor } from '@acp/testkit';
 import { HostList } from '@acp/kernel';
 import { createServer } from 'node:http';
@@ -108,6 +109,35 @@ it('a vendor that ends each connection at once is connected to once a second', a
   expect(performance.now() - begin).toBeGreaterThan(1900);
   stop.abort();
   await receiving;
+  await slack.close();
+});
+
+it('a burst of more than is kept in memory is stored in the end, and whatever is stored is acknowledged', async () => {
+  const slack = await startFakeSlack();
+  const link = new Slack(config(telegram.url, slack.url), slack, null);
+  const stop = new AbortController();
+  const said = Array.from({ length: 450 }, (_, at) => `message ${at}`);
+  const stored: string[] = [];
+  let seen = 0;
+  const events = {
+    connected: () => undefined,
+    seen: () => {
+      seen += 1;
+    },
+    store: async (came: ChannelIncoming[]) => {
+      // The whole burst arrives while the first of it is stored.
+      await waitFor(() => seen >= said.length);
+      stored.push(...came.map(({ text }) => text));
+      return true;
+    },
+  };
+  const receiving = link.receive(events, 0, stop.signal).catch((error: unknown) => error);
+  await waitFor(() => slack.sockets() === 1);
+  for (const text of said) slack.says('UADA', text);
+  await waitFor(() => stored.length >= said.length);
+  stop.abort();
+  await receiving;
+  expect(stored).toEqual(said);
   await slack.close();
 });
 

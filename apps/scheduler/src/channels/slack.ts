@@ -24,9 +24,8 @@ const SILENCE_MS = 60_000;
 const OPEN_MS = 20_000;
 /** Minimum time per connection. */
 const LEAST_MS = 1000;
-/** Maximum number of envelopes received but not yet stored; a vendor that sends more is disconnected. */
-const MOST_UNSTORED = 200;
-const LONGEST_ENVELOPE = 1_000_000;
+/** Maximum of envelopes received but not yet stored. The vendor sends what exceeds it again: nothing acknowledges it. */
+const MOST_UNSTORED = { envelopes: 200, characters: 10_000_000 };
 
 /** Errors about a token, or about an app or workspace that is gone: nothing on this side can fix them. */
 const REFUSED =
@@ -122,22 +121,31 @@ export class Slack implements ChannelLink {
     const over = Promise.withResolvers<void>();
     const fail = (message: string): void => over.reject(new ChannelFailure(message));
     let silence = setTimeout(() => fail('the connection could not be opened'), OPEN_MS);
-    let waiting = 0;
+    const unstored: string[] = [];
+    let characters = 0;
+    let overflows = false;
+    let isStoring = false;
     let stored = Promise.resolve();
     const heard = (): void => {
       events.seen();
       clearTimeout(silence);
       silence = setTimeout(() => fail('nothing was received for a minute'), SILENCE_MS);
     };
-    const take = (text: string) => async (): Promise<void> => {
+    const store = async (): Promise<void> => {
       try {
-        const answer = await this.#take(text, events, bot);
-        if (answer === 'over') over.resolve();
-        else if (answer !== null) socket.send(answer);
+        while (unstored.length > 0) {
+          const texts = unstored.splice(0);
+          characters = 0;
+          const { acknowledged, is_over } = await this.#take(texts, events, bot);
+          for (const envelope_id of acknowledged) socket.send(JSON.stringify({ envelope_id }));
+          if (is_over) return over.resolve();
+        }
+        // Only now: closed with an acknowledgement unsent, the next connection would begin with the same envelopes.
+        if (overflows) over.resolve();
       } catch {
         fail('the messages could not be stored');
       } finally {
-        waiting -= 1;
+        isStoring = false;
       }
     };
     const socket = this.#connect(url, {
@@ -146,10 +154,14 @@ export class Slack implements ChannelLink {
       failed: () => fail('the connection failed'),
       message: (text) => {
         heard();
-        waiting += 1;
-        if (waiting > MOST_UNSTORED || text.length > LONGEST_ENVELOPE)
-          return fail('it sends too many messages');
-        stored = stored.then(take(text), () => undefined);
+        const { envelopes: most, characters: longest } = MOST_UNSTORED;
+        overflows ||= unstored.length >= most || characters + text.length > longest;
+        if (overflows) return;
+        unstored.push(text);
+        characters += text.length;
+        if (isStoring) return;
+        isStoring = true;
+        stored = stored.then(store);
       },
     });
     const stop = (): void => over.resolve();
@@ -164,17 +176,28 @@ export class Slack implements ChannelLink {
     }
   }
 
-  /** @returns the acknowledgement; null: none is sent, and the vendor will send the envelope again */
-  async #take(text: string, events: LinkEvents, bot: { id: string; name: string }): Promise<string | null> {
-    const envelope = ifShaped(envelopeOf, parsedJson(text));
-    if (envelope === undefined) return null;
-    const { type, envelope_id, payload } = envelope;
-    if (type === 'hello') events.connected(bot);
-    if (type === 'disconnect') return 'over';
-    if (envelope_id === undefined) return null;
-    const came = this.#read(type, envelope_id, payload);
-    if (came !== undefined && !(await events.store([came], null))) return null;
-    return JSON.stringify({ envelope_id });
+  /** Stores all of them at once. @returns the ids of those that the vendor needn't send again */
+  async #take(
+    texts: readonly string[],
+    events: LinkEvents,
+    bot: { id: string; name: string },
+  ): Promise<{ acknowledged: string[]; is_over: boolean }> {
+    const acknowledged: string[] = [];
+    const storable: { envelope_id: string; incoming: ChannelIncoming }[] = [];
+    let is_over = false;
+    for (const text of texts) {
+      const { type, envelope_id, payload } = ifShaped(envelopeOf, parsedJson(text)) ?? { type: '' };
+      if (type === 'hello') events.connected(bot);
+      if (type === 'disconnect') is_over = true;
+      if (envelope_id === undefined) continue;
+      const incoming = this.#read(type, envelope_id, payload);
+      if (incoming === undefined) acknowledged.push(envelope_id);
+      else storable.push({ envelope_id, incoming });
+    }
+    const came = storable.map(({ incoming }) => incoming);
+    if (came.length > 0 && (await events.store(came, null)))
+      acknowledged.push(...storable.map(({ envelope_id }) => envelope_id));
+    return { acknowledged, is_over };
   }
 
   #read(type: string, envelope_id: string, payload: unknown): ChannelIncoming | undefined {
