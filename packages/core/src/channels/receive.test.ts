@@ -82,6 +82,22 @@ async function person(role: CompanyRole, external_id: string): Promise<UserActor
   return actors.user(user, { [company.id]: role });
 }
 
+/** The code of a new member of the company. */
+async function pairingCode(): Promise<string> {
+  const user = await createUser(db());
+  await createMembership(db(), company, user, 'member');
+  const [session] = await db()
+    .insert(sessions)
+    .values({
+      token_hash: sha256Hex(newToken()),
+      user_id: user.id,
+      expires_at: new Date(Date.now() + 3_600_000),
+    })
+    .returning();
+  const actor = { ...actors.user(user, { [company.id]: 'member' }), session_id: session!.id };
+  return (await inTx((tx) => createPairingCode(tx, actor, channel_id))).code;
+}
+
 let count = 0;
 const words = (from: string, text: string, more: Partial<ChannelIncoming> = {}): ChannelIncoming => ({
   kind: 'message',
@@ -132,24 +148,28 @@ describe('a stranger', () => {
   });
 
   it('has five tries with codes; then even the right one counts no more', async () => {
-    const user = await createUser(db());
-    await createMembership(db(), company, user, 'member');
-    const [session] = await db()
-      .insert(sessions)
-      .values({
-        token_hash: sha256Hex(newToken()),
-        user_id: user.id,
-        expires_at: new Date(Date.now() + 3_600_000),
-      })
-      .returning();
-    const actor = { ...actors.user(user, { [company.id]: 'member' }), session_id: session!.id };
-    const { code } = await inTx((tx) => createPairingCode(tx, actor, channel_id));
+    const code = await pairingCode();
     for (let at = 0; at < 7; at += 1) await hear(words('5', 'ABCDEFGH'));
     await hear(words('5', code));
     expect((await said()).filter((text) => text?.includes('paired'))).toEqual([]);
     expect((await said()).filter((text) => text?.includes('one try too many'))).toHaveLength(1);
     await hear(words('6', code));
     expect((await said()).at(-1)).toContain('You are paired');
+  });
+
+  it('gets no more tries by pairing in a channel of another company', async () => {
+    const code = await pairingCode();
+    for (let at = 0; at < 5; at += 1) await hear(words('5', 'ABCDEFGH'));
+    const [first, here] = [{ company, channel_id, hold }, code];
+    company = await createCompany(db());
+    const elsewhere = { name: 'theirs', kind: 'telegram', bot_token: '${secret:T}' } as const;
+    ({ id: channel_id } = await inTx((tx) => createChannel(tx, actors.system, company.id, elsewhere)));
+    hold = await claim('two');
+    await hear(words('5', await pairingCode()));
+    expect(await said()).toEqual([expect.stringContaining('You are paired')]);
+    ({ company, channel_id, hold } = first);
+    await hear(words('5', here));
+    expect((await said()).at(-1)).toContain('one try too many');
   });
 
   it('who sends a code that has run out is not paired', async () => {

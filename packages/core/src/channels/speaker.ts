@@ -1,7 +1,7 @@
 import type { UserActor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { cutText, storableText } from '@acp/kernel';
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { pairedUser, pairIdentity } from '../identity/index.ts';
 import { codeHash } from './people.ts';
@@ -70,7 +70,9 @@ export async function pairByCode(
     external_id: person.id,
     external_name: cutText(storableText(person.name), 200),
   });
-  await tx.delete(channel_strangers).where(eq(channel_strangers.external_id, person.id));
+  await tx
+    .delete(channel_strangers)
+    .where(and(eq(channel_strangers.channel_id, channel.id), eq(channel_strangers.external_id, person.id)));
   const user = await speakerOf(tx, channel, person.id);
   if (user === undefined) return { how: 'wrong' };
   await recordChanges(tx, user, [changeOfChannel(channel, 'channel.paired', { user_id: made.user_id })]);
