@@ -141,6 +141,35 @@ it('a burst of more than is kept in memory is stored in the end, and whatever is
   await slack.close();
 });
 
+it('what there is no room for is kept, and stored and acknowledged once there is', async () => {
+  const slack = await startFakeSlack();
+  const link = new Slack(config(telegram.url, slack.url), slack, null);
+  const stop = new AbortController();
+  const asked: string[][] = [];
+  const events = {
+    connected: () => undefined,
+    seen: () => undefined,
+    store: async (came: ChannelIncoming[]) => {
+      asked.push(came.map(({ text }) => text));
+      return Promise.resolve(asked.length > 1);
+    },
+  };
+  const receiving = link.receive(events, 0, stop.signal).catch((error: unknown) => error);
+  await waitFor(() => slack.sockets() === 1);
+  slack.says('UADA', 'hello');
+  await waitFor(() => asked.length === 2);
+  expect(asked).toEqual([['hello'], ['hello']]);
+  // What is acknowledged does not come again.
+  slack.says('UADA', 'more');
+  slack.disconnect();
+  await waitFor(() => slack.calls.filter(({ method }) => method === 'apps.connections.open').length === 2);
+  await waitFor(() => asked.length === 3);
+  expect(asked[2]).toEqual(['more']);
+  stop.abort();
+  await receiving;
+  await slack.close();
+});
+
 describe('a request', () => {
   const speak = async (link: Telegram) =>
     link.speak(

@@ -136,7 +136,7 @@ export class Slack implements ChannelLink {
         while (unstored.length > 0) {
           const texts = unstored.splice(0);
           characters = 0;
-          const { acknowledged, is_over } = await this.#take(texts, events, bot);
+          const { acknowledged, is_over } = await this.#take(texts, events, bot, signal);
           for (const envelope_id of acknowledged) socket.send(JSON.stringify({ envelope_id }));
           if (is_over) return over.resolve();
         }
@@ -176,14 +176,15 @@ export class Slack implements ChannelLink {
     }
   }
 
-  /** Stores all of them at once. @returns the ids of those that the vendor needn't send again */
+  /** Stores all of them at once, as soon as there is room. @returns the ids of those that the vendor needn't send again */
   async #take(
     texts: readonly string[],
     events: LinkEvents,
     bot: { id: string; name: string },
+    signal: AbortSignal,
   ): Promise<{ acknowledged: string[]; is_over: boolean }> {
     const acknowledged: string[] = [];
-    const storable: { envelope_id: string; incoming: ChannelIncoming }[] = [];
+    const came: ChannelIncoming[] = [];
     let is_over = false;
     for (const text of texts) {
       const { type, envelope_id, payload } = ifShaped(envelopeOf, parsedJson(text)) ?? { type: '' };
@@ -191,12 +192,11 @@ export class Slack implements ChannelLink {
       if (type === 'disconnect') is_over = true;
       if (envelope_id === undefined) continue;
       const incoming = this.#read(type, envelope_id, payload);
-      if (incoming === undefined) acknowledged.push(envelope_id);
-      else storable.push({ envelope_id, incoming });
+      acknowledged.push(envelope_id);
+      if (incoming !== undefined) came.push(incoming);
     }
-    const came = storable.map(({ incoming }) => incoming);
-    if (came.length > 0 && (await events.store(came, null)))
-      acknowledged.push(...storable.map(({ envelope_id }) => envelope_id));
+    // Whatever is neither stored nor acknowledged, the vendor sends a few times more, and then never again.
+    while (came.length > 0 && !(await events.store(came, null))) await pause(LEAST_MS, undefined, { signal });
     return { acknowledged, is_over };
   }
 
