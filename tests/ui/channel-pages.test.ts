@@ -71,7 +71,7 @@ it('what its prompts may hold is ticked there; a group in which it was spoken to
   expect((await rowOf(path)).knowledge).toEqual(['note', 'index']);
   await database.db.update(channels).set({ refused_groups: [{ id: '-77', title: 'Sales <b>' }] });
   expect((await admin.get(path)).text).toContain('Sales &#60;b&#62;');
-  await admin.post(`${path}/groups`, { groups: '-77' });
+  await admin.post(`${path}/groups`, { group: '-77' });
   expect(await rowOf(path)).toMatchObject({ groups: ['-77'], refused_groups: [] });
   expect((await Browser.of(app, cast.member).post(`${path}/knowledge`, { note: 'on' })).status).toBe(403);
   expect((await Browser.of(app, cast.stranger).post(`${path}/knowledge`, { note: 'on' })).status).toBe(404);

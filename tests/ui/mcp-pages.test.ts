@@ -105,7 +105,7 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
     tool_count: 2,
   });
   expect((await admin.post(`${own}/agents`, { all: '', agent: cast.other_agent_id })).text).toContain(
-    'unknown agent',
+    'Unknown agent.',
   );
   await admin.post(`${own}/tools`, { all: 'on' });
   await admin.post(`${own}/enabled`, { enabled: '' });

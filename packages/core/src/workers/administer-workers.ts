@@ -148,6 +148,12 @@ export async function listAdminWorkers(
   return page.cut(rows, ({ worker: { created_at, id } }) => ({ at: created_at, id }), presentAdminWorker);
 }
 
+/** Null if there is none. */
+export async function findAdminWorker(tx: Tx, worker_id: string): Promise<AdminWorker | null> {
+  const [row] = await readWorkers(tx, [worker_id]);
+  return row === undefined ? null : presentAdminWorker(row);
+}
+
 /** Disables workers whose key was shown to someone who is no longer an instance admin, or hands them over. */
 export async function settleWorkersOf(
   tx: Tx,

@@ -6,6 +6,7 @@
 export {
   createWorker,
   deleteWorker,
+  findAdminWorker,
   listAdminWorkers,
   listWorkers,
   moveWorker,

@@ -1,5 +1,6 @@
 /** The bounds of the instance: how many of each kind there may be. */
 import { type BoundKind, boundKinds, bounds, type BoundSettings } from '@acp/contract';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { count } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -42,21 +43,21 @@ const names: Readonly<Record<BoundKind, string>> = texts({
 const fieldOf = (kind: BoundKind): string => `bounds.${kind}`;
 
 /** Undefined for another form; null if every field is empty. */
-export function readBounds(form: FormValues): BoundSettings | null | undefined {
-  if (!form.has('bounds')) return undefined;
+export function readBounds({ whole }: FormValues): BoundSettings | null | undefined {
+  if (!whole.has('bounds')) return undefined;
   const given = boundKinds.flatMap((kind) => {
-    const value = form.number(fieldOf(kind));
+    const value = whole.number(fieldOf(kind));
     return value === undefined ? [] : [[kind, value] as const];
   });
   return given.length === 0 ? null : Object.fromEntries(given);
 }
 
-export function boundsPart(
+export async function boundsPart(
   path: string,
   settings: BoundSettings | null,
   error: string | null,
   form: FormValues | null,
-): Html {
+): Promise<Html> {
   const mine = form?.has('bounds') === true ? form : null;
   const errors = new FieldErrors(
     mine && error,
@@ -68,17 +69,18 @@ export function boundsPart(
       label: names[kind],
       type: 'number',
       min: 1,
-      value: mine?.text(fieldOf(kind)) ?? String(settings?.[kind] ?? ''),
+      value: mine?.sent(fieldOf(kind)) ?? String(settings?.[kind] ?? ''),
       hint: t`By default ${count(bounds[kind].most)}`,
       error: errors.of(fieldOf(kind)),
     });
+  const fields = html`<form method="post" action="${path}">
+    !${formError(errors.general)}<input type="hidden" name="bounds" value="on" />
+    <div class="row">!${each(boundKinds, field)}</div>
+    <button>Save</button>
+  </form>`;
   return html`<details class="card" !${attributes({ open: mine !== null })}>
     <summary>Limits</summary>
     <p class="soft">Limits per company, including its trash. What already exists stays.</p>
-    <form method="post" action="${path}">
-      !${formError(errors.general)}<input type="hidden" name="bounds" value="on" />
-      <div class="row">!${each(boundKinds, field)}</div>
-      <button>Save</button>
-    </form>
+    !${await asShown(fields, mine)}
   </details>`;
 }

@@ -43,7 +43,7 @@ async function settingsPage(
   const settings = await readSettings(tx);
   const body = html`!${notice(done[query.done ?? ''])}!${runsPart(settings)}
     !${form?.has('bounds') ? await settingsForm(settings, null, null) : await settingsForm(settings, error, form)}
-    !${boundsPart(PATH, settings.bounds, error, form)}
+    !${await boundsPart(PATH, settings.bounds, error, form)}
     <section class="card">
       <h2>Flags</h2>
       !${table('Flags', flagColumns, await listFlags(tx))}
@@ -140,6 +140,7 @@ export const adminSettingsRoutes: UiRoute[] = [
   page(PATH, instance, (c) => settingsPage(c)),
   action(PATH, rows.update, {
     read: readForm,
+    edits: (c) => settingsPage(c),
     next: (_, { runs_paused }, form) =>
       `${PATH}?done=${form.has('runs_paused') ? said(runs_paused) : 'saved'}`,
     failed: settingsPage,

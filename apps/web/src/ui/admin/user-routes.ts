@@ -8,6 +8,7 @@ import { findUser, listCredentials, mailsLinks, pendingEmail, presentUser } from
 import type { Page } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { credentialTable, keepBox, keptQuery } from '../access/credential-parts.ts';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -47,7 +48,7 @@ async function userPage(context: UiContext<'none'>, refused: Refused | null = nu
   const hint = mailsLinks(context.services.mailing)
     ? t`${address} A new one takes effect once the user has confirmed it.`
     : t`A new address ends the user’s sessions`;
-  const body = html`!${notice(done[query.done ?? ''])}!${accountForm(shown, { is_self, hint, holds }, refused)}
+  const body = html`!${notice(done[query.done ?? ''])}!${await accountForm(shown, { is_self, hint, holds }, refused)}
   !${passwordForm(shown, refused)}!${when(!is_self, () => html`!${factorPart(shown)}!${credentialPart(shown, made)}!${deletePart(shown, holds, refused)}`)}`;
   return shell({
     title: shown.display_name,
@@ -64,38 +65,39 @@ function addressState(verified_at: Date | null, pending: string | null): string 
   return pending === null ? state : t`${state} ${pending} is waiting to replace it.`;
 }
 
-function accountForm(
+async function accountForm(
   user: User,
   { is_self, hint, holds }: { is_self: boolean; hint: string; holds: boolean },
   refused: Refused | null,
-): Html {
+): Promise<Html> {
   const form = refused?.section === 'account' ? refused.form : null;
   const errors = new FieldErrors(form && refused ? refused.error : null, ['display_name', 'email']);
   const roles = ['member', 'admin'].map((value) => ({ value, label: words(value) }));
   // Admins cannot demote or lock out themselves.
   const rights = is_self
     ? html`<p class="soft">Only another administrator can change your role and state.</p>`
-    : html`!${select({ name: 'instance_role', label: 'Role in this instance', value: form?.text('instance_role') ?? user.instance_role, choices: roles })}
-      !${checkbox({ name: 'is_active', label: 'Can sign in', checked: form?.checked('is_active') ?? user.is_active })}
+    : html`!${select({ name: 'instance_role', label: 'Role in this instance', value: form?.sent('instance_role') ?? user.instance_role, choices: roles })}
+      !${checkbox({ name: 'is_active', label: 'Can sign in', checked: form?.ticked('is_active') ?? user.is_active })}
       !${when(
         holds,
         () =>
           html`<p class="soft">A lower role, or no sign-in, revokes the keys and webhooks listed below.</p>
             !${keepBox()}`,
       )}`;
-  return html`<form class="card" method="post" action="${LIST}/${user.id}">
+  const fields = html`<form class="card" method="post" action="${LIST}/${user.id}">
     <h2>Account !${status(user.is_active ? 'active' : 'disabled')}</h2>
     <p class="soft small">
       Created !${timeAgo(user.created_at)}, last login !${timeAgo(user.last_login_at)}.
     </p>
     !${formError(errors.general)}
     <div class="row">
-      !${input({ name: 'display_name', label: 'Name', required: true, value: form?.text('display_name') ?? user.display_name, error: errors.of('display_name') })}
-      !${input({ name: 'email', label: 'E-mail', type: 'email', required: true, value: form?.text('email') ?? user.email, hint, error: errors.of('email') })}
+      !${input({ name: 'display_name', label: 'Name', required: true, value: form?.sent('display_name') ?? user.display_name, error: errors.of('display_name') })}
+      !${input({ name: 'email', label: 'E-mail', type: 'email', required: true, value: form?.sent('email') ?? user.email, hint, error: errors.of('email') })}
     </div>
     !${rights}
     <button>Save</button>
   </form>`;
+  return asShown(fields, form);
 }
 
 function passwordForm(user: User, refused: Refused | null): Html {
@@ -170,6 +172,7 @@ export const userRoutes: UiRoute[] = [
       is_active: form.has('is_active') ? form.checked('is_active') : undefined,
       keep_keys: form.checked('keep_keys') || undefined,
     }),
+    edits: (c) => userPage(c),
     next: (c, user, form) => {
       const waits = form.given('email') !== undefined && form.given('email') !== user.email;
       return `${LIST}/${c.params.userId!}?done=${waits ? 'pending' : 'saved'}`;

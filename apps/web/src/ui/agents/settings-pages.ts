@@ -60,7 +60,7 @@ export async function settingsBody(view: SettingsView): Promise<Html> {
     !${can_write ? await configurationCard(view) : ''}
     <section class="card">
       <h2>Permissions</h2>
-      !${permissionsForm(id, view.permissions, can_write)}
+      !${can_write ? await permissionsForm(id, view.permissions) : permissionList(view.permissions)}
     </section>
     <section class="card">
       <h2>Keys</h2>
@@ -107,23 +107,22 @@ const hints: Readonly<Record<string, string>> = texts({
   'secrets.use': 'reference secrets in a configuration; granted by admins',
 });
 
-function permissionsForm(
-  id: string,
-  permissions: Readonly<Record<string, boolean>>,
-  can_write: boolean,
-): Html {
+function permissionsForm(id: string, permissions: Readonly<Record<string, boolean>>): Promise<Html> {
   const boxes = each(Object.entries(permissions), ([key, on]) =>
     checkbox({ name: key, label: hints[key] ? `${key}: ${hints[key]}` : key, checked: on }),
   );
-  if (!can_write)
-    return html`<ul>
-      !${each(Object.entries(permissions), ([key, on]) => html`<li><code>${key}</code> ${on ? t`yes` : t`no`}</li>`)}
-    </ul>`;
-  return html`<form method="post" action="/agents/${id}/permissions">
-    <div class="choices">!${boxes}</div>
-    <button>Save</button>
-  </form>`;
+  return asShown(
+    html`<form method="post" action="/agents/${id}/permissions">
+      <div class="choices">!${boxes}</div>
+      <button>Save</button>
+    </form>`,
+  );
 }
+
+const permissionList = (permissions: Readonly<Record<string, boolean>>): Html =>
+  html`<ul>
+    !${each(Object.entries(permissions), ([key, on]) => html`<li><code>${key}</code> ${on ? t`yes` : t`no`}</li>`)}
+  </ul>`;
 
 function keysPart({ id, keys, key_names, can_write }: SettingsView): Html {
   const row = (key: AgentKey): Html =>

@@ -106,6 +106,7 @@ async function framed(context: AgentContext, body: Html): Promise<Html> {
   return companyPage(context, { title: context.subject.name, active: list, trail, actions, body });
 }
 
+const edits = (context: AgentContext): Promise<Html> => settingsPage(context);
 const failed = (context: AgentContext, error: string): Promise<Html> => settingsPage(context, error);
 const settings = ({ subject }: AgentContext, what: string): string =>
   `/agents/${subject.id}/settings?done=${what}`;
@@ -115,6 +116,7 @@ export const agentSettingsRoutes: UiRoute[] = [
   page('/agents/{agentId}/settings', { scope: byAgent, role: 'viewer' }, (c) => settingsPage(c)),
   action('/agents/{agentId}/edit', agentEndpoints.update, {
     read: readAgent,
+    edits,
     next: (c) => settings(c, 'saved'),
     failed: (c, error, form) => settingsPage(c, null, { refused: { error, form } }),
   }),
@@ -125,6 +127,7 @@ export const agentSettingsRoutes: UiRoute[] = [
           .filter((key) => form.has(key))
           .map((key) => [key, form.checked(key)]),
       ),
+    edits,
     next: (c) => settings(c, 'saved'),
     failed,
   }),

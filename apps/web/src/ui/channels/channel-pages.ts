@@ -7,6 +7,7 @@ import {
   channelNews,
   type ChannelPerson,
 } from '@acp/contract';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -108,15 +109,12 @@ export function channelForm(
       !${select({ name: 'bot_token', label: 'Secret with the bot token', required: true, value: form?.sent('bot_token') ?? nameOf(channel?.bot_token), choices: secretChoices(t`choose a secret`), error: errors.of('bot_token') })}
       !${when(channel?.kind !== 'telegram', () => select({ name: 'app_token', label: 'Secret with the app-level token', value: form?.sent('app_token') ?? nameOf(channel?.app_token), choices: secretChoices(t`none`), hint: 'Slack only: xapp-…', error: errors.of('app_token') }))}
     </div>
-    !${input({ name: 'groups', label: 'Groups', value: form?.sent('groups') ?? channel?.groups.join(', ') ?? '', hint: 'Comma-separated ids of the groups and channels in which it answers. It always answers in private.', error: errors.of('groups') })}
+    !${input({ name: 'groups', label: 'Groups', items: '', value: form?.sent('groups') ?? channel?.groups.join(', ') ?? '', hint: 'Comma-separated ids of the groups and channels in which it answers. It always answers in private.', error: errors.of('groups') })}
     <button>${channel === null ? t`Add` : t`Save`}</button>
   </form>`;
 }
 
-const refusedColumns = (
-  id: string,
-  groups: readonly string[],
-): Column<Channel['refused_groups'][number]>[] => [
+const refusedColumns = (id: string): Column<Channel['refused_groups'][number]>[] => [
   { label: 'Group', cell: (group) => html`${group.title}` },
   { label: 'Id', cell: (group) => html`<code>${group.id}</code>` },
   {
@@ -125,34 +123,36 @@ const refusedColumns = (
     cell: (group) =>
       postButton(`/channels/${id}/groups`, 'Let it answer here', {
         class: 'quiet small',
-        fields: { groups: [...groups, group.id].join(',') },
+        fields: { group: group.id },
       }),
   },
 ];
 
 /** Groups that addressed the bot without being allowed: one click admits them. */
-export function refusedGroups({ id, groups, refused_groups }: Channel): Html {
+export function refusedGroups({ id, refused_groups }: Channel): Html {
   return when(
     refused_groups.length > 0,
     () =>
       html`<section class="card">
         <h2>Addressed in other groups</h2>
         <p class="soft">It did not answer there. Everyone in a group can read what agents say in it.</p>
-        !${table('Groups', refusedColumns(id, groups), refused_groups)}
+        !${table('Groups', refusedColumns(id), refused_groups)}
       </section>`,
   );
 }
 
-export function knowledgeForm({ id, kind, knowledge }: Channel): Html {
-  return html`<form class="card" method="post" action="/channels/${id}/knowledge">
-    <h2>What prompts may contain</h2>
-    <p class="soft">
-      Replies leave the service for ${kindNames[kind]}. Of the company’s knowledge, its chats’ prompts contain
-      only what is ticked.
-    </p>
-    !${each(channelKnowledge, (source) => checkbox({ name: source, label: knowledgeNames[source], checked: knowledge.includes(source) }))}
-    <button>Save</button>
-  </form>`;
+export function knowledgeForm({ id, kind, knowledge }: Channel): Promise<Html> {
+  return asShown(
+    html`<form class="card" method="post" action="/channels/${id}/knowledge">
+      <h2>What prompts may contain</h2>
+      <p class="soft">
+        Replies leave the service for ${kindNames[kind]}. Of the company’s knowledge, its chats’ prompts
+        contain only what is ticked.
+      </p>
+      !${each(channelKnowledge, (source) => checkbox({ name: source, label: knowledgeNames[source], checked: knowledge.includes(source) }))}
+      <button>Save</button>
+    </form>`,
+  );
 }
 
 export const personColumns: Column<ChannelPerson>[] = [

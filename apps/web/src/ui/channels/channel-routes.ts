@@ -111,7 +111,7 @@ async function channelPage(
         <h2>People</h2>
         !${people}
       </section>
-      !${refusedGroups(channel)}!${knowledgeForm(channel)}!${await asShown(fields, typed)}!${deletion(channel)}`,
+      !${refusedGroups(channel)}!${await knowledgeForm(channel)}!${await asShown(fields, typed)}!${deletion(channel)}`,
   });
 }
 
@@ -145,6 +145,7 @@ const knowledgeRow = endpoint({
   example: { knowledge: ['note'] },
 });
 
+const edits = (c: UiContext<'channel'>): Promise<Html> => channelPage(c);
 const saved = (c: UiContext<'channel'>): string => `/channels/${c.subject.id}?done=saved`;
 
 export const channelRoutes: UiRoute[] = [
@@ -155,19 +156,28 @@ export const channelRoutes: UiRoute[] = [
     failed: channelsPage,
   }),
   page('/channels/{channelId}', { scope: byChannel, role: 'admin' }, (c) => channelPage(c)),
-  action('/channels/{channelId}', rows.update, { read: readChannel, next: saved, failed: channelPage }),
+  action('/channels/{channelId}', rows.update, {
+    read: readChannel,
+    edits,
+    next: saved,
+    failed: channelPage,
+  }),
   action('/channels/{channelId}/enabled', rows.update, {
     read: (form) => ({ enabled: form.checked('enabled') }),
     next: saved,
     failed: channelPage,
   }),
   action('/channels/{channelId}/groups', rows.update, {
-    read: (form) => ({ groups: groupsIn(form) }),
+    read: async (form, { tx, subject }) => {
+      const groups = (await findChannel(tx, subject.id))?.groups ?? [];
+      return { groups: [...new Set([...groups, form.text('group')])] };
+    },
     next: saved,
     failed: channelPage,
   }),
   action('/channels/{channelId}/knowledge', knowledgeRow, {
-    read: (form) => ({ knowledge: channelKnowledge.filter((name) => form.checked(name)) }),
+    read: ({ whole }) => ({ knowledge: channelKnowledge.filter((name) => whole.checked(name)) }),
+    edits,
     handler: (c) => setChannelKnowledge(c.tx, c.actor, c.subject, c.body.knowledge),
     next: saved,
     failed: channelPage,

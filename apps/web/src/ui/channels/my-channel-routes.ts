@@ -1,8 +1,9 @@
 /** A user's own channels: which bots know the user, and what they report. */
 import { channelEndpoints as rows, channelNews, type MyChannel, type PairingCode } from '@acp/contract';
 import { myChannels } from '@acp/core';
+import { asShown } from '../kit/as-shown.ts';
 import { timeAgo } from '../kit/format.ts';
-import { each, html, type Html, when } from '../kit/html.ts';
+import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { emptyState, formError, notice, postButton } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
@@ -22,7 +23,11 @@ async function myChannelsPage(
   const list =
     channels.length === 0
       ? emptyState('No channels', html`Admins of your companies can connect Slack and Telegram.`)
-      : each(channels, (channel) => channelCard(channel, code?.channel_id === channel.id ? code : null));
+      : (
+          await Promise.all(
+            channels.map((channel) => channelCard(channel, code?.channel_id === channel.id ? code : null)),
+          )
+        ).join('');
   return shell({
     title: t`Slack and Telegram`,
     user,
@@ -33,16 +38,16 @@ async function myChannelsPage(
   });
 }
 
-function channelCard(
+async function channelCard(
   { id, company_name, name, kind, bot_name, pairing }: MyChannel,
   code: PairingCode | null,
-): Html {
+): Promise<Html> {
   const app = kind === 'slack' ? t`Slack` : t`Telegram`;
   const bot = bot_name === null ? t`the bot in ${app}` : t`@${bot_name} in ${app}`;
   return html`<section class="card">
     <h2>${company_name}: ${name}</h2>
     !${when(code, (given) => codeShown(given, bot))}
-    !${pairing === null ? html`<p>You are not paired with ${bot}.</p>` : pairedPart(id, pairing)}
+    !${pairing === null ? html`<p>You are not paired with ${bot}.</p>` : await pairedPart(id, pairing)}
     !${postButton(`${OWN}/${id}/code`, pairing === null ? 'Create a code' : 'Pair another account', { class: 'quiet' })}
   </section>`;
 }
@@ -57,16 +62,17 @@ function codeShown({ code, link }: PairingCode, bot: string): Html {
   </div>`;
 }
 
-function pairedPart(id: string, pairing: NonNullable<MyChannel['pairing']>): Html {
+async function pairedPart(id: string, pairing: NonNullable<MyChannel['pairing']>): Promise<Html> {
+  const news = html`<form method="post" action="${OWN}/${id}/notify">
+    <p>Notify me there about:</p>
+    !${newsBoxes(pairing.notify)}
+    <button>Save</button>
+  </form>`;
   return html`<p>
-      You are paired as ${pairing.external_name} <code>${pairing.external_id}</code>, since
-      !${timeAgo(pairing.created_at)}.
+      You are paired as ${pairing.external_name}
+      <code>${pairing.external_id}</code>, since !${timeAgo(pairing.created_at)}.
     </p>
-    <form method="post" action="${OWN}/${id}/notify">
-      <p>Notify me there about:</p>
-      !${newsBoxes(pairing.notify)}
-      <button>Save</button>
-    </form>
+    !${await asShown(news)}
     !${postButton(`${OWN}/${id}/unpair`, 'Unpair', { class: 'quiet', confirm: 'End the pairing?' })}`;
 }
 
@@ -80,7 +86,8 @@ export const myChannelRoutes: UiRoute[] = [
     failed,
   }),
   action(`${OWN}/{channelId}/notify`, rows.notify, {
-    read: (form) => ({ notify: channelNews.filter((name) => form.checked(name)) }),
+    read: ({ whole }) => ({ notify: channelNews.filter((name) => whole.checked(name)) }),
+    edits: (c) => myChannelsPage(c),
     next: () => `${OWN}?done=saved`,
     failed,
   }),

@@ -1,4 +1,5 @@
 import type { Agent, Chat } from '@acp/contract';
+import { asShown } from '../kit/as-shown.ts';
 import { timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -125,13 +126,14 @@ function composer({ chat, agent_name, closed, error }: ChatView): Html {
 }
 
 /** Form for renaming and deleting a chat. */
-export function chatSettings({ id, title }: Chat): Html {
+export async function chatSettings({ id, title }: Chat): Promise<Html> {
+  const rename = html`<form class="row" method="post" action="/chats/${id}/title">
+    !${input({ name: 'title', label: 'Title', value: title ?? '' })}
+    <button>Save</button>
+  </form>`;
   return html`<details class="edit">
     <summary>Rename or delete</summary>
-    <form class="row" method="post" action="/chats/${id}/title">
-      !${input({ name: 'title', label: 'Title', value: title ?? '' })}
-      <button>Save</button>
-    </form>
+    !${await asShown(rename)}
     !${postButton(`/chats/${id}/delete`, 'Delete this chat', { class: 'danger', confirm: 'Delete this chat permanently?' })}
   </details>`;
 }

@@ -86,7 +86,7 @@ async function chatPage(context: UiContext<'chat'>, error: string | null = null)
       { label: t`Chats`, path: list },
       ...(agent ? [{ label: agent.name, path: `/agents/${agent.id}` }] : []),
     ],
-    actions: mayWrite(context) ? chatSettings(chat) : '',
+    actions: mayWrite(context) ? await chatSettings(chat) : '',
     wide: true,
     body: chatBody({ ...view, chat, list: { chats, agents }, closed, error }),
   });
@@ -146,6 +146,7 @@ export const chatRoutes: UiRoute[] = [
   }),
   action('/chats/{chatId}/title', rows.update, {
     read: (form) => ({ title: form.cleared('title') }),
+    edits: (c) => chatPage(c),
     next: ({ subject }) => `/chats/${subject.id}`,
     failed: chatPage,
   }),

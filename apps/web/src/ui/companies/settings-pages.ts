@@ -67,7 +67,7 @@ function generalForm(view: SettingsView): Html {
     </div>
     <div class="row">
       !${input({ name: 'home_dir', label: 'Home folder', value: value('home_dir'), hint: 'Empty: the company’s folder in the service’s home', error: errors.of('home_dir') })}
-      !${input({ name: 'default_worker_tags', label: 'Tags of remote workers', value: tags, hint: 'Comma-separated; tasks go to workers that have all of them', error: errors.of('default_worker_tags') })}
+      !${input({ name: 'default_worker_tags', label: 'Tags of remote workers', items: '', value: tags, hint: 'Comma-separated; tasks go to workers that have all of them', error: errors.of('default_worker_tags') })}
     </div>
     !${checkbox({ name: 'require_second_factor', label: 'Members must have a second factor to sign in', checked: form?.ticked('require_second_factor') ?? company.require_second_factor })}
     <p class="soft">

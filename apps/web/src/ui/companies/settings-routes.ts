@@ -32,6 +32,8 @@ async function settingsPage(context: CompanyContext, refused: Refused | null): P
   return companyPage(context, { title: t`Settings`, active: settingsPath(company_id), body });
 }
 
+const edits = (context: CompanyContext): Promise<Html> => settingsPage(context, null);
+
 const refusedIn = (section: Section) => (context: CompanyContext, error: string, form: FormValues) =>
   settingsPage(context, { section, error, form });
 
@@ -47,6 +49,7 @@ const listOf = (text: string): string[] =>
 export const companySettingsRoutes: UiRoute[] = [
   page('/companies/{companyId}/settings', { scope: byCompany, role: 'admin' }, (c) => settingsPage(c, null)),
   action('/companies/{companyId}/settings', companyEndpoints.update, {
+    edits,
     read: (form) => ({
       name: form.sent('name'),
       slug: form.sent('slug'),
@@ -60,6 +63,7 @@ export const companySettingsRoutes: UiRoute[] = [
     failed: refusedIn('general'),
   }),
   action('/companies/{companyId}/settings/agents', agentOrgEndpoints.updateDefaults, {
+    edits,
     read: (form) => ({
       adapter_type: form.given('adapter_type'),
       adapter_config: form.json('adapter_config'),

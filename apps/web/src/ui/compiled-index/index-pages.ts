@@ -1,5 +1,6 @@
 /** A company's compiled index: what agents read, what awaits promotion, and how it is compiled. */
 import type { Agent, CompiledIndex, CompiledIndexVersion, CompiledStatement } from '@acp/contract';
+import { asShown } from '../kit/as-shown.ts';
 import { timeAgo, timeTo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { plural, t } from '../kit/language.ts';
@@ -15,14 +16,14 @@ export interface IndexView {
 
 export const indexPath = (company_id: string): string => `/companies/${company_id}/knowledge/index`;
 
-export function indexBody(view: IndexView): Html {
+export async function indexBody(view: IndexView): Promise<Html> {
   const here = indexPath(view.company_id);
   return html`<p class="soft">
       What the company knows, on one page that is part of its agents’ prompts. Each statement links to its
       sources. A new version is a draft until an admin promotes it.
     </p>
     <div data-live="knowledge" data-source="${here}/part/versions">!${indexPart(view)}</div>
-    !${when(view.is_admin, () => settingsForm(view))}`;
+    !${view.is_admin ? await settingsForm(view) : ''}`;
 }
 
 export function indexPart(view: IndexView): Html {
@@ -152,18 +153,18 @@ function statement({ text, sources }: CompiledStatement): Html {
   </li>`;
 }
 
-function settingsForm({ company_id, index, agents }: IndexView): Html {
+async function settingsForm({ company_id, index, agents }: IndexView): Promise<Html> {
   const { agent_id, every_hours: hours, next_at: next } = index.settings;
   const choices = agents.map(({ id, name }) => ({ value: id, label: name }));
+  const fields = html`<form method="post" action="${indexPath(company_id)}/settings">
+    <div class="row">
+      !${select({ name: 'agent_id', label: 'Agent whose model compiles, and whose budget pays', value: agent_id ?? '', choices: [{ value: '', label: t`nobody` }, ...choices] })}
+      !${input({ name: 'every_hours', label: 'Interval in hours', type: 'number', min: 1, value: hours ?? '', hint: 'Empty: only when asked' })}
+    </div>
+    <button>Save</button>
+  </form>`;
   return html`<section class="card">
     <h2>How it is compiled</h2>
-    <form method="post" action="${indexPath(company_id)}/settings">
-      <div class="row">
-        !${select({ name: 'agent_id', label: 'Agent whose model compiles, and whose budget pays', value: agent_id ?? '', choices: [{ value: '', label: t`nobody` }, ...choices] })}
-        !${input({ name: 'every_hours', label: 'Interval in hours', type: 'number', min: 1, value: hours ?? '', hint: 'Empty: only when asked' })}
-      </div>
-      <button>Save</button>
-    </form>
-    !${when(next, (at) => html`<p class="soft small">The next time: !${timeTo(at)}</p>`)}
+    !${await asShown(fields)}!${when(next, (at) => html`<p class="soft small">The next time: !${timeTo(at)}</p>`)}
   </section>`;
 }

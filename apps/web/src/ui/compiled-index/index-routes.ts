@@ -40,7 +40,7 @@ async function indexPage(context: CompanyContext, error: string | null = null): 
     title: t`Index`,
     active: indexPath(company_id),
     trail: [{ label: t`Knowledge`, path: `/companies/${company_id}/knowledge` }],
-    body: html`!${formError(error)}!${notice(done[query.done ?? ''])}!${indexBody(await loadView(context))}`,
+    body: html`!${formError(error)}!${notice(done[query.done ?? ''])}!${await indexBody(await loadView(context))}`,
   });
 }
 
@@ -61,10 +61,11 @@ export const compiledIndexUiRoutes: UiRoute[] = [
     return indexPart(await loadView(c));
   }),
   action(`${path}/settings`, rows.configure, {
-    read: (form) => ({
-      agent_id: form.cleared('agent_id'),
-      every_hours: form.text('every_hours').trim() === '' ? null : form.number('every_hours'),
+    read: ({ whole }) => ({
+      agent_id: whole.cleared('agent_id'),
+      every_hours: whole.number('every_hours') ?? null,
     }),
+    edits: (c) => indexPage(c),
     next: next('settings'),
     failed,
   }),

@@ -1,6 +1,7 @@
 /** Budgets with their usage, and the forms that create and change them. */
 import { type BudgetPolicy, budgetActions, budgetWindows } from '@acp/contract';
 import type { BudgetUsage } from '@acp/core';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
@@ -114,19 +115,24 @@ export function newBudgetForm(
   </form>`;
 }
 
-export function budgetBody(usage: BudgetUsage, error: string | null, form: FormValues | null): Html {
+export async function budgetBody(
+  usage: BudgetUsage,
+  error: string | null,
+  form: FormValues | null,
+): Promise<Html> {
   const { policy } = usage;
   const here = `/budget-policies/${policy.id}`;
   const fields = fieldsOf(policy, error, form);
+  const change = html`<form class="card" method="post" action="${here}">
+    <h2>Change it</h2>
+    !${formError(fields.errors.general)}!${limitFields(fields)}
+    <button>Save</button>
+  </form>`;
   return html`<section class="card">
       <p>!${usageState(usage)} !${windowPart(usage)}</p>
       !${usagePart(usage)}
     </section>
-    <form class="card" method="post" action="${here}">
-      <h2>Change it</h2>
-      !${formError(fields.errors.general)}!${limitFields(fields)}
-      <button>Save</button>
-    </form>
+    !${await asShown(change, form)}
     <section class="card danger">
       <h2>Delete</h2>
       <p>

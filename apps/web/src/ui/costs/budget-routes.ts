@@ -86,7 +86,7 @@ async function budgetPage(
 ): Promise<Html> {
   const usage = await usageOf(context, context.subject.id);
   const here = budgetsPath(context.company_id);
-  return costsPage(context, { title: budgetName(usage), here, body: budgetBody(usage, error, form) });
+  return costsPage(context, { title: budgetName(usage), here, body: await budgetBody(usage, error, form) });
 }
 
 async function pastIncidentsPage(context: UiContext<'company'>): Promise<Html> {
@@ -122,7 +122,7 @@ function limitOf(form: FormValues): number {
 }
 
 const readLimits = (form: FormValues) => ({
-  limit_usd: limitOf(form),
+  limit_usd: form.are_changes && !form.has('limit_usd') ? undefined : limitOf(form),
   window: form.given('window'),
   warn_percent: form.number('warn_percent'),
   action: form.given('at_limit'),
@@ -147,6 +147,7 @@ export const budgetRoutes: UiRoute[] = [
   page('/budget-policies/{policyId}', { scope: byPolicy, role: 'admin' }, (c) => budgetPage(c)),
   action('/budget-policies/{policyId}', rows.updatePolicy, {
     read: readLimits,
+    edits: (c) => budgetPage(c),
     next: (c) => `/budget-policies/${c.subject.id}?done=changed`,
     failed: budgetPage,
   }),

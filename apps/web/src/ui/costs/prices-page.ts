@@ -1,6 +1,7 @@
 /** Model prices: models priced by the company, models without a price, and the form for either. */
 import type { CostSummary, ModelPrice } from '@acp/contract';
 import { defaultRates } from '@acp/core';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { count, money, timeAgo, usd } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -26,7 +27,7 @@ interface PricesView {
   form: FormValues | null;
 }
 
-export function pricesBody(view: PricesView): Html {
+export async function pricesBody(view: PricesView): Promise<Html> {
   const { company_id, prices, next_cursor, is_admin } = view;
   const list =
     prices.length > 0
@@ -41,7 +42,7 @@ export function pricesBody(view: PricesView): Html {
           ${usd(defaultRates.InputPer1K * 1000)} per million input tokens and
           ${usd(defaultRates.OutputPer1K * 1000)} per million output tokens.`,
         );
-  return html`!${unpricedPart(view)}!${list}!${when(is_admin, () => priceForm(view))}`;
+  return html`!${unpricedPart(view)}!${list}!${is_admin ? await priceForm(view) : ''}`;
 }
 
 /** Estimated costs are left out for models that have been priced since. */
@@ -93,12 +94,15 @@ const changeColumn = (company_id: string): Column<ModelPrice> => ({
     >`,
 });
 
-function priceForm({ company_id, prices, model, error, form }: PricesView): Html {
+async function priceForm({ company_id, prices, model, error, form }: PricesView): Promise<Html> {
   const errors = new FieldErrors(error, ['model', 'input_usd', 'output_usd', 'cached_usd']);
   const present = prices.find((price) => price.model === model);
   const typed = (name: 'input_usd' | 'output_usd' | 'cached_usd'): string =>
-    form?.text(name) ?? String(present?.[name] ?? '');
-  return html`<form class="card" method="post" action="${pricesPath(company_id)}" id="set">
+    form?.sent(name) ?? String(present?.[name] ?? '');
+  const path = present
+    ? `${pricesPath(company_id)}?model=${encodeURIComponent(model)}`
+    : pricesPath(company_id);
+  const fields = html`<form class="card" method="post" action="${path}" id="set">
     <h2>!${model === '' ? html`Set a price` : html`Price of <code>${model}</code>`}</h2>
     <p class="soft">
       In USD per million tokens, as vendors quote it. It applies to runs that start from now on; past costs
@@ -106,11 +110,12 @@ function priceForm({ company_id, prices, model, error, form }: PricesView): Html
     </p>
     !${formError(errors.general)}
     <div class="row">
-      !${input({ name: 'model', label: 'Model', required: true, value: form?.text('model') ?? model, hint: 'As runs name it', error: errors.of('model') })}
+      !${input({ name: 'model', label: 'Model', required: true, value: form?.sent('model') ?? model, hint: 'As runs name it', error: errors.of('model') })}
       !${input({ name: 'input_usd', label: 'Per million input (USD)', required: true, value: typed('input_usd'), error: errors.of('input_usd') })}
       !${input({ name: 'output_usd', label: 'Per million output (USD)', required: true, value: typed('output_usd'), error: errors.of('output_usd') })}
       !${input({ name: 'cached_usd', label: 'Per million cached (USD)', value: typed('cached_usd'), hint: 'Empty: same as other input', error: errors.of('cached_usd') })}
     </div>
     <button>Set the price</button>
   </form>`;
+  return present ? asShown(fields, form) : fields;
 }

@@ -27,7 +27,7 @@ async function pricesPage(
   return costsPage(context, {
     title: t`Prices`,
     here: pricesPath(company_id),
-    body: pricesBody({ company_id, prices, next_cursor, spent, is_admin, model, error, form }),
+    body: await pricesBody({ company_id, prices, next_cursor, spent, is_admin, model, error, form }),
   });
 }
 
@@ -41,12 +41,13 @@ function priceIn(form: FormValues, name: string): number {
 export const pricesRoutes: UiRoute[] = [
   page('/companies/{companyId}/costs/prices', { scope: byCompany, role: 'viewer' }, (c) => pricesPage(c)),
   action('/companies/{companyId}/costs/prices', rows.setPrice, {
-    read: (form) => ({
-      model: form.text('model').trim(),
-      input_usd: priceIn(form, 'input_usd'),
-      output_usd: priceIn(form, 'output_usd'),
-      cached_usd: form.number('cached_usd') ?? null,
+    read: ({ whole }) => ({
+      model: whole.text('model').trim(),
+      input_usd: priceIn(whole, 'input_usd'),
+      output_usd: priceIn(whole, 'output_usd'),
+      cached_usd: whole.number('cached_usd') ?? null,
     }),
+    edits: (c) => pricesPage(c),
     next: (c) => `${pricesPath(c.company_id)}?done=priced`,
     failed: pricesPage,
   }),

@@ -2,6 +2,7 @@
 import type { CompanyEgress } from '@acp/contract';
 import type { RefusedPlace } from '@acp/core';
 import { writeHostRule } from '@acp/kernel';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { count, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -25,8 +26,8 @@ interface EgressView {
 
 export const egressPath = (company_id: string): string => `/companies/${company_id}/egress`;
 
-export function egressBody(view: EgressView): Html {
-  return html`!${notice(view.done)}!${listPart(view)}!${neededPart(view)}
+export async function egressBody(view: EgressView): Promise<Html> {
+  return html`!${notice(view.done)}!${await listPart(view)}!${neededPart(view)}
     <section
       class="card scroll-x"
       tabindex="0"
@@ -37,35 +38,36 @@ export function egressBody(view: EgressView): Html {
     </section>`;
 }
 
-function listPart({ company_id, egress, needed, error, form }: EgressView): Html {
+async function listPart({ company_id, egress, needed, error, form }: EgressView): Promise<Html> {
   const errors = new FieldErrors(error, ['hosts']);
   const path = egressPath(company_id);
   const { hosts, version } = egress;
-  const typed = form?.text('hosts') ?? (hosts ?? needed.map(({ host }) => host)).join('\n');
-  return html`<form class="card" method="post" action="${path}">
-      <h2>${hosts === null ? t`No list yet` : t`Allowed hosts`}</h2>
-      <p class="soft">
-        ${
-          hosts === null
-            ? t`This company can reach whatever the instance can. With a list, only the hosts on it and this service can be reached.`
-            : t`Version ${version}. Only these hosts and this service can be reached.`
-        }
-        It applies to agents’ programs and containers, model calls, plugins, tools, webhooks, peers and
-        repositories, from the next connection on.
-      </p>
-      !${formError(errors.general)}<input type="hidden" name="version" value="${version}" />
-      !${textarea({ name: 'hosts', label: 'One per line', value: typed, rows: Math.min(14, Math.max(5, typed.split('\n').length + 1)), mono: true, hint: 'host, host:port, *.domain, *.domain:port; port 443 unless another or * is given', error: errors.of('hosts') })}
-      <button>${hosts === null ? t`Allow only these hosts` : t`Save`}</button>
-    </form>
-    !${when(
-      hosts !== null,
-      () =>
-        html`<section class="card danger">
-          <h2>Lift the restriction</h2>
-          <p>Then this company can again reach whatever the instance can.</p>
-          !${postButton(`${path}/delete`, 'Remove the list', { class: 'danger', fields: { version: String(version) }, confirm: 'Remove the host list?' })}
-        </section>`,
-    )}`;
+  const typed = form?.sent('hosts') ?? (hosts ?? needed.map(({ host }) => host)).join('\n');
+  const fields = html`<form class="card" method="post" action="${path}">
+    <h2>${hosts === null ? t`No list yet` : t`Allowed hosts`}</h2>
+    <p class="soft">
+      ${
+        hosts === null
+          ? t`This company can reach whatever the instance can. With a list, only the hosts on it and this service can be reached.`
+          : t`Version ${version}. Only these hosts and this service can be reached.`
+      }
+      It applies to agents’ programs and containers, model calls, plugins, tools, webhooks, peers and
+      repositories, from the next connection on.
+    </p>
+    !${formError(errors.general)}
+    !${textarea({ name: 'hosts', label: 'One per line', items: '', value: typed, rows: Math.min(14, Math.max(5, typed.split('\n').length + 1)), mono: true, hint: 'host, host:port, *.domain, *.domain:port; port 443 unless another or * is given', error: errors.of('hosts') })}
+    <button>${hosts === null ? t`Allow only these hosts` : t`Save`}</button>
+  </form>`;
+  return html`!${await asShown(fields, form)}
+  !${when(
+    hosts !== null,
+    () =>
+      html`<section class="card danger">
+        <h2>Lift the restriction</h2>
+        <p>Then this company can again reach whatever the instance can.</p>
+        !${postButton(`${path}/delete`, 'Remove the list', { class: 'danger', fields: { version: String(version) }, confirm: 'Remove the host list?' })}
+      </section>`,
+  )}`;
 }
 
 function neededPart({ company_id, egress, needed }: EgressView): Html {

@@ -33,7 +33,7 @@ async function egressPage(
   return companyPage(context, {
     title: t`Egress`,
     active: egressPath(company_id),
-    body: egressBody({
+    body: await egressBody({
       company_id,
       egress,
       needed: await neededHosts(context, egress.hosts),
@@ -69,7 +69,12 @@ export const egressRoutes: UiRoute[] = [
     }),
   ),
   action(path, setRow, {
-    read: (form) => ({ hosts: readList(form), version: form.number('version') }),
+    // Changes apply to the list as it is now; a list sent as a whole replaces the version that it names.
+    read: async (form, { tx, company_id }) => ({
+      hosts: readList(form.whole),
+      version: form.are_changes ? (await readEgress(tx, company_id)).version : form.number('version'),
+    }),
+    edits: (c) => egressPage(c),
     handler: async (c) => setEgress(c.tx, c.actor, c.company_id, c.body),
     next: next('saved'),
     failed: egressPage,

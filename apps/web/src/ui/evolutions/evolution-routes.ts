@@ -28,7 +28,7 @@ async function promptsPage(context: AgentContext, error: string | null = null): 
   const { tx, subject, services, query } = context;
   const on = services.instance.hasFeature('prompt_evolution');
   const list = `/companies/${context.company_id}/agents`;
-  const body = promptsBody({
+  const body = await promptsBody({
     agent: presentAgent(subject),
     versions: (await listPromptVersions(tx, subject, { limit: SHOWN })).items,
     evolutions: on ? (await listEvolutions(tx, subject, { limit: EVOLUTIONS })).items : null,
@@ -81,9 +81,10 @@ export const evolutionUiRoutes: UiRoute[] = [
   ),
   action('/agents/{agentId}/prompts/settings', agentEndpoints.update, {
     read: (form) => ({
-      gepa_auto_promote: form.checked('gepa_auto_promote'),
+      gepa_auto_promote: form.ticked('gepa_auto_promote'),
       gepa_provider_override: form.cleared('gepa_provider_override'),
     }),
+    edits: (c) => promptsPage(c),
     next: (c) => prompts(c, 'settings'),
     failed,
   }),

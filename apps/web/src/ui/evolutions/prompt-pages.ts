@@ -7,6 +7,7 @@ import {
   type PromptVersion,
 } from '@acp/contract';
 import { agentTabs } from '../agents/settings-pages.ts';
+import { asShown } from '../kit/as-shown.ts';
 import { timeAgo, usd } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -22,9 +23,10 @@ interface PromptsView {
   can_write: boolean;
 }
 
-export function promptsBody(view: PromptsView): Html {
+export async function promptsBody(view: PromptsView): Promise<Html> {
   const { agent, evolutions } = view;
   const path = `/agents/${agent.id}/prompts`;
+  const forms = evolutions && view.can_write ? await evolveForms(agent, evolutions) : '';
   return html`!${agentTabs(agent.id, path)}
     <section class="card">
       <h2>Versions</h2>
@@ -33,7 +35,7 @@ export function promptsBody(view: PromptsView): Html {
     !${when(
       evolutions,
       (listed) =>
-        html`!${when(view.can_write, () => evolveForms(agent, listed))}
+        html`!${forms}
           <div data-live="agent:${agent.id}" data-source="${path}/part/evolutions">
             !${evolutionList(listed)}
           </div>`,
@@ -93,7 +95,7 @@ function line(evolution: PromptEvolutionSummary): Html {
   </li>`;
 }
 
-function evolveForms(agent: Agent, evolutions: readonly PromptEvolutionSummary[]): Html {
+async function evolveForms(agent: Agent, evolutions: readonly PromptEvolutionSummary[]): Promise<Html> {
   const here = `/agents/${agent.id}`;
   const running = evolutions.some(({ status: now }) => now === 'running');
   const begin = html`<form method="post" action="${here}/evolve-prompt">
@@ -107,16 +109,17 @@ function evolveForms(agent: Agent, evolutions: readonly PromptEvolutionSummary[]
     </div>
     <button>Evolve the prompt</button>
   </form>`;
+  const settings = html`<form method="post" action="${here}/prompts/settings">
+    !${checkbox({ name: 'gepa_auto_promote', label: 'A clear winner becomes the prompt automatically, and is rolled back if the next 20 runs are significantly worse', checked: agent.gepa_auto_promote })}
+    !${input({ name: 'gepa_provider_override', label: 'Provider that judges and reflects', value: agent.gepa_provider_override ?? '', hint: 'Id or name; empty: the agent’s own' })}
+    <button>Save</button>
+  </form>`;
   return html`<section class="card">
     <h2>Evolve</h2>
     !${running ? html`<p>An evolution is in progress.</p>` : begin}
     <details>
       <summary>How it is done for this agent</summary>
-      <form method="post" action="${here}/prompts/settings">
-        !${checkbox({ name: 'gepa_auto_promote', label: 'A clear winner becomes the prompt automatically, and is rolled back if the next 20 runs are significantly worse', checked: agent.gepa_auto_promote })}
-        !${input({ name: 'gepa_provider_override', label: 'Provider that judges and reflects', value: agent.gepa_provider_override ?? '', hint: 'Id or name; empty: the agent’s own' })}
-        <button>Save</button>
-      </form>
+      !${await asShown(settings)}
     </details>
   </section>`;
 }

@@ -90,6 +90,7 @@ export const peerRoutes: UiRoute[] = [
   page('/peers/{peerId}', { scope: byPeer, role: 'admin' }, (c) => peerPage(c)),
   page('/peers/{peerId}/part/health', { scope: byPeer, role: 'admin' }, partOf),
   action('/peers/{peerId}', rows.update, {
+    edits: (c) => peerPage(c),
     read: (form) => ({ ...readPeer(form), enabled: form.ticked('enabled') }),
     secrets: ['api_key'],
     next: (c) => `/peers/${c.subject.id}?done=saved`,

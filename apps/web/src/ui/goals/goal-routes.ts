@@ -184,6 +184,7 @@ export const goalRoutes: UiRoute[] = [
   page('/goals/{goalId}', { scope: byGoal, role: 'viewer' }, (c) => goalPage(c)),
   action('/goals/{goalId}', rows.update, {
     read,
+    edits: (c) => goalPage(c),
     next: (c) => `/goals/${c.subject.id}?done=changed`,
     failed: goalPage,
   }),

@@ -1,6 +1,7 @@
 /** How pages look to the signed-in user. */
 import { densities, identityEndpoints, type Preferences, themes } from '@acp/contract';
 import { readPreferences } from '@acp/core';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -28,11 +29,15 @@ async function appearancePage(
     company: null,
     active: '/profile',
     trail: [{ label: t`Profile`, path: '/profile' }],
-    body: html`!${notice(query.saved === '1' ? 'Saved.' : null)}!${appearanceForm(preferences, error, form)}`,
+    body: html`!${notice(query.saved === '1' ? 'Saved.' : null)}!${await appearanceForm(preferences, error, form)}`,
   });
 }
 
-function appearanceForm(preferences: Preferences, error: string | null, form: FormValues | null): Html {
+async function appearanceForm(
+  preferences: Preferences,
+  error: string | null,
+  form: FormValues | null,
+): Promise<Html> {
   const errors = new FieldErrors(error, ['theme', 'density', 'time_zone', 'language']);
   const value = (name: keyof Preferences): string => form?.sent(name) ?? preferences[name] ?? '';
   const listed = (values: readonly string[], otherwise: string) => [
@@ -47,7 +52,7 @@ function appearanceForm(preferences: Preferences, error: string | null, form: Fo
     hint: 'For example Europe/Berlin; empty: the browser’s',
     error: errors.of('time_zone'),
   };
-  return html`<form class="card" method="post" action="${PATH}">
+  const fields = html`<form class="card" method="post" action="${PATH}">
     !${formError(errors.general)}
     !${select({ name: 'theme', label: 'Theme', value: value('theme'), choices: listed(themes, t`same as the system`), error: errors.of('theme') })}
     !${select({ name: 'density', label: 'Density', value: value('density'), choices: listed(densities, t`comfortable`), error: errors.of('density') })}
@@ -57,6 +62,7 @@ function appearanceForm(preferences: Preferences, error: string | null, form: Fo
     <button>Save</button>
     !${zoneList()}
   </form>`;
+  return asShown(fields, form);
 }
 
 /** Each language by its own name, for users who read no other. */
@@ -71,12 +77,13 @@ const languageChoices = (): Choice[] => [
 export const appearanceRoutes: UiRoute[] = [
   page(PATH, { scope: { by: 'none' }, role: 'none' }, (c) => appearancePage(c)),
   action(PATH, identityEndpoints.updatePreferences, {
-    read: (form) => ({
-      theme: form.cleared('theme') ?? null,
-      density: form.cleared('density') ?? null,
-      time_zone: form.cleared('time_zone') ?? null,
-      language: form.cleared('language') ?? null,
+    read: ({ whole }) => ({
+      theme: whole.cleared('theme') ?? null,
+      density: whole.cleared('density') ?? null,
+      time_zone: whole.cleared('time_zone') ?? null,
+      language: whole.cleared('language') ?? null,
     }),
+    edits: (c) => appearancePage(c),
     next: () => `${PATH}?saved=1`,
     failed: appearancePage,
   }),

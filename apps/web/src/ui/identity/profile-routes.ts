@@ -1,8 +1,10 @@
 import { identityEndpoints, type Me, type OwnEmail } from '@acp/contract';
 import { findUser, presentMe, readOwnEmail, type UserModel, userModelsOf } from '@acp/core';
 import { unauthenticated } from '@acp/kernel';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, timeLeft } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
@@ -18,32 +20,43 @@ const done: Record<string, string> = texts({
   confirmed: 'Your address has been confirmed.',
 });
 
-export async function profilePage(context: UiContext<'none'>, error: string | null = null): Promise<Html> {
+export async function profilePage(
+  context: UiContext<'none'>,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
   const { tx, user, query, services } = context;
   const row = await findUser(tx, user.user_id);
   if (!row) throw unauthenticated();
   const known = await userModelsOf(tx, user.user_id);
   const address = await readOwnEmail(tx, user.user_id, services.mailing);
   const said = done[query.done ?? ''] ?? null;
-  const body = html`!${profileBody(presentMe(row), address, error, said)}!${knownBody(known)}`;
+  const refused = { error, form };
+  const body = html`!${await profileBody(presentMe(row), address, refused, said)}!${knownBody(known)}`;
   return shell({ title: t`Profile`, user, company: null, active: '/profile', body });
 }
 
-function profileBody(me: Me, address: OwnEmail, error: string | null, said: string | null): Html {
+async function profileBody(
+  me: Me,
+  address: OwnEmail,
+  { error, form }: { error: string | null; form: FormValues | null },
+  said: string | null,
+): Promise<Html> {
   const errors = new FieldErrors(error, ['display_name', 'email', 'current_password', 'new_password'], {
     'current password': 'current_password',
   });
-  return html`!${formError(errors.general)}!${notice(said)}!${addressBody(address)}
-    <form class="card" method="post" action="/profile">
-      <h2>You</h2>
-      !${input({ name: 'display_name', label: 'Name', value: me.display_name, required: true, autocomplete: 'name', error: errors.of('display_name') })}
-      !${input({ name: 'email', label: 'E-mail', type: 'email', value: me.email, required: true, autocomplete: 'email', hint: addressHint(address), error: errors.of('email') })}
-      !${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password', hint: 'For a new address, unless you have just signed in.' })}
-      <button>Save</button>
-    </form>
+  const you = form?.are_changes === true ? form : null;
+  const fields = html`<form class="card" method="post" action="/profile">
+    <h2>You</h2>
+    !${input({ name: 'display_name', label: 'Name', value: you?.sent('display_name') ?? me.display_name, required: true, autocomplete: 'name', error: errors.of('display_name') })}
+    !${input({ name: 'email', label: 'E-mail', type: 'email', value: you?.sent('email') ?? me.email, required: true, autocomplete: 'email', hint: addressHint(address), error: errors.of('email') })}
+    !${input({ name: 'current_password', id: 'address_password', label: 'Current password', type: 'password', autocomplete: 'current-password', hint: 'For a new address, unless you have just signed in.', error: you && errors.of('current_password') })}
+    <button>Save</button>
+  </form>`;
+  return html`!${formError(errors.general)}!${notice(said)}!${addressBody(address)}!${await asShown(fields, you)}
     <form class="card" method="post" action="/profile/password">
       <h2>Password</h2>
-      !${input({ name: 'current_password', label: 'Current password', type: 'password', required: true, autocomplete: 'current-password', error: errors.of('current_password') })}
+      !${input({ name: 'current_password', label: 'Current password', type: 'password', required: true, autocomplete: 'current-password', error: you ? null : errors.of('current_password') })}
       !${input({ name: 'new_password', label: 'New password (8 characters or more)', type: 'password', required: true, minlength: 8, autocomplete: 'new-password', error: errors.of('new_password') })}
       <button>Change the password</button>
     </form>
@@ -113,6 +126,7 @@ export const profileRoutes: UiRoute[] = [
       email: form.given('email'),
       current_password: form.given('current_password'),
     }),
+    edits: (c) => profilePage(c),
     // Users who changed their address learn where it awaits confirmation.
     next: (_c, me, form) =>
       form.given('email') === undefined || form.given('email') === me.email

@@ -2,6 +2,7 @@
 import { commentEndpoints, markdownEndpoints, type Comment } from '@acp/contract';
 import { findComment, listVersions, mayChangeComment } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
+import { asShown } from '../kit/as-shown.ts';
 import { timeAgo } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -31,11 +32,12 @@ async function editPage(context: IssueContext, error: string | null = null): Pro
       title,
       emptyState('This is not yours to change', html`Only its author and company admins can change it.`),
     );
-  const form = html`<form method="post" action="${pathOf(context)}/edit">
+  const fields = html`<form method="post" action="${pathOf(context)}/edit">
     !${formError(error)}
     !${textarea({ name: 'body_markdown', id: `edit-${comment.id}`, label: 'Your comment', value: comment.body_markdown, rows: 6, required: true })}
     <button>Save</button>
   </form>`;
+  const form = await asShown(fields);
   if (fragment) return form;
   return inFrame(context, title, html`<div class="card">!${form}</div>`);
 }
@@ -71,9 +73,10 @@ export const commentRoutes: UiRoute[] = [
   page('/issues/{issueId}/comments/{commentId}/edit', { scope: byIssue, role: 'member' }, (c) => editPage(c)),
   page('/issues/{issueId}/comments/{commentId}/versions', { scope: byIssue, role: 'viewer' }, versionsPage),
   action('/issues/{issueId}/comments/{commentId}/edit', commentEndpoints.update, {
-    read: (form) => ({ body_markdown: form.text('body_markdown') }),
+    read: ({ whole }) => ({ body_markdown: whole.text('body_markdown') }),
+    edits: (c) => editPage(c),
     next: back,
-    failed: editPage,
+    failed: (c, error) => editPage(c, error),
   }),
   action('/issues/{issueId}/comments/{commentId}/delete', commentEndpoints.delete, {
     next: ({ subject }) => `/issues/${subject.id}`,

@@ -89,6 +89,7 @@ export const issueRoutes: UiRoute[] = [
     failed: again,
   }),
   action('/issues/{issueId}/edit', issueEndpoints.update, {
+    edits: (c) => issuePage(c),
     read: (form) => ({ title: form.sent('title'), body_markdown: form.cleared('body_markdown') }),
     next: back,
     failed: (c, error) => issuePage(c, { error }),

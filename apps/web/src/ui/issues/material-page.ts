@@ -2,6 +2,7 @@
 import type { Attachment, Document, ExecutionDecision, WorkProduct } from '@acp/contract';
 import type { RevisionHead } from '@acp/core';
 import type { Page } from '@acp/db';
+import { asShown } from '../kit/as-shown.ts';
 import { count, timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -135,20 +136,17 @@ interface DocumentView {
   error: string | null;
 }
 
-export function documentBody({ id, document, older, can_write, error }: DocumentView): Html {
+export async function documentBody({ id, document, older, can_write, error }: DocumentView): Promise<Html> {
   const here = documentPath(id, document.key);
-  return html`!${formError(error)}
+  const edit = html`<form class="card" method="post" action="${here}">
+    <h2>Edit</h2>
+    !${formError(error)}!${input({ name: 'title', label: 'Title', required: true, value: document.title })}
+    !${textarea({ name: 'body', label: 'Text', rows: 14, value: document.latest_body, hint: 'Markdown; the current text is kept as a revision' })}
+    <button>Save</button>
+  </form>`;
+  return html`!${formError(can_write ? null : error)}
     <article class="card">!${markdown(document.latest_body)}</article>
-    !${when(
-      can_write,
-      () =>
-        html`<form class="card" method="post" action="${here}">
-          <h2>Edit</h2>
-          !${input({ name: 'title', label: 'Title', required: true, value: document.title })}
-          !${textarea({ name: 'body', label: 'Text', rows: 14, value: document.latest_body, hint: 'Markdown; the current text is kept as a revision' })}
-          <button>Save</button>
-        </form>`,
-    )}
+    !${can_write ? await asShown(edit) : ''}
     !${when(
       older.items.length > 0,
       () =>

@@ -44,7 +44,7 @@ async function documentPage(context: IssueContext, error: string | null = null):
   const { tx, subject, params, query } = context;
   const document = await findDocument(tx, subject, params.key!);
   const older = await listRevisionHeads(tx, document, pageOf(query));
-  const body = documentBody({ id: subject.id, document, older, can_write: mayWrite(context), error });
+  const body = await documentBody({ id: subject.id, document, older, can_write: mayWrite(context), error });
   return framed(context, document.title, body, [{ label: subject.identifier, path: back(context) }]);
 }
 
@@ -119,7 +119,8 @@ export const materialRoutes: UiRoute[] = [
     failed: materialPage,
   }),
   action('/issues/{issueId}/documents/{key}', documentEndpoints.put, {
-    read: (form) => ({ title: form.text('title'), body: form.text('body') }),
+    read: ({ whole }) => ({ title: whole.text('title'), body: whole.text('body') }),
+    edits: (c) => documentPage(c),
     next: (c) => `/issues/${c.subject.id}/documents/${encodeURIComponent(c.params.key!)}`,
     failed: documentPage,
   }),

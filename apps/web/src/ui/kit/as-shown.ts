@@ -3,15 +3,18 @@
  * reader has changed: what somebody else changed meanwhile stays, and so does a value that is not among a field's choices.
  */
 import { sha256Hex } from '@acp/kernel';
+import { type Field, itemsOf, readForms } from './form-fields.ts';
 import { html, type Html } from './html.ts';
 
-/** Name of the hidden field: digests of the values by name. */
+/** Name of the hidden field: digests of the values by name, of each item for a list. */
 export const AS_SHOWN = 'as_shown';
+
+export type Digests = ReadonlyMap<string, unknown>;
 
 /** Values of a rejected form. */
 interface Typed {
   readonly are_changes: boolean;
-  readonly shown: ReadonlyMap<string, unknown> | null;
+  readonly shown: Digests | null;
   has(name: string): boolean;
 }
 
@@ -21,57 +24,43 @@ interface Typed {
  */
 export async function asShown(form: Html, typed: Typed | null = null): Promise<Html> {
   if (typed?.are_changes === false) return form;
-  // Loaded with the first form that edits something.
-  const { Parser } = await import('htmlparser2');
-  const shown = new Map<string, string[]>();
-  const add = (name: string | undefined, value: string): void => {
-    if (name) shown.set(name, [...(shown.get(name) ?? []), value]);
-  };
-  let begin = 0;
-  let area: { name: string | undefined; text: string } | null = null;
-  let choice: { name: string | undefined; first?: string; selected?: string } | null = null;
-  const parser = new Parser({
-    onopentag(tag, { name, type = 'text', value = '', checked, selected }) {
-      if (tag === 'form') begin = parser.endIndex + 1;
-      if (tag === 'textarea') area = { name, text: '' };
-      if (tag === 'select') choice = { name };
-      if (tag === 'option' && choice) {
-        choice.first ??= value;
-        if (selected !== undefined) choice.selected = value;
-      }
-      const isTicked = type !== 'checkbox' && type !== 'radio' ? true : checked !== undefined;
-      if (tag === 'input' && isTicked) add(name, value);
-    },
-    ontext(text) {
-      if (area) area.text += text;
-    },
-    onclosetag(tag) {
-      // The first line break of a textarea is not part of its value.
-      if (tag === 'textarea' && area) add(area.name, area.text.replace(/^\n/, ''));
-      if (tag === 'textarea') area = null;
-      if (tag === 'select' && choice) add(choice.name, choice.selected ?? choice.first ?? '');
-      if (tag === 'select') choice = null;
-    },
-  });
-  parser.end(form);
-  const digestNow = (name: string, values: string[]): unknown =>
-    typed?.has(name) ? typed.shown?.get(name) : digestOf(values);
-  const digests = Object.fromEntries([...shown].map(([name, values]) => [name, digestNow(name, values)]));
-  const field = html`<input type="hidden" name="${AS_SHOWN}" value="${JSON.stringify(digests)}" />`;
-  return form.slice(0, begin) + field + form.slice(begin);
+  const [read] = await readForms(form);
+  if (read === undefined) return form;
+  const digestNow = (field: Field): unknown =>
+    typed?.has(field.name) ? typed.shown?.get(field.name) : digestsOf(field);
+  const digests = Object.fromEntries(
+    [...read.fields.values()].map((field) => [field.name, digestNow(field)]),
+  );
+  const hidden = html`<input type="hidden" name="${AS_SHOWN}" value="${JSON.stringify(digests)}" />`;
+  return form.slice(0, read.start) + hidden + form.slice(read.start);
 }
+
+/** One digest, or one for each item of a list. */
+const digestsOf = ({ values, list }: Field): unknown =>
+  list === null ? digestOf(values) : itemsOf(values, list.separator).map((item) => digestOf([item]));
+
+/** Whether the field is still as it was shown. */
+export const isAsShown = (field: Field, shown: unknown): boolean =>
+  JSON.stringify(digestsOf(field)) === JSON.stringify(shown);
 
 /** Splits a posted form: the digests of what it showed, and its values without those that are as shown. */
 export function changedValues(body: Readonly<Record<string, unknown>>): {
-  shown: ReadonlyMap<string, unknown> | null;
+  shown: Digests | null;
   values: Record<string, unknown>;
 } {
   const { [AS_SHOWN]: text, ...posted } = body;
   const shown = text === undefined ? null : digestsIn(text);
-  const changed = Object.entries(posted).filter(
-    ([name, value]) => shown?.get(name) !== digestOf(textsOf(value)),
-  );
+  const changed = Object.entries(posted).filter(([name, value]) => !isSame(textsOf(value), shown?.get(name)));
   return { shown, values: Object.fromEntries(changed) };
+}
+
+/** A list's separator is known to the page only: either is tried, and its boxes. */
+function isSame(values: readonly string[], shown: unknown): boolean {
+  if (!Array.isArray(shown)) return shown === digestOf(values);
+  return ([',', '\n', null] as const).some((separator) => {
+    const items = itemsOf(values.map(unixLines), separator);
+    return items.length === shown.length && items.every((item, at) => digestOf([item]) === shown[at]);
+  });
 }
 
 function digestsIn(text: unknown): Map<string, unknown> {
@@ -86,5 +75,7 @@ const textsOf = (value: unknown): string[] =>
   [value].flat().filter((each): each is string => typeof each === 'string');
 
 /** Browsers end lines by CR LF. */
-const digestOf = (values: readonly string[]): string =>
-  sha256Hex(JSON.stringify(values.map((value) => value.replaceAll(/\r\n?/g, '\n')))).slice(0, 16);
+const unixLines = (text: string): string => text.replaceAll(/\r\n?/g, '\n');
+
+export const digestOf = (values: readonly string[]): string =>
+  sha256Hex(JSON.stringify(values.map(unixLines))).slice(0, 16);

@@ -1,4 +1,5 @@
 import type { UserActor } from '@acp/contract';
+import { AS_SHOWN } from './as-shown.ts';
 import { words } from './format.ts';
 import type { ErrorPlace } from './error-place.ts';
 import type { FormValues } from './form-values.ts';
@@ -43,7 +44,7 @@ export function errorPage(
     title: titles[status] ?? titles[status >= 500 ? 500 : 400]!,
     user,
     ...(place ?? { company: null }),
-    body: html`<p class="lead">${say(message)}</p>
+    body: html`<p class="lead" role="alert">${say(message)}</p>
       !${when(ways[status], (way) => html`<p>${way}</p>`)} !${when(unsent, resendForm)}
       <p>
         !${place === null ? html`<a href="/companies">Back to the companies</a>` : waysOn(place.company.id)}
@@ -59,9 +60,18 @@ const waysOn = (id: string): Html =>
 export function resendForm({ path, typed, secrets }: Unsent): Html {
   const names = typed.names.filter((name) => !secrets.includes(name));
   if (names.every((name) => typed.text(name).trim() === '')) return '';
+  const digests = typed.shown && JSON.stringify(Object.fromEntries(typed.shown));
   return html`<form class="card" method="post" action="${path}">
     <h2>What you sent</h2>
-    !${each(names, (name) => textarea({ name, label: words(name), rows: 3, value: typed.text(name) }))}
+    !${when(digests, (text) => html`<input type="hidden" name="${AS_SHOWN}" value="${text}" />`)}
+    !${each(names, (name) => resent(name, typed))}
     <button>Send again</button>
   </form>`;
+}
+
+/** Ticked boxes are sent again as they are. */
+function resent(name: string, typed: FormValues): Html {
+  const values = typed.all(name).filter((value) => value !== '');
+  if (values.length < 2) return textarea({ name, label: words(name), rows: 3, value: typed.text(name) });
+  return each(values, (value) => html`<input type="hidden" name="${name}" value="${value}" />`);
 }

@@ -1,17 +1,25 @@
 import { invalid } from '@acp/kernel';
-import { changedValues } from './as-shown.ts';
+import { changedValues, type Digests } from './as-shown.ts';
 
 /** Values of a posted form; a name may occur several times. */
 export class FormValues {
   readonly #values: Readonly<Record<string, unknown>>;
+  readonly #whole: FormValues | null;
   /** Of a form that edits something: digests of what its fields showed. */
-  readonly shown: ReadonlyMap<string, unknown> | null;
+  readonly shown: Digests | null;
 
-  constructor(body: unknown) {
+  /** @param applied of a form that edits something: everything it says once its changes are applied to what is there now */
+  constructor(body: unknown, applied: { shown: Digests; whole: FormValues } | null = null) {
     const posted = typeof body === 'object' && body !== null ? { ...body } : {};
-    const { shown, values } = changedValues(posted);
+    const { shown, values } = applied ? { ...applied, values: posted } : changedValues(posted);
     this.shown = shown;
     this.#values = values;
+    this.#whole = applied?.whole ?? null;
+  }
+
+  /** All fields, for an endpoint that takes the whole: those that were left alone are as they are now. */
+  get whole(): FormValues {
+    return this.#whole ?? this;
   }
 
   /** The form edits something: values that are as it showed them are left out. */

@@ -1,4 +1,5 @@
 /** The small building blocks of pages. */
+import { LIST } from './form-fields.ts';
 import { words } from './format.ts';
 import { attributes, each, html, type Html, when } from './html.ts';
 import { say, t } from './language.ts';
@@ -66,6 +67,8 @@ interface FieldOptions {
   autofocus?: boolean;
   /** Id of a `datalist` with values to choose from. */
   list?: string;
+  /** For a list, separated by commas or one per line: what ends an item's key, or '' (form-fields.ts). */
+  items?: '' | '=' | ':';
 }
 
 /** A labelled input with its hint and error. */
@@ -79,6 +82,7 @@ export function input(options: FieldOptions): Html {
     min,
     autofocus,
     list,
+    [LIST]: options.items,
   });
   return labelled(
     options,
@@ -93,7 +97,7 @@ export function input(options: FieldOptions): Html {
 
 export function textarea(options: FieldOptions & { rows?: number; mono?: boolean }): Html {
   const { name, value, rows = 5, mono, required } = options;
-  const rest = attributes({ rows, required, class: mono ? 'mono' : null });
+  const rest = attributes({ rows, required, class: mono ? 'mono' : null, [LIST]: options.items });
   const text = String(value ?? '');
   return labelled(
     options,

@@ -9,6 +9,7 @@ import { requireRole } from '../../http/roles.ts';
 import { loadScope } from '../../http/scope.ts';
 import type { Endpoints } from './endpoints.ts';
 import { errorPage, type Unsent } from './error-page.ts';
+import { applied, ChangedMeanwhile, overtakenPage } from './changed-meanwhile.ts';
 import { errorPlace } from './error-place.ts';
 import type { MarkdownRenderer } from './markdown-renderer.ts';
 import { failedPage, userFacingError } from './refusal.ts';
@@ -47,7 +48,10 @@ export async function performAction(
     await sent.discard();
     const { status, message } = userFacingError(error, request, deps.logger);
     const unsent = { path: request.path, typed: sent.values, secrets: deps.endpoints.secretsOf(route) };
-    const page = await failedPage(route, context, message, unsent);
+    const page =
+      error instanceof ChangedMeanwhile
+        ? await overtakenPage(route, context, error, unsent)
+        : await failedPage(route, context, message, unsent);
     response
       .status(status)
       .type('html')
@@ -74,16 +78,17 @@ async function callOf(
   database: Database,
 ): Promise<Call> {
   const { user, company_id, request, response, services } = context;
+  const form = await applied(route, context, sent.values);
   const call = new Call(mounted, { database, services }, request, response);
   call.actor = user;
-  call.params = { companyId: company_id, ...context.params, ...route.params(context, sent.values) };
+  call.params = { companyId: company_id, ...context.params, ...route.params(context, form) };
   call.company_id = company_id;
   call.subject = context.subject;
   if (route.scope !== mounted.row.scope) await enterScope(call, database);
-  call.body = readBody(mounted, await route.read?.(sent.values, context));
-  if (route.query) call.query = readQuery(mounted, route.query(sent.values));
+  call.body = readBody(mounted, await route.read?.(form, context));
+  if (route.query) call.query = readQuery(mounted, route.query(form));
   call.files = sent.files;
-  await route.check?.(context, sent.values);
+  await route.check?.(context, form);
   return call;
 }
 

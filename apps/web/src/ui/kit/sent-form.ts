@@ -7,7 +7,7 @@ import { ownerOf, Upload, type UploadedFile } from '../../http/upload.ts';
 import { FormValues } from './form-values.ts';
 import type { UiContext } from './ui-routes.ts';
 
-const urlencoded = express.urlencoded({ extended: false, limit: '2mb', parameterLimit: 200 });
+const urlencoded = express.urlencoded({ extended: false, limit: '2mb', parameterLimit: 5000 });
 
 export async function readUrlencoded(request: Request, response: Response): Promise<void> {
   await new Promise<void>((resolve, reject) => {

@@ -49,6 +49,7 @@ export interface ActionRow {
   readonly query: ((form: FormValues) => Readonly<Record<string, string>>) | undefined;
   readonly check: ((context: UiContext, form: FormValues) => Promise<void> | void) | undefined;
   readonly handler: Route['handler'] | undefined;
+  readonly edits: ((context: UiContext) => Promise<Html> | Html) | undefined;
   readonly next: (context: UiContext, result: unknown, form: FormValues) => string | Promise<string>;
   readonly failed:
     | ((context: UiContext, error: string, form: FormValues) => Promise<Html> | Html)
@@ -80,6 +81,8 @@ interface ActionOptions<R extends EndpointRow, S extends Scope> {
   check?: (context: UiContext<S['by']>, form: FormValues) => Promise<void> | void;
   /** Replaces the API's handler, for what only a page can do. */
   handler?: (context: Context<R>) => Promise<ResponseOf<R>> | ResponseOf<R>;
+  /** The page with the form, as it would be shown now: for a form that edits something (as-shown.ts). */
+  edits?: (context: UiContext<S['by']>) => Promise<Html> | Html;
   /** Where the browser goes next (303), or the page to respond with. */
   next: (context: UiContext<S['by']>, result: ResponseOf<R>, form: FormValues) => string | Promise<string>;
   /** The page again with the error, refilled with what was typed; if absent, an error page is shown. */
@@ -95,7 +98,7 @@ export function action<const R extends EndpointRow, const S extends Scope = R['s
   options: ActionOptions<R, S>,
 ): ActionRow {
   const { scope = endpoint.scope, params = () => ({}), secrets = [], read, query, check, handler } = options;
-  const { failed, next } = options;
+  const { edits, failed, next } = options;
   // As with the API's routes: the functions are served with the same row that types them.
   return {
     kind: 'action',
@@ -107,6 +110,7 @@ export function action<const R extends EndpointRow, const S extends Scope = R['s
     query,
     check,
     handler,
+    edits,
     next,
     failed,
     secrets,

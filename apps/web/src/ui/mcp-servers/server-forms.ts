@@ -36,6 +36,7 @@ export const serverForm = (about: ServerForm): Html =>
     textarea({
       name: 'headers',
       label: 'Headers',
+      items: ':',
       mono: true,
       rows: 3,
       value: value('headers', lines(server?.headers ?? {}, ': ')),
@@ -63,6 +64,7 @@ export function programForm(about: ServerForm, offers: readonly McpCommandOffer[
     textarea({
       name: 'env',
       label: 'Variables',
+      items: '=',
       mono: true,
       rows: 3,
       value: value('env', lines(server?.env ?? {}, '=')),

@@ -1,4 +1,6 @@
 import type { Agent, McpServer, McpServerCall, McpServerTool } from '@acp/contract';
+import { asShown } from '../kit/as-shown.ts';
+import { LIST } from '../kit/form-fields.ts';
 import { count, timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { plural, t } from '../kit/language.ts';
@@ -67,13 +69,16 @@ interface Ticked {
 
 const tick = ({ name, value, label, about, checked }: Ticked): Html =>
   html`<label class="check"
-    ><input type="checkbox" name="${name}" value="${value}" !${attributes({ checked })} /><span
+    ><input type="checkbox" name="${name}" value="${value}" !${attributes({ checked, [LIST]: '' })} /><span
       ><code>${label}</code> !${when(about, (text) => html`<span class="soft small">${text}</span>`)}</span
     ></label
   >`;
 
 /** Longer lists are folded, so that the parts below them can be found. */
 const MOST_SHOWN = 20;
+
+/** Says that the form has these boxes, even if none is ticked. */
+const twin = (name: string): Html => html`<input type="hidden" name="${name}" value="" />`;
 
 const folded = (many: number, summary: Html, list: Html): Html =>
   many > MOST_SHOWN
@@ -84,40 +89,44 @@ const folded = (many: number, summary: Html, list: Html): Html =>
     : list;
 
 /** Chooses which of the server's tools are allowed. Their descriptions come from the server. */
-export function toolsForm({ id, tools: allowed }: McpServer, tools: readonly McpServerTool[]): Html {
+export function toolsForm({ id, tools: allowed }: McpServer, tools: readonly McpServerTool[]): Promise<Html> {
   const list =
     tools.length > 0
       ? each(tools, ({ name, called, description, allowed: checked }) =>
           tick({ name: 'tool', value: name, label: called, about: description, checked }),
         )
       : html`<p class="soft">None listed yet.</p>`;
-  return html`<form class="card" method="post" action="/mcp-servers/${id}/tools">
-    <h2>Tools</h2>
-    <p class="soft">Agents read each tool’s own description. Select the ones they need.</p>
-    !${checkbox({ name: 'all', label: 'All, including future ones', checked: allowed === null })}
-    <fieldset>
-      <legend>Or only these</legend>
-      !${folded(tools.length, html`${plural(tools.length, '# tool', '# tools')}`, list)}
-    </fieldset>
-    <button>Save</button>
-  </form>`;
+  return asShown(
+    html`<form class="card" method="post" action="/mcp-servers/${id}/tools">
+      <h2>Tools</h2>
+      <p class="soft">Agents read each tool’s own description. Select the ones they need.</p>
+      !${checkbox({ name: 'all', label: 'All, including future ones', checked: allowed === null })}
+      <fieldset>
+        <legend>Or only these</legend>
+        !${twin('tool')}!${folded(tools.length, html`${plural(tools.length, '# tool', '# tools')}`, list)}
+      </fieldset>
+      <button>Save</button>
+    </form>`,
+  );
 }
 
 /** Chooses which agents may use the server. */
-export function agentsForm({ id, agents: access }: McpServer, agents: readonly Agent[]): Html {
+export function agentsForm({ id, agents: access }: McpServer, agents: readonly Agent[]): Promise<Html> {
   const has = new Set(access?.map(({ agent_id }) => agent_id));
   const list = each(agents, ({ id: value, name }) =>
     tick({ name: 'agent', value, label: name, checked: has.has(value) }),
   );
-  return html`<form class="card" method="post" action="/mcp-servers/${id}/agents">
-    <h2>Agents</h2>
-    !${checkbox({ name: 'all', label: 'Every agent of the company', checked: access === null })}
-    <fieldset>
-      <legend>Or only these</legend>
-      !${folded(agents.length, html`${count(agents.length)} agents`, list)}
-    </fieldset>
-    <button>Save</button>
-  </form>`;
+  return asShown(
+    html`<form class="card" method="post" action="/mcp-servers/${id}/agents">
+      <h2>Agents</h2>
+      !${checkbox({ name: 'all', label: 'Every agent of the company', checked: access === null })}
+      <fieldset>
+        <legend>Or only these</legend>
+        !${twin('agent')}!${folded(agents.length, html`${count(agents.length)} agents`, list)}
+      </fieldset>
+      <button>Save</button>
+    </form>`,
+  );
 }
 
 export function deletePart({ id, name }: McpServer): Html {

@@ -78,7 +78,7 @@ async function serverPage(
     title: server.name,
     tab: path,
     trail: { label: t`MCP servers`, path },
-    body: html`!${healthPart(server)}!${ownForm}!${toolsForm(server, tools)}!${agentsForm(server, agents)}!${tryForm(server, tools, tried)}
+    body: html`!${healthPart(server)}!${ownForm}!${await toolsForm(server, tools)}!${await agentsForm(server, agents)}!${tryForm(server, tools, tried)}
       <section class="card">
         <h2>Calls</h2>
         !${calls}
@@ -143,6 +143,9 @@ function textOf(answer: unknown): string {
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)} …` : text;
 }
 
+const ticked = (form: FormValues, name: string): string[] => form.all(name).filter((value) => value !== '');
+
+const edits = (c: ServerContext): Promise<Html> => serverPage(c);
 const saved = (c: ServerContext): string => `/mcp-servers/${c.subject.id}?done=saved`;
 
 export const mcpServerRoutes: UiRoute[] = [
@@ -153,23 +156,30 @@ export const mcpServerRoutes: UiRoute[] = [
     failed: serversPage,
   }),
   page('/mcp-servers/{serverId}', { scope: byServer, role: 'admin' }, (c) => serverPage(c)),
-  action('/mcp-servers/{serverId}', rows.update, { read: readServer, next: saved, failed: serverPage }),
-  action('/mcp-servers/{serverId}/tools', rows.update, {
-    read: (form) => ({ tools: form.checked('all') ? null : form.all('tool') }),
+  action('/mcp-servers/{serverId}', rows.update, {
+    read: readServer,
+    edits,
     next: saved,
-    failed: refused,
+    failed: serverPage,
+  }),
+  action('/mcp-servers/{serverId}/tools', rows.update, {
+    read: ({ whole }) => ({ tools: whole.checked('all') ? null : ticked(whole, 'tool') }),
+    edits,
+    next: saved,
+    failed: (c, error) => serverPage(c, error),
   }),
   action('/mcp-servers/{serverId}/agents', rows.update, {
     // An agent's own list of tools is kept: the form only covers the agents.
-    read: (form, { subject }) => {
-      if (form.checked('all')) return { agents: null };
+    read: ({ whole }, { subject }) => {
+      if (whole.checked('all')) return { agents: null };
       const known = new Map(subject.agents.map(({ agent_id, tools }) => [agent_id, tools]));
       return {
-        agents: form.all('agent').map((agent_id) => ({ agent_id, tools: known.get(agent_id) ?? null })),
+        agents: ticked(whole, 'agent').map((agent_id) => ({ agent_id, tools: known.get(agent_id) ?? null })),
       };
     },
+    edits,
     next: saved,
-    failed: refused,
+    failed: (c, error) => serverPage(c, error),
   }),
   action('/mcp-servers/{serverId}/enabled', rows.update, {
     read: (form) => ({ enabled: form.checked('enabled') }),

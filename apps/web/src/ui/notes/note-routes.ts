@@ -96,7 +96,7 @@ function noteForm(
     <div class="row">
       !${input({ name: 'title', label: 'Title', required: true, value: typed('title', note?.title ?? ''), error: errors.of('title') })}
       !${select({ name: 'kind', label: 'Kind', value: typed('kind', note?.kind ?? 'note'), choices: kinds(), error: errors.of('kind') })}
-      !${input({ name: 'tags', label: 'Tags', value: typed('tags', note?.tags.join(', ') ?? ''), hint: 'Separated by commas', error: errors.of('tags') })}
+      !${input({ name: 'tags', label: 'Tags', items: '', value: typed('tags', note?.tags.join(', ') ?? ''), hint: 'Separated by commas', error: errors.of('tags') })}
     </div>
     !${textarea({ name: 'body_markdown', label: 'Text', rows: 10, value: typed('body_markdown', note?.body_markdown ?? ''), hint: 'Markdown', error: errors.of('body_markdown') })}
     <button>Save</button>
@@ -160,6 +160,7 @@ export const noteRoutes: UiRoute[] = [
   page('/notes/{noteId}', { scope: byNote, role: 'viewer' }, (c) => notePage(c)),
   action('/notes/{noteId}', rows.update, {
     read,
+    edits: (c) => notePage(c),
     next: (c) => `/notes/${c.subject.id}?done=changed`,
     failed: notePage,
   }),

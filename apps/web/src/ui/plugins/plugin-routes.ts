@@ -51,6 +51,7 @@ export const pluginRoutes: UiRoute[] = [
   }),
   action('/plugins/{pluginId}/settings', rows.update, {
     read: readSettings,
+    edits: (c) => settingsPage(c),
     next: (c) => `/plugins/${c.subject.id}/settings?done=saved`,
     failed: settingsPage,
   }),

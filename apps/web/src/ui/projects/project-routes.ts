@@ -103,6 +103,7 @@ export const projectRoutes: UiRoute[] = [
   page('/projects/{projectId}', { scope: byProject, role: 'viewer' }, (c) => projectPage(c)),
   action('/projects/{projectId}', rows.update, {
     read: readProject,
+    edits: (c) => projectPage(c),
     next: (c) => `/projects/${c.subject.id}?done=changed`,
     failed: projectPage,
   }),

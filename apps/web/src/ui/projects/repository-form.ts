@@ -60,7 +60,7 @@ export function repositoryForm(
             !${input(field('setup_command', t`Set-up command`, t`Run in a new folder, and when lock files change`))}
             !${input(field('check_command', t`Check command`, t`Run after each run that changed something`))}
           </div>
-          !${textarea({ name: 'env', label: 'Environment', rows: 3, mono: true, value: variables, hint: 'NAME=value, one per line; a value may be ${secret:NAME}', error: errors.of('env') })}
+          !${textarea({ name: 'env', label: 'Environment', items: '=', rows: 3, mono: true, value: variables, hint: 'NAME=value, one per line; a value may be ${secret:NAME}', error: errors.of('env') })}
           !${checkbox({ name: 'push_after_run', label: 'Push the branch after each run', checked: ticked('push_after_run') })}`,
     )}
     !${checkbox({ name: 'close_on_merge', label: 'Close the issue when its pull request is merged', checked: ticked('close_on_merge') })}

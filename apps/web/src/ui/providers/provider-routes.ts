@@ -94,6 +94,7 @@ export const providerRoutes: UiRoute[] = [
   page('/providers/{providerId}', { scope: byProvider, role: 'admin' }, (c) => providerPage(c)),
   action('/providers/{providerId}', rows.update, {
     read: readProvider,
+    edits: (c) => providerPage(c),
     next: (c) => `/providers/${c.subject.id}?done=saved`,
     failed: providerPage,
     secrets,

@@ -2,7 +2,7 @@
 import type { Routine } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, timeTo } from '../kit/format.ts';
-import { attributes, each, html, type Html, when } from '../kit/html.ts';
+import { attributes, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { formError, notice, postButton, priority, shownOnce, status, textarea } from '../kit/parts.ts';
@@ -30,14 +30,14 @@ export interface RoutineView extends TriggerForms {
   secret: string | null;
 }
 
-export function routineBody(view: RoutineView): Html {
+export async function routineBody(view: RoutineView): Promise<Html> {
   const { routine, can_write } = view;
   const here = `/routines/${routine.id}`;
   return html`!${formError(new FieldErrors(view.error).general)}!${notice(view.said)}
     !${when(view.secret, (secret) => shownOnce('The secret, shown only once:', secret))}
     <div class="columns">
       <div>
-        !${template(routine)}!${triggerSection(view)}
+        !${template(routine)}!${await triggerSection(view)}
         <section class="card">
           <h2>Fires</h2>
           <div data-live="issues comments runs" data-source="${view.runs_source}">
@@ -59,7 +59,7 @@ function template({ description, title_template, body_template }: Routine): Html
   </section>`;
 }
 
-function triggerSection(view: RoutineView): Html {
+async function triggerSection(view: RoutineView): Promise<Html> {
   const { routine, triggers, can_write } = view;
   const first = triggers.length === 0;
   const idle =
@@ -67,9 +67,10 @@ function triggerSection(view: RoutineView): Html {
       ? ''
       : html`<p class="notice">The routine is ${routine.status}: no trigger fires it.</p>`;
   const none = html`<p class="soft">Only people and agents can fire it.</p>`;
+  const cards = await Promise.all(triggers.map((trigger) => triggerCard(trigger, view)));
   return html`<section aria-label="Triggers" class="triggers">
     <h2>Triggers</h2>
-    !${idle}!${first ? none : each(triggers, (trigger) => triggerCard(trigger, view))}
+    !${idle}!${first ? none : cards.join('')}
     !${when(can_write, () => html`!${newTriggers(routine.id, view, first)}!${zoneList()}`)}
   </section>`;
 }

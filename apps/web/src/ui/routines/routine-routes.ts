@@ -109,6 +109,7 @@ export const routineRoutes: UiRoute[] = [
   page('/routines/{routineId}/edit', { scope: byRoutine, role: 'member' }, (c) => editPage(c, null)),
   action('/routines/{routineId}/edit', rows.update, {
     read: (form) => ({ ...readRoutine(form), title_template: form.sent('title_template') }),
+    edits: (c) => editPage(c, null),
     next: (c) => `${placeOf(c)}?done=changed`,
     failed: (c, error, form) => editPage(c, { error, form }),
   }),

@@ -51,7 +51,11 @@ export async function routinePage(context: UiContext, row: RoutineRow, outcome: 
   const { company_id, query } = context;
   const path = listPath(company_id);
   const can_write = mayWrite(context);
-  const body = routineBody({ ...(await viewOf(context, row)), said: done[query.done ?? ''], ...outcome });
+  const body = await routineBody({
+    ...(await viewOf(context, row)),
+    said: done[query.done ?? ''],
+    ...outcome,
+  });
   const fire =
     row.status === 'active' ? postButton(`/routines/${row.id}/fire`, 'Fire now', { class: '' }) : '';
   return companyPage(context, {

@@ -1,5 +1,6 @@
 /** Triggers on their routine's page: when they fire, and how they are called. */
 import { type RoutineTrigger, type SigningMode, signingModes } from '@acp/contract';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { attributes, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
@@ -46,7 +47,7 @@ const calls: Readonly<Record<SigningMode, () => Html>> = {
       <code>X-Service-Signature</code> the hex HMAC-SHA256 of that time, a dot, and the body.`,
 };
 
-export function triggerCard(view: TriggerView, forms: TriggerForms): Html {
+export async function triggerCard(view: TriggerView, forms: TriggerForms): Promise<Html> {
   const { trigger } = view;
   const { kind, enabled, label } = trigger;
   const path = `/routine-triggers/${trigger.id}`;
@@ -58,7 +59,7 @@ export function triggerCard(view: TriggerView, forms: TriggerForms): Html {
       !${when(forms.can_write, () => postButton(`${path}/enabled`, enabled ? 'Switch off' : 'Switch on', { class: 'quiet small', fields: { enabled: enabled ? '' : 'on' } }))}
     </div>
     !${kind === 'schedule' ? scheduleFacts(view) : webhookFacts(view)}
-    !${when(forms.can_write, () => changes(trigger, forms))}
+    !${forms.can_write ? await changes(trigger, forms) : ''}
   </article>`;
 }
 
@@ -80,12 +81,13 @@ function webhookFacts({ trigger, url, by }: TriggerView): Html {
 }
 
 /** The forms that change a trigger, folded by default. */
-function changes(trigger: RoutineTrigger, { refused, signable }: TriggerForms): Html {
+async function changes(trigger: RoutineTrigger, { refused, signable }: TriggerForms): Promise<Html> {
   const mine = refused?.at === trigger.id ? refused : null;
   const path = `/routine-triggers/${trigger.id}`;
   return html`<details class="edit" !${attributes({ open: mine !== null })}>
     <summary>Change</summary>
-    !${changeForm(trigger, mine)} !${when(trigger.kind === 'webhook', () => signingForm(trigger, signable))}
+    !${await asShown(changeForm(trigger, mine), mine?.form)}
+    !${trigger.kind === 'webhook' ? await asShown(signingForm(trigger, signable)) : ''}
     <div class="buttons">
       !${when(trigger.kind === 'webhook', () => postButton(`${path}/rotate-url`, 'New URL', { class: 'quiet small', confirm: 'The old URL stops working immediately. Continue?' }))}
       !${when(trigger.signing_mode !== 'none' && signable, () => postButton(`${path}/rotate-secret`, 'New secret', { class: 'quiet small', confirm: 'The old secret stops working immediately. Continue?' }))}

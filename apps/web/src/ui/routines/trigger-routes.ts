@@ -30,6 +30,7 @@ async function pageOfRoutine(context: TriggerContext, outcome: Outcome): Promise
 
 const back = (what: string) => (context: TriggerContext) =>
   `/routines/${context.subject.routine_id}?done=${what}`;
+const edits = (context: TriggerContext): Promise<Html> => pageOfRoutine(context, {});
 const failed = (context: TriggerContext, error: string): Promise<Html> => pageOfRoutine(context, { error });
 const changeFailed = (context: TriggerContext, error: string, form: FormValues): Promise<Html> =>
   pageOfRoutine(context, { refused: { at: context.subject.id, error, form } });
@@ -82,6 +83,7 @@ export const triggerRoutes: UiRoute[] = [
       replay_window_sec: form.number('replay_window_sec'),
       ...readSchedule(form),
     }),
+    edits,
     next: back('changed'),
     failed: changeFailed,
   }),
@@ -91,7 +93,8 @@ export const triggerRoutes: UiRoute[] = [
     failed,
   }),
   action('/routine-triggers/{triggerId}/signing-mode', signingRow, {
-    read: (form) => ({ signing_mode: form.text('signing_mode') }),
+    read: ({ whole }) => ({ signing_mode: whole.text('signing_mode') }),
+    edits,
     handler: (c) => setSigningMode(c.tx, c.actor, c.subject, c.body.signing_mode, c.services.vault),
     next: (c, { secret }) => (secret === null ? back('signing')(c) : pageOfRoutine(c, { secret })),
     failed,

@@ -1,6 +1,7 @@
 import { type Secret, secretEndpoints as rows } from '@acp/contract';
 import { listSecrets } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -81,7 +82,11 @@ function newForm(path: string, error: string | null, form: FormValues | null): H
   </form>`;
 }
 
-async function secretPage(context: SecretContext, error: string | null = null): Promise<Html> {
+async function secretPage(
+  context: SecretContext,
+  error: string | null = null,
+  form: FormValues | null = null,
+): Promise<Html> {
   const { subject, company_id, services, query } = context;
   const path = listPath(company_id);
   const errors = new FieldErrors(error, ['value', 'description']);
@@ -95,20 +100,20 @@ async function secretPage(context: SecretContext, error: string | null = null): 
         error: errors.of('value'),
       })
     : noKey();
-  const body = html`!${formError(errors.general)}!${notice(done[query.done ?? ''])}
-    <form class="card" method="post" action="/secrets/${subject.id}">
-      <dl class="facts">
-        <dt>Version</dt>
-        <dd>${subject.version}</dd>
-        <dt>Last used</dt>
-        <dd>!${timeAgo(subject.last_used_at)}</dd>
-        <dt>Changed</dt>
-        <dd>!${timeAgo(subject.updated_at)}</dd>
-      </dl>
-      !${input({ name: 'description', label: 'What it is', value: subject.description, error: errors.of('description') })}
-      !${value}
-      <button>Save</button>
-    </form>
+  const fields = html`<form class="card" method="post" action="/secrets/${subject.id}">
+    <dl class="facts">
+      <dt>Version</dt>
+      <dd>${subject.version}</dd>
+      <dt>Last used</dt>
+      <dd>!${timeAgo(subject.last_used_at)}</dd>
+      <dt>Changed</dt>
+      <dd>!${timeAgo(subject.updated_at)}</dd>
+    </dl>
+    !${input({ name: 'description', label: 'What it is', value: form?.sent('description') ?? subject.description, error: errors.of('description') })}
+    !${value}
+    <button>Save</button>
+  </form>`;
+  const body = html`!${formError(errors.general)}!${notice(done[query.done ?? ''])}!${await asShown(fields, form)}
     <section class="card danger">
       <h2>Delete</h2>
       <p>
@@ -139,12 +144,13 @@ export const secretRoutes: UiRoute[] = [
   page('/secrets/{secretId}', { scope: bySecret, role: 'admin' }, (c) => secretPage(c)),
   action('/secrets/{secretId}', rows.update, {
     read: (form) => ({ value: form.given('value'), description: form.cleared('description') }),
+    edits: (c) => secretPage(c),
     next: (c) => `/secrets/${c.subject.id}?done=changed`,
     failed: secretPage,
     secrets: ['value'],
   }),
   action('/secrets/{secretId}/delete', rows.delete, {
     next: (c) => `${listPath(c.company_id)}?done=deleted`,
-    failed: secretPage,
+    failed: (c, error) => secretPage(c, error),
   }),
 ];

@@ -124,6 +124,7 @@ export const skillRoutes: UiRoute[] = [
   }),
   page('/skills/{skillId}', { scope: bySkill, role: 'viewer' }, (c) => skillPage(c)),
   action('/skills/{skillId}', rows.update, {
+    edits: (c) => skillPage(c),
     read: (form) => ({
       name: form.sent('name'),
       description: form.sent('description'),

@@ -113,6 +113,7 @@ export const webhookRoutes: UiRoute[] = [
   page('/webhooks/{webhookId}/part/deliveries', { scope: byWebhook, role: 'admin' }, deliveriesPart),
   action('/webhooks/{webhookId}', rows.update, {
     read: readWebhook,
+    edits: (c) => webhookPage(c),
     secrets: ['secret'],
     next: (c) => `/webhooks/${c.subject.id}?done=saved`,
     failed: webhookPage,

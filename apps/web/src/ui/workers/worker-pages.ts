@@ -1,5 +1,6 @@
 import type { AdminWorker, QueueStats, WorkerStatus } from '@acp/contract';
 import { answeredBy, type Names } from '../kit/answered-by.ts';
+import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { ago, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -46,7 +47,7 @@ const done: Record<string, string> = texts({
 
 const fleetPath = (only: string | null): string => (only === null ? WORKERS : `${WORKERS}?status=${only}`);
 
-export function fleetBody(view: FleetView, said: FleetSaid): Html {
+export async function fleetBody(view: FleetView, said: FleetSaid): Promise<Html> {
   const { form } = said;
   const isNew = form?.has('new') ?? false;
   const errors = new FieldErrors(said.error, isNew ? ['name', 'tags'] : []);
@@ -60,7 +61,7 @@ export function fleetBody(view: FleetView, said: FleetSaid): Html {
     !${when(said.api_key, (key) => shownOnce('The new worker’s key (SERVICE_WORKER_KEY), shown only once:', key))}
     !${tabs('By state', filters, searched(fleetPath(view.status), view.query))}
     !${listSearch(fleetPath(view.status), view.query, { items: view.workers, next_cursor: view.next_cursor })}
-    <div class="stack" data-live="workers" data-source="${source}">!${fleetPart(view)}</div>
+    <div class="stack" data-live="workers" data-source="${source}">!${await fleetPart(view)}</div>
     <form class="card" method="post" action="${WORKERS}">
       <h2>New worker</h2>
       <p class="soft">Created ahead of its first start. Workers that register themselves appear above.</p>
@@ -74,8 +75,18 @@ export function fleetBody(view: FleetView, said: FleetSaid): Html {
 }
 
 /** The part that refreshes itself. */
-export function fleetPart({ workers, names, next_cursor, stats, status: only, query }: FleetView): Html {
+export async function fleetPart({
+  workers,
+  names,
+  next_cursor,
+  stats,
+  status: only,
+  query,
+}: FleetView): Promise<Html> {
   const here = fleetPath(only);
+  const forms = new Map(
+    await Promise.all(workers.map(async (worker) => [worker.id, await changeForm(worker)] as const)),
+  );
   const list =
     workers.length === 0
       ? nothingListed(here, query, () =>
@@ -86,7 +97,7 @@ export function fleetPart({ workers, names, next_cursor, stats, status: only, qu
           ),
         )
       : html`<div class="card">
-          !${table('Workers', columns(names), workers)}!${moreLink(searched(here, query), next_cursor, 'Older workers')}
+          !${table('Workers', columns(names, forms), workers)}!${moreLink(searched(here, query), next_cursor, 'Older workers')}
         </div>`;
   return html`!${figures(stats)}!${list}`;
 }
@@ -125,7 +136,7 @@ function figures({ workers, by_tag, ...queue }: QueueStats): Html {
   </div>`;
 }
 
-const columns = (names: Names): Column<AdminWorker>[] => [
+const columns = (names: Names, forms: ReadonlyMap<string, Html>): Column<AdminWorker>[] => [
   { label: 'Worker', cell: nameCell },
   { label: 'State', cell: stateCell },
   {
@@ -140,7 +151,7 @@ const columns = (names: Names): Column<AdminWorker>[] => [
   { label: 'Load', kind: 'number', cell: ({ running }) => html`${running}` },
   { label: 'By', cell: (worker) => answeredBy(names, worker) },
   { label: 'Seen', cell: ({ last_seen_at }) => timeAgo(last_seen_at) },
-  { label: 'Change the worker', kind: 'acts', cell: acts },
+  { label: 'Change the worker', kind: 'acts', cell: (worker) => acts(worker, forms.get(worker.id) ?? '') },
 ];
 
 function nameCell({ name, version, prompt_version, shared_models: shared }: AdminWorker): Html {
@@ -176,7 +187,16 @@ const moves: Record<WorkerStatus, readonly { act: string; label: string; ask?: (
     rejected: [],
   };
 
-function acts({ id, name, tags, status: state }: AdminWorker): Html {
+const changeForm = ({ id, name, tags }: AdminWorker): Promise<Html> =>
+  asShown(
+    html`<form method="post" action="${WORKERS}/${id}">
+      !${input({ name: 'name', id: `name-${id}`, label: 'Name', required: true, value: name })}
+      !${input({ name: 'tags', id: `tags-${id}`, label: 'Tags', hint: 'Comma-separated', items: '', value: tags.join(', ') })}
+      <button class="small">Save</button>
+    </form>`,
+  );
+
+function acts({ id, name, status: state }: AdminWorker, form: Html): Html {
   const path = `${WORKERS}/${id}`;
   const buttons = each(moves[state], ({ act, label, ask }) =>
     postButton(`${path}/${act}`, label, { class: 'quiet small', ...(ask ? { confirm: ask(name) } : {}) }),
@@ -184,11 +204,6 @@ function acts({ id, name, tags, status: state }: AdminWorker): Html {
   return html`!${buttons}
     <details class="edit" data-fold="edit ${id}">
       <summary>More …</summary>
-      <form method="post" action="${path}">
-        !${input({ name: 'name', id: `name-${id}`, label: 'Name', required: true, value: name })}
-        !${input({ name: 'tags', id: `tags-${id}`, label: 'Tags', hint: 'Comma-separated', value: tags.join(', ') })}
-        <button class="small">Save</button>
-      </form>
-      !${postButton(`${path}/delete`, 'Delete', { class: 'danger small', confirm: t`Delete ${name} and its key?` })}
+      !${form}!${postButton(`${path}/delete`, 'Delete', { class: 'danger small', confirm: t`Delete ${name} and its key?` })}
     </details>`;
 }

@@ -1,5 +1,5 @@
 import { adminWorkerEndpoints as rows, type WorkerStatus, workerStatuses } from '@acp/contract';
-import { lastSequence, listAdminWorkers, queueStats, type WorkerMove } from '@acp/core';
+import { findAdminWorker, lastSequence, listAdminWorkers, queueStats, type WorkerMove } from '@acp/core';
 import { namesOfAnswerers } from '../kit/answered-by.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
@@ -12,16 +12,20 @@ import { fleetBody, fleetPart, type FleetView, WORKERS } from './worker-pages.ts
 
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
 
-async function viewOf({ tx, query, services }: UiContext): Promise<FleetView> {
+async function viewOf({ tx, query, params, services }: UiContext): Promise<FleetView> {
   services.instance.requireFeature(rows.list);
   const only: WorkerStatus | null = workerStatuses.find((known) => known === query.status) ?? null;
   const [{ items, next_cursor }, stats] = await Promise.all([
     listAdminWorkers(tx, { ...searchOf(query), ...(only === null ? {} : { status: only }) }),
     queueStats(tx),
   ]);
+  // The worker of a form is there, whatever part of the list it was on.
+  const id = params.workerId;
+  const own = id === undefined || items.some((each) => each.id === id) ? null : await findAdminWorker(tx, id);
+  const workers = own === null ? items : [own, ...items];
   return {
-    workers: items,
-    names: await namesOfAnswerers(tx, items),
+    workers,
+    names: await namesOfAnswerers(tx, workers),
     next_cursor,
     stats,
     status: only,
@@ -38,7 +42,7 @@ async function fleetPage(
   const { user, query } = context;
   // Read before the rest: anything that happens from here on reaches the page by its stream.
   const cursor = await lastSequence(context.tx);
-  const body = fleetBody(await viewOf(context), { error, form, done: query.done, api_key });
+  const body = await fleetBody(await viewOf(context), { error, form, done: query.done, api_key });
   const actions = formLink(t`New worker`, 'name');
   return shell({ title: t`Workers`, user, company: null, active: WORKERS, cursor, actions, body });
 }
@@ -70,7 +74,8 @@ export const workerRoutes: UiRoute[] = [
     failed: fleetPage,
   }),
   action(`${WORKERS}/{workerId}`, rows.update, {
-    read: (form) => ({ name: form.text('name'), tags: tagsOf(form) }),
+    read: (form) => ({ name: form.sent('name'), tags: form.has('tags') ? tagsOf(form) : undefined }),
+    edits: (c) => fleetPage(c),
     next: () => `${WORKERS}?done=saved`,
     failed: fleetPage,
   }),
