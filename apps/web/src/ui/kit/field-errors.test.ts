@@ -1,11 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
 import { endpoints } from '@acp/contract';
-import { FieldErrors } from './field-errors.ts';
+import { FieldErrors, withLabel } from './field-errors.ts';
 import { inLanguage } from './language.ts';
 import { catalogueOf } from './languages.ts';
 import { formatInWords, patternInWords } from './value-formats.ts';
 
 describe('an error of a form', () => {
+  it('names the field as the page does where it does not stand beside it', () => {
+    const labels = new Map([
+      ['title', 'Title'],
+      ['bounds.agents', 'Agents'],
+    ]);
+    expect(withLabel('body.title must NOT have more than 500 characters', labels)).toBe(
+      'Title: Can have at most 500 characters.',
+    );
+    expect(withLabel('bounds.agents must be a number', labels)).toBe('Agents: Must be a number.');
+    expect(withLabel('title needs a letter or a digit', labels)).toBe('title needs a letter or a digit');
+    expect(withLabel('the issue is closed', labels)).toBe('the issue is closed');
+  });
+
   it.each([
     [
       'body.slug must match pattern "^[A-Z][A-Z0-9_]*$"',
@@ -16,6 +29,8 @@ describe('an error of a form', () => {
     ['body.name must NOT have fewer than 1 characters', 'name', 'May not be empty.'],
     ["body must have required property 'name'", 'name', 'May not be empty.'],
     ['body.hours must be <= 87600', 'hours', 'Must be 87600 or less.'],
+    ['body.hours must be > 0', 'hours', 'Must be more than 0.'],
+    ['body.name must NOT have fewer than 1 items', 'name', 'May not be empty.'],
     ['hours: no clock has so many', 'hours', 'No clock has so many.'],
     ['slug is already in use', 'slug', 'Is already in use.'],
     ['a secret already has this name', 'name', 'A secret already has this name.'],

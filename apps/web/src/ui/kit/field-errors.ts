@@ -5,7 +5,7 @@ import { formatInWords, patternInWords } from './value-formats.ts';
 
 /** Validator messages in plain language. */
 const plain: readonly [RegExp, (found: string) => string][] = [
-  [/must NOT have fewer than 1 characters/, () => t`May not be empty.`],
+  [/must NOT have fewer than 1 (?:characters|items)/, () => t`May not be empty.`],
   [/must NOT have fewer than (\d+) characters/, (length) => t`Needs ${length} characters or more.`],
   [/must NOT have more than (\d+) characters/, (length) => t`Can have at most ${length} characters.`],
   [/must match pattern "(.*)"$/s, (pattern) => patternInWords(pattern) ?? t`Has an invalid format.`],
@@ -13,6 +13,8 @@ const plain: readonly [RegExp, (found: string) => string][] = [
   [/must be integer/, () => t`Must be a whole number.`],
   [/must be >= (\S+)/, (bound) => t`Must be ${bound} or more.`],
   [/must be <= (\S+)/, (bound) => t`Must be ${bound} or less.`],
+  [/must be > (\S+)/, (bound) => t`Must be more than ${bound}.`],
+  [/must be equal to one of/, () => t`Is none of the choices.`],
 ];
 
 export class FieldErrors {
@@ -47,9 +49,23 @@ function fieldOf(
   about: Readonly<Record<string, string>>,
 ): string | undefined {
   const missing = /^body must have required propert(?:y|ies) '?(\w+)/.exec(error)?.[1];
-  const [, first = ''] = /^(?:body\.)?(\w+)/.exec(error) ?? [];
-  const named = fields.find((field) => field === missing || field === first);
+  const named = fields.find((field) => field === missing || nameIn(error).includes(field));
   return named ?? Object.entries(about).find(([word]) => error.includes(word))?.[1];
+}
+
+/** The names that the error may start with: of a field, or of a part of its value. */
+function nameIn(error: string): string[] {
+  const [, whole = ''] = /^(?:body\.)?(\w+(?:\.\w+)*)/.exec(error) ?? [];
+  return whole === '' ? [] : [whole, whole.split('.')[0]!];
+}
+
+/** For a page that does not show errors next to fields: names the field as the page does. Unchanged if it names none. */
+export function withLabel(error: string, labels: ReadonlyMap<string, string>): string {
+  const missing = /^body must have required propert(?:y|ies) '?(\w+)/.exec(error)?.[1];
+  const field = [missing ?? '', ...nameIn(error)].find((name) => labels.has(name));
+  const isTechnical = error.startsWith('body') || / must (?:be|NOT|match)/.test(error);
+  if (field === undefined || !isTechnical) return error;
+  return `${labels.get(field) ?? ''}: ${inWords(error.replace(new RegExp(`^(?:body\\.)?${field}:? `), ''))}`;
 }
 
 function inWords(error: string): string {

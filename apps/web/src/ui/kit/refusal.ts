@@ -6,9 +6,12 @@ import type { Request, Response } from 'express';
 import { publicError } from '../../http/errors.ts';
 import { errorPage, type Unsent } from './error-page.ts';
 import { errorPlace } from './error-place.ts';
+import { withLabel } from './field-errors.ts';
+import { type ReadForm, readForms } from './form-fields.ts';
 import { giveBack } from './give-back.ts';
 import type { Html } from './html.ts';
 import { t } from './language.ts';
+import { formError } from './parts.ts';
 import type { ActionRow, UiContext } from './ui-routes.ts';
 
 /** Null if the action has no such page, or rendering it fails too: then an error page keeps what was typed. */
@@ -20,10 +23,21 @@ export async function failedPage(
 ): Promise<Html | null> {
   try {
     const page = await route.failed?.(context, message, typed);
-    return page === undefined ? null : await giveBack(page, path, typed, secrets);
+    if (page === undefined) return null;
+    const forms = (await readForms(page)).filter(({ action }) => action.split('?')[0] === path);
+    return await giveBack(inPlainWords(page, message, forms), path, typed, secrets);
   } catch {
     return null;
   }
+}
+
+/** The page with the error in the words of its form, if it only shows the endpoint's. */
+function inPlainWords(page: Html, message: string, forms: readonly ReadForm[]): Html {
+  const labels = new Map(
+    forms.flatMap(({ fields }) => [...fields.values()].map(({ name, label }) => [name, label || name])),
+  );
+  const said = withLabel(message, labels);
+  return said === message ? page : page.replace(formError(message), () => formError(said));
 }
 
 /** The error as it may be shown to the user; a defect is logged and reveals nothing. */
