@@ -1,7 +1,7 @@
 /**
- * `npm run screenshots`: every page of a busy company in chromium, in light and dark mode and on a phone, into a folder
+ * `npm run screenshots`: every page of a busy company in chromium, in light and dark mode, on a desk and a phone, into a folder
  * (`--out`, by default `.build/screenshots`), with the cost of each: server milliseconds and compressed bytes.
- * `--only=board,runs` selects the pages whose path contains one of the words; `--screens=phone` one of the three,
+ * `--only=board,runs` selects the pages whose path contains one of the words; `--screens=phone` one of the four,
  * `--interactions` measures instead how long everyday acts take with the CPU slowed down four times, `--language=de` selects
  * a language other than English, `--figures` takes no pictures, `--whole` captures whole pages instead of the first screen.
  */
@@ -34,7 +34,8 @@ const REPEATS = 5;
 const screens = {
   light: { viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
   dark: { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
-  phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+  phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light', hasTouch: true },
+  'dark-phone': { viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true },
 } as const;
 
 interface Shot {

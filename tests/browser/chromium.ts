@@ -30,6 +30,18 @@ export async function excessWidth(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
 
+/** Controls on a touch screen that are lower than a finger is wide, 44 pixels. Links within a text do not count. */
+export async function smallTargets(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`(() => {
+    const controls = 'button, .button, summary, select, textarea, input:not([type=hidden], [disabled]), nav a, .trail a';
+    return [...document.querySelectorAll(controls)].flatMap((control) => {
+      const target = control.matches('[type=checkbox], [type=radio]') ? (control.closest('label') ?? control) : control;
+      const { height } = target.getBoundingClientRect();
+      return height === 0 || height > 43 || !control.checkVisibility() ? [] : [height + ' px: ' + control.outerHTML.slice(0, 120)];
+    });
+  })()`);
+}
+
 /** Words and figures of ordinary length in tables, headings and controls that wrap in the middle onto a second line. */
 export async function cutWords(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`(() => {

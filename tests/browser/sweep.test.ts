@@ -1,6 +1,6 @@
 /**
  * Every registered page, on a phone in light mode in German, whose words are longer, and on a desktop in dark mode: nothing
- * too wide, nothing that axe rates serious, and no English shown to a German reader.
+ * too wide, nothing that axe rates serious, nothing too small for a finger, and no English shown to a German reader.
  */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -38,6 +38,7 @@ import {
   plainText,
   RULES_OF_LOOKS,
   seriousFaults,
+  smallTargets,
   without,
 } from './chromium.ts';
 
@@ -46,7 +47,7 @@ const paths = uiPages.flatMap((route) =>
 );
 
 const screens = [
-  { viewport: { width: 390, height: 800 }, colorScheme: 'light', locale: 'de' },
+  { viewport: { width: 390, height: 800 }, colorScheme: 'light', locale: 'de', hasTouch: true },
   { viewport: { width: 1440, height: 900 }, colorScheme: 'dark' },
 ] as const;
 
@@ -146,6 +147,7 @@ inBrowser(`every page in a real browser${without}`, () => {
         expect(await excessWidth(page)).toBe(0);
         expect(await cutWords(page)).toEqual([]);
         expect(index === 0 ? await englishTexts(page, written) : []).toEqual([]);
+        expect(index === 0 ? await smallTargets(page) : []).toEqual([]);
         // Apart from its looks the document is the same on every screen.
         expect(await seriousFaults(page, index === 0 ? undefined : RULES_OF_LOOKS)).toEqual([]);
       }

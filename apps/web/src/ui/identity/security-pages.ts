@@ -75,7 +75,7 @@ function confirmForm({ secret, otpauth_url }: NewTotp): Html {
     <p><img src="${image}" alt="QR code of the secret" width="200" height="200" /></p>
     <p><code>${secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code></p>
     <form method="post" action="${SECURITY_PAGE}/totp/confirm" class="row">
-      !${input({ name: 'code', label: 'Code', required: true, minlength: 6, autocomplete: 'one-time-code' })}
+      !${input({ name: 'code', label: 'Code', required: true, minlength: 6, inputmode: 'numeric', autocomplete: 'one-time-code' })}
       <button>Confirm</button>
     </form>`;
 }

@@ -133,9 +133,12 @@ function columnsOf(view: RowView): Column<Issue>[] {
 const chooser: Column<Issue> = {
   label: 'Select',
   kind: 'acts',
-  head: () => html`<input type="checkbox" aria-label="All on this page" data-choose-all />`,
+  head: () =>
+    html`<label class="tick"><input type="checkbox" aria-label="All on this page" data-choose-all /></label>`,
   cell: ({ id, identifier }) =>
-    html`<input type="checkbox" name="issue" value="${id}" aria-label="Select ${identifier}" />`,
+    html`<label class="tick"
+      ><input type="checkbox" name="issue" value="${id}" aria-label="Select ${identifier}"
+    /></label>`,
 };
 
 const titleColumn = (view: RowView): Column<Issue> => ({

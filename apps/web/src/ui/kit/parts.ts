@@ -65,6 +65,8 @@ interface FieldOptions {
   minlength?: number;
   min?: number;
   autofocus?: boolean;
+  /** The keyboard that a phone shows, if not that of the type. */
+  inputmode?: 'numeric';
   /** Id of a `datalist` with values to choose from. */
   list?: string;
   /** For a list, separated by commas or one per line: what ends an item's key, or '' (form-fields.ts). */
@@ -73,7 +75,18 @@ interface FieldOptions {
 
 /** A labelled input with its hint and error. */
 export function input(options: FieldOptions): Html {
-  const { name, type = 'text', value, required, autocomplete, minlength, min, autofocus, list } = options;
+  const {
+    name,
+    type = 'text',
+    value,
+    required,
+    autocomplete,
+    minlength,
+    min,
+    autofocus,
+    inputmode,
+    list,
+  } = options;
   const rest = attributes({
     value,
     required,
@@ -81,6 +94,7 @@ export function input(options: FieldOptions): Html {
     minlength,
     min,
     autofocus,
+    inputmode,
     list,
     [LIST]: options.items,
   });
