@@ -87,7 +87,7 @@ async function settingsForm(
     <div class="row">
       !${input({ name: 'instance_name', label: 'Name of this instance', value: text('instance_name'), error: errors.of('instance_name') })}
       !${select({ name: 'default_adapter_type', label: 'Adapter of new companies', value: text('default_adapter_type'), choices: adapters, error: errors.of('default_adapter_type') })}
-      !${input({ name: 'backup_schedule', label: 'Backups', value: text('backup_schedule'), hint: 'Cron, five fields: 0 3 * * *', error: errors.of('backup_schedule') })}
+      !${input({ name: 'backup_schedule', label: 'Backup schedule', value: text('backup_schedule'), hint: 'Cron, five fields, in UTC: 0 3 * * *', error: errors.of('backup_schedule') })}
     </div>
     <div class="row">
       !${numbers.map(({ name, label }) => input({ name, label, type: 'number', min: 1, value: text(name), error: errors.of(name) })).join('')}

@@ -18,9 +18,7 @@ async function backupsPage({ tx, user }: UiContext<'none'>): Promise<Html> {
     getSetting(tx, 'backup_schedule'),
   ]);
   const body = html`<div class="card">
-      <p>
-        !${last ? html`The last restorable backup began !${timeAgo(last.started_at)}` : t`No backups yet`}.
-      </p>
+      !${when(last, ({ started_at }) => html`<p>The last restorable backup began !${timeAgo(started_at)}.</p>`)}
       <p class="soft">
         They are made on a cron schedule, in UTC:
         !${schedule === undefined ? html`the one of <code>SERVICE_BACKUP_SCHEDULE</code>` : html`<code>${schedule}</code>`}
@@ -30,7 +28,10 @@ async function backupsPage({ tx, user }: UiContext<'none'>): Promise<Html> {
     </div>
     !${
       backups.length === 0
-        ? emptyState('No backups', html`The first one is made within a minute of an instance’s first start.`)
+        ? emptyState(
+            'No backups yet',
+            html`The first one is made within a minute of an instance’s first start.`,
+          )
         : html`<div class="card">!${table('Backups', columns, backups)}</div>`
     }`;
   return shell({ title: t`Backups`, user, company: null, active: PATH, body });

@@ -41,8 +41,10 @@ export function portabilityBody(view: PortabilityView): Html {
         webhooks start switched off.
       </p>
       !${formError(error)}!${bundleField(`${base}/portability`)}!${keysField()}
-      <button name="act" value="preview">Preview</button>
-      <button name="act" value="import" class="quiet">Import</button>
+      <div class="buttons">
+        <button name="act" value="preview">Preview</button>
+        <button name="act" value="import" class="quiet">Import</button>
+      </div>
     </form>
     <div id="outcome" class="apart" aria-live="polite">
       !${when(outcome, ({ result, preview }) => importOutcome(result, preview))}
@@ -70,8 +72,10 @@ function keysField(): Html {
 function teamForm(path: string, slug: string): Html {
   return html`<form method="post" action="${path}">
     <input type="hidden" name="template" value="${slug}" />
-    <button name="act" value="preview" class="quiet">Preview</button>
-    <button name="act" value="import">Add this team</button>
+    <div class="buttons">
+      <button name="act" value="preview" class="quiet">Preview</button>
+      <button name="act" value="import">Add this team</button>
+    </div>
   </form>`;
 }
 

@@ -22,12 +22,13 @@ async function companyLog(context: UiContext<'company'>): Promise<Html> {
   const settings = `/companies/${company_id}/settings`;
   const download = `/api/companies/${company_id}/security-events/export`;
   const log = await logOf(context, company_id, `${settings}/security`, download);
+  const trail = [{ label: t`Settings`, path: settings }];
   const body = html`<p>
-      <a href="${settings}">Settings</a> · What was refused in the company, and what happened to the keys of
-      agents and integrations: uses from new addresses, keys that end.
+      What was refused in the company, and what happened to the keys of agents and integrations: uses from new
+      addresses, keys that end.
     </p>
     !${log}`;
-  return companyPage(context, { title: t`Security`, active: settings, body });
+  return companyPage(context, { title: t`Security`, trail, active: settings, body });
 }
 
 /** @param company_id null: the whole instance. @param download path of the log as a file */
