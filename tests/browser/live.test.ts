@@ -12,10 +12,11 @@ import {
   waitFor,
 } from '@acp/testkit';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { complaintsOf, inBrowser, launchBrowser, without } from './chromium.ts';
+import { complaintsOf, inBrowser, launchBrowser, seriousFaults, without } from './chromium.ts';
 
 const account = { email: 'ada@example.com', password: 'correct horse battery' };
 const chunks = Array.from({ length: 12 }, (_, index) => `Word ${index + 1}. `);
+const script = () => ({ chunks: [...chunks, '\n/status done'], chunk_delay_ms: 40 });
 
 inBrowser(`a page that stays open${without}`, () => {
   let service: ServiceProcess;
@@ -45,9 +46,7 @@ inBrowser(`a page that stays open${without}`, () => {
   const streams = async (): Promise<number> => (await call('get', '/api/admin/sse-metrics')).streams;
 
   beforeAll(async () => {
-    model = await startFakeModel({
-      script: () => ({ chunks: [...chunks, '\n/status done'], chunk_delay_ms: 40 }),
-    });
+    model = await startFakeModel({ script });
     const { url: DATABASE_URL } = await cloneDatabase('live_pages');
     service = await startService({
       DATABASE_URL,
@@ -82,6 +81,21 @@ inBrowser(`a page that stays open${without}`, () => {
       expect(written!.replaceAll(/\s+/g, ' ').trim()).toMatch(new RegExp(`^${chunks.join('').trim()}`));
       await page.close();
     }
+  });
+
+  it('tells a screen reader that the run has ended, whose transcript everybody can reach', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    model.setScript(async () => held.then(script));
+    const { id } = await call('post', `/api/agents/${agent}/heartbeat/invoke`);
+    const page = await open(`/runs/${id}`);
+    release();
+    model.setScript(script);
+    const told = 'body > [role=status]:has-text("Run of Grace: succeeded")';
+    await page.waitForSelector(told, { state: 'attached' });
+    await page.waitForSelector('.t-fold summary');
+    expect(await seriousFaults(page)).toEqual([]);
+    await page.close();
   });
 
   it('learns what happened between its rendering and its stream', async () => {

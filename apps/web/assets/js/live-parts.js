@@ -32,8 +32,12 @@ export function startLiveParts() {
     if (target.dataset?.source !== undefined && waitsForTyping(target)) event.preventDefault();
     else keepState(target);
   });
+  const said = document.createElement('p');
+  Object.assign(said, { className: 'sr-only', role: 'status' });
+  document.body.append(said);
   document.addEventListener('htmx:after:swap', ({ target }) => {
     restoreState(target);
+    tellChange(target, said);
     if (target.dataset?.source !== undefined) lookAgain(target);
     nameAgain(target);
     countInTitle();
@@ -159,9 +163,19 @@ function elementAt(part, { selector, at, kind, within }) {
   return kind === null ? named : named?.querySelectorAll(kind)[within];
 }
 
+const toldBy = (part) => part.querySelector('[data-told]')?.textContent.trim();
+
+/** What a screen reader is told of a part that has changed: the state marked `data-told`, such as that the run has ended. */
+function tellChange(part, said) {
+  const now = toldBy(part);
+  if (now && now !== states.get(part)?.told)
+    said.textContent = `${document.querySelector('h1').textContent}: ${now}`;
+}
+
 function keepState(part) {
   const { activeElement } = document;
   states.set(part, {
+    told: toldBy(part),
     open: new Map(foldsOf(part).map((details, index) => [nameOf(details, index), details.open])),
     focus: activeElement !== part && part.contains(activeElement) ? placeOf(part, activeElement) : null,
   });

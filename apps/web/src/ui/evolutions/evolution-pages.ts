@@ -34,7 +34,7 @@ function progress(evolution: PromptEvolution, can_write: boolean): Html {
   const running = evolution.status === 'running';
   return html`<section class="card" aria-label="Progress">
     <div class="comment-head">
-      !${status(evolution.status)}
+      <span data-told>!${status(evolution.status)}</span>
       <span class="soft small">!${timeAgo(evolution.created_at)}</span>
       <span class="grow"></span>
       !${when(running && can_write, () => postButton(`/evolutions/${id}/cancel`, 'Cancel it', { class: 'quiet small', confirm: 'End the evolution without a new version?' }))}

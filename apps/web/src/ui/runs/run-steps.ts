@@ -60,7 +60,11 @@ function barsOf(run: Run, { steps, tools }: RunTime, now = Date.now()): Bar[] {
       from: step.began_at,
       to: answered,
       seq: step.seq,
-      said: saidOf(step, turns.length === 1 && run.finished_at !== null ? run : step.usage),
+      said: saidOf(
+        step,
+        turns.length === 1 && run.finished_at !== null ? run : step.usage,
+        next === undefined && run.finished_at === null,
+      ),
     });
     bars.push(...toolsUpTo(next?.seq ?? Infinity, step.seq));
     if (step.verbs > 0)
@@ -83,9 +87,15 @@ function barOf(tool: RunTool, ended: number): Bar {
   return { label: name, kind: 'tool', from: began_at, to, seq, said: toolWords(tool), failed: ok === false };
 }
 
-function saidOf({ began_at, first_output_at, tools, errors }: RunStep, used: TurnUsage | null): string {
+/** @param open the answer may still begin */
+function saidOf(
+  { began_at, first_output_at, tools, errors }: RunStep,
+  used: TurnUsage | null,
+  open: boolean,
+): string {
+  const silent = open ? [] : [t`no words`];
   const parts = [
-    first_output_at === null ? t`no words` : t`first words after ${seconds(first_output_at - began_at)}`,
+    ...(first_output_at === null ? silent : [t`first words after ${seconds(first_output_at - began_at)}`]),
     ...(tools > 0 ? [plural(tools, '# tool call', '# tool calls')] : []),
     ...(errors > 0 ? [plural(errors, '# error', '# errors')] : []),
     ...(used === null

@@ -205,7 +205,7 @@ export function runFacts({
   const fact = (name: string, value: Html): Html =>
     html`<dt>${name}</dt>
       <dd>!${value}</dd>`;
-  return html`<p>!${status(run.status)}</p>
+  return html`<p data-told>!${status(run.status)}</p>
     !${when(
       run.error,
       (error) =>

@@ -31,7 +31,9 @@ describe('a transcript', () => {
     ];
     const shown = transcriptEntries(
       tools.map((payload, index) => ({ seq: index + 1, kind: 'tool', payload, created_at: at })),
-    ).replaceAll(/<a class="t-link"[^>]*><\/a>/g, '');
+    );
+    expect(shown.match(/<a class="t-link"/g)).toHaveLength(tools.length);
+    expect(shown).not.toMatch(/<summary>\s*<a /);
     const summaries = [...shown.matchAll(/<summary>([^]*?)<\/summary>/g)].map(([, text]) =>
       text!
         .replaceAll(/<[^>]+>/g, '')

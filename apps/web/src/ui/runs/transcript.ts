@@ -54,7 +54,9 @@ function output(events: readonly RunEvent[]): Html {
   return html`<div class="t-output" !${at}>!${linkTo(first)}${joined}</div>`;
 }
 
-/** Permalink to the entry, without text of its own. The script also follows it to entries that are not loaded yet. */
+/**
+ * Permalink to the entry, without text of its own. Ahead of a fold-out, not in it: nobody could reach a link within a summary
+ * by a screen reader. The script also follows it to entries that are not loaded yet. */
 const linkTo = (seq: number): Html =>
   html`<a class="t-link" href="#entry-${seq}" aria-label="Link to entry ${seq}"></a>`;
 
@@ -65,10 +67,11 @@ function entry({ kind, payload, seq }: RunEvent): Html {
     case 'status':
       return html`<p class="t-line" !${at}>!${link}${text(payload.status)}</p>`;
     case 'prompt':
-      return html`<details class="t-fold" !${at}>
-        <summary>!${link}Prompt</summary>
-        <pre>${promptText(payload)}</pre>
-      </details>`;
+      return html`!${link}
+        <details class="t-fold" !${at}>
+          <summary>Prompt</summary>
+          <pre>${promptText(payload)}</pre>
+        </details>`;
     case 'action':
       return action(payload, at, link);
     case 'tool':
@@ -88,38 +91,38 @@ function promptText(payload: Record<string, unknown>): string {
 function action(payload: Record<string, unknown>, at: Html, link: Html): Html {
   const ok = payload.ok !== false;
   const outcome = text(ok ? payload.result : payload.error);
-  return html`<details class="t-fold t-action" data-ok="${String(ok)}" !${at}>
-    <summary>
-      !${link}<code>${verbLine(payload)}</code> <span class="soft">${ok ? '' : outcome}</span>
-    </summary>
-    <pre>${text(payload)}</pre>
-  </details>`;
+  return html`!${link}
+    <details class="t-fold t-action" data-ok="${String(ok)}" !${at}>
+      <summary><code>${verbLine(payload)}</code> <span class="soft">${ok ? '' : outcome}</span></summary>
+      <pre>${text(payload)}</pre>
+    </details>`;
 }
 
 /** A call of one of the program's own tools: its arguments, or that it was denied. */
 function toolCall(payload: Record<string, unknown>, at: Html, link: Html): Html {
   const { name, ...rest } = payload;
   const refused = payload.denied === true;
-  return html`<details class="t-fold t-tool" data-ok="${String(!refused)}" !${at}>
-    <summary>
-      !${link}<code>${text(name)}</code> !${when(refused, () => html`<span>refused</span> `)}<span
-        class="soft"
-        >${toolWords(payload)}</span
-      >
-    </summary>
-    <pre>${promptText(rest)}</pre>
-  </details>`;
+  return html`!${link}
+    <details class="t-fold t-tool" data-ok="${String(!refused)}" !${at}>
+      <summary>
+        <code>${text(name)}</code> !${when(refused, () => html`<span>refused</span> `)}<span class="soft"
+          >${toolWords(payload)}</span
+        >
+      </summary>
+      <pre>${promptText(rest)}</pre>
+    </details>`;
 }
 
 function toolResult(payload: Record<string, unknown>, at: Html, link: Html): Html {
   const { name: _, ok, result, ...rest } = payload;
   const said = resultText(result);
   const others = Object.keys(rest).length === 0 ? '' : promptText(rest);
-  return html`<details class="t-fold t-tool t-result" data-ok="${String(ok !== false)}" !${at}>
-    <summary>
-      !${link}!${ok === false ? html`<span>failed</span>` : html`<span>result</span>`}
-      <span class="soft">${line(said)}</span>
-    </summary>
-    <pre>${[said, others].filter((part) => part !== '').join('\n\n')}</pre>
-  </details>`;
+  return html`!${link}
+    <details class="t-fold t-tool t-result" data-ok="${String(ok !== false)}" !${at}>
+      <summary>
+        !${ok === false ? html`<span>failed</span>` : html`<span>result</span>`}
+        <span class="soft">${line(said)}</span>
+      </summary>
+      <pre>${[said, others].filter((part) => part !== '').join('\n\n')}</pre>
+    </details>`;
 }
