@@ -63,8 +63,8 @@ export class NotListedError extends EgressError {
 export function connectionFailure(error: unknown): string {
   if (error instanceof EgressError) return error.message;
   const cause = error instanceof Error ? error.cause : undefined;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : null;
-  return code === null ? 'the connection failed' : `the connection failed: ${code}`;
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  return typeof code === 'string' ? `the connection failed: ${code}` : 'the connection failed';
 }
 
 /**

@@ -18,11 +18,13 @@ export function storableText(text: string): string {
 }
 
 /**
- * Applies `clean` to every string in a JSON value, including field names.
+ * Applies `clean` to every string in a JSON value, including field names. Numbers that JSON can't express (`1e400` is parsed as
+ * Infinity) become null, as they would when written.
  * @throws RangeError if it is nested more deeply than MAX_JSON_DEPTH.
  */
 export function mapTexts(value: unknown, clean: (text: string) => string, depth = 0): unknown {
   if (typeof value === 'string') return clean(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= MAX_JSON_DEPTH) throw new RangeError('nested too deeply');
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, clean, depth + 1));

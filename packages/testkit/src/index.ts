@@ -64,6 +64,8 @@ export { startFakeGithubPulls } from './fake-github-pulls.ts';
 export type { FakeGithubPulls } from './fake-github-pulls.ts';
 export { startGitServer } from './git-server.ts';
 export type { GitServer } from './git-server.ts';
+export { drippingAnswers, hostileAnswers, startHostileServer } from './hostile-server.ts';
+export type { HostileAnswer, HostileServer } from './hostile-server.ts';
 export { type HostileMachine, startHostileMachine } from './hostile-machine.ts';
 export { fakeCliCommand, hostileCommand, fakeCliJournal } from './fake-cli-command.ts';
 export type { FakeCliCall, FakeCliJournal, FakeCliScript } from './fake-cli-command.ts';

@@ -3,8 +3,10 @@ import { type ChannelFile, type ChannelIncoming, createValidator } from '@acp/co
 import {
   createGuardedFetch,
   createGuardedWebSocket,
+  foreignJson,
   type GuardedWebSocket,
   type HostList,
+  Scrubber,
 } from '@acp/kernel';
 import { Type } from 'typebox';
 import {
@@ -15,7 +17,7 @@ import {
   type WritingPlace,
 } from './channel-link.ts';
 import { EventPayload, eventToIncoming, PressPayload, pressToIncoming } from './slack-payloads.ts';
-import { type ChannelConfig, ifShaped, parsedJson, shaped, VendorApi } from './vendor-api.ts';
+import { type ChannelConfig, ifJson, ifShaped, shaped, VendorApi } from './vendor-api.ts';
 
 const SLACK_URL = 'https://slack.com/api';
 
@@ -65,6 +67,7 @@ export class Slack implements ChannelLink {
   readonly #files: typeof fetch;
   readonly #connect: GuardedWebSocket;
   readonly #list: HostList | null;
+  readonly #scrubber: Scrubber;
   #bot_id = '';
 
   constructor(
@@ -75,9 +78,10 @@ export class Slack implements ChannelLink {
     for (const [name, token] of Object.entries({ bot_token, app_token }))
       if (!/^[\w.-]{1,300}$/.test(token))
         throw new ChannelFailure(`the secret of ${name} is not a Slack token`, { refused: true });
+    this.#scrubber = new Scrubber([bot_token, app_token]);
     this.#bot_token = bot_token;
     this.#app_token = app_token;
-    this.#api = new VendorApi(config.slack_api_url, SLACK_URL, list);
+    this.#api = new VendorApi(config.slack_api_url, SLACK_URL, list, [bot_token, app_token]);
     this.#list = list;
     const { hostname } = this.#api.base;
     const guard = { egress: 'public', allow_hosts: this.#api.isUsual ? [] : [hostname] } as const;
@@ -187,7 +191,8 @@ export class Slack implements ChannelLink {
     const came: ChannelIncoming[] = [];
     let is_over = false;
     for (const text of texts) {
-      const { type, envelope_id, payload } = ifShaped(envelopeOf, parsedJson(text)) ?? { type: '' };
+      const json = ifJson(() => foreignJson(text, this.#scrubber));
+      const { type, envelope_id, payload } = ifShaped(envelopeOf, json) ?? { type: '' };
       if (type === 'hello') events.connected(bot);
       if (type === 'disconnect') is_over = true;
       if (envelope_id === undefined) continue;

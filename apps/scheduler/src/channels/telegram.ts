@@ -32,6 +32,9 @@ const Updates = Type.Array(
 const Sent = Type.Object({ message_id: Type.Number() });
 const File = Type.Object({ file_path: Type.Optional(Type.String()) });
 
+/** Only such a name can be mentioned, and be part of a pattern. */
+const BOT_NAME = /^\w{1,64}$/;
+
 const updateOf = createValidator(TelegramUpdate, 'update');
 
 /** Edits count as messages: a conversation has one a second, a group 20 a minute. */
@@ -57,12 +60,12 @@ export class Telegram implements ChannelLink {
     if (!/^\d{1,20}:[\w-]{1,100}$/.test(token))
       throw new ChannelFailure('the secret of bot_token is not a bot token', { refused: true });
     this.#token = token;
-    this.#api = new VendorApi(config.telegram_api_url, TELEGRAM_URL, list);
+    this.#api = new VendorApi(config.telegram_api_url, TELEGRAM_URL, list, [token]);
   }
 
   async receive(events: LinkEvents, update_offset: number, signal: AbortSignal): Promise<void> {
     const me = shaped(Me, await this.#call('getMe', {}, signal));
-    this.#bot = { id: String(me.id), name: me.username ?? '' };
+    this.#bot = { id: String(me.id), name: BOT_NAME.test(me.username ?? '') ? me.username! : '' };
     events.connected(this.#bot);
     let offset = update_offset;
     while (!signal.aborted) {

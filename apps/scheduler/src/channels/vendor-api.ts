@@ -1,10 +1,11 @@
 import { createValidator } from '@acp/contract';
 import {
-  boundedText,
   type Config,
   connectionFailure,
   createGuardedFetch,
   EgressError,
+  exchange,
+  ExchangeFailure,
   type HostList,
 } from '@acp/kernel';
 import type { Static, TSchema } from 'typebox';
@@ -18,11 +19,11 @@ export type ChannelConfig = Pick<
 const MOST = 4 * 1024 * 1024;
 const TIME_MS = 20_000;
 const FILE_MS = 60_000;
-const tooLong = () => new ChannelFailure('its answer is too long');
 
 export interface VendorAnswer {
   status: number;
   headers: Headers;
+  /** Storable, without our tokens; undefined if it is not JSON. */
   body: unknown;
 }
 
@@ -35,8 +36,11 @@ export class VendorApi {
   /** The vendor's own address rather than a server of the operator's. */
   readonly isUsual: boolean;
   readonly #fetch: typeof fetch;
+  readonly #secrets: readonly string[];
 
-  constructor(base_url: string, usual_url: string, list: HostList | null) {
+  /** @param secrets whatever is sent along, in URLs too: no answer has them */
+  constructor(base_url: string, usual_url: string, list: HostList | null, secrets: readonly string[]) {
+    this.#secrets = secrets;
     this.base = new URL(base_url.replace(/\/+$/, ''));
     const { host, hostname } = this.base;
     this.isUsual = host === new URL(usual_url).host;
@@ -61,25 +65,20 @@ export class VendorApi {
       time_ms = TIME_MS,
     }: { headers?: Record<string, string>; signal: AbortSignal; time_ms?: number },
   ): Promise<VendorAnswer> {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(time_ms)]);
-    return unlessAborted(signal, limit, time_ms, async () => {
-      const answer = await this.#fetch(this.at(path), {
-        method: 'POST',
-        redirect: 'manual',
-        signal: limit,
-        headers: {
-          'content-type': 'application/json; charset=utf-8',
-          'user-agent': 'agent-control-plane',
-          ...headers,
-        },
-        body: JSON.stringify(body),
-      });
-      return {
-        status: answer.status,
-        headers: answer.headers,
-        body: parsedJson(await boundedText(answer, MOST, tooLong)),
-      };
-    });
+    const request = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+      body: JSON.stringify(body),
+    };
+    const limits = { signal, time_ms, most_bytes: MOST, secrets: this.#secrets };
+    try {
+      const answer = await exchange(this.#fetch, this.at(path), request, limits);
+      return { status: answer.status, headers: answer.headers, body: ifJson(() => answer.json()) };
+    } catch (error) {
+      if (!(error instanceof ExchangeFailure)) throw error;
+      // Only the company can fix what its own host list forbids.
+      throw new ChannelFailure(error.message, { refused: error.kind === 'refused' });
+    }
   }
 
   /** The bytes of a file. @param send for files on other hosts than the API */
@@ -89,39 +88,27 @@ export class VendorApi {
     send: typeof fetch = this.#fetch,
   ): Promise<AsyncIterable<Uint8Array>> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(FILE_MS)]);
-    return unlessAborted(signal, limit, FILE_MS, async () => {
+    try {
       const answer = await send(url, { headers, redirect: 'manual', signal: limit });
       if (!answer.ok || answer.body === null)
         throw new ChannelFailure(`the file can’t be fetched: ${answer.status}`, {
           hopeless: answer.status < 500,
         });
       return answer.body as AsyncIterable<Uint8Array>;
-    });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ChannelFailure) throw error;
+      // An address may contain the token, so the driver's own message is discarded.
+      const why = limit.aborted ? `no answer in ${FILE_MS / 1000} s` : connectionFailure(error);
+      throw new ChannelFailure(why, { refused: error instanceof EgressError });
+    }
   }
 }
 
-/** Messages for people: an address may contain the token, so the driver's own message is discarded. */
-async function unlessAborted<T>(
-  signal: AbortSignal,
-  limit: AbortSignal,
-  time_ms: number,
-  work: () => Promise<T>,
-): Promise<T> {
+/** Undefined for what is no JSON that we read. */
+export function ifJson(read: () => unknown): unknown {
   try {
-    return await work();
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof ChannelFailure) throw error;
-    const why = limit.aborted ? `no answer within ${time_ms / 1000} s` : connectionFailure(error);
-    // Only the company can fix what its own host list forbids.
-    throw new ChannelFailure(why, { refused: error instanceof EgressError });
-  }
-}
-
-/** Undefined for invalid JSON. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
+    return read();
   } catch {
     return undefined;
   }

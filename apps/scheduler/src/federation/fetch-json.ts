@@ -1,17 +1,7 @@
-import {
-  boundedText,
-  connectionFailure,
-  invalid,
-  isNestedDeeper,
-  MAX_JSON_DEPTH,
-  ServiceError,
-  unavailable,
-} from '@acp/kernel';
+import { exchange, ExchangeFailure, invalid, unavailable } from '@acp/kernel';
 
 /** Maximum size of an answer, in bytes. */
 const LONGEST_ANSWER = 2_000_000;
-/** Maximum length of an error's text taken from an answer, in characters. */
-const LONGEST_REASON = 300;
 
 interface Asked {
   method: 'GET' | 'POST';
@@ -21,8 +11,8 @@ interface Asked {
 }
 
 /**
- * Fetches JSON from elsewhere. Follows no redirect, since a key is sent along; limits the size of the answer and the time
- * that it may take.
+ * Fetches JSON from elsewhere, within limits to the size of the answer and the time that it may take. Whatever secret is sent along
+ * is in none of its texts.
  * @throws ServiceError that says what was wrong, but never what a name resolved to
  */
 export async function fetchJson(
@@ -31,33 +21,21 @@ export async function fetchJson(
   { method, headers, body, timeout_sec }: Asked,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const tooLong = AbortSignal.timeout(timeout_sec * 1000);
+  const request = {
+    method,
+    headers: { accept: 'application/json', ...headers },
+    ...(body !== undefined && { body }),
+  };
+  const limits = { signal, time_ms: timeout_sec * 1000, most_bytes: LONGEST_ANSWER };
   try {
-    const response = await send(url, {
-      method,
-      redirect: 'manual',
-      ...(body !== undefined && { body }),
-      headers: { accept: 'application/json', 'user-agent': 'agent-control-plane', ...headers },
-      signal: AbortSignal.any([signal, tooLong]),
-    });
-    const text = await boundedText(response, LONGEST_ANSWER, () => invalid('its answer is too large'));
-    if (!response.ok && !isRpcError(text)) throw unavailable(`it answered ${response.status}`);
-    return parsed(text);
+    const answer = await exchange(send, url, request, limits);
+    if (!answer.ok && !isRpcError(answer.text)) throw unavailable(`it answered ${answer.status}`);
+    return answer.json();
   } catch (error) {
-    if (error instanceof ServiceError) throw error;
-    if (signal.aborted) throw error;
-    throw unavailable(tooLong.aborted ? `no answer in ${timeout_sec} s` : connectionFailure(error), error);
+    if (!(error instanceof ExchangeFailure)) throw error;
+    throw error.kind === 'malformed' ? invalid(error.message) : unavailable(error.message, error);
   }
 }
 
 /** Some peers send the protocol's errors with an HTTP error status. */
 const isRpcError = (text: string): boolean => text.startsWith('{') && text.includes('"jsonrpc"');
-
-function parsed(text: string): unknown {
-  if (isNestedDeeper(text, MAX_JSON_DEPTH)) throw invalid('its answer is nested too deeply');
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw invalid(`its answer is not JSON: ${JSON.stringify(text.slice(0, LONGEST_REASON))}`);
-  }
-}

@@ -18,8 +18,8 @@ const MAX_BODY_BYTES = 10_000_000;
 const TIMEOUT_MS = 30_000;
 const MAX_REDIRECTS = 5;
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Headers of a request that are not passed on to another host, which must not learn a key. */
-const PRIVATE = ['authorization', 'cookie', 'proxy-authorization'];
+/** The only headers of a request that are passed on to another host: any other may be a key. */
+const PUBLIC = ['accept', 'accept-language', 'content-type', 'user-agent'];
 
 /** @throws invalid for a request that is not allowed, unavailable if there was no answer */
 export async function httpFetch(place: FetchPlace, args: Args): Promise<Result> {
@@ -40,7 +40,7 @@ export async function httpFetch(place: FetchPlace, args: Args): Promise<Result> 
   }
 }
 
-/** Each redirect passes the guard; credentials are not sent to another origin. */
+/** Each redirect passes the guard; what may be a credential is not sent to another origin. */
 async function follow(
   send: typeof fetch,
   { url: first, method = 'GET', headers, body }: Args,
@@ -57,7 +57,8 @@ async function follow(
     await response.body?.cancel();
     if (redirects === MAX_REDIRECTS) throw invalid(`more than ${MAX_REDIRECTS} redirects`);
     const next = httpUrl(location, url);
-    if (next.origin !== url.origin) for (const name of PRIVATE) request.headers.delete(name);
+    if (next.origin !== url.origin)
+      request.headers = new Headers([...request.headers].filter(([name]) => PUBLIC.includes(name)));
     const becomesGet = response.status === 303 || (response.status < 303 && request.method === 'POST');
     if (becomesGet && request.method !== 'HEAD') {
       request = { method: 'GET', headers: request.headers, body: undefined };

@@ -2,11 +2,11 @@
 import type { PullRequestPlace, PullRequestState } from '@acp/core';
 import { createValidator } from '@acp/contract';
 import {
-  boundedText,
+  type Answer,
   type Config,
-  connectionFailure,
   createGuardedFetch,
-  EgressError,
+  exchange,
+  ExchangeFailure,
   type HostList,
   parseRepositoryUrl,
 } from '@acp/kernel';
@@ -73,7 +73,6 @@ function readApi(entry: string): { host: string; provider: string; api_url: stri
 
 const TIME_MS = 20_000;
 const MOST = 2 * 1024 * 1024;
-const tooLong = () => new GitError('the server’s answer is too long', null);
 
 /** One server's API with one secret, which is sent nowhere else. */
 export class HostApi {
@@ -105,49 +104,48 @@ export class HostApi {
     signal: AbortSignal,
     body?: Record<string, unknown>,
   ): Promise<Static<S>> {
-    const { status, text } = await this.#send(method, path, signal, body);
-    if (status < 200 || status > 299)
-      throw new GitError(`the server answered ${status}${messageIn(text)}`, status);
+    const answer = await this.#send(method, path, signal, body);
+    const { ok, status } = answer;
+    if (!ok) throw new GitError(`the server answered ${status}${messageIn(answer)}`, status);
     try {
-      return createValidator(schema, 'answer')(JSON.parse(text));
+      return createValidator(schema, 'answer')(answer.json());
     } catch {
       throw new GitError('the server’s answer can’t be read', null);
     }
   }
 
-  async #send(method: string, path: string, signal: AbortSignal, body?: Record<string, unknown>) {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(TIME_MS)]);
+  async #send(
+    method: string,
+    path: string,
+    signal: AbortSignal,
+    body?: Record<string, unknown>,
+  ): Promise<Answer> {
+    const content = body && {
+      headers: { ...this.#headers, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    };
+    const request = { method, headers: this.#headers, ...content };
+    const limits = { signal, time_ms: TIME_MS, most_bytes: MOST };
     try {
-      const answer = await this.#fetch(`${this.#base}${path}`, {
-        method,
-        redirect: 'error',
-        signal: limit,
-        headers: { ...this.#headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      return { status: answer.status, text: await boundedText(answer, MOST, tooLong) };
-    } catch (err) {
-      signal.throwIfAborted();
-      if (err instanceof GitError) throw err;
-      const why = limit.aborted ? `no answer within ${TIME_MS / 1000} s` : connectionFailure(err);
-      throw new GitError(
-        err instanceof EgressError ? err.message : `the server can’t be asked: ${why}`,
-        null,
-      );
+      return await exchange(this.#fetch, `${this.#base}${path}`, request, limits);
+    } catch (error) {
+      if (!(error instanceof ExchangeFailure)) throw error;
+      const isOurs = error.kind === 'refused';
+      throw new GitError(isOurs ? error.message : `the server can’t be asked: ${error.message}`, null);
     }
   }
 }
 
 /** The server's own message, if it is short. */
-function messageIn(text: string): string {
+function messageIn(answer: Answer): string {
   try {
-    const refusal = JSON.parse(text) as { message?: unknown; errors?: { message?: unknown }[] };
+    const refusal = answer.json() as { message?: unknown; errors?: { message?: unknown }[] };
     const words = [
       refusal.message,
       ...(Array.isArray(refusal.errors) ? refusal.errors.map(({ message }) => message) : []),
     ];
     const said = words.filter((word) => typeof word === 'string').join('; ');
-    return said === '' ? '' : `: ${said.slice(0, 300)}`;
+    return said === '' ? '' : `: ${said.slice(0, 300).toWellFormed()}`;
   } catch {
     return '';
   }
