@@ -41,7 +41,9 @@ export async function probed(
   let connection: Connection | null = null;
   try {
     connection = connectionTo(provider);
-    return result(await work(connection, watch), null);
+    const { scrubber } = connection;
+    const listed = await work(connection, watch);
+    return result(listed && { ...listed, ids: listed.ids.map((id) => scrubber.scrub(id)) }, null);
   } catch (thrown) {
     const reason: unknown = watch.signal.aborted ? watch.signal.reason : thrown;
     const failure = failureOfThrown(reason);

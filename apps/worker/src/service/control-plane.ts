@@ -7,7 +7,14 @@ import {
   type TaskEvents,
   type TaskResult,
 } from '@acp/contract';
-import { ServiceError } from '@acp/kernel';
+import {
+  type Answer,
+  exchange,
+  ExchangeFailure,
+  isNestedDeeper,
+  MAX_JSON_DEPTH,
+  ServiceError,
+} from '@acp/kernel';
 
 /** The service responded with an error; the message is the service's. */
 export class Refusal extends Error {
@@ -37,6 +44,10 @@ type Method = 'GET' | 'POST';
 /** Longer than any response takes, short enough to notice a dead connection. */
 const TIMEOUT_MS = 20_000;
 const LONGEST_REASON = 500;
+/** Far above any task. */
+const MOST_BYTES = 32 * 1024 * 1024;
+/** A task contains JSON that was itself limited. */
+const MOST_DEPTH = 2 * MAX_JSON_DEPTH;
 
 const readRegistration = createValidator(WorkerRegistration, 'registration');
 const readTask = createValidator(RemoteTask, 'task');
@@ -92,30 +103,28 @@ export class ControlPlane {
 
   /** The response's body; null if empty. Throws Refusal or Unreachable, or the signal's reason. */
   async #json(method: Method, path: string, signal: AbortSignal, body?: unknown): Promise<unknown> {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(this.#timeoutMs)]);
-    let response: Response;
-    let text: string;
+    const request = {
+      method,
+      headers: {
+        accept: 'application/json',
+        authorization: `Bearer ${this.#key}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    };
+    const limits = { signal, time_ms: this.#timeoutMs, most_bytes: MOST_BYTES };
+    let answer: Answer;
     try {
-      response = await fetch(`${this.#url}/api/workers${path}`, {
-        method,
-        redirect: 'manual',
-        headers: {
-          accept: 'application/json',
-          authorization: `Bearer ${this.#key}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: limit,
-      });
-      text = await response.text();
+      answer = await exchange(fetch, `${this.#url}/api/workers${path}`, request, limits);
     } catch (err) {
-      signal.throwIfAborted();
-      throw new Unreachable(reasonOf(err), { cause: err });
+      if (err instanceof ExchangeFailure) throw new Unreachable(err.message);
+      throw err;
     }
-    if (!response.ok) throw new Refusal(response.status, spoken(text), retryAfter(response));
-    if (text === '') return null;
+    if (!answer.ok) throw new Refusal(answer.status, spoken(answer.text), retryAfter(answer));
+    if (answer.text === '') return null;
+    if (isNestedDeeper(answer.text, MOST_DEPTH)) throw new Refusal(502, 'the answer is nested too deeply');
     try {
-      return JSON.parse(text);
+      return JSON.parse(answer.text);
     } catch {
       throw new Refusal(502, 'the answer is not JSON: is SERVICE_SERVER_URL the service’s?');
     }
@@ -133,18 +142,9 @@ function spoken(text: string): string {
   return 'an answer that is not the service’s';
 }
 
-function retryAfter(response: Response): number | null {
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+function retryAfter({ headers }: Answer): number | null {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
-}
-
-/** `fetch failed` says nothing; its cause does. */
-function reasonOf(err: unknown): string {
-  if (!(err instanceof Error)) return 'unknown error';
-  if (err.name === 'TimeoutError') return 'no answer in time';
-  const { cause } = err;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
-  return code ?? (cause instanceof Error ? cause.message : err.message);
 }
 
 /** Whether this is the service's error or unavailability, or an invalid response. */

@@ -1,4 +1,5 @@
 import { createValidator, LambdaConfig } from '@acp/contract';
+import { exchange, ExchangeFailure } from '@acp/kernel';
 import { AdapterError } from '../adapter-error.ts';
 import { object, text } from '../cli/fields.ts';
 import { failureOf } from '../cli/failures.ts';
@@ -7,6 +8,9 @@ import { TimeLimit } from '../process/time-limit.ts';
 import { jsonObject } from '../process/lines.ts';
 import { resultEvents } from '../result-body.ts';
 import type { AdapterEvent, AdapterTask } from '../task.ts';
+
+/** The platform's own limit of a function's answer is 6 MB. */
+const MOST_BYTES = 8 * 1024 * 1024;
 
 const validate = createValidator(LambdaConfig, 'adapter_config');
 
@@ -38,35 +42,43 @@ async function invoke(
   const config = validate(task.adapter_config);
   const region = config.region ?? cloud.region;
   const base = cloud.endpoint ?? `https://lambda.${region}.amazonaws.com`;
+  const body = JSON.stringify(payload);
   const limit = new TimeLimit(caller, timeouts.total_sec);
   try {
     limit.check();
     const { AwsV4Signer } = await import('aws4fetch');
+    const keys = await defaultSigningKeys();
     const signer = new AwsV4Signer({
-      ...(await defaultSigningKeys()),
+      ...keys,
       url: `${base}/2015-03-31/functions/${encodeURIComponent(config.function_name)}/invocations`,
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-amz-invocation-type': type },
-      body: JSON.stringify(payload),
+      body,
       region,
       service: 'lambda',
     });
-    const { url, method, headers, body } = await signer.sign();
-    const response = await (cloud.fetch ?? fetch)(url.href, {
-      method,
-      headers: Object.fromEntries(headers),
-      body,
-      redirect: 'error',
-      signal: limit.signal,
-    });
-    const answer = await response.text();
-    if (!response.ok) throw refused(response.status, answer);
-    if (response.headers.has('x-amz-function-error')) throw failed(answer);
-    return answer;
+    const { url, headers } = await signer.sign();
+    const answer = await exchange(
+      cloud.fetch ?? fetch,
+      url,
+      { method: 'POST', headers: Object.fromEntries(headers), body },
+      {
+        signal: limit.signal,
+        // The signal is a time limit, with an error of its own.
+        time_ms: Number.POSITIVE_INFINITY,
+        most_bytes: MOST_BYTES,
+        secrets: [keys.secretAccessKey],
+      },
+    );
+    const { ok, status, text: said } = answer;
+    if (!ok) throw refused(status, said);
+    if (answer.headers.has('x-amz-function-error')) throw failed(said);
+    return said;
   } catch (err) {
     limit.check();
-    if (err instanceof AdapterError) throw err;
-    throw new AdapterError('transient', `the function could not be invoked: ${causeOf(err)}`);
+    if (!(err instanceof ExchangeFailure)) throw err;
+    const category = err.kind === 'malformed' ? 'permanent' : 'transient';
+    throw new AdapterError(category, `the function could not be invoked: ${err.message}`);
   } finally {
     limit.close();
   }
@@ -82,9 +94,4 @@ function refused(status: number, answer: string): AdapterError {
 function failed(answer: string): AdapterError {
   const message = text(object(jsonObject(answer)).errorMessage) || 'no message';
   return new AdapterError('permanent', `the function failed: ${message.slice(0, 2000).toWellFormed()}`);
-}
-
-function causeOf(err: unknown): string {
-  const cause = err instanceof Error ? (err.cause ?? err) : err;
-  return cause instanceof Error ? cause.message : 'unknown error';
 }
