@@ -94,15 +94,18 @@ export async function atProvider<T>(label: string, step: () => Promise<T>): Prom
   }
 }
 
+/** Of an error's code that is shown, in characters. */
+const LONGEST_CODE = 200;
+
 function requestFailure(label: string, error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof AuthorizationResponseError) {
     return forbidden(
-      `${label} did not sign you in${error.error === 'access_denied' ? '' : `: ${error.error}`}`,
+      `${label} did not sign you in${error.error === 'access_denied' ? '' : `: ${error.error.slice(0, LONGEST_CODE)}`}`,
     );
   }
   if (error instanceof ResponseBodyError)
-    return unauthenticated(`${label} refused the sign-in: ${error.error}`);
+    return unauthenticated(`${label} refused the sign-in: ${error.error.slice(0, LONGEST_CODE)}`);
   if (error instanceof ClientError && error.code !== undefined && !AWAY.has(error.code)) {
     return unauthenticated(`the answer of ${label} could not be verified`);
   }

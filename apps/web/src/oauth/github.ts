@@ -1,7 +1,8 @@
 import { unavailable } from '@acp/kernel';
-import { allowInsecureRequests, Configuration, fetchProtectedResource } from 'openid-client';
+import { allowInsecureRequests, Configuration, customFetch, fetchProtectedResource } from 'openid-client';
 import { createValidator, GithubEmails, GithubUser } from '@acp/contract';
 import { atProvider, authorizationUrl, exchangeCode, keptTokens } from './client.ts';
+import { providerFetch } from './provider-fetch.ts';
 import { type Expected, PROVIDER_TIMEOUT_SEC, type SignInProvider } from './provider.ts';
 
 interface GithubOptions {
@@ -34,6 +35,7 @@ export class GithubProvider implements SignInProvider {
     };
     this.#client = new Configuration(server, options.client_id, options.client_secret);
     this.#client.timeout = PROVIDER_TIMEOUT_SEC;
+    this.#client[customFetch] = providerFetch(options.client_secret);
     // The configuration permits http on loopback only.
     if (options.url.startsWith('http:') || options.api_url.startsWith('http:'))
       allowInsecureRequests(this.#client);

@@ -1,6 +1,7 @@
 import {
   allowInsecureRequests,
   type Configuration,
+  customFetch,
   discovery,
   enableNonRepudiationChecks,
   fetchUserInfo,
@@ -17,6 +18,7 @@ import {
   type Tokens,
   withCause,
 } from './client.ts';
+import { providerFetch } from './provider-fetch.ts';
 import { type Expected, PROVIDER_TIMEOUT_SEC, type ProviderName, type SignInProvider } from './provider.ts';
 
 export interface OidcOptions {
@@ -90,6 +92,7 @@ export class OidcProvider implements SignInProvider {
     return discovery(new URL(issuer), client_id, client_secret, clientAuth(client_secret), {
       execute,
       timeout: PROVIDER_TIMEOUT_SEC,
+      [customFetch]: providerFetch(client_secret),
     });
   }
 }
