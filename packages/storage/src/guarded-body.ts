@@ -4,6 +4,8 @@ import { unavailable } from '@acp/kernel';
 
 /** A store that has begun to respond but sends nothing for this long is considered gone. */
 const SILENCE_MS = 15_000;
+/** Times the limit of silence: after that, a store from which not even a byte a millisecond has come is too slow. */
+const GRACE = 4;
 /** Maximum number of concurrent bodies per owner: each occupies one of a limited number of connections. */
 const BODIES_PER_OWNER = 32;
 
@@ -32,7 +34,7 @@ export class OpenBodies {
   }
 }
 
-/** Passes the bytes through. Fails with the result of `fault`, and when the store stalls while being read. */
+/** Passes the bytes through. Fails with the result of `fault`, and when the store stalls or drips while being read. */
 export function guardedBody(body: Readable, { fault, closed, silence_ms = SILENCE_MS }: BodyGuard): Readable {
   const guarded = Readable.from(chunksOf(body, fault, silence_ms), { objectMode: false });
   // Also if no one has started reading.
@@ -56,14 +58,19 @@ async function* chunksOf(
   silence_ms: number,
 ): AsyncGenerator<Uint8Array> {
   let timer: NodeJS.Timeout | undefined;
+  let [since, waited_ms, bytes] = [0, 0, 0];
   // Timed while the reader waits for the store, not while the store waits for the reader.
   const watch = () => {
+    since = performance.now();
     timer = setTimeout(() => body.destroy(new Error('the store stopped answering')), silence_ms).unref();
   };
   try {
     watch();
     for await (const chunk of body) {
       clearTimeout(timer);
+      waited_ms += performance.now() - since;
+      bytes += (chunk as Uint8Array).length;
+      if (waited_ms > GRACE * silence_ms + bytes) throw new Error('the store is too slow');
       yield chunk as Uint8Array;
       watch();
     }

@@ -1,4 +1,5 @@
-/** When requests to a bucket end that would otherwise be repeated or waited for. */
+/** When requests to a bucket end that would otherwise be repeated, waited for or read without end. */
+import { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 
 /** The client would try again, and the caller would wait as long once more. Other failures are quick, and repeated. */
@@ -10,13 +11,50 @@ export const silenceIsFinal =
       throw error instanceof Error && error.name === 'TimeoutError' ? new Error(error.message) : error;
     });
 
-/** The same client, which also aborts `broken` with the first command that fails. */
-export function reporting(client: S3Client, broken: AbortController): S3Client {
-  const send = async (command: Parameters<S3Client['send']>[0]) =>
-    client.send(command).catch((error: unknown) => {
-      broken.abort(error);
-      throw error;
-    });
+/** Whatever is read into memory is XML: a thousand of the longest keys. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** Uploads that are slower are given up. */
+const LEAST_BYTES_PER_MS = 10;
+
+/** Limits every answer that is not an object. */
+export const boundedAnswers =
+  <In, Out>(next: (request: In) => Promise<Out & { response: unknown }>, context: { commandName?: string }) =>
+  async (request: In): Promise<Out & { response: unknown }> => {
+    const result = await next(request);
+    const response = result.response as { statusCode: number; body?: unknown };
+    const isObject = context.commandName === 'GetObjectCommand' && response.statusCode < 300;
+    if (response.body instanceof Readable && !isObject)
+      response.body = Readable.from(boundedChunks(response.body), { objectMode: false });
+    return result;
+  };
+
+async function* boundedChunks(body: Readable): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    // Leaving the loop closes the connection.
+    if (size > MOST_BYTES) throw new Error('the answer of the store is too large');
+    yield chunk;
+  }
+}
+
+/**
+ * The same client, which also aborts `broken` with the first command that fails. @param limit_ms of a command, besides the time for
+ * its bytes
+ */
+export function reporting(client: S3Client, broken: AbortController, limit_ms: number): S3Client {
+  const send = async (command: Parameters<S3Client['send']>[0]) => {
+    const { Body } = command.input as { Body?: unknown };
+    const bytes = Body instanceof Uint8Array ? Body.length : 0;
+    const abortSignal = AbortSignal.timeout(Math.ceil(limit_ms + bytes / LEAST_BYTES_PER_MS));
+    return Promise.race([client.send(command, { abortSignal }), rejection(abortSignal)]).catch(
+      (error: unknown) => {
+        broken.abort(error);
+        throw error;
+      },
+    );
+  };
   return Object.create(client, { send: { value: send } }) as S3Client;
 }
 

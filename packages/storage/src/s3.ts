@@ -17,10 +17,10 @@ import type {
   ListObjectsV2CommandOutput,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { ServiceError } from '@acp/kernel';
+import { ServiceError, sha256Hex } from '@acp/kernel';
 import { guardedBody, OpenBodies } from './guarded-body.ts';
 import { Meter } from './metered.ts';
-import { rejection, reporting, silenceIsFinal } from './s3-requests.ts';
+import { boundedAnswers, rejection, reporting, silenceIsFinal } from './s3-requests.ts';
 import { checkFolder, checkKey, deleteEach } from './storage.ts';
 import { storeUnavailable } from './store-unavailable.ts';
 import type { ByteRange, Deleted, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
@@ -53,6 +53,11 @@ const LIST_MS = 30_000;
 const SILENCE_MS = 9000;
 // A store assembles thousands of parts before it responds.
 const BULK_SILENCE_MS = 60_000;
+// A store may send blanks while it assembles, but not for ever: a request of an upload ends after so many silences.
+const SILENCES = 10;
+// Of a list: a hundred million objects. Pages without an object are few and far between.
+const PAGES = 100_000;
+const EMPTY_PAGES = 100;
 // More than the bodies of all owners are likely to need.
 const SOCKETS = 256;
 /** Deletions in flight where each is a request. */
@@ -94,9 +99,10 @@ export class S3Storage implements Storage {
       }
     };
     const broken = new AbortController();
-    const client = this.#client(options.expected_bytes === undefined ? SILENCE_MS : BULK_SILENCE_MS);
+    const silence_ms = options.expected_bytes === undefined ? SILENCE_MS : BULK_SILENCE_MS;
+    const limit_ms = SILENCES * (this.#settings.timeout_ms ?? silence_ms);
     const upload = new Upload({
-      client: reporting(client, broken),
+      client: reporting(this.#client(silence_ms), broken, limit_ms),
       params: {
         Bucket: this.#bucket,
         Key: this.#prefix + key,
@@ -203,11 +209,14 @@ export class S3Storage implements Storage {
   async *list(folder: string): AsyncIterable<ListedObject> {
     checkFolder(folder);
     const input = { Bucket: this.#bucket, Prefix: this.#prefix + folder };
+    const known = new Set<string>();
+    let empty = 0;
     for (let after: string | undefined, more = true; more;) {
       const command = new ListObjectsV2Command({ ...input, ContinuationToken: after });
       const send: Send<ListObjectsV2CommandOutput> = async (client, answered) =>
         client.send(command, answered);
       const page = await this.#answer(send, { limit_ms: LIST_MS });
+      empty = page?.Contents ? 0 : empty + 1;
       for (const { Key, Size, LastModified } of page?.Contents ?? [])
         if (Key !== undefined)
           yield {
@@ -217,6 +226,10 @@ export class S3Storage implements Storage {
           };
       after = page?.NextContinuationToken;
       more = after !== undefined;
+      const token = sha256Hex(after ?? '');
+      if (more && (known.has(token) || known.size >= PAGES || empty >= EMPTY_PAGES))
+        throw storeUnavailable(new Error('the list of the store has no end'));
+      known.add(token);
     }
   }
 
@@ -298,6 +311,7 @@ export class S3Storage implements Storage {
         httpsAgent: { keepAlive: true, maxSockets: SOCKETS },
       },
     });
+    client.middlewareStack.add(boundedAnswers, { step: 'deserialize', priority: 'low' });
     client.middlewareStack.add(silenceIsFinal, { step: 'finalizeRequest', priority: 'low' });
     this.#clients.set(silence_ms, client);
     return client;
