@@ -32,7 +32,7 @@ export function openChannels(config: Config): { send: Send; close(): Promise<voi
   };
 
   const channels: Record<MessageChannel, Send> = {
-    mail: async (message) => mail.send(message),
+    mail: async (message, signal) => mail.send(message, signal),
     async slack({ subject, body }, signal) {
       const url = setUp(config.alert_slack_url);
       await post(url, JSON.stringify({ text: slackText(`*${subject}*\n${body}`) }), {}, signal);
