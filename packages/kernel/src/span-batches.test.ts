@@ -71,6 +71,18 @@ it('a collector that never answers is given up, and the next batch is sent', asy
   expect(sizes()).toEqual([512, 88]);
 });
 
+it('a collector that answers byte by byte, for ever, is given up, and the next batch is sent', async () => {
+  respond = (response) => {
+    if (received.length > 1) return void response.end('{}');
+    const dripping = setInterval(() => response.write(' '), 50);
+    response.once('close', () => clearInterval(dripping));
+  };
+  add(600);
+  await batches.stop();
+  // The first is sent again: the connection broke.
+  expect(sizes().slice(-1)).toEqual([88]);
+});
+
 it('a refused batch is not sent again, and the next arrives', async () => {
   respond = (response) => {
     response.statusCode = received.length === 1 ? 400 : 200;

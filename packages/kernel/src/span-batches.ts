@@ -1,8 +1,6 @@
 /** Ended spans on their way to the collector, through OpenTelemetry's exporter, which knows when to try again. */
-import {
-  createOtlpHttpExportDelegate,
-  httpAgentFactoryFromOptions,
-} from '@opentelemetry/otlp-exporter-base/node-http';
+import { createOtlpHttpExportDelegate } from '@opentelemetry/otlp-exporter-base/node-http';
+import { collectorAgent } from './collector-agent.ts';
 import type { EndedSpan } from './span-recorder.ts';
 
 interface Collector {
@@ -51,7 +49,7 @@ export class SpanBatches {
         // One at a time; it counts the last one until after its answer.
         concurrencyLimit: 2,
         compression: 'none',
-        agentFactory: httpAgentFactoryFromOptions({ keepAlive: true }),
+        agentFactory: collectorAgent(collector.timeout_ms),
       },
       {
         serializeRequest: ({ bytes, length }) => bytes.subarray(0, length),

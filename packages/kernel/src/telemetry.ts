@@ -2,6 +2,7 @@
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+import { collectorAgent } from './collector-agent.ts';
 import type { Config } from './config.ts';
 import { Histogram, type HistogramRow, producerOf } from './histograms.ts';
 import { SpanBatches } from './span-batches.ts';
@@ -55,7 +56,12 @@ export function openTelemetry(config: TelemetryConfig): { tracing: Tracing; stop
     resource,
     readers: [
       new PeriodicExportingMetricReader({
-        exporter: new OTLPMetricExporter({ url: to('metrics'), headers, timeoutMillis: EXPORT_TIMEOUT_MS }),
+        exporter: new OTLPMetricExporter({
+          url: to('metrics'),
+          headers,
+          timeoutMillis: EXPORT_TIMEOUT_MS,
+          httpAgentOptions: collectorAgent(EXPORT_TIMEOUT_MS),
+        }),
         exportIntervalMillis: METRICS_EVERY_MS,
         exportTimeoutMillis: EXPORT_TIMEOUT_MS,
         metricProducers: [producerOf(histograms, SCOPE, resource)],
