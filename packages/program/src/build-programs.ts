@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { buildSync, type Metafile } from 'esbuild';
+import { build as makeBundle, type Metafile, type Plugin } from 'esbuild';
 import { bundles, currentBundle, PROGRAMS, versionOf } from './load-program.mjs';
 import { oneAtATime } from './one-at-a-time.mjs';
 
@@ -22,11 +22,33 @@ const BANNER = `import { createRequire as requireFrom } from 'node:module';
 const require = requireFrom(import.meta.url);
 const __dirname = import.meta.dirname;`;
 
+/** So that a place in a stack is a line, as far as statements allow. */
+const LINE_LIMIT = 160;
+
+/**
+ * Escapes what is not ASCII in our sources, for esbuild doesn't in tagged templates: their tags could see the difference. Ours don't,
+ * but for `String.raw`.
+ */
+const escapeTemplates: Plugin = {
+  name: 'escape-templates',
+  setup(bundler) {
+    bundler.onLoad({ filter: /\.ts$/ }, async ({ path: file }) => {
+      if (file.includes('/node_modules/')) return undefined;
+      const text = await readFile(file, 'utf8');
+      if (/(?:String\.raw`[^`]*|\\)[^\0-\x7F]/.test(text))
+        throw new Error(`${file}: a raw template may only contain ASCII, as may what follows a backslash`);
+      return { contents: text.replaceAll(/[^\0-\x7F]/g, escaped), loader: 'ts' };
+    });
+  },
+};
+
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
 async function build(sealed: boolean): Promise<void> {
   const folder = `bundle-${randomBytes(6).toString('hex')}`;
   const place = path.join(bundles, folder);
   await mkdir(place, { recursive: true });
-  const { metafile } = buildSync({
+  const { metafile } = await makeBundle({
     absWorkingDir: root,
     // An image holds the sources of those that it runs.
     entryPoints: Object.fromEntries(
@@ -42,8 +64,11 @@ async function build(sealed: boolean): Promise<void> {
     // As Node.js finds packages, not as bundlers do: some are different programs there.
     mainFields: ['main'],
     conditions: [],
-    // ASCII is held in half of the memory.
+    // A process holds the text of its code: no comments, no indentation, and ASCII, which takes half of the memory.
+    minifyWhitespace: true,
+    lineLimit: LINE_LIMIT,
     charset: 'ascii',
+    plugins: [escapeTemplates],
     legalComments: 'none',
     sourcemap: sealed ? false : 'linked',
     sourcesContent: false,

@@ -8,8 +8,10 @@
  */
 import { spawn } from 'node:child_process';
 import { accessSync, constants as access, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { constants, enableCompileCache, flushCompileCache } from 'node:module';
+import { isAscii } from 'node:buffer';
+import { constants, enableCompileCache, flushCompileCache, registerHooks } from 'node:module';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 
@@ -58,12 +60,29 @@ export async function loadProgram(name) {
   const bundle = currentBundle() ?? (await build());
   if (bundle !== undefined) {
     cacheCompiled(bundle, path.basename(bundle));
+    readAsAscii(bundle);
     return import(path.join(bundle, `${name}.mjs`));
   }
   cacheCompiled(path.join(root, '.build'), 'sources');
   const { loadQuickly } = await import('./quick-loading.ts');
   loadQuickly(path.join(root, '.build/compile-cache'));
   return import(path.join(root, PROGRAMS[name]));
+}
+
+/**
+ * Node.js makes a text of more than a megabyte of two bytes per character, whatever is in it.
+ * @param {string} bundle
+ */
+function readAsAscii(bundle) {
+  const ours = `${pathToFileURL(bundle).href}/`;
+  registerHooks({
+    load(url, context, next) {
+      if (!url.startsWith(ours)) return next(url, context);
+      const bytes = readFileSync(new URL(url));
+      const source = bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
+      return { format: 'module', source, shortCircuit: true };
+    },
+  });
 }
 
 /** Writes what has been compiled, for the next start. Don't leave it to the end of the process, which may be a SIGKILL. */

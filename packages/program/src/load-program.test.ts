@@ -61,6 +61,31 @@ it('a change of a source is in the bundle of the next start, and few older bundl
   expect(bundlesLeft()).toHaveLength(3);
 });
 
+it('a program takes one byte for each character of its text, however long it is and whatever its templates say', async () => {
+  const saying = 'So it’s “said” … 👍';
+  const heldBy = async (length: number): Promise<number> => {
+    write(
+      PROGRAMS.service,
+      `const { external, arrayBuffers } = process.memoryUsage();
+      const tag = ([text]) => text;
+      const long = '${'-'.repeat(length)}';
+      export const said = [tag\`${saying}\`, long.length, external - arrayBuffers].join();`,
+    );
+    const [text, characters, bytes] = (await start()).split(',');
+    expect([text, Number(characters)]).toEqual([saying, length]);
+    return Number(bytes);
+  };
+  const more = (await heldBy(2_000_000)) - (await heldBy(1_100_000));
+  expect(Math.abs(more - 900_000)).toBeLessThan(100_000);
+});
+
+it('a raw template that is not ASCII cannot be bundled', async () => {
+  write(PROGRAMS.service, 'export const said = String.raw`it’s`;');
+  await expect(
+    promisify(execFile)(process.execPath, [path.join(folder, own, 'build-programs.ts')]),
+  ).rejects.toThrow('a raw template may only contain ASCII');
+});
+
 it('a sealed bundle is taken as it is', async () => {
   await promisify(execFile)(process.execPath, [path.join(folder, own, 'build-programs.ts'), '--sealed']);
   say('another');

@@ -51,7 +51,7 @@ export class Catalogue {
   template(strings: TemplateStringsArray): SpokenTemplate {
     let made = this.#templates.get(strings);
     if (made === undefined) {
-      made = this.#make(cutTemplate(strings.raw));
+      made = this.#make(cutTemplate(strings));
       this.#templates.set(strings, made);
     }
     return made;

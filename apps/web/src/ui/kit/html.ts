@@ -13,7 +13,7 @@ export type Html = string;
  */
 export function html(strings: TemplateStringsArray, ...values: unknown[]): Html {
   const catalogue = currentCatalogue();
-  if (catalogue === null) return tag(strings, ...values);
+  if (catalogue === null) return tag({ raw: strings } as unknown as TemplateStringsArray, ...values);
   const { literals, order } = catalogue.template(strings);
   return tag(literals as TemplateStringsArray, ...order.map((at) => values[at]));
 }
