@@ -42,9 +42,26 @@ const COMPILER = `
     console.log(Math.round(compiled), Math.round(now), Number.isNaN(functions.at(-1)([], 1)));
   }, 100);`;
 
-async function outputOf(program: string): Promise<string> {
+/** A process that starts as main.mjs does, and is then up; it prints when V8 has optimised a function that it calls often. */
+const STARTER = `
+  import { setFlagsFromString } from 'node:v8';
+  import { endStart } from ${JSON.stringify(module)};
+  const often = (many) => { let sum = 0; for (let n = 0; n < many; n += 1) sum += n % 7; return sum; };
+  const isOptimised = () => (%GetOptimizationStatus(often) & 16) !== 0;
+  for (const compiler of ['opt', 'maglev']) setFlagsFromString('--no-' + compiler);
+  for (let time = 0; time < 10_000; time += 1) often(1000);
+  console.log(isOptimised());
+  endStart();
+  const work = () => {
+    for (let time = 0; time < 10_000; time += 1) often(1000);
+    if (!isOptimised()) return setImmediate(work);
+    console.log(true);
+  };
+  work();`;
+
+async function outputOf(program: string, ...flags: string[]): Promise<string> {
   const options = { timeout: 60_000, cwd: import.meta.dirname };
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], options);
+  const child = spawn(process.execPath, [...flags, '--input-type=module', '-e', program], options);
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   await once(child, 'close');
@@ -65,4 +82,8 @@ describe('a process that has become idle', () => {
     expect(Number(kept)).toBeLessThan(Number(compiled) / 2);
     expect(works).toBe('true');
   });
+});
+
+it('a process optimises code once it is up, not while it starts', async () => {
+  expect(await outputOf(STARTER, '--allow-natives-syntax')).toBe('false\ntrue\n');
 });

@@ -18,8 +18,12 @@ const DROP_CODE = ['stress-flush-code', 'flush-baseline-code'];
 /** Event loop utilisation below which a process counts as idle; a pair of idle tiers stays below 0.01. */
 const QUIET = 0.02;
 
+/** What main.mjs switches off. */
+const COMPILERS = ['opt', 'maglev'];
+
 /** Call it once everything is loaded: V8 rejects cached code that was compiled under other flags. */
-export function growSlowly(): void {
+export function endStart(): void {
+  for (const compiler of COMPILERS) setFlagsFromString(`--${compiler}`);
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
 }
 

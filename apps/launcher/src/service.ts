@@ -14,7 +14,7 @@ import {
   type Logger,
   type Stoppable,
 } from '@acp/kernel';
-import { growSlowly, releaseMemoryWhenIdle } from './idle-memory.ts';
+import { endStart, releaseMemoryWhenIdle } from './idle-memory.ts';
 import { migrateInstance } from './migrate-instance.ts';
 import { startTiers } from './roles.ts';
 
@@ -79,7 +79,7 @@ async function main(): Promise<void> {
   try {
     const service = await startService(config, logger, stopper.signal);
     stopper.started(service);
-    growSlowly();
+    endStart();
     releaseMemoryWhenIdle(async () => service.rest());
     logger.info('ready', { url: service.url, ...serviceVersion() });
   } catch (error) {
