@@ -1,4 +1,6 @@
 /** What travels together: the opening with the first statement, the last statements with the commit. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startStatementCounter, testDatabase } from '@acp/testkit';
@@ -41,6 +43,28 @@ const sentBy = async (work: () => Promise<unknown>) => {
   return counter.trips().slice(before);
 };
 const BEGIN = 'begin isolation level read committed';
+
+/** A way to the database that loses the next message and the connection it came on. */
+async function breakable(databaseUrl: string) {
+  const url = new URL(databaseUrl);
+  const target = Number(url.port);
+  let isBroken = false;
+  const server = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1');
+    client.on('data', (chunk) => {
+      if (!isBroken) return void upstream.write(chunk);
+      isBroken = false;
+      client.destroy();
+    });
+    upstream.pipe(client);
+    client.on('close', () => upstream.destroy()).on('error', () => undefined);
+    upstream.on('close', () => client.destroy()).on('error', () => undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url.port = String((server.address() as AddressInfo).port);
+  return { url: url.href, break: () => (isBroken = true), close: () => server.close() };
+}
 
 describe('a transaction', () => {
   it('whose first statement was planned before its table changed is opened anew, and happens once', async () => {
@@ -101,6 +125,78 @@ describe('a transaction', () => {
       ]);
     }
     expect(await words()).toHaveLength(12);
+  });
+
+  it('waits for nothing: all of it is one message, and what it asked is answered with its commit', async () => {
+    let asked: ReturnType<typeof write> | undefined;
+    const trips = await sentBy(async () => {
+      const { answer } = await transaction(database, async (tx) => {
+        asked = write(tx, 'first');
+        writeAtCommit(tx, writeAll, ['last']);
+        return { answer: asked };
+      });
+      await expect(answer).resolves.toMatchObject({ rowCount: 1 });
+    });
+    expect(trips).toEqual([
+      [
+        BEGIN,
+        expect.stringContaining('insert into words values'),
+        expect.stringContaining('insert into words select'),
+        'commit',
+      ],
+    ]);
+    expect(await words()).toEqual(['first', 'last']);
+  });
+
+  it('does not wait for its second statement: that travels with the commit', async () => {
+    const trips = await sentBy(async () =>
+      transaction(database, async (tx) => {
+        await write(tx, 'first');
+        return { answer: write(tx, 'second') };
+      }),
+    );
+    expect(trips.map((trip) => trip.length)).toEqual([2, 2]);
+    expect(await words()).toEqual(['first', 'second']);
+  });
+
+  it('waits for nothing, and a part of it fails: nothing is left, and both the part and the whole say why', async () => {
+    await write(database.db, 'known');
+    const outcomes: Promise<unknown>[] = [];
+    for (const word of ['known', 'new']) {
+      const failing = transaction(database, async (tx) => {
+        const asked = write(tx, word);
+        outcomes.push(
+          asked.then(
+            () => 'written',
+            ({ cause }: Error) => (cause as { code: string }).code,
+          ),
+        );
+        writeAtCommit(tx, writeAll, ['known']);
+        return { answer: asked };
+      });
+      await expect(failing).rejects.toMatchObject({ code: '23505' });
+    }
+    expect([await Promise.all(outcomes), await words()]).toEqual([['23505', 'written'], ['known']]);
+  });
+
+  it('is one message, and its connection breaks: it is not sent again, since it may have been committed', async () => {
+    const breaking = await breakable(counter.url);
+    const over = openDatabase({ url: breaking.url, max: 1, application_name: 'breaking' });
+    const waiting = async (word: string) => transaction(over, async (tx) => void (await write(tx, word)));
+    await waiting('before');
+    breaking.break();
+    await waiting('opened anew');
+    breaking.break();
+    const failing = transaction(over, async (tx) => {
+      const asked = write(tx, 'unknown');
+      asked.catch(() => undefined);
+      return { asked };
+    });
+    await expect(failing).rejects.toMatchObject({ kind: 'unavailable' });
+    await waiting('after');
+    expect(await words()).toEqual(['after', 'before', 'opened anew']);
+    await over.close();
+    breaking.close();
   });
 
   it('asks several things at once: they travel together, the first with its opening, and each is answered', async () => {

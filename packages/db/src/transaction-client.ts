@@ -51,17 +51,22 @@ export class TransactionClient {
     return promise;
   }
 
-  /** Sends `last` together with the commit. */
+  /** Sends the commit together with `last` and with what was issued in this tick, for which nothing has waited. */
   async commit(last: readonly Statement[]): Promise<void> {
-    // Of statements that no one waits for.
-    await this.#sendAsked();
-    if (this.#client === undefined) {
+    this.#over = true;
+    const asked = this.#asked;
+    this.#asked = [];
+    await this.#beginning;
+    if (this.#client === undefined && asked.length === 0) {
       if (last.length === 0) return;
       await this.#begin([]);
     }
-    const batch = new Batch([...last, COMMIT]);
-    await sent(this.#client!, batch);
-    const { command } = await batch.answers.at(-1)!;
+    const closing = [...last, COMMIT];
+    const { answers } =
+      this.#client === undefined
+        ? await this.#begin(asked, closing)
+        : await this.#close(this.#client, asked, closing);
+    const { command } = await answers.at(-1)!;
     // When a caller swallowed a statement's error, the failed transaction answers COMMIT with ROLLBACK.
     if (command === 'ROLLBACK') throw new Error('the transaction failed before its commit');
   }
@@ -129,11 +134,23 @@ export class TransactionClient {
     }
   }
 
-  async #begin(first: readonly Asked[]): Promise<void> {
+  async #close(client: PoolClient, asked: readonly Asked[], closing: readonly Statement[]): Promise<Batch> {
+    const batch = new Batch([...asked.map(({ statement }) => statement), ...closing]);
+    try {
+      await sent(client, batch);
+      return batch;
+    } finally {
+      relay(asked, batch.answers);
+    }
+  }
+
+  /** @param closing the whole transaction in one message: when its connection breaks, it may have been committed */
+  async #begin(first: readonly Asked[], closing: readonly Statement[] = []): Promise<Batch> {
     const { pool, patience_ms } = this.#database;
     const giveUpAt = performance.now() + patience_ms;
     const opened = this.#opening.length;
-    const parts = [...this.#opening, ...first.map(({ statement }) => statement)];
+    const parts = [...this.#opening, ...first.map(({ statement }) => statement), ...closing];
+    const isWhole = closing.length > 0;
     // Idle connections may have died unnoticed, and before the first answer any other will do. A pooler accepts connections
     // while its server is down; then only waiting helps.
     for (let dead = this.#database.poolStats().max; ; dead -= 1) {
@@ -142,14 +159,16 @@ export class TransactionClient {
       try {
         await sent(client, batch);
         this.#client = client;
-        return relay(first, batch.answers.slice(opened));
+        relay(first, batch.answers.slice(opened));
+        return batch;
       } catch (err) {
         // Of a transaction that has only been opened, nothing is lost: another connection plans its first statement anew.
         const only_opened = first.length > 0 && batch.done === opened;
-        if (batch.done > 0 && !(only_opened && isStalePlan(err))) {
+        if ((batch.done > 0 || isWhole) && !(only_opened && isStalePlan(err))) {
           this.#client = client;
-          if (batch.done < opened) throw err;
-          return relay(first, batch.answers.slice(opened));
+          if (batch.done >= opened || isWhole) relay(first, batch.answers.slice(opened));
+          if (batch.done < opened || isWhole) throw err;
+          return batch;
         }
         client.release(asError(err));
         if (
