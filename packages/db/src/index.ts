@@ -47,7 +47,7 @@ export { byCreation, MOST_ROWS, newestFirst, oldestFirst } from './newest-first.
 export type { Page, PageRequest } from './newest-first.ts';
 export { containing } from './containing.ts';
 export type { SearchRequest } from './containing.ts';
-export { jsonRowReader, rowReader } from './row-reader.ts';
+export { instantText, jsonRowReader, rowReader } from './row-reader.ts';
 export type { JsonRow } from './row-reader.ts';
 export { PAGE_BYTES, readWithinBytes, withinBytes } from './page-bytes.ts';
 export {

@@ -2,6 +2,7 @@ import { type Actor, type EndpointRow, PATH_PARAM } from '@acp/contract';
 import type { Database, Tx } from '@acp/db';
 import { tooLarge } from '@acp/kernel';
 import type { Request, Response } from 'express';
+import { AtCommit } from './at-commit.ts';
 import type { Context } from './handle.ts';
 import type { Answer } from './idempotency.ts';
 import { NO_QUERY } from './input.ts';
@@ -98,15 +99,29 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
   }
 
   async run(): Promise<Answer> {
-    const { row, handler, checkResponse } = this.mounted;
-    const result = await handler(this as Context<EndpointRow>, this.#prepared);
+    const { answer } = await this.runToCommit();
+    return answer;
+  }
+
+  /** The same for the end of a transaction: the answer may be there only with its commit. */
+  async runToCommit(): Promise<{ answer: Answer | Promise<Answer> }> {
+    const result = await this.mounted.handler(this as Context<EndpointRow>, this.#prepared);
+    if (!(result instanceof AtCommit)) return { answer: this.#answerWith(result) };
+    const answer = result.result.then((known) => this.#answerWith(known));
+    // If the commit fails, no one waits for it.
+    answer.catch(() => undefined);
+    return { answer };
+  }
+
+  #answerWith(result: unknown): Answer {
+    const { row, checkResponse } = this.mounted;
     if (row.streams || row.response === null || result === undefined) {
       return { status: this.#status, text: undefined };
     }
     const text = JSON.stringify(result);
     if (text.length > MAX_ANSWER)
       throw tooLarge('the answer would be too large: ask for fewer items by limit');
-    // Checked before the commit: an answer that must not be sent must have had no effect.
+    // Before the commit wherever it can be: an answer that must not be sent must have had no effect.
     checkResponse?.(text);
     return { status: this.#status, text };
   }

@@ -3,6 +3,7 @@ import type { Actor, BodyOf, EndpointRow, QueryOf, ResponseOf } from '@acp/contr
 import type { FailedFile, StoredFile } from '@acp/core';
 import type { Tx } from '@acp/db';
 import type { Request, Response } from 'express';
+import type { AtCommit } from './at-commit.ts';
 import type { SubjectOf } from './scope.ts';
 import type { Services } from './services.ts';
 import type { MemoryFile } from './upload.ts';
@@ -44,7 +45,7 @@ export interface Context<R extends EndpointRow> {
 type Handler<R extends EndpointRow, P> = (
   context: Context<R>,
   prepared: P,
-) => Promise<ResponseOf<R>> | ResponseOf<R>;
+) => Promise<ResponseOf<R> | AtCommit<ResponseOf<R>>> | ResponseOf<R>;
 
 export interface Route {
   readonly row: EndpointRow;

@@ -18,14 +18,16 @@ async function inTransaction(database: Database, call: Call): Promise<Answer> {
   const answering = transaction(database, async (tx) => {
     call.tx = tx;
     if (call.request.method === 'HEAD') throw new HeadOnly(await call.run());
-    if (key === undefined) return call.run();
+    if (key === undefined) return call.runToCommit();
     const { actor, comparableBody: body, target } = call;
-    return onlyOnce(tx, { row: call.mounted.row, actor, key, target, body }, async () => call.run());
+    const request = { row: call.mounted.row, actor, key, target, body };
+    return { answer: await onlyOnce(tx, request, async () => call.run()) };
   });
-  return answering.catch((error: unknown) => {
-    if (error instanceof HeadOnly) return error.answer;
+  const { answer } = await answering.catch((error: unknown) => {
+    if (error instanceof HeadOnly) return error;
     throw error;
   });
+  return answer;
 }
 
 /** Rolls back a read with side effects (an inbox, whose wakeups it consumes): a HEAD request changes nothing. */

@@ -3,7 +3,16 @@ import { writeAtCommit, signal, type Statement, type Tx } from '@acp/db';
 import { cutText, mapTexts } from '@acp/kernel';
 import { actorId, actorType } from './actor-columns.ts';
 
-type PublishedEvent = { [T in EventType]: { type: T; data: EventData<T> } }[EventType];
+type PublishedEvent =
+  | { [T in EventType]: { type: T; data: EventData<T> } }[EventType]
+  | CreatedNow<'comment_created'>;
+
+/** `created_at` is the transaction's own instant, filled in by the database: nothing waits for the row. */
+interface CreatedNow<T extends EventType> {
+  type: T;
+  data: Omit<EventData<T>, 'created_at'>;
+  created_now: true;
+}
 
 /** A mutation: its entry in the company's activity, the event for clients, or both. */
 export interface Change {
@@ -34,6 +43,7 @@ export async function recordChanges(tx: Tx, actor: Actor, changes: readonly Chan
     actor_name: by.name,
     event_type: event?.type,
     data: event?.data,
+    created_now: event !== undefined && 'created_now' in event,
   }));
   writeAtCommit(tx, writeChanges, rows);
   // Idle schedulers sleep: any change may make something due.
@@ -42,26 +52,33 @@ export async function recordChanges(tx: Tx, actor: Actor, changes: readonly Chan
     if (event?.type === 'notification') signal(tx, 'alerts', company_id ?? '');
 }
 
+// In the form of a `Date` in JSON, and to the millisecond, as columns store it.
+const CREATED_NOW = `jsonb_build_object('created_at',
+      to_char(now()::timestamptz(3) at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
+
 // Built once rather than in every transaction that changes something.
 const WRITE_CHANGES = `
     with change as (
       select * from jsonb_to_recordset($1::jsonb) as c(
-        index int, actor_type text, actor_id uuid, actor_name text, company_id uuid, action text, entity_type text, entity_id uuid, details jsonb, event_type text, data jsonb)
+        index int, actor_type text, actor_id uuid, actor_name text, company_id uuid, action text, entity_type text, entity_id uuid, details jsonb, event_type text, data jsonb, created_now boolean)
     ), entry as (
       insert into activity (company_id, actor_type, actor_id, actor_name, action, entity_type, entity_id, details)
       select company_id, actor_type, actor_id, actor_name, action, entity_type, entity_id, coalesce(details, '{}')
       from change where action is not null and company_id is not null
     )
     insert into outbox (company_id, type, data)
-    select company_id, event_type, data from change where event_type is not null order by index`;
+    select company_id, event_type, case when created_now then data || ${CREATED_NOW} else data end
+    from change where event_type is not null order by index`;
 
 // Most operations record a single change with both: a quarter cheaper than the list.
-const WRITE_ONE = `
+const writeOne = (data: string): string => `
     with entry as (
       insert into activity (company_id, actor_type, actor_id, actor_name, action, entity_type, entity_id, details)
       values ($1, $2, $3, $4, $5, $6, $7, $8)
     )
-    insert into outbox (company_id, type, data) values ($1, $9, $10)`;
+    insert into outbox (company_id, type, data) values ($1, $9, ${data})`;
+const WRITE_ONE = writeOne('$10');
+const WRITE_ONE_CREATED = writeOne(`$10::jsonb || ${CREATED_NOW}`);
 
 interface WrittenChange extends Omit<Change, 'actor' | 'event'> {
   actor_type: string;
@@ -69,12 +86,16 @@ interface WrittenChange extends Omit<Change, 'actor' | 'event'> {
   actor_name: string;
   event_type: string | undefined;
   data: unknown;
+  created_now: boolean;
 }
 
 async function writeChanges(changes: readonly WrittenChange[]): Promise<Statement> {
   const [only] = changes;
   if (only !== undefined && changes.length === 1 && hasBoth(only))
-    return Promise.resolve({ text: WRITE_ONE, values: valuesOf(only) });
+    return Promise.resolve({
+      text: only.created_now ? WRITE_ONE_CREATED : WRITE_ONE,
+      values: valuesOf(only),
+    });
   const rows = changes.map((change, index) => ({ ...change, index }));
   return Promise.resolve({ text: WRITE_CHANGES, values: [shortJson(rows)] });
 }

@@ -12,9 +12,9 @@ import {
   queuedJobs,
   nextInstant,
 } from '@acp/testkit';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { IssueRow } from '../issues/index.ts';
-import { createComment, listComments, pinComment } from './index.ts';
+import { createComment, listComments, pinComment, sendComment } from './index.ts';
 
 let database: Database;
 beforeAll(async () => {
@@ -51,6 +51,25 @@ const row = async (issue: { id: string }) => {
 };
 
 describe('createComment', () => {
+  it('is the same comment in its answer, its row and its event, whether it was waited for or not', async () => {
+    const s = await stage();
+    const issue = await s.make();
+    for (const actor of [s.human, actors.agent(s.ada), actors.board(s.company, 'member')]) {
+      const waited = await say(actor, issue, 'waited for');
+      const sent = await transaction(database, async (tx) =>
+        sendComment(tx, actor, issue, { body_markdown: 'sent' }),
+      );
+      for (const comment of [waited, await sent.comment]) {
+        const { items } = await listComments(database.db, issue, {});
+        const events = await database.db.execute(sql`
+          select data from outbox where type = 'comment_created' and data ->> 'id' = ${comment.id}`);
+        const known: unknown = JSON.parse(JSON.stringify(comment));
+        expect(JSON.parse(JSON.stringify(items))).toContainEqual(known);
+        expect(events.rows).toEqual([{ data: known }]);
+      }
+    }
+  });
+
   it('wakes the mentioned for the mention and the assignee for the comment, each by a job', async () => {
     const s = await stage();
     const issue = await s.make({ assignee_agent_id: s.bob.id });

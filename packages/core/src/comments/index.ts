@@ -1,5 +1,5 @@
 /** Owns `comments`: what people and agents say on an issue, and whom it wakes. The author is never woken. */
-export { createComment, writeComment } from './create-comment.ts';
+export { createComment, sendComment, writeComment } from './create-comment.ts';
 export { insertComments } from './insert-comments.ts';
 export type { NewComment } from './insert-comments.ts';
 export { findComment, listComments, outlineComments } from './read-comments.ts';

@@ -24,6 +24,6 @@ export function presentComment(row: CommentRow, userName: string | null, reactio
   };
 }
 
-export function commentEvent(comment: Comment): Comment {
+export function commentEvent<T extends Pick<Comment, 'body_markdown'>>(comment: T): T {
   return { ...comment, body_markdown: cutText(comment.body_markdown, LONGEST_EVENT_TEXT_BYTES) };
 }

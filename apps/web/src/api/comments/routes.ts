@@ -1,14 +1,15 @@
 import { commentEndpoints as rows, reactions } from '@acp/contract';
 import {
-  createComment,
   deleteComment,
   listComments,
   listVersions,
   pinComment,
   react,
+  sendComment,
   updateComment,
 } from '@acp/core';
 import { notFound } from '@acp/kernel';
+import { AtCommit } from '../../http/at-commit.ts';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
 
@@ -20,7 +21,10 @@ function reactionOf({ commentId, reaction }: Readonly<Record<string, string>>, o
 
 export const commentRoutes: Route[] = [
   handle(rows.list, async (ctx) => paged(ctx, await listComments(ctx.tx, ctx.subject, ctx.query))),
-  handle(rows.create, (ctx) => createComment(ctx.tx, ctx.actor, ctx.subject, ctx.body)),
+  handle(rows.create, async (ctx) => {
+    const { comment } = await sendComment(ctx.tx, ctx.actor, ctx.subject, ctx.body);
+    return new AtCommit(comment);
+  }),
   handle(rows.update, (c) => updateComment(c.tx, c.actor, c.subject, c.params.commentId!, c.body)),
   handle(rows.delete, (c) => deleteComment(c.tx, c.actor, c.subject, c.params.commentId!)),
   handle(rows.versions, async (c) =>
