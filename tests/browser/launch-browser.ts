@@ -1,18 +1,21 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Debian's browsers, the cheaper first: the whole of chromium takes twice the CPU time for its own windows and services. */
-const BROWSERS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
-const browserProgram = BROWSERS.find((each) => existsSync(each));
-export const hasChromium = browserProgram !== undefined;
+const WHOLE = '/usr/bin/chromium';
+/** Without windows and services of its own, which take as much CPU time again as pages do. */
+const SHELL = '/usr/bin/chromium-headless-shell';
+export const hasChromium = existsSync(WHOLE);
 /** `SLOW_BROWSER=6`: runs at a sixth of its speed. */
 const slowdown = Number(process.env.SLOW_BROWSER ?? 1);
-export const without = hasChromium ? '' : ` (skipped: no ${BROWSERS.join(' or ')})`;
+export const without = hasChromium ? '' : ` (skipped: no ${WHOLE})`;
 
-/** Launches Debian's chromium, without a window, driven over its debugging protocol. */
-export async function launchBrowser(): Promise<Browser> {
+/**
+ * Launches Debian's chromium, driven over its debugging protocol.
+ * @param whole with what the shell lacks: notifications
+ */
+export async function launchBrowser({ whole = false } = {}): Promise<Browser> {
   const browser = await chromium.launch({
-    ...(browserProgram === undefined ? {} : { executablePath: browserProgram }),
+    executablePath: whole || !existsSync(SHELL) ? WHOLE : SHELL,
     args: [
       '--no-sandbox',
       '--disable-gpu',

@@ -56,7 +56,7 @@ inBrowser(`a page that stays open${without}`, () => {
       SERVICE_DEFAULT_LLM_MODEL: 'test',
       SERVICE_DEFAULT_LLM_BASE_URL: model.url,
     });
-    browser = await launchBrowser();
+    browser = await launchBrowser({ whole: true });
     context = await browser.newContext({ viewport: { width: 1280, height: 900 }, baseURL: service.url });
     context.on('page', (page) => complaintsOf(page, complaints));
     await context.request.post('/login', { form: account });

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { ClaimedMessage } from '@acp/core';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import { openMail } from './mail.ts';
 
 const PASSWORD = 'a password of the operator';
@@ -54,12 +53,10 @@ it('a server that repeats the password, in whatever form, does not tell it', asy
 });
 
 it('a server that is never silent and never done is given up with the signal, and its connection ends', async () => {
-  answer = async (line, socket) => {
+  answer = (line, socket) => {
     if (!line.startsWith('EHLO')) return;
-    while (socket.writable) {
-      socket.write('250-and more\r\n');
-      await pause(20);
-    }
+    const dripping = setInterval(() => socket.write('250-and more\r\n'), 20);
+    socket.once('close', () => clearInterval(dripping));
   };
   const mail = open();
   await expect(mail.send(message, AbortSignal.timeout(500))).rejects.toBeInstanceOf(Error);

@@ -17,7 +17,7 @@ export function providerFetch(client_secret: string): CustomFetch {
       most_bytes: MOST_BYTES,
       secrets: [client_secret],
     };
-    const content = body != null && { body: String(body) };
+    const content = body != null && { body: await new Response(body).text() };
     const answer = await exchange(send, url, { method, headers, ...content }, limits);
     const isJson = /\bjson\b/i.test(answer.headers.get('content-type') ?? '');
     const text = isJson ? JSON.stringify(answer.json()) : answer.text;

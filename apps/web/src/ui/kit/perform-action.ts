@@ -8,11 +8,9 @@ import { perform } from '../../http/perform.ts';
 import { requireRole } from '../../http/roles.ts';
 import { loadScope } from '../../http/scope.ts';
 import type { Endpoints } from './endpoints.ts';
-import { errorPage, type Unsent } from './error-page.ts';
 import { applied, ChangedMeanwhile, overtakenPage } from './changed-meanwhile.ts';
-import { errorPlace } from './error-place.ts';
 import type { MarkdownRenderer } from './markdown-renderer.ts';
-import { failedPage, userFacingError } from './refusal.ts';
+import { failedPage, lonePage, userFacingError } from './refusal.ts';
 import { SentForm } from './sent-form.ts';
 import type { ActionRow, UiContext } from './ui-routes.ts';
 
@@ -59,14 +57,6 @@ export async function performAction(
   } finally {
     sent.release();
   }
-}
-
-async function lonePage(
-  { tx, user, request, company_id }: UiContext,
-  problem: { status: number; message: string },
-  unsent: Unsent,
-): Promise<string> {
-  return errorPage(user, problem, await errorPlace(tx, user, request, company_id), unsent);
 }
 
 /** The request that the endpoint would have received as JSON. */

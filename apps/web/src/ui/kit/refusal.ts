@@ -31,6 +31,15 @@ export async function failedPage(
   }
 }
 
+/** Only the error, and what was typed. */
+export async function lonePage(
+  { tx, user, request, company_id }: UiContext,
+  problem: { status: number; message: string },
+  unsent: Unsent,
+): Promise<Html> {
+  return errorPage(user, problem, await errorPlace(tx, user, request, company_id), unsent);
+}
+
 /** The page with the error in the words of its form, if it only shows the endpoint's. */
 function inPlainWords(page: Html, message: string, forms: readonly ReadForm[]): Html {
   const labels = new Map(
