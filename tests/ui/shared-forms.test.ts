@@ -139,6 +139,9 @@ const mayTouch = (action: string, name: string): boolean =>
   !(name === 'model' && action.includes('/costs/prices')) &&
   !(['url', 'headers'].includes(name) && action.startsWith('/mcp-servers/'));
 
+/** Never shown again. */
+const writeOnly = new Set(['value', 'api_key']);
+
 let counter = 0;
 
 /** Values that such a field may take, the likeliest first. */
@@ -195,7 +198,7 @@ describe('the forms that edit something', () => {
       }
       const after = await openForm(place);
       for (const [name, values] of Object.entries(form.values)) {
-        if (name === 'as_shown') continue;
+        if (name === 'as_shown' || writeOnly.has(name)) continue;
         // Some lists are stored in an order of their own.
         const isList = form.controls.get(name)?.list !== undefined;
         const said = (given: readonly string[] = []): string =>
