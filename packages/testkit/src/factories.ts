@@ -3,7 +3,7 @@ import type { AgentActor, BoardUserActor, CompanyRole, SystemActor, UserActor } 
 import { takeIssueNumbers } from '@acp/core';
 import { schema } from '@acp/db';
 import type { Tx } from '@acp/db';
-import { newApiKey, newId } from '@acp/kernel';
+import { newApiKey, newId, newToken, sha256Hex } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 
 const {
@@ -14,6 +14,7 @@ const {
   companies,
   issues,
   memberships,
+  sessions,
   users,
 } = schema;
 
@@ -52,6 +53,19 @@ export async function createMembership(
   role: CompanyRole = 'member',
 ): Promise<void> {
   await tx.insert(memberships).values({ company_id: company.id, user_id: user.id, role });
+}
+
+/** Whoever has signed in, for an hour. */
+export async function createSession(tx: Tx, user: { id: string }): Promise<{ id: string }> {
+  const [row] = await tx
+    .insert(sessions)
+    .values({
+      token_hash: sha256Hex(newToken()),
+      user_id: user.id,
+      expires_at: new Date(Date.now() + 3_600_000),
+    })
+    .returning({ id: sessions.id });
+  return row!;
 }
 
 /** Creates the agent together with its runtime state, which every agent has. */

@@ -33,6 +33,7 @@ export {
   createIntegration,
   createKeyOf,
   createMembership,
+  createSession,
   createUser,
 } from './factories.ts';
 export { wordEmbeddings } from './word-embeddings.ts';

@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { UserActor } from '@acp/contract';
 import { type Database, schema, transaction, type Tx } from '@acp/db';
-import { newToken, sha256Hex } from '@acp/kernel';
 import {
   actors,
   cloneDatabase,
   createAgent,
   createCompany,
   createMembership,
+  createSession,
   createUser,
 } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
@@ -40,15 +40,8 @@ const inTx = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => transaction(
 async function member(company_id: string): Promise<UserActor> {
   const user = await createUser(db());
   await createMembership(db(), { id: company_id }, user);
-  const [session] = await db()
-    .insert(sessions)
-    .values({
-      token_hash: sha256Hex(newToken()),
-      user_id: user.id,
-      expires_at: new Date(Date.now() + 3_600_000),
-    })
-    .returning();
-  return { ...actors.user(user, { [company_id]: 'member' }), session_id: session!.id };
+  const session = await createSession(db(), user);
+  return { ...actors.user(user, { [company_id]: 'member' }), session_id: session.id };
 }
 
 const telegram = { name: 'telegram', kind: 'telegram', bot_token: '${secret:BOT_TOKEN}' } as const;

@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { ChannelIncoming, CompanyRole, UserActor } from '@acp/contract';
 import { type Database, schema, transaction, type Tx } from '@acp/db';
-import { newId, newToken, sha256Hex } from '@acp/kernel';
+import { newId } from '@acp/kernel';
 import {
   actors,
   createAgent,
   createCompany,
   createMembership,
+  createSession,
   createUser,
   databaseWithQueue,
 } from '@acp/testkit';
@@ -35,7 +36,7 @@ import {
   findChannel,
 } from '../index.ts';
 
-const { approvals, channel_inbox, channel_outbox, channels, chat_messages, chats, sessions } = schema;
+const { approvals, channel_inbox, channel_outbox, channels, chat_messages, chats } = schema;
 
 let database: Database;
 let company: Awaited<ReturnType<typeof createCompany>>;
@@ -86,15 +87,8 @@ async function person(role: CompanyRole, external_id: string): Promise<UserActor
 async function pairingCode(): Promise<string> {
   const user = await createUser(db());
   await createMembership(db(), company, user, 'member');
-  const [session] = await db()
-    .insert(sessions)
-    .values({
-      token_hash: sha256Hex(newToken()),
-      user_id: user.id,
-      expires_at: new Date(Date.now() + 3_600_000),
-    })
-    .returning();
-  const actor = { ...actors.user(user, { [company.id]: 'member' }), session_id: session!.id };
+  const session = await createSession(db(), user);
+  const actor = { ...actors.user(user, { [company.id]: 'member' }), session_id: session.id };
   return (await inTx((tx) => createPairingCode(tx, actor, channel_id))).code;
 }
 
