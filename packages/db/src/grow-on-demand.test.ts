@@ -18,7 +18,7 @@ afterEach(async () => pool.end());
 /** A pool of five that grows after callers have waited for that long. */
 function open(openingMs: number): Pool {
   pool = new Pool({ connectionString: url, max: 5 });
-  growOnDemand(pool, openingMs);
+  growOnDemand(pool, { opening_ms: openingMs });
   return pool;
 }
 
@@ -49,6 +49,14 @@ describe('a pool', () => {
     for (const client of held.slice(1)) client.release();
     (await sixth).release();
     expect(pool.totalCount).toBe(5);
+  });
+
+  it('grows no faster where opening one takes longer', async () => {
+    pool = new Pool({ connectionString: url, max: 5 });
+    let now = 0;
+    growOnDemand(pool, { opening_ms: 1, longest_ms: NEVER, clock: () => (now += NEVER) });
+    await Promise.all(Array.from({ length: 40 }, answer));
+    expect(pool.totalCount).toBe(2);
   });
 
   it('opens one for the caller to whom others left no idle one', async () => {

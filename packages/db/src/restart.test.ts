@@ -273,7 +273,8 @@ describe('a server that is connected and does not answer', () => {
   it('is given up in time by reads, transactions and commits; then all connections are new', async () => {
     const relay = await startRelay(server.url);
     const frozen = openDatabase({ ...quickly, url: relay.url });
-    await Promise.all([1, 2, 3].map(async () => frozen.db.execute(sql`select pg_sleep(0.05)`)));
+    const all = await Promise.all([1, 2, 3].map(async () => frozen.pool.connect()));
+    for (const each of all) each.release();
     const attempts = relay.attempts();
     const startedAt = performance.now();
     let others: Promise<PromiseSettledResult<unknown>[]> = Promise.resolve([]);
