@@ -263,6 +263,8 @@ describe('approvals', () => {
     const late = await member.post(`${path}/approve`, { note: 'After all.' });
     expect(late.status).toBe(409);
     expect(late.text).toContain('Approval is resolved already.');
+    expect(late.text).toMatch(/<textarea[^>]* name="body_markdown"[^>]*>\s*After all\.<\/textarea>/);
+    expect(late.text).not.toContain('What you sent');
     expect((await member.get(`${base}/approvals?status=rejected`)).text).toContain(path);
   });
 
@@ -289,6 +291,11 @@ describe('approvals', () => {
     const again = { ...form, title: 'A cheaper plan', payload: '{"budget": 6}' };
     expect((await member.post(`${path}/resubmit`, again)).status).toBe(303);
     expect((await member.get(path)).text).toMatch(/A cheaper plan[\s\S]*data-status="pending"/);
+    const late = await member.post(`${path}/resubmit`, { ...again, title: 'The cheapest plan' });
+    expect(late.status).toBe(409);
+    expect(late.text).toMatch(
+      /role="alert"[\s\S]*What you sent[\s\S]*The cheapest plan[\s\S]*<h2>What is asked for/,
+    );
   });
 });
 

@@ -210,6 +210,8 @@ function laterPart({ approval, snoozed_until }: ApprovalView): Html {
 const failedToApply = ({ status: value, applied_at, apply_error }: Approval): boolean =>
   value === 'approved' && applied_at === null && apply_error !== null;
 
+const isDecidable = (approval: Approval): boolean => approval.status === 'pending' || failedToApply(approval);
+
 /** What an approval will trigger, as far as that is known beforehand. */
 function outcome(approval: Approval, names: Names): Html {
   const { payload, updated_at } = approval;
@@ -233,7 +235,7 @@ function decisionForm({ approval, refused, names }: ApprovalView): Html {
   const base = `/approvals/${approval.id}`;
   const form = refused?.of === 'decision' ? refused.form : null;
   const errors = new FieldErrors(form && refused ? refused.error : null, ['note']);
-  if (approval.status !== 'pending' && !again) return formError(errors.general);
+  if (!isDecidable(approval)) return formError(errors.general);
   return html`<form class="card" method="post" action="${base}/approve">
     <h2>${again ? t`Try again` : t`Decide`}</h2>
     !${formError(errors.general)}
@@ -304,9 +306,12 @@ function commentEntry(comment: ApprovalComment, approval_id: string, names: Name
 function commentForm({ approval, refused }: ApprovalView): Html {
   const form = refused?.of === 'comment' ? refused.form : null;
   const errors = new FieldErrors(form && refused ? refused.error : null, ['body_markdown']);
+  // Somebody else has decided meanwhile: the note that came too late can still be said.
+  const late = refused?.of === 'decision' && !isDecidable(approval) ? refused.form.text('note') : '';
+  const hint = late === '' ? '' : t`Your note came after the decision. It can still be sent as a comment.`;
   return html`<form class="card" method="post" action="/approvals/${approval.id}/comments">
     !${formError(errors.general)}
-    !${textarea({ name: 'body_markdown', label: 'Comment (Markdown)', rows: 3, required: true, value: form?.text('body_markdown') ?? '', error: errors.of('body_markdown') })}
+    !${textarea({ name: 'body_markdown', label: 'Comment (Markdown)', rows: 3, required: true, hint, value: form?.text('body_markdown') ?? late, error: errors.of('body_markdown') })}
     <button>Comment</button>
   </form>`;
 }

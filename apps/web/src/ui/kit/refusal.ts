@@ -4,12 +4,12 @@ import type { Database } from '@acp/db';
 import { httpStatusOf, type Logger } from '@acp/kernel';
 import type { Request, Response } from 'express';
 import { publicError } from '../../http/errors.ts';
-import { errorPage, type Unsent } from './error-page.ts';
+import { errorPage, resendForm, type Unsent } from './error-page.ts';
 import { errorPlace } from './error-place.ts';
 import { withLabel } from './field-errors.ts';
 import { type ReadForm, readForms } from './form-fields.ts';
 import { giveBack } from './give-back.ts';
-import type { Html } from './html.ts';
+import { html, type Html } from './html.ts';
 import { t } from './language.ts';
 import { formError } from './parts.ts';
 import type { ActionRow, UiContext } from './ui-routes.ts';
@@ -19,13 +19,16 @@ export async function failedPage(
   route: ActionRow,
   context: UiContext,
   message: string,
-  { path, typed, secrets }: Unsent,
+  unsent: Unsent,
 ): Promise<Html | null> {
+  const { path, typed, secrets } = unsent;
   try {
-    const page = await route.failed?.(context, message, typed);
-    if (page === undefined) return null;
-    const forms = (await readForms(page)).filter(({ action }) => action.split('?')[0] === path);
-    return await giveBack(inPlainWords(page, message, forms), path, typed, secrets);
+    const rendered = await route.failed?.(context, message, typed);
+    if (rendered === undefined) return null;
+    const forms = (await readForms(rendered)).filter(({ action }) => action.split('?')[0] === path);
+    const { page, error } = inPlainWords(rendered, message, forms);
+    // What somebody else did meanwhile may have taken the form off the page.
+    return forms.length === 0 ? withUnsent(page, error, unsent) : await giveBack(page, path, typed, secrets);
   } catch {
     return null;
   }
@@ -41,12 +44,32 @@ export async function lonePage(
 }
 
 /** The page with the error in the words of its form, if it only shows the endpoint's. */
-function inPlainWords(page: Html, message: string, forms: readonly ReadForm[]): Html {
+function inPlainWords(page: Html, message: string, forms: readonly ReadForm[]): { page: Html; error: Html } {
   const labels = new Map(
     forms.flatMap(({ fields }) => [...fields.values()].map(({ name, label }) => [name, label || name])),
   );
-  const said = withLabel(message, labels);
-  return said === message ? page : page.replace(formError(message), () => formError(said));
+  const [shown, error] = [formError(message), formError(withLabel(message, labels))];
+  return { page: shown === error ? page : page.replace(shown, () => error), error };
+}
+
+/** Ids and instants: the form's own constants. */
+const NOT_TYPED = /^(?:[\da-f]{8}-[\da-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/;
+
+/** The page with the error, and after it what was typed; without what the page shows anyway. */
+function withUnsent(page: Html, error: Html, unsent: Unsent): Html {
+  const { typed, secrets } = unsent;
+  const isLost = (name: string): boolean => {
+    const text = typed.text(name);
+    return !secrets.includes(name) && !NOT_TYPED.test(text) && !page.includes(html`${text}`);
+  };
+  const added = typed.names.some(isLost) ? resendForm(unsent) : '';
+  const at = page.indexOf(error);
+  const top = page.indexOf('>', page.indexOf('<main')) + 1;
+  if (at === -1) return page.slice(0, top) + error + added + page.slice(top);
+  const after = at + error.length;
+  const isWithinForm = page.lastIndexOf('<form', after) > page.lastIndexOf('</form>', after);
+  const place = isWithinForm ? top : after;
+  return page.slice(0, place) + added + page.slice(place);
 }
 
 /** The error as it may be shown to the user; a defect is logged and reveals nothing. */
