@@ -303,9 +303,14 @@ describe('a second factor is required', () => {
 
 describe('sessions', () => {
   it('are listed with how and from where; one is ended from another; others’ are 404', async () => {
-    const { email } = await account();
+    const { id: user_id, email } = await account();
     const { browser } = await login(email);
     const { browser: other } = await login(email);
+    const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+    await pages.database.pool.query('update sessions set user_agent = $2 where user_id = $1', [
+      user_id,
+      firefox,
+    ]);
     const stranger = (await login((await account()).email)).browser;
     const { body: sessions } = await browser.api('get', '/api/me/sessions');
     expect(sessions).toHaveLength(2);
@@ -316,6 +321,8 @@ describe('sessions', () => {
         address: expect.stringMatching(/127\.0\.0\.1$|::1$/),
       }),
     );
+    const page = (await browser.get('/profile/security')).text;
+    expect(page).toMatch(/>Firefox on Linux<[\s\S]*<div>Password</);
     const { id } = sessions.find((each: { current: boolean }) => !each.current);
     expect((await stranger.api('delete', `/api/me/sessions/${id}`)).status).toBe(404);
     expect((await browser.api('delete', `/api/me/sessions/${id}`)).status).toBe(204);

@@ -58,6 +58,13 @@ it('an admin adds a channel by the names of secrets, sees its state and what to 
   const { text } = await admin.get(path);
   expect(text).toContain('it answered 401');
   expect(text).toContain('fix the problem shown below');
+  expect(text).toContain(`data-source="${path}/part/state"`);
+  // The part asks again until the channel is connected.
+  expect((await admin.get(`${path}/part/state`)).text).toContain('<p data-awaits>');
+  await database.db.update(channels).set({ status: 'connected', last_error: null, failing_since: null });
+  const connected = (await admin.get(`${path}/part/state`)).text;
+  expect(connected).toContain('It is connected');
+  expect(connected).not.toContain('data-awaits');
   await admin.post(`${path}/enabled`, { enabled: '' });
   expect((await rowOf(path)).enabled).toBe(false);
   expect((await admin.post(`${path}/delete`, {})).headers.location).toBe(`${list}?done=deleted`);
@@ -84,6 +91,8 @@ it('a person makes a code that is shown once, chooses what to be told of, and en
   const shown = await member.post(`${own}/code`, {});
   const [, code] = /<code>([2-9A-Z]{8})<\/code>/.exec(shown.text)!;
   expect((await member.get('/profile/channels')).text).not.toContain(code);
+  const [, part] = /data-source="([^"]*)" data-fresh/.exec(shown.text)!;
+  expect((await member.get(part!)).text).toMatch(/data-awaits[\s\S]*You are not paired/);
   const { user_id } = cast.member;
   await transaction(database, async (tx) =>
     pairIdentity(tx, {
@@ -96,6 +105,10 @@ it('a person makes a code that is shown once, chooses what to be told of, and en
     }),
   );
   expect((await member.get('/profile/channels')).text).toContain('You are paired as Mel');
+  const paired = (await member.get(part!)).text;
+  expect(paired).toContain('You are paired as Mel');
+  expect(paired).not.toContain('data-awaits');
+  expect((await Browser.of(app, cast.stranger).get(part!)).status).toBe(404);
   await member.post(`${own}/notify`, { approvals: 'on', attention: '' });
   const pairing = async () => {
     const [row] = await database.db

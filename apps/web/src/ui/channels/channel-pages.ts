@@ -11,7 +11,7 @@ import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import { each, html, type Html, when } from '../kit/html.ts';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, select, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
@@ -48,8 +48,13 @@ function stateOf({ enabled, status: state, failing_since }: Channel): Html {
   return html`!${status('failing')} <span class="soft small">since !${timeAgo(failing_since)}</span>`;
 }
 
-/** State of the connection as the service knows it, and what to do. */
-export function channelState(channel: Channel): Html {
+/** State of the connection as the service knows it, and what to do. No event reports it: the part asks until it is connected. */
+export const channelState = (channel: Channel): Html =>
+  html`<section class="card" data-source="/channels/${channel.id}/part/state">
+    !${channelStatePart(channel)}
+  </section>`;
+
+export function channelStatePart(channel: Channel): Html {
   const { enabled, status: state, last_error, bot_name, kind, last_seen_at } = channel;
   const said = !enabled
     ? t`It is switched off.`
@@ -62,16 +67,14 @@ export function channelState(channel: Channel): Html {
         : state === 'failing'
           ? t`The connection fails: it is retried within a minute.`
           : t`A scheduler connects it within seconds.`;
-  return html`<section class="card">
-    <h2>State</h2>
-    <p>!${stateOf(channel)} ${said}</p>
+  return html`<h2>State</h2>
+    <p!${attributes({ 'data-awaits': enabled && state !== 'connected' })}>!${stateOf(channel)} ${said}</p>
     !${when(enabled && last_error, (error) => html`<p class="error">${error}</p>`)}
     !${when(last_seen_at, (seen) => html`<p class="soft">Last heard from ${kindNames[kind]}: !${timeAgo(seen)}</p>`)}
     <div class="row">
       !${postButton(`/channels/${channel.id}/test`, 'Send me a test message', { class: 'quiet' })}
       !${postButton(`/channels/${channel.id}/enabled`, enabled ? 'Switch off' : 'Switch on', { class: 'quiet', fields: { enabled: enabled ? '' : 'on' } })}
-    </div>
-  </section>`;
+    </div>`;
 }
 
 export interface ChannelChoices {

@@ -24,6 +24,7 @@ import {
   type ChannelChoices,
   channelForm,
   channelState,
+  channelStatePart,
   deletion,
   knowledgeForm,
   personColumns,
@@ -156,6 +157,9 @@ export const channelRoutes: UiRoute[] = [
     failed: channelsPage,
   }),
   page('/channels/{channelId}', { scope: byChannel, role: 'admin' }, (c) => channelPage(c)),
+  page('/channels/{channelId}/part/state', { scope: byChannel, role: 'admin' }, ({ subject }) =>
+    channelStatePart(presentChannel(subject)),
+  ),
   action('/channels/{channelId}', rows.update, {
     read: readChannel,
     edits,

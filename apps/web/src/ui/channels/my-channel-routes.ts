@@ -1,9 +1,9 @@
 /** A user's own channels: which bots know the user, and what they report. */
 import { channelEndpoints as rows, channelNews, type MyChannel, type PairingCode } from '@acp/contract';
-import { myChannels } from '@acp/core';
+import { myChannels, presentChannel } from '@acp/core';
 import { asShown } from '../kit/as-shown.ts';
 import { timeAgo } from '../kit/format.ts';
-import { html, type Html, when } from '../kit/html.ts';
+import { attributes, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { emptyState, formError, notice, postButton } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
@@ -38,18 +38,43 @@ async function myChannelsPage(
   });
 }
 
-async function channelCard(
-  { id, company_name, name, kind, bot_name, pairing }: MyChannel,
-  code: PairingCode | null,
-): Promise<Html> {
-  const app = kind === 'slack' ? t`Slack` : t`Telegram`;
-  const bot = bot_name === null ? t`the bot in ${app}` : t`@${bot_name} in ${app}`;
+async function channelCard(channel: MyChannel, code: PairingCode | null): Promise<Html> {
+  const { id, company_name, name, pairing } = channel;
+  // The code is used elsewhere, which no event reports: until then this part asks, and whenever the reader comes back.
+  const source = `${OWN}/${id}/part/pairing?before=${timeOf(channel)}`;
+  const live = code === null ? {} : { 'data-source': source, 'data-fresh': true };
   return html`<section class="card">
     <h2>${company_name}: ${name}</h2>
-    !${when(code, (given) => codeShown(given, bot))}
-    !${pairing === null ? html`<p>You are not paired with ${bot}.</p>` : await pairedPart(id, pairing)}
+    !${when(code, (given) => codeShown(given, botOf(channel)))}
+    <div!${attributes(live)}>!${await pairingPart(channel, code !== null)}</div>
     !${postButton(`${OWN}/${id}/code`, pairing === null ? 'Create a code' : 'Pair another account', { class: 'quiet' })}
   </section>`;
+}
+
+type Pairing = Pick<MyChannel, 'id' | 'kind' | 'bot_name' | 'pairing'>;
+
+function botOf({ kind, bot_name }: Pairing): string {
+  const app = kind === 'slack' ? t`Slack` : t`Telegram`;
+  return bot_name === null ? t`the bot in ${app}` : t`@${bot_name} in ${app}`;
+}
+
+async function pairingPart(channel: Pairing, awaits: boolean): Promise<Html> {
+  const { id, pairing } = channel;
+  const said =
+    pairing === null
+      ? html`<p>You are not paired with ${botOf(channel)}.</p>`
+      : await pairedPart(id, pairing);
+  return html`<div!${attributes({ 'data-awaits': awaits })}>!${said}</div>`;
+}
+
+const timeOf = ({ pairing }: Pairing): string =>
+  pairing === null ? '' : new Date(pairing.created_at).toISOString();
+
+/** What has become of the code: the pairing that it replaces is named by its time. */
+async function pairingAfterCode({ tx, user, query, subject }: UiContext<'channel'>): Promise<Html> {
+  const [own] = await myChannels(tx, user, subject.id);
+  const channel = own ?? { ...presentChannel(subject), pairing: null };
+  return pairingPart(channel, timeOf(channel) === query.before);
 }
 
 function codeShown({ code, link }: PairingCode, bot: string): Html {
@@ -80,6 +105,11 @@ const failed = (context: UiContext<'none'>, error: string) => myChannelsPage(con
 
 export const myChannelRoutes: UiRoute[] = [
   page(OWN, { scope: { by: 'none' }, role: 'none' }, (c) => myChannelsPage(c)),
+  page(
+    `${OWN}/{channelId}/part/pairing`,
+    { scope: { by: 'channel', param: 'channelId' }, role: 'viewer' },
+    pairingAfterCode,
+  ),
   action(`${OWN}/{channelId}/code`, rows.pair, {
     // The code is shown only in this response.
     next: (c, code) => myChannelsPage(c, null, code),

@@ -4,15 +4,17 @@ import { renderSVG } from 'uqr';
 import { assetPath } from '../kit/assets.ts';
 import { timeAgo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
-import { plural, t } from '../kit/language.ts';
+import { plural, t, texts } from '../kit/language.ts';
 import { formError, input, notice, postButton } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
+import type { BrowserNames } from './browser-names.ts';
 
 export const SECURITY_PAGE = '/profile/security';
 
 interface SecurityView {
   factors: SecondFactors;
   sessions: readonly Session[];
+  browsers: BrowserNames;
   /** An authenticator app that awaits its first code. */
   pending: NewTotp | null;
   /** Shown only once. */
@@ -129,14 +131,24 @@ function recoveryPart({ factors: { recovery_codes_left: left, totp, passkeys } }
   );
 }
 
-const sessionColumns: Column<Session>[] = [
+const methodNames: Record<string, string> = texts({
+  password: 'Password',
+  passkey: 'Passkey',
+  google: 'Google',
+  github: 'GitHub',
+  oidc: 'Single sign-on',
+});
+
+/** The whole of what a browser said is shown on hover: it tells two of the same kind apart. */
+const sessionColumns = (browsers: BrowserNames): Column<Session>[] => [
   {
     label: 'Browser',
     cell: ({ user_agent, current }) =>
-      html`${(user_agent ?? t`unknown`).slice(0, 120)}!${when(current, () => html` <strong>(this one)</strong>`)}`,
+      html`<span title="${user_agent ?? ''}">${browsers(user_agent) ?? t`unknown`}</span
+        >!${when(current, () => html` <strong>(this one)</strong>`)}`,
   },
   { label: 'From', cell: ({ address }) => html`${address ?? ''}` },
-  { label: 'Signed in by', cell: ({ method }) => html`${method ?? ''}` },
+  { label: 'Signed in by', cell: ({ method }) => html`${methodNames[method ?? ''] ?? method ?? ''}` },
   { label: 'Signed in', cell: ({ created_at }) => timeAgo(created_at) },
   { label: 'Last seen', cell: ({ last_seen_at }) => timeAgo(last_seen_at) },
   {
@@ -149,10 +161,10 @@ const sessionColumns: Column<Session>[] = [
   },
 ];
 
-function sessionPart({ sessions }: SecurityView): Html {
+function sessionPart({ sessions, browsers }: SecurityView): Html {
   return html`<section class="card">
     <h2>Where you are signed in</h2>
-    !${table('Sessions', sessionColumns, sessions)}
+    !${table('Sessions', sessionColumns(browsers), sessions)}
     !${when(sessions.length > 1, () => postButton(`${SECURITY_PAGE}/sessions/end-others`, 'Sign out everywhere else', { class: '' }))}
   </section>`;
 }

@@ -5,6 +5,7 @@ import type { Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { browserNames } from './browser-names.ts';
 import { SECURITY_PAGE, securityBody } from './security-pages.ts';
 
 type Context = UiContext<'none'>;
@@ -25,6 +26,7 @@ async function securityPage(
   const view = {
     factors: await readSecondFactors(tx, user.user_id),
     sessions: await listSessions(tx, user),
+    browsers: await browserNames(),
     pending: (await pendingTotp(tx, user.user_id, services.vault)) ?? null,
     recovery_codes,
     passkeys_possible: passkeysPossible(services.public_url),
