@@ -172,7 +172,7 @@ export async function commitsBetween(
     ...range,
     '--',
   ];
-  const { stdout } = await git({
+  const { stdout, cut } = await git({
     cwd: repository,
     args,
     signal,
@@ -191,6 +191,7 @@ export async function commitsBetween(
       committed_at: Number.isNaN(committed_at.getTime()) ? null : committed_at.toISOString(),
     });
   }
+  if (!cut && commits.length < MOST_COMMITS) return { commits, count: commits.length };
   const counting = ['rev-list', '--count', ...range, '--'];
   const counted = await git({ cwd: repository, args: counting, signal, timeout_ms: TIME_MS });
   return { commits, count: Number(counted.stdout.toString('utf8').trim()) || commits.length };

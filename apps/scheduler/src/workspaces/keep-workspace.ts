@@ -177,8 +177,11 @@ async function compareWithBase(
   }
   // Commits of the base that were merged in are not changes of the branch.
   const base_commit = base === null ? null : await forkOf(repository, base.commit, work, from, signal);
-  const all = await changesBetween(repository, base_commit ?? EMPTY_TREE, work, signal);
-  const run = await changesBetween(repository, before ?? base_commit ?? EMPTY_TREE, work, signal);
+  const start = base_commit ?? EMPTY_TREE;
+  const all = await changesBetween(repository, start, work, signal);
+  // The first run has changed whatever has been changed.
+  const isFirst = before === null || before === start;
+  const run = isFirst ? all : await changesBetween(repository, before, work, signal);
   const { commits, count } = await commitsBetween(repository, base_commit, head ?? work, signal);
   return { ...all, run_files: run.files, commits, commit_count: count, base_commit };
 }
