@@ -51,16 +51,15 @@ async function run(
       ...values,
     })
     .returning();
-  await database.db.insert(schema.run_events).values(
-    entries.map(([kind, seconds, payload = {}], index) => ({
-      run_id: row!.id,
-      part: row!.transcript_part,
-      seq: index + 1,
-      kind,
-      payload,
-      created_at: at(seconds),
-    })),
-  );
+  const events = entries.map(([kind, seconds, payload = {}], index) => ({
+    run_id: row!.id,
+    part: row!.transcript_part,
+    seq: index + 1,
+    kind,
+    payload,
+    created_at: at(seconds),
+  }));
+  if (events.length > 0) await database.db.insert(schema.run_events).values(events);
   return { run_id: row!.id, issue_id: issue.id, part: row!.transcript_part };
 }
 
@@ -274,4 +273,17 @@ it('lists and dashboard say what runs are about, and nothing of an issue in the 
     expect(text).toMatch(new RegExp(`href="/issues/${mine.issue_id}" title="[^"]+"\\s*>[A-Z0-9]+-\\d+</a>`));
     expect(text).not.toContain(gone.issue_id);
   }
+});
+
+it('a run in progress is cancelled from its issue, by those who may, and they stay there', async () => {
+  const { run_id, issue_id } = await run({ status: 'queued', started_at: null, finished_at: null }, []);
+  const cancels = `action="/runs/${run_id}/cancel"`;
+  const page = `/issues/${issue_id}`;
+  const member = Browser.of(app, cast.member);
+  expect((await Browser.of(app, cast.viewer).get(page)).text).not.toContain(cancels);
+  expect((await member.get(page)).text).toContain(cancels);
+  expect((await member.get(`${page}/part/run`)).text).toContain(cancels);
+  const cancelled = await member.post(`/runs/${run_id}/cancel`, { back: 'issue' });
+  expect([cancelled.status, cancelled.headers.location]).toEqual([303, page]);
+  expect((await member.get(page)).text).not.toContain(cancels);
 });

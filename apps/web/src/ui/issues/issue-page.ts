@@ -23,6 +23,7 @@ interface RunsOfIssue {
   /** Events of the runs that are shown with their transcripts, by run. */
   events: ReadonlyMap<string, readonly RunEvent[]>;
   agents: readonly Agent[];
+  can_write: boolean;
 }
 
 export interface IssueView extends BelongingsView, PropertiesView, RunsOfIssue {
@@ -115,12 +116,12 @@ const runLine = (run: Run, agents: readonly Agent[]): Html =>
   </li>`;
 
 /** Live runs, expanded and followed, or else the newest one; then all others. */
-export function runPart({ issue, runs, more_runs, events, agents }: RunsOfIssue): Html {
+export function runPart({ issue, runs, more_runs, events, agents, can_write }: RunsOfIssue): Html {
   const shown = runs.filter(({ id }) => events.has(id));
   if (shown.length === 0) return '';
   const rest = runs.filter(({ id }) => !events.has(id));
   return html`<section class="card run" aria-label="Runs">
-    !${each(shown, (run) => openRun(run, events.get(run.id) ?? [], agents))}
+    !${each(shown, (run) => openRun(run, events.get(run.id) ?? [], agents, can_write))}
     !${when(
       rest.length > 0,
       () =>
@@ -137,12 +138,13 @@ export function runPart({ issue, runs, more_runs, events, agents }: RunsOfIssue)
   </section>`;
 }
 
-function openRun(run: Run, events: readonly RunEvent[], agents: readonly Agent[]): Html {
+function openRun(run: Run, events: readonly RunEvent[], agents: readonly Agent[], can_write: boolean): Html {
   return html`<div class="comment-head">
       !${status(run.status)} <strong>${nameOf(run, agents)}</strong>
       <span class="soft small">${words(run.wake_reason)} · !${timeAgo(run.created_at)}</span>
       <span class="grow"></span>
       !${when(run.cost_usd > 0, () => money(run.cost_usd))}
+      !${when(can_write && isLive(run), () => postButton(`/runs/${run.id}/cancel`, 'Cancel the run', { class: 'quiet small', fields: { back: 'issue' } }))}
       <a class="small" href="/runs/${run.id}">Run</a>
     </div>
     !${when(run.error, (error) => html`<p class="error">${error}</p>`)}

@@ -137,7 +137,13 @@ const agentsOf = async ({ tx, user, company_id }: IssueContext): Promise<Agent[]
 
 /** Parts of the page that the script fetches when the issue has changed. */
 export const issueParts: Record<string, (context: IssueContext) => Promise<Html>> = {
-  run: async (c) => runPart({ issue: c.subject, agents: await agentsOf(c), ...(await loadRuns(c)) }),
+  run: async (c) =>
+    runPart({
+      issue: c.subject,
+      agents: await agentsOf(c),
+      can_write: mayWrite(c),
+      ...(await loadRuns(c)),
+    }),
   decisions: async (c) => decisionsPart(await openApprovalsOf(c.tx, c.subject.id), await agentsOf(c)),
   properties: async (c) => propertiesPart(await loadProperties(c)),
   work: async (c) =>

@@ -138,7 +138,8 @@ export const runsRoutes: UiRoute[] = [
     );
   }),
   action('/runs/{runId}/cancel', runEndpoints.cancel, {
-    next: (c) => `/runs/${c.subject.id}`,
+    next: ({ subject: { id, issue_id } }, _, form) =>
+      form.text('back') === 'issue' && issue_id !== null ? `/issues/${issue_id}` : `/runs/${id}`,
     failed: (c, error) => runPage(c, error),
   }),
 ];
