@@ -88,6 +88,12 @@ describe('labelled containers', () => {
   it('are none without an engine', async () => {
     expect(await labelledContainers({ cli: ['/nowhere/engine'], cli_env: {} })).toEqual([]);
   });
+
+  it('are not taken from an engine that says no end of them', async () => {
+    const engine = await standIn(`while echo '"service.run=one"'; do :; done`);
+    expect(await labelledContainers({ cli: engine.cli, cli_env: {} }, 'service.run')).toEqual([]);
+    await rm(engine.folder, { recursive: true });
+  });
 });
 
 describe('a container', () => {

@@ -10,6 +10,8 @@ export type Engine = Pick<ContainerSpec, 'cli' | 'cli_env'>;
 
 const REMOVE_TIMEOUT_MS = 10_000;
 const STDERR_KEPT = 8192;
+/** In characters: far more than an engine lists, and than labels that a container chose could make it say. */
+const MOST_SAID = 4_000_000;
 
 /** Kills and removes the container if it still exists, which is rare. Never rejects. */
 export async function removeContainer(container: Engine, name: string): Promise<void> {
@@ -17,7 +19,7 @@ export async function removeContainer(container: Engine, name: string): Promise<
   await engine(container, ['rm', '--force', name]);
 }
 
-/** The engine's output; empty if it fails or does not respond in time. */
+/** The engine's output; empty if it fails, says too much or does not respond in time. */
 export async function engine({ cli, cli_env: env }: Engine, args: readonly string[]): Promise<string> {
   const [program = '', ...own] = cli;
   try {
@@ -29,7 +31,10 @@ export async function engine({ cli, cli_env: env }: Engine, args: readonly strin
       killSignal: 'SIGKILL',
     });
     let said = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+      if (said.length > MOST_SAID) child.kill('SIGKILL');
+    });
     const [code] = (await once(child, 'close')) as [number | null];
     return code === 0 ? said : '';
   } catch {
