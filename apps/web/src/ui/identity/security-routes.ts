@@ -15,6 +15,7 @@ const done: Record<string, string> = texts({
   passkey: 'The passkey has been added.',
   removed: 'The passkey has been removed.',
   ended: 'That session has been ended.',
+  others: 'All other sessions have been ended.',
 });
 
 async function securityPage(
@@ -73,7 +74,7 @@ export const securityRoutes: UiRoute[] = [
     failed,
   }),
   action(`${SECURITY_PAGE}/sessions/end-others`, rows.endOtherSessions, {
-    next: () => `${SECURITY_PAGE}?done=ended`,
+    next: () => `${SECURITY_PAGE}?done=others`,
     failed,
   }),
   action(`${SECURITY_PAGE}/sessions/{sessionId}/end`, rows.endSession, {
