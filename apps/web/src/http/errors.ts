@@ -68,6 +68,7 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
 }
 
 const hangUps = new Set([
+  'ABORT_ERR',
   'ECONNRESET',
   'EPIPE',
   'ERR_STREAM_PREMATURE_CLOSE',

@@ -1,13 +1,14 @@
 /** Readers that leave, that stop reading, and that request too much at the same time; over real sockets. */
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { Readable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Actor } from '@acp/contract';
 import { OpenBodies, type Storage } from '@acp/storage';
-import { unavailable } from '@acp/kernel';
+import { createLogger, unavailable } from '@acp/kernel';
 import { actors, waitFor } from '@acp/testkit';
 import express from 'express';
+import { errorHandler } from './errors.ts';
 import { sendFile } from './send-file.ts';
 
 /** More than the buffers of two sockets can hold. */
@@ -23,6 +24,9 @@ function endless(this: Readable): void {
 function stalled(this: Readable): void {
   this.destroy(unavailable('storage unavailable'));
 }
+
+/** A body of which nothing comes. */
+function silent(this: Readable): void {}
 
 function storageOf(read: (this: Readable) => void) {
   const bodies: { body: Readable; signal: AbortSignal | undefined }[] = [];
@@ -45,30 +49,45 @@ async function serve(idle_ms: number, most = 16, read = endless) {
   const { bodies, storage } = storageOf(read);
   const services = { storage, downloads: new OpenBodies(most) };
   const errors: unknown[] = [];
+  const logged: string[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      logged.push(chunk.toString());
+      done();
+    },
+  });
+  const logger = createLogger({ level: 'error', format: 'json', role: 'test', stream });
   const app = express();
-  app.get('/:who', (request, response) => {
+  app.get('/:who', async (request, response) => {
     const id = `00000000-0000-4000-8000-00000000000${request.params.who}`;
     const actor: Actor = actors.user({ id, name: 'Reader' } as never, {});
     const file = { storage_key: 'x', content_type: 'text/plain', size_bytes: SIZE };
-    sendFile({ services, request, response, actor }, file, idle_ms).catch((err: unknown) => {
-      errors.push(err);
-      if (!response.headersSent) response.status(503).end();
-    });
+    try {
+      await sendFile({ services, request, response, actor }, file, idle_ms);
+    } catch (error) {
+      errors.push(error);
+      throw error;
+    }
   });
+  app.use(errorHandler(logger));
   server = createServer(app);
   await new Promise<void>((done) => server!.listen(0, '127.0.0.1', done));
   const { port } = server.address() as AddressInfo;
   /** Reads the head of the answer and nothing more. */
-  const ask = async (who: string): Promise<{ socket: Socket; status: number }> => {
+  const begin = (who: string): Socket => {
     const socket = connect(port, '127.0.0.1');
     sockets.push(socket);
     socket.on('error', () => undefined);
     socket.write(`GET /${who} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    return socket;
+  };
+  const ask = async (who: string): Promise<{ socket: Socket; status: number }> => {
+    const socket = begin(who);
     const head = await new Promise<Buffer>((done) => socket.once('data', done));
     socket.pause();
     return { socket, status: Number(head.toString('latin1').slice(9, 12)) };
   };
-  return { ask, bodies, errors };
+  return { begin, ask, bodies, errors, logged };
 }
 
 describe('a file on its way', () => {
@@ -87,6 +106,16 @@ describe('a file on its way', () => {
     await waitFor(() => bodies[0]!.body.destroyed && bodies[0]!.signal?.aborted === true, {
       what: 'the body to be closed',
     });
+  });
+
+  it('whose reader leaves before its first byte is no error', async () => {
+    const { begin, bodies, errors, logged } = await serve(60_000, 16, silent);
+    const socket = begin('1');
+    await waitFor(() => bodies.length === 1, { what: 'the store to be asked' });
+    socket.destroy();
+    await waitFor(() => errors.length === 1, { what: 'the answer to be given up' });
+    expect(bodies[0]!.body.destroyed).toBe(true);
+    expect(logged).toEqual([]);
   });
 
   it('that its reader takes nothing of is broken off', async () => {
