@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { processesIn, signalProcessesIn, waitFor } from '@acp/testkit';
+import { signIn } from './api.ts';
 
 const script = resolve(import.meta.dirname, '../../apps/launcher/src/demo.ts');
 
@@ -83,8 +84,15 @@ describe('npm run demo', () => {
     await waitFor(() => whole.remains().length === 0);
   });
 
-  it('on SIGTERM takes its processes and its home along', async () => {
+  it('stays up when its own session is ended, and on SIGTERM takes its processes and its home along', async () => {
     await stopped.says('and still up');
+    const [, url, email, password] = /(http\S+)\/login +as +(\S+) +with password +(\S+)/.exec(
+      stopped.output(),
+    )!;
+    const admin = await signIn({ url: url! }, { email: email!, password: password! });
+    expect((await admin.send('DELETE', '/api/me/sessions')).status).toBe(204);
+    await stopped.says('no longer told here');
+    expect((await admin.send('GET', '/api/me')).status).toBe(200);
     stopped.kill('SIGTERM');
     expect(await stopped.ended).toEqual([0, null]);
     await waitFor(() => stopped.remains().length === 0);

@@ -153,7 +153,11 @@ async function play(stage: Stage, config: Config, exit: boolean, over: AbortSign
   if (exit) return chat.answer === null || index.statements.length === 0 ? 1 : 0;
   say();
   say(`All done, and still up: ${signIn}\nCtrl-C ends it and leaves nothing behind.`);
-  await following;
+  // Whoever signs out everywhere else, or changes the password, ends this session: only the narration.
+  await following.catch((error: unknown) =>
+    complain(`What happens is no longer told here: ${String(error)}`),
+  );
+  if (!over.aborted) await once(over, 'abort');
   return 0;
 }
 
