@@ -206,6 +206,8 @@ describe('the set-up page', () => {
 
   it('the link is right: the first admin is made and signed in, once', async () => {
     const token = (await transaction(fresh, issueSetupToken))!;
+    const hint = 'Nobody has an account yet.';
+    expect((await browser.get('/login')).text).toContain(hint);
     expect((await browser.get('/setup')).status).toBe(403);
     expect((await browser.get(`/setup?token=${newToken()}`)).status).toBe(403);
     expect((await browser.get(`/setup?token=${token}`)).text).toContain('Create the first administrator');
@@ -220,6 +222,7 @@ describe('the set-up page', () => {
       email: values.email,
       instance_role: 'admin',
     });
+    expect((await browser.get('/login')).text).not.toContain(hint);
     expect((await browser.get(`/setup?token=${token}`)).status).toBe(403);
     expect((await browser.post('/setup', { ...values, email: 'second@example.com', token })).status).toBe(
       403,

@@ -37,15 +37,18 @@ interface LoginView {
   next: string;
   /** Whether a password was just set by mail. */
   password_set?: boolean;
+  /** Nobody has an account yet. */
+  is_new?: boolean;
 }
 
-export function loginPage({ email, error, next, password_set }: LoginView, ways: SignInWays): string {
+export function loginPage({ email, error, next, password_set, is_new }: LoginView, ways: SignInWays): string {
   return page(
     'Sign in',
     html`<main class="narrow">
       <form class="card" method="post" action="/login">
         <h1>Sign in</h1>
         !${password_set ? html`<p class="notice good" role="status">The password has been set: sign in with it.</p>` : ''}
+        !${is_new ? html`<p class="notice" role="status">Nobody has an account yet. The link that creates the first administrator is in the service’s log.</p>` : ''}
         !${errorLine(error)} !${field({ name: 'next', label: '', type: 'hidden', value: next })}
         !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email })}
         !${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}

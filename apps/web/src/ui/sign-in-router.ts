@@ -1,6 +1,6 @@
 /** /login, /logout and the first-run /setup (specification, Public endpoints). */
 import { createValidator, LoginForm, SetupForm } from '@acp/contract';
-import { closeSession, type Entry, setupTokenValid } from '@acp/core';
+import { closeSession, type Entry, hasUsers, setupTokenValid } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import type { Config } from '@acp/kernel';
 import express, { type Response, Router } from 'express';
@@ -32,8 +32,17 @@ export function signInRouter(deps: SignInDependencies, ways: SignInWays): Router
     response.redirect(303, setSignInCookie(response, config.public_url, entry, path));
   };
 
+  let isNew = true;
+  /** Asks no more once there is a user; a sign-in page is shown without the database, too. */
+  const awaitsSetup = async (): Promise<boolean> => {
+    if (!isNew) return false;
+    const found = await hasUsers(database.db).catch(() => null);
+    isNew = found !== true;
+    return found === false;
+  };
+
   router.use(secondStepRouter({ config, database }));
-  router.get('/login', (request, response) =>
+  router.get('/login', async (request, response) =>
     response.type('html').send(
       loginPage(
         {
@@ -41,6 +50,7 @@ export function signInRouter(deps: SignInDependencies, ways: SignInWays): Router
           error: null,
           next: ownPath(request.query.next),
           password_set: request.query.done === 'password',
+          is_new: await awaitsSetup(),
         },
         ways,
       ),

@@ -92,7 +92,7 @@ export {
   renewRecoveryCodes,
   resetSecondFactor,
 } from './second-factors.ts';
-export { completeSetup, issueSetupToken, setupTokenValid } from './setup.ts';
+export { completeSetup, hasUsers, issueSetupToken, setupTokenValid } from './setup.ts';
 export { deleteExpiredOauthFlows, OAUTH_FLOW_MINUTES, openOauthFlow, takeOauthFlow } from './oauth-flows.ts';
 export type { OauthFlow } from './oauth-flows.ts';
 export { findProviderUser, linkProvider } from './oauth-accounts.ts';

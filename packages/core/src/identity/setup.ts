@@ -12,13 +12,18 @@ const { setup_tokens, users } = schema;
  * instance prints its own; using any one of them invalidates all.
  */
 export async function issueSetupToken(tx: Tx): Promise<string | null> {
-  const [existing] = await tx.select({ id: users.id }).from(users).limit(1);
-  if (existing) return null;
+  if (await hasUsers(tx)) return null;
   const token = newToken();
   await tx
     .insert(setup_tokens)
     .values({ token_hash: sha256Hex(token), expires_at: sql`now() + interval '1 day'` });
   return token;
+}
+
+/** Whether anybody has an account, active or not. */
+export async function hasUsers(tx: Tx): Promise<boolean> {
+  const [existing] = await tx.select({ id: users.id }).from(users).limit(1);
+  return existing !== undefined;
 }
 
 /** Whether the token gives access to the set-up page. */
