@@ -16,6 +16,7 @@ import { listen, type WebServer } from '../../apps/web/src/http/server.ts';
 import { createServices } from '../../apps/web/src/http/services.ts';
 import { createCast } from '../http/cast.ts';
 import { createStage } from '../http/stage.ts';
+import { installPackages } from './install-packages.ts';
 
 const execute = promisify(execFile);
 const INSPECTOR = '@modelcontextprotocol/inspector@2.12.0';
@@ -100,8 +101,7 @@ describe('the inspector’s command line', () => {
   beforeAll(async () => {
     // 120 packages including a web page, used only here: they are not dependencies of the product.
     folder = await mkdtemp(path.join(tmpdir(), 'mcp-inspector-'));
-    const npm = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', INSPECTOR];
-    await execute('npm', npm, { timeout: 100_000 });
+    await installPackages(folder, INSPECTOR);
     program = path.join(folder, 'node_modules/.bin/mcp-inspector');
   });
 

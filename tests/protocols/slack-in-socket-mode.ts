@@ -16,7 +16,7 @@ export interface Press {
 export interface SocketModeRelay {
   url: string;
   /** Passes the person's message on to the stand-in, and the stand-in's record of it to the app. */
-  says(token: string, channel: string, words: string, more?: Json): Promise<{ channel: string; ts: string }>;
+  says(token: string, channel: string, words: string): Promise<{ channel: string; ts: string }>;
   /** Slack's own shape of a press, on a message as the stand-in holds it. */
   presses(press: Press): void;
   /** Methods that the app called and the stand-in refused, with its error. */
@@ -74,9 +74,9 @@ export async function startSocketModeRelay(stand_in: string): Promise<SocketMode
   return {
     url: `http://${origin}/api`,
     refused,
-    async says(token, to, words, more = {}) {
+    async says(token, to, words) {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-      const body = JSON.stringify({ channel: to, text: words, ...more });
+      const body = JSON.stringify({ channel: to, text: words });
       const posted = await call('chat.postMessage', headers, body);
       if (posted.ok !== true) throw new Error(`the person’s message was refused: ${String(posted.error)}`);
       const { channel, ts, message } = posted as { channel: string; ts: string; message: Json };
