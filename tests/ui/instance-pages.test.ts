@@ -1,9 +1,12 @@
 /** Pages of the instance: the fleet and its actions, the backups, alerts. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { Database } from '@acp/db';
+import { hashPassword } from '@acp/core';
+import { type Database, schema } from '@acp/db';
+import { newId } from '@acp/kernel';
+import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
 import request from 'supertest';
-import { type Cast, createCast } from '../http/cast.ts';
+import { type Cast, createCast, type Person } from '../http/cast.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
 let app: Express;
@@ -42,6 +45,54 @@ describe('health', () => {
     expect(broken).toContain('3 jobs of runs failed');
     expect(broken).toContain('the schedulers’ logs');
     await database.pool.query('delete from alerts');
+  });
+});
+
+describe('a password chosen on a page', () => {
+  const PASSWORD = 'seven sails at dawn';
+  const set = async (value: string) => {
+    const admin = Browser.of(app, cast.instance_admin);
+    await admin.post('/admin/settings', { refuse_common_passwords: value });
+    const { body } = await admin.api('get', '/api/instance-settings');
+    return (body as { refuse_common_passwords: boolean | null }).refuse_common_passwords;
+  };
+  const pages = (password: string): [Person, string, Record<string, string>][] => [
+    [
+      cast.instance_admin,
+      '/admin/users',
+      { display_name: 'Newcomer', email: `${newId()}@example.com`, password },
+    ],
+    [cast.instance_admin, `/admin/users/${cast.viewer.user_id}/password`, { new_password: password }],
+    [cast.member, '/profile/password', { current_password: PASSWORD, new_password: password }],
+  ];
+
+  it('is none that is guessed first, unless the instance accepts those; the API asks for its length', async () => {
+    for (const [person, path, form] of pages('Password123')) {
+      const { status, text } = await Browser.of(app, person).post(path, form);
+      expect([path, status]).toEqual([path, 400]);
+      expect(text).toContain('s one of the most common ones: choose another');
+    }
+    const password_hash = await hashPassword(PASSWORD);
+    await database.db
+      .update(schema.users)
+      .set({ password_hash })
+      .where(eq(schema.users.id, cast.member.user_id));
+    const sent = await Browser.of(app, cast.member).api('post', '/api/me/change-password', {
+      current_password: PASSWORD,
+      new_password: 'password123',
+    });
+    expect(sent.status).toBe(200);
+    expect(await set('true')).toBe(true);
+    const refused = await Browser.of(app, cast.instance_admin).api(
+      'post',
+      `/api/users/${cast.viewer.user_id}/reset-password`,
+      { new_password: 'password123' },
+    );
+    expect(refused.status).toBe(400);
+    expect(await set('false')).toBe(false);
+    for (const [person, path, form] of pages('Password123').slice(0, 2))
+      expect([path, (await Browser.of(app, person).post(path, form)).status]).toEqual([path, 303]);
+    expect(await set('')).toBeNull();
   });
 });
 

@@ -23,7 +23,10 @@ export const instanceSettings = {
   company_max_concurrent_runs: Type.Integer({ minimum: 1, maximum: 100_000 }),
   /** Everyone who signs in needs a second factor. */
   require_second_factor: Type.Boolean(),
-  /** New passwords must be neither common ones nor the user's own name or address. Unset: true. */
+  /**
+   * New passwords must be neither common ones nor the user's own name or address. Unset: those that people choose on pages, not those
+   * that programs send to the API.
+   */
   refuse_common_passwords: Type.Boolean(),
   /** Minutes of inactivity after which a session ends; unset: only its lifetime counts. */
   session_idle_minutes: Type.Integer({ minimum: 5, maximum: 10_080 }),

@@ -3,7 +3,7 @@ import {
   deactivateUser,
   enrolUser,
   findUserByEmail,
-  hashNewPassword,
+  hashChosenPassword,
   listUsers,
   presentMe,
   resetPassword,
@@ -37,7 +37,7 @@ async function create(context: CommandContext): Promise<Answer> {
   const email = option(context, 'email');
   if (!/^[^@\s]+@[^@\s]+$/.test(email)) throw new UsageError('--email is not an e-mail address');
   const { password, generated } = passwordOf(context);
-  const password_hash = await hashNewPassword(context.database.db, password, [
+  const password_hash = await hashChosenPassword(context.database.db, password, [
     email,
     context.options.name ?? '',
   ]);
@@ -61,7 +61,7 @@ async function list(context: CommandContext): Promise<Answer> {
 async function reset(context: CommandContext): Promise<Answer> {
   const user = await userByEmail(context);
   const { password, generated } = passwordOf(context);
-  const password_hash = await hashNewPassword(context.database.db, password, [user.email, user.display_name]);
+  const password_hash = await hashChosenPassword(context.database.db, password, [user.email, user.display_name]);
   const { smtp_url, public_url, encryption_key, encryption_key_previous } = context.config;
   const vault = new Vault(encryption_key, encryption_key_previous);
   const mailing = { vault, mail: Boolean(smtp_url), public_url };

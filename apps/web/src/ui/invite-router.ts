@@ -5,7 +5,7 @@ import {
   enterAccount,
   type Entry,
   welcomeUser,
-  hashNewPassword,
+  hashChosenPassword,
   joinByInvite,
   type Mailing,
   previewInvite,
@@ -114,7 +114,7 @@ async function joinAsNewcomer(
   place: SignInPlace,
 ): Promise<Entry> {
   const { email, display_name } = form;
-  const password_hash = await hashNewPassword(database.db, form.password, [email, display_name]);
+  const password_hash = await hashChosenPassword(database.db, form.password, [email, display_name]);
   const invite = t`invite ${sha256Hex(token)}`;
   const { locked_sec } = await transaction(database, (tx) => reserveLoginAttempt(tx, invite, place.address));
   if (locked_sec !== null) throw rateLimited('too many attempts; try again later', locked_sec);

@@ -6,7 +6,7 @@ import {
   enterAccount,
   type Entry,
   findUserByEmail,
-  hashNewPassword,
+  hashChosenPassword,
   recordSecurityEvents,
   reserveLoginAttempt,
   type SignInPlace,
@@ -85,7 +85,7 @@ export async function setUp(
   form: { token: string; email: string; display_name: string; password: string },
   place: SignInPlace,
 ): Promise<Entry> {
-  const password_hash = await hashNewPassword(database.db, form.password, [form.email, form.display_name]);
+  const password_hash = await hashChosenPassword(database.db, form.password, [form.email, form.display_name]);
   return transaction(database, async (tx) => {
     const { email, display_name } = form;
     const user = await completeSetup(tx, form.token, { email, display_name, password_hash });

@@ -17,7 +17,13 @@ export {
 export { lockUser } from './lock-user.ts';
 export { assertFreshSignIn } from './fresh-sign-in.ts';
 export { isCommonPassword } from './common-passwords.ts';
-export { hashNewPassword, hashPassword, verifyPassword } from './passwords.ts';
+export {
+  assertChosenPassword,
+  hashChosenPassword,
+  hashPassword,
+  hashSentPassword,
+  verifyPassword,
+} from './passwords.ts';
 export { clearLoginFailures, deleteOldLoginFailures, reserveLoginAttempt } from './login-attempts.ts';
 export {
   aliveSessions,

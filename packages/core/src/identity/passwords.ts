@@ -16,16 +16,40 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Hashes a newly chosen password.
+ * Checks a password that a person has just chosen.
  * @param about the user's name and address, which it must not match
  * @throws invalid for an easily guessed one, unless the instance accepts those
  */
-export async function hashNewPassword(
+export async function assertChosenPassword(
+  tx: Tx,
+  password: string,
+  about: readonly string[] = [],
+): Promise<void> {
+  if ((await getSetting(tx, 'refuse_common_passwords')) !== false)
+    await assertUncommonPassword(password, about);
+}
+
+/** Hashes a password that a person has just chosen. @throws like `assertChosenPassword` */
+export async function hashChosenPassword(
   tx: Tx,
   password: string,
   about: readonly string[] = [],
 ): Promise<string> {
-  if ((await getSetting(tx, 'refuse_common_passwords')) !== false)
+  await assertChosenPassword(tx, password, about);
+  return hashPassword(password);
+}
+
+/**
+ * Hashes a password that a program sent: its length is all that the API asks for (specification, Limits), unless the instance
+ * refuses common ones everywhere.
+ * @throws invalid
+ */
+export async function hashSentPassword(
+  tx: Tx,
+  password: string,
+  about: readonly string[] = [],
+): Promise<string> {
+  if ((await getSetting(tx, 'refuse_common_passwords')) === true)
     await assertUncommonPassword(password, about);
   return hashPassword(password);
 }

@@ -1,7 +1,7 @@
 /** Password resets, shared by the API and the pages. Passwords are hashed outside of transactions. */
 import {
   completePasswordReset,
-  hashNewPassword,
+  hashChosenPassword,
   previewPasswordReset,
   requestPasswordReset,
 } from '@acp/core';
@@ -33,7 +33,7 @@ export async function setForgottenPassword(
   // Checked first, so as not to hash a password for nothing.
   const user = await previewPasswordReset(tx, token);
   if (!user) throw notFound('this link is no longer valid; request a new one');
-  const hash = await hashNewPassword(tx, new_password, [user.display_name, user.email]);
+  const hash = await hashChosenPassword(tx, new_password, [user.display_name, user.email]);
   const place = callerPlace(request, services.trusted_proxies);
   await services.transaction((inner) => completePasswordReset(inner, token, hash, place, services.mailing));
 }

@@ -8,7 +8,7 @@ import {
   changePassword,
   clearLoginFailures,
   findUser,
-  hashNewPassword,
+  hashSentPassword,
   reserveLoginAttempt,
   updateMe,
   verifyPassword,
@@ -28,7 +28,7 @@ export async function changeOwnPassword(
   form: { current_password: string; new_password: string },
 ): Promise<void> {
   const verified_hash = await confirmPassword(tx, services, actor, form.current_password);
-  const new_hash = await hashNewPassword(tx, form.new_password, [actor.name]);
+  const new_hash = await hashSentPassword(tx, form.new_password, [actor.name]);
   await services.transaction((inner) =>
     changePassword(inner, actor, { verified_hash, new_hash }, services.mailing),
   );

@@ -4,7 +4,7 @@ import {
   deleteUser,
   enrolUser,
   findUser,
-  hashNewPassword,
+  hashSentPassword,
   listUsers,
   presentMe,
   presentUser,
@@ -40,7 +40,7 @@ export const identityRoutes: Route[] = [
       const { email, display_name, instance_role = 'member' } = c.body;
       return enrolUser(c.tx, c.actor, { email, display_name, password_hash, instance_role });
     },
-    (c) => hashNewPassword(c.tx, c.body.password, [c.body.email, c.body.display_name]),
+    (c) => hashSentPassword(c.tx, c.body.password, [c.body.email, c.body.display_name]),
   ),
   handle(rows.getUser, async (c) => {
     const user = await findUser(c.tx, c.params.userId!);
@@ -50,7 +50,7 @@ export const identityRoutes: Route[] = [
   handle(rows.updateUser, (c) => updateUser(c.tx, c.actor, c.params.userId!, c.body, c.services.mailing)),
   handle(rows.deleteUser, (c) => deleteUser(c.tx, c.actor, c.params.userId!, c.query)),
   handle(rows.resetPassword, async (c) => {
-    const password_hash = await hashNewPassword(c.tx, c.body.new_password);
+    const password_hash = await hashSentPassword(c.tx, c.body.new_password);
     await c.services.transaction((tx) =>
       resetPassword(tx, c.actor, c.params.userId!, password_hash, c.services.mailing),
     );

@@ -1,5 +1,5 @@
 import { identityEndpoints, type User } from '@acp/contract';
-import { listUsers, presentUser } from '@acp/core';
+import { assertChosenPassword, listUsers, presentUser } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -67,6 +67,8 @@ export const adminRoutes: UiRoute[] = [
       password: form.text('password'),
       instance_role: form.given('instance_role'),
     }),
+    check: (c, form) =>
+      assertChosenPassword(c.tx, form.text('password'), [form.text('email'), form.text('display_name')]),
     next: () => `${PATH}?done=created`,
     failed: usersPage,
   }),

@@ -8,7 +8,7 @@ import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { say, t, texts } from '../kit/language.ts';
-import { checkbox, formError, input, notice, postButton, select, status } from '../kit/parts.ts';
+import { checkbox, type Choice, formError, input, notice, postButton, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -27,6 +27,12 @@ const numbers = [
   { name: 'security_event_retention_days', label: 'Days to keep security events' },
   { name: 'session_idle_minutes', label: 'Minutes after which an idle session ends' },
 ] as const;
+
+const commonPasswords = (): Choice[] => [
+  { value: '', label: t`on pages` },
+  { value: 'true', label: t`on pages and through the API` },
+  { value: 'false', label: t`nowhere` },
+];
 
 const done: Record<string, string> = texts({
   saved: 'Saved.',
@@ -93,7 +99,7 @@ async function settingsForm(
       !${numbers.map(({ name, label }) => input({ name, label, type: 'number', min: 1, value: text(name), error: errors.of(name) })).join('')}
     </div>
     !${checkbox({ name: 'require_second_factor', label: 'Everyone must have a second factor', checked: form?.ticked('require_second_factor') ?? settings.require_second_factor === true })}
-    !${checkbox({ name: 'refuse_common_passwords', label: 'Refuse new passwords that are easily guessed', checked: form?.ticked('refuse_common_passwords') ?? settings.refuse_common_passwords !== false })}
+    !${select({ name: 'refuse_common_passwords', label: 'Easily guessed new passwords are refused', value: text('refuse_common_passwords'), choices: commonPasswords() })}
     <button>Save</button>
   </form>`;
   return asShown(fields, form);
@@ -124,11 +130,17 @@ const flagColumns: Column<Flag>[] = [
 const emptied = <T>(form: FormValues, name: string, value: T | undefined): T | null | undefined =>
   form.has(name) ? (value ?? null) : undefined;
 
+const readTruth = (text: string): boolean | undefined => (text === '' ? undefined : text === 'true');
+
 const readForm = (form: FormValues) => ({
   ...Object.fromEntries(textFields.map((name) => [name, form.cleared(name)])),
   ...Object.fromEntries(numbers.map(({ name }) => [name, emptied(form, name, form.number(name))])),
   require_second_factor: form.ticked('require_second_factor'),
-  refuse_common_passwords: form.ticked('refuse_common_passwords'),
+  refuse_common_passwords: emptied(
+    form,
+    'refuse_common_passwords',
+    readTruth(form.text('refuse_common_passwords')),
+  ),
   runs_paused: form.ticked('runs_paused'),
   bounds: readBounds(form),
 });

@@ -4,7 +4,14 @@ import {
   secondFactorEndpoints,
   type User,
 } from '@acp/contract';
-import { findUser, listCredentials, mailsLinks, pendingEmail, presentUser } from '@acp/core';
+import {
+  assertChosenPassword,
+  findUser,
+  listCredentials,
+  mailsLinks,
+  pendingEmail,
+  presentUser,
+} from '@acp/core';
 import type { Page } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { credentialTable, keepBox, keptQuery } from '../access/credential-parts.ts';
@@ -181,6 +188,7 @@ export const userRoutes: UiRoute[] = [
   }),
   action(`${LIST}/{userId}/password`, rows.resetPassword, {
     read: (form) => ({ new_password: form.text('new_password') }),
+    check: (c, form) => assertChosenPassword(c.tx, form.text('new_password')),
     next: (c) => `${LIST}/${c.params.userId!}?done=password`,
     failed: refusedIn('password'),
   }),

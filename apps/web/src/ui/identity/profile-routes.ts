@@ -1,5 +1,5 @@
 import { identityEndpoints, type Me, type OwnEmail } from '@acp/contract';
-import { findUser, presentMe, readOwnEmail, type UserModel, userModelsOf } from '@acp/core';
+import { assertChosenPassword, findUser, presentMe, readOwnEmail, type UserModel, userModelsOf } from '@acp/core';
 import { unauthenticated } from '@acp/kernel';
 import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
@@ -139,6 +139,7 @@ export const profileRoutes: UiRoute[] = [
       current_password: form.text('current_password'),
       new_password: form.text('new_password'),
     }),
+    check: (c, form) => assertChosenPassword(c.tx, form.text('new_password'), [c.user.name]),
     next: () => '/profile?done=saved',
     failed: profilePage,
   }),
