@@ -146,15 +146,22 @@ describe('a run of an agent that names a provider', () => {
     await expect(chosen()).rejects.toMatchObject({ kind: 'forbidden' });
   });
 
-  it('fails where it is disabled or gone, or no model is chosen, and never falls back', async () => {
+  it('answers with a model that it lists where neither the agent nor the provider names one', async () => {
     await start();
-    const [disabled, gone, modelless] = [await scene(), await scene(), await scene({ model: null })];
+    const s = await scene({ model: null });
+    own.setScript(() => 'Done.');
+    expect(await s.run()).toMatchObject({ status: 'succeeded', model: 'a' });
+    expect(own.requests.at(-1)).toMatchObject({ model: 'a' });
+  });
+
+  it('fails where it is disabled or gone, and never falls back', async () => {
+    await start();
+    const [disabled, gone] = [await scene(), await scene()];
     await disabled.update({ enabled: false });
     await db.database.pool.query('delete from providers where id = $1', [gone.provider.id]);
     const before = [own.count(), instance.count()];
     expect(await disabled.run()).toMatchObject({ status: 'failed', error: 'provider Main is disabled' });
     expect(await gone.run()).toMatchObject({ error: 'the agent’s provider does not exist' });
-    expect(await modelless.run()).toMatchObject({ error: 'the agent names a provider, but no model' });
     expect([own.count(), instance.count()]).toEqual(before);
   });
 

@@ -28,6 +28,7 @@ export { callLimit } from './llm/usage.ts';
 export { ProcessorShare } from './process/processor-share.ts';
 export { memoryBytes, tooMuch, usageBelow } from './process/tree-usage.ts';
 export { killMarked, markedProcesses } from './process/marked.ts';
+export { fallbackModel } from './fallback-model.ts';
 export { probeModels } from './probe-models.ts';
 export { probeIdentity } from './probe-identity.ts';
 export type { Probe } from './probed.ts';

@@ -1,4 +1,4 @@
-import { fetchFor } from '@acp/adapters';
+import { fallbackModel, fetchFor } from '@acp/adapters';
 import type { ProviderSpec, ReachConfig } from '@acp/adapters';
 import { openProvider } from '@acp/core';
 import type { PromptAgent, UsableProvider } from '@acp/core';
@@ -62,12 +62,18 @@ export async function chooseModel(
   const asking = { database, company_id, run_id };
   const own = await openOwn(database.db, company_id, agent, vault);
   if (own !== undefined) {
-    const model = agent.model ?? own.default_model;
-    if (model === null) throw new RunFailure('config', 'the agent names a provider, but no model');
-    return { provider: specOf(own, config, asking), model, provider_id: own.id };
+    const spec = specOf(own, config, asking);
+    const { default_llm_provider: family, default_llm_model } = config;
+    const model =
+      agent.model ?? own.default_model ?? (await fallbackModel(spec, { family, model: default_llm_model }));
+    if (model === null) throw new RunFailure('config', 'neither the agent nor its provider names a model');
+    return { provider: spec, model, provider_id: own.id };
   }
   if (provider === null) throw new RunFailure('config', 'no LLM provider is configured');
-  const model = agent.model ?? config.default_llm_model;
+  const model =
+    agent.model ??
+    config.default_llm_model ??
+    (await fallbackModel(provider, { family: provider.family, model: null }));
   if (model === null) throw new RunFailure('config', 'no model is configured');
   const held = listedFetch(database, { ...asking, door: 'model' }, fetchFor(config, provider.base_url));
   return { provider: { ...provider, fetch: held }, model, provider_id: null };
