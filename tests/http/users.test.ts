@@ -472,6 +472,24 @@ describe('ways into a company', () => {
     expect((await ask()).status).toBe(409);
   });
 
+  it('a request that an integration resolves names the person who answers for its key', async () => {
+    const { session } = await account();
+    const { body: key } = await call(
+      cast.admin,
+      'post',
+      `/api/companies/${cast.company_id}/board-user-keys`,
+      { label: 'Joining', role: 'admin' },
+    );
+    const { body: asked } = await call(session, 'post', '/api/join-requests', {
+      company_id: cast.company_id,
+    });
+    const integration = { headers: { Authorization: `Bearer ${key.raw_key}` } };
+    const { status, body } = await call(integration, 'patch', `/api/join-requests/${asked.id}`, {
+      status: 'rejected',
+    });
+    expect({ status, body }).toMatchObject({ status: 200, body: { resolved_by: cast.admin.user_id } });
+  });
+
   it('an integration’s key is minted by an admin, works at its role, and is revoked at once', async () => {
     const path = `/api/companies/${cast.company_id}/board-user-keys`;
     const { status, body } = await call(cast.admin, 'post', path, { role: 'viewer', label: 'CI' });

@@ -2,8 +2,9 @@ import type { Actor, JoinRequest, UserActor } from '@acp/contract';
 import { byCreation, newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
-import { actorColumns, recordChanges } from '../activity/index.ts';
+import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
+import { personBehind } from './answerable.ts';
 import { findCompany } from './companies.ts';
 import { findInLiveCompany } from './find-in-company.ts';
 import { isMember } from './members.ts';
@@ -80,7 +81,7 @@ export async function resolveJoinRequest(
   request: JoinRequestRow,
   status: 'approved' | 'rejected',
 ): Promise<JoinRequest> {
-  const resolved_by = actorColumns(actor).user_id;
+  const resolved_by = await personBehind(tx, actor);
   const [row] = await tx
     .update(join_requests)
     .set({ status, resolved_by, resolved_at: sql`now()` })
