@@ -162,8 +162,11 @@ describe('cards', () => {
       protocolVersion: '1.0',
       url: `${PUBLIC_URL}${path}/a2a`,
       preferredTransport: 'JSONRPC',
-      securitySchemes: { bearer: { type: 'http', scheme: 'Bearer' } },
-      security: [{ bearer: [] }],
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'Bearer' },
+        api_key: { type: 'apiKey', in: 'header', name: 'Authorization' },
+      },
+      security: [{ bearer: [] }, { api_key: [] }],
       capabilities: { streaming: true },
       skills: [{ tags: ['general'] }],
     });

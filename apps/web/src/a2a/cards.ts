@@ -11,8 +11,11 @@ const endpointOf = (public_url: string, { company_id, id }: Listed): string =>
 const INPUT_MODES = ['text/plain', 'text/markdown', 'application/json', 'application/octet-stream'];
 export const OUTPUT_MODES = ['text/markdown', 'text/plain', 'application/json', 'application/octet-stream'];
 
-/** An HTTP scheme rather than a key in a header, so that clients prefix the key with `Bearer`. */
+/** The preferred one, so that clients prefix the key with `Bearer`. */
 const scheme = { description: 'A key of the agent', scheme: 'Bearer' };
+
+/** The same header, for clients that look for an API key; 1.0 has one way to say it, 0.3 another. */
+const apiKey = { description: 'A key of the agent, after the word Bearer', name: 'Authorization' };
 
 /** The service as seen from outside. */
 export interface Place {
@@ -139,8 +142,16 @@ function shaped(card: Card, { public_url, pushes }: Place, version: string | und
     url: urls[0] ?? `${public_url}/`,
     preferredTransport: 'JSONRPC',
     additionalInterfaces: urls.map((url) => ({ url, transport: 'JSONRPC' })),
-    securitySchemes: { bearer: { ...first.securitySchemes.bearer, type: 'http', ...scheme } },
-    security: [{ bearer: [] }],
+    securitySchemes: {
+      bearer: { ...first.securitySchemes.bearer, type: 'http', ...scheme },
+      api_key: {
+        apiKeySecurityScheme: { ...apiKey, location: 'header' },
+        type: 'apiKey',
+        in: 'header',
+        ...apiKey,
+      },
+    },
+    security: [{ bearer: [] }, { api_key: [] }],
     supportsAuthenticatedExtendedCard: first.capabilities.extendedAgentCard,
   };
 }
