@@ -1,4 +1,5 @@
 /** The Model Context Protocol from the outside: the official clients of both generations, raw requests, and arbitrary input. */
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from '@modelcontextprotocol/client';
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
@@ -177,6 +178,8 @@ describe('the era with sessions', () => {
       { jsonrpc: '2.0', id: 5, result: {} },
     ])
       expect(await post(message)).toMatchObject({ status: 202, body: {} });
+    const numbered = { jsonrpc: '2.0', id: 6, method: 'notifications/initialized' };
+    expect((await post(numbered)).body).toMatchObject({ id: 6, result: {} });
   });
 
   it.each([
@@ -191,12 +194,27 @@ describe('the era with sessions', () => {
     ['an unknown method', rpc('tools/destroy'), 200, -32601],
     ['a method named like a property', rpc('constructor'), 200, -32601],
     ['too deep', rpc('tools/call', JSON.parse('{"a":'.repeat(80) + '1' + '}'.repeat(80))), 400, -32602],
-    ['too long', rpc('tools/call', { name: 'x'.repeat(1_100_000) }), 413, -32000],
     ['a cursor that is none', rpc('tools/list', { cursor: 'here' }), 200, -32602],
   ])('refuses %s', async (_what, body, status, code) => {
     const answer = await post(body);
     expect([answer.status, answer.body.error?.code]).toEqual([status, code]);
     expect(answer.body).toMatchObject({ jsonrpc: '2.0', error: { message: expect.any(String) } });
+  });
+
+  it.each([
+    ['too long', rpc('tools/call', { name: 'x'.repeat(1_100_000) }), () => ({}), 413, /\S/],
+    [
+      'with an unknown key',
+      rpc('ping'),
+      () => ({ Authorization: `Bearer sk_${'0'.repeat(64)}` }),
+      401,
+      /^invalid api key$/,
+    ],
+    ['of another company', rpc('ping'), () => cast.foreign_agent.headers, 404, /^not found$/],
+  ])('refuses a request %s as the API does', async (_what, body, headers, status, error) => {
+    const answer = await post(body, headers());
+    expect(answer.status).toBe(status);
+    expect(answer.body).toEqual({ error: expect.stringMatching(error) });
   });
 
   it('refuses an unknown version in the header, a page of elsewhere, and a host that was rebound', async () => {
@@ -418,7 +436,7 @@ describe('resources and prompts', () => {
       expect([uri, error?.code]).toEqual([uri, uri.includes('%00') ? -32602 : -32002]);
     }
     const { status, body } = await post(rpc('tools/list'), {}, 'foreign_agent');
-    expect([status, body.error?.message]).toEqual([404, 'not found']);
+    expect([status, body.error]).toEqual([404, 'not found']);
     expect((await ask('prompts/get', { name: 'skill:none' })).error?.code).toBe(-32602);
     expect((await ask('prompts/get', { name: 'role:engineer', arguments: { x: 'y' } })).error?.code).toBe(
       -32602,
@@ -490,7 +508,8 @@ it('anybody sends anything: no 5xx, an answer always, and what is an error says 
     fc.asyncProperty(message, caller, async (sent, who) => {
       const { status, body } = await post(sent, {}, who);
       expect([200, 202, 400, 404]).toContain(status);
-      expect([status, status < 400 || Number.isInteger(body.error?.code)]).toEqual([status, true]);
+      const says = Number.isInteger(body.error?.code) || isDeepStrictEqual(body, { error: 'not found' });
+      expect([status, status < 400 || says]).toEqual([status, true]);
       expect(who === 'foreign_agent' ? body.result : undefined).toBeUndefined();
     }),
     { numRuns: 150 },

@@ -1,13 +1,13 @@
 /** Maps errors to HTTP: each kind has one status, the body is `{"error": message}`, and a defect reveals nothing. */
 import type { EndpointRow } from '@acp/contract';
 import { asServiceError } from '@acp/db';
-import { httpStatusOf, invalid, ServiceError, tooLarge, unsupported } from '@acp/kernel';
+import { invalid, ServiceError, tooLarge, unsupported } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
 import type { ErrorRequestHandler } from 'express';
 import type { ServerResponse } from 'node:http';
 import { sendJson } from './answer.ts';
-import { setErrorHeaders } from './error-headers.ts';
 import { sendRowError } from './row-errors.ts';
+import { sendError } from './send-error.ts';
 import { sendToLogin, wantsPage } from './to-login.ts';
 
 /** The part of an error that the caller may see; null for a defect of ours. */
@@ -29,11 +29,6 @@ function bodyError(error: unknown): ServiceError | null {
 
 function bodyProblem(type: unknown): string {
   return type === 'entity.parse.failed' ? 'malformed JSON' : 'malformed body';
-}
-
-function sendError(response: ServerResponse, error: ServiceError): void {
-  setErrorHeaders(response, error);
-  sendJson(response, httpStatusOf(error.kind), JSON.stringify({ error: error.message, ...error.extra }));
 }
 
 // An unavailable database fails every request: one line a second says as much as a thousand.

@@ -3,7 +3,7 @@ import type { EndpointRow } from '@acp/contract';
 import { type ErrorKind, httpStatusOf, type ServiceError } from '@acp/kernel';
 import type { Request, Response } from 'express';
 import { sendJson } from './answer.ts';
-import { setErrorHeaders } from './error-headers.ts';
+import { sendError, setErrorHeaders } from './send-error.ts';
 
 /** JSON-RPC's own codes if one fits, else those reserved for servers. */
 const INVALID_PARAMS = -32_602;
@@ -12,7 +12,12 @@ const PARSE_ERROR = -32_700;
 const INTERNAL_ERROR = -32_603;
 const SERVER_ERROR = -32_000;
 
-/** @param known null for a defect, whose details are hidden @returns false if the row answers in the usual way */
+/**
+ * In JSON-RPC, what is wrong with the message is an error of the protocol; who may call, and how much, is HTTP's, with the API's usual
+ * body (specification, Errors).
+ * @param known null for a defect, whose details are hidden
+ * @returns false if the row answers in the usual way
+ */
 export function sendRowError(
   errors: EndpointRow['errors'],
   known: ServiceError | null,
@@ -25,6 +30,10 @@ export function sendRowError(
     return true;
   }
   if (errors !== 'json_rpc' || response.headersSent) return false;
+  if (known !== null && known.kind !== 'invalid') {
+    sendError(response, known);
+    return true;
+  }
   if (known !== null) setErrorHeaders(response, known);
   const error = { code: rpcCode(known), message, ...(known?.extra && { data: known.extra }) };
   const body = { jsonrpc: '2.0', id: idOf(request.body), error };

@@ -65,6 +65,8 @@ const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
     'tools/list',
     { ttlMs: LASTING_MS, answer: ({ caller, params, outside }) => listTools(caller, params, outside) },
   ],
+  // Usually a notification; a client that gives it an id waits for an answer.
+  ['notifications/initialized', { era: 'sessions', answer: () => ({}) }],
   ['tools/call', { answer: ({ caller, params, outside }) => callTool(caller, params, outside) }],
   ['resources/list', { ttlMs: 0, answer: ({ caller, params }) => listResources(caller, params) }],
   [
