@@ -33,7 +33,7 @@ function configurationPage(): string {
   return [
     '# Configuration',
     '',
-    `${NOTE} Every variable of the environment; a malformed one is a boot error that names it. An empty one counts as unset.`,
+    `${NOTE} Every variable of the environment; a malformed one is a boot error that names it, except that of a readiness limit (\`SERVICE_READYZ_…\`), which falls back to its default. An empty one counts as unset.`,
     '',
     row('Variable', 'Takes', 'Default', 'Meaning'),
     '| --- | --- | --- | --- |',

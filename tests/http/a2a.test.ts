@@ -162,10 +162,7 @@ describe('cards', () => {
       protocolVersion: '1.0',
       url: `${PUBLIC_URL}${path}/a2a`,
       preferredTransport: 'JSONRPC',
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'Bearer' },
-        api_key: { type: 'apiKey', in: 'header', name: 'Authorization' },
-      },
+      securitySchemes: { bearer: { type: 'http' }, api_key: { type: 'apiKey', name: 'Authorization' } },
       security: [{ bearer: [] }, { api_key: [] }],
       capabilities: { streaming: true },
       skills: [{ tags: ['general'] }],

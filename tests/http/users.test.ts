@@ -473,21 +473,14 @@ describe('ways into a company', () => {
   });
 
   it('a request that an integration resolves names the person who answers for its key', async () => {
-    const { session } = await account();
-    const { body: key } = await call(
-      cast.admin,
-      'post',
-      `/api/companies/${cast.company_id}/board-user-keys`,
-      { label: 'Joining', role: 'admin' },
-    );
-    const { body: asked } = await call(session, 'post', '/api/join-requests', {
-      company_id: cast.company_id,
-    });
-    const integration = { headers: { Authorization: `Bearer ${key.raw_key}` } };
-    const { status, body } = await call(integration, 'patch', `/api/join-requests/${asked.id}`, {
-      status: 'rejected',
-    });
-    expect({ status, body }).toMatchObject({ status: 200, body: { resolved_by: cast.admin.user_id } });
+    const keys = `/api/companies/${cast.company_id}/board-user-keys`;
+    const { body: key } = await call(cast.admin, 'post', keys, { label: 'Joining', role: 'admin' });
+    const headers = { Authorization: `Bearer ${key.raw_key}` };
+    const asked = { company_id: cast.company_id };
+    const { body: made } = await call((await account()).session, 'post', '/api/join-requests', asked);
+    const path = `/api/join-requests/${made.id}`;
+    const { body } = await call({ headers }, 'patch', path, { status: 'rejected' });
+    expect(body).toMatchObject({ status: 'rejected', resolved_by: cast.admin.user_id });
   });
 
   it('an integration’s key is minted by an admin, works at its role, and is revoked at once', async () => {

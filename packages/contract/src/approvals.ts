@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import {
   JsonObject,
+  MAX_TEXT,
   Name,
   Nullable,
   OneOf,
@@ -95,7 +96,7 @@ export const ApprovalComment = Type.Object({
 export type ApprovalComment = Static<typeof ApprovalComment>;
 
 const CreateApprovalComment = Type.Object({
-  body_markdown: Type.String({ minLength: 1, maxLength: 1_000_000, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' }),
+  body_markdown: Type.String({ minLength: 1, maxLength: MAX_TEXT, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' }),
 });
 
 const byCompany = { by: 'company', param: 'companyId' } as const;

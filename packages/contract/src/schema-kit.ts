@@ -17,7 +17,9 @@ export const JsonObject = Type.Unsafe<Record<string, unknown>>({ type: 'object' 
 
 /** Text entered by a person: not blank, no NUL (PostgreSQL can't store it). */
 export const Name = Type.String({ minLength: 1, maxLength: 500, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' });
-export const Text = Type.String({ maxLength: 1_000_000, pattern: '^[^\\u0000]*$' });
+/** As much as a JSON body may have: 1 MiB (specification, Limits). */
+export const MAX_TEXT = 1_048_576;
+export const Text = Type.String({ maxLength: MAX_TEXT, pattern: '^[^\\u0000]*$' });
 
 /** Query values arrive as strings, and the query validator coerces them. A limit above the maximum is clamped, not rejected. */
 export const Limit = Type.Integer({ minimum: 1 });
