@@ -47,8 +47,10 @@ describe('flags', () => {
   it('take text of scripts, refuse an empty value and unknown names, and keep a description', async () => {
     expect(await put('mcp', 'false', 'not today')).toMatchObject({ value: false, description: 'not today' });
     expect(await put('mcp', 'true')).toMatchObject({ value: true, description: 'not today' });
+    for (const [text, value] of Object.entries({ off: false, on: true, '0': false, '1': true, False: false }))
+      expect(await put('mcp', text)).toMatchObject({ value });
     expect((await put('mcp', true, null)).description).not.toBe('not today');
-    for (const value of ['', 'yes'])
+    for (const value of ['', 'banana'])
       await expect(put('mcp', value)).rejects.toMatchObject({ kind: 'invalid' });
     for (const name of ['constructor', 'mcp2'])
       await expect(put(name, true)).rejects.toMatchObject({ kind: 'not_found' });

@@ -82,10 +82,15 @@ function known(name: string): FlagName {
   return name;
 }
 
+const TRUE: readonly string[] = ['true', 'on', '1'];
+const FALSE: readonly string[] = ['false', 'off', '0'];
+
+/** Operators write flags as they do in an environment. */
 function booleanOf(value: PutFlag['value']): boolean {
-  if (value === '') throw invalid('value is empty: DELETE reverts the flag to its default');
-  if (value === true || value === 'true') return true;
-  if (value === false || value === 'false') return false;
+  const word = String(value).trim().toLowerCase();
+  if (word === '') throw invalid('value is empty: DELETE reverts the flag to its default');
+  if (TRUE.includes(word)) return true;
+  if (FALSE.includes(word)) return false;
   throw invalid('body.value must be true or false');
 }
 
