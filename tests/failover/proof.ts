@@ -2,16 +2,22 @@
 import { waitFor } from '@acp/testkit';
 import { askNode } from './cluster.ts';
 
+/** SQL: the ids of `all` that do not occur exactly once among `told`. One pass over each: there may be ten thousand events. */
+const notOnce = (all: string, told: string): string =>
+  `select a.id from (${all}) a left join (select id, count(*) as times from (${told}) t group by id) e
+    on e.id = a.id::text where e.times is distinct from 1`;
+
 /** Violations of the invariants, queried from the remaining server. */
 export async function faultsOf(url: string, issues: readonly string[], comments: readonly string[]) {
   const list = (ids: readonly string[]) => `select unnest('{${ids.join(',')}}'::uuid[]) as id`;
   const questions = {
     lost_issues: `select id from (${list(issues)}) a where not exists (select from issues i where i.id = a.id)`,
     lost_comments: `select id from (${list(comments)}) a where not exists (select from comments c where c.id = a.id)`,
-    entries: `select id from (${list(issues)}) a where 1 <>
-      (select count(*) from activity e where e.entity_id = a.id and e.action = 'issue.created')`,
-    events: `select id from (${list(issues)}) a where 1 <>
-      (select count(*) from events e where e.type = 'issue_created' and e.data->>'id' = a.id::text)`,
+    entries: notOnce(
+      list(issues),
+      `select entity_id::text as id from activity where action = 'issue.created'`,
+    ),
+    events: notOnce(list(issues), `select data->>'id' as id from events where type = 'issue_created'`),
     gaps: `select seq from (select seq, lag(seq) over (order by seq) as before from events) e where seq <> before + 1`,
     // Done once, and reported by the one run that finished: a lost run either did it or left nothing behind.
     doubled: `select i.identifier, i.status, r.*, c.comments from issues i
@@ -25,8 +31,10 @@ export async function faultsOf(url: string, issues: readonly string[], comments:
         select count(*) as comments from comments where issue_id = i.id and author_agent_id is not null) c
       where i.assignee_agent_id is not null
         and (i.status <> 'done' or r.failed > 0 or r.succeeded > 1 or r.verbs <> 1 or c.comments <> r.succeeded)`,
-    ends: `select r.id from heartbeat_runs r where 1 <> (select count(*) from events e
-      where e.type = 'heartbeat_completed' and e.data->>'id' = r.id::text)`,
+    ends: notOnce(
+      'select id from heartbeat_runs',
+      `select data->>'id' as id from events where type = 'heartbeat_completed'`,
+    ),
   };
   const answers = Object.entries(questions).map(
     async ([name, text]) => [name, await askNode(url, text)] as const,
