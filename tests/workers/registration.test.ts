@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(async () => fleet.stop());
 
-const register = async (body: object, key?: string, url?: string) =>
+const register = async (body: object | undefined, key?: string, url?: string) =>
   fleet.call<WorkerRegistration>(
     'POST',
     REGISTER,
@@ -56,6 +56,18 @@ describe('a worker that registers', () => {
     expect(again.body).toMatchObject({ worker_id: first.body.worker_id, tags: ['linux'] });
     expect(again.body.api_key).toBeUndefined();
     expect(await shown(first.body.worker_id)).toMatchObject({ name: 'host', tags: ['linux'], version: '2' });
+  });
+
+  it('with its key need say nothing else; what it leaves out of its build stays as it was', async () => {
+    const build = { version: '1', commit: 'c0ffee', build_date: '2026-11-01', prompt_version: '1.4.0' };
+    const { body } = await register({ name: 'host', tags: ['linux'], ...build });
+    for (const sent of [{}, undefined, { version: '2' }]) {
+      const again = await register(sent, body.api_key);
+      expect([again.status, again.body.worker_id]).toEqual([200, body.worker_id]);
+    }
+    expect(await shown(body.worker_id)).toMatchObject({ name: 'host', ...build, version: '2' });
+    expect((await register({ tags: [] })).status).toBe(400);
+    expect((await register(undefined)).status).toBe(400);
   });
 
   it('with a key that is nobody’s is a new one; with another’s it is refused', async () => {

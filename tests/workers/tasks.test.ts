@@ -190,6 +190,32 @@ describe('a task', () => {
     await worker.call('POST', at(task, 'fail'), { error: 'enough' });
   });
 
+  it('takes whatever kinds of events the worker has, but none that the service speaks by', async () => {
+    const { worker, begin } = await pair();
+    const { run_id } = await begin();
+    const task = await fleet.claimed(worker);
+    const events = [
+      { kind: 'stdout', payload: { text: 'one' } },
+      { kind: 'vendor.step:2', payload: 'two' },
+      { kind: 'progress', payload: 0.5 },
+      { kind: 'started' },
+      { kind: 'action', payload: { verb: 'status', ok: true } },
+      { kind: '<b>bold</b>', payload: null },
+    ];
+    expect((await worker.call('POST', at(task, 'events'), { events })).status).toBe(204);
+    const told = (await transcript(run_id)).map(({ kind, payload }) => [kind, payload]);
+    expect(told.slice(-6)).toEqual([
+      ['stdout', { text: 'one' }],
+      ['vendor.step:2', { text: 'two' }],
+      ['progress', { value: 0.5 }],
+      ['started', {}],
+      ['log', { event: 'action', verb: 'status', ok: true }],
+      ['log', { event: '<b>bold</b>' }],
+    ]);
+    expect((await worker.call('POST', at(task, 'fail'), { error: '' })).status).toBe(204);
+    expect(await fleet.run(run_id)).toMatchObject({ error: 'the worker reported a failure' });
+  });
+
   it('belongs to the worker that claimed it: to every other one it is not there', async () => {
     const { worker, begin, tag } = await pair();
     const other = await fleet.register({ tags: [tag] });
@@ -201,6 +227,10 @@ describe('a task', () => {
       ['POST', 'events', { events: [{ kind: 'log', payload: {} }] }],
       ['POST', 'complete', { summary: 'stolen' }],
       ['POST', 'fail', { error: 'stolen' }],
+      // Nobody learns from a malformed body that a task exists.
+      ['POST', 'events', { events: 'none' }],
+      ['POST', 'complete', {}],
+      ['POST', 'fail', undefined],
     ];
     for (const [method, what, body] of requests) {
       expect((await other.call(method, at(task, what), body)).status).toBe(404);

@@ -6057,7 +6057,7 @@ export interface Run {
 }
 export interface RunEvent {
   seq: number;
-  kind: 'status' | 'prompt' | 'output' | 'action' | 'tool' | 'log' | 'error';
+  kind: string;
   payload: Record<string, unknown>;
   created_at: string;
 }

@@ -1,5 +1,4 @@
 import { closesFence, type Fence, openingFence } from './fences.ts';
-import type { RunEventKind } from './runs.ts';
 import { readVerbLine } from './verb-lines.ts';
 
 /**
@@ -103,7 +102,7 @@ export class ProseStream {
 
 /** A transcript entry, as far as it concerns the text of a reply. */
 export interface SpokenEntry {
-  kind: RunEventKind;
+  kind: string;
   /** For `output`: the text. */
   payload: Record<string, unknown>;
 }

@@ -18,6 +18,7 @@ export const wakeReasons = [
 ] as const;
 export type WakeReason = (typeof wakeReasons)[number];
 
+/** Kinds of the service's own entries; a remote worker's may have others. */
 const runEventKinds = ['status', 'prompt', 'output', 'action', 'tool', 'log', 'error'] as const;
 export type RunEventKind = (typeof runEventKinds)[number];
 
@@ -64,7 +65,8 @@ export type TurnUsage = Static<typeof TurnUsage>;
 
 export const RunEvent = Type.Object({
   seq: Type.Integer(),
-  kind: OneOf(runEventKinds),
+  /** status, prompt, output, action, tool, log or error; a remote worker's program may have kinds of its own. */
+  kind: Type.String(),
   payload: JsonObject,
   created_at: Timestamp,
 });

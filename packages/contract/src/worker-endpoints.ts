@@ -26,6 +26,9 @@ const byKey = { auth: ['worker'], role: 'none', scope: { by: 'worker' }, feature
 /** A worker may finish what it has begun even on an instance without a license. */
 const finishing = { ...byKey, method: 'POST', response: null, status: 204, while_read_only: true } as const;
 
+/** An unknown task or another worker's is 404, whatever the body (specification, Claim and tag rules 5). */
+const onTask = { ...finishing, scope: { by: 'worker', param: 'taskId' } } as const;
+
 export const workerEndpoints = {
   register: endpoint({
     id: 'workers.register',
@@ -36,12 +39,13 @@ export const workerEndpoints = {
     scope: { by: 'none' },
     feature,
     body: RegisterWorker,
+    body_optional: true,
     response: WorkerRegistration,
     status: 201,
     also: [200],
     tx: 'none',
     example: { name: 'build-host-1', tags: ['linux', 'gpu'], prompt_version: '1.4.0' },
-    doc: 'Registers a worker; its key is shown only once. With a worker’s key it resumes that worker: 200, with its effective tags. A worker awaiting approval gets no operating prompt.',
+    doc: 'Registers a worker; its key is shown only once. With a worker’s key it resumes that worker: 200, with its effective tags; fields that are left out stay as they were. A worker awaiting approval gets no operating prompt.',
   }),
   heartbeat: endpoint({
     ...finishing,
@@ -66,7 +70,7 @@ export const workerEndpoints = {
     doc: 'Claims a task whose required tags the worker has; 204 if there is none. `tags` narrows the worker’s own for this claim.',
   }),
   complete: endpoint({
-    ...finishing,
+    ...onTask,
     id: 'workers.complete',
     path: '/api/workers/tasks/{taskId}/complete',
     body: TaskResult,
@@ -75,7 +79,7 @@ export const workerEndpoints = {
     doc: 'Delivers the result, once: a repeat by the same worker is 204 and changes nothing. 409 if the task was cancelled or has failed.',
   }),
   fail: endpoint({
-    ...finishing,
+    ...onTask,
     id: 'workers.fail',
     path: '/api/workers/tasks/{taskId}/fail',
     body: FailTask,
@@ -93,7 +97,7 @@ export const workerEndpoints = {
     doc: 'Whether the worker must stop; it then reports no result.',
   }),
   events: endpoint({
-    ...finishing,
+    ...onTask,
     id: 'workers.events',
     path: '/api/workers/tasks/{taskId}/events',
     body: TaskEvents,

@@ -1,6 +1,6 @@
 /** Remote workers and their tasks (specification, Remote worker and task; decisions 3, Workers, and 7.25). */
 import { Type, type Static } from 'typebox';
-import { AnsweredBy, JsonObject, Name, Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
+import { AnsweredBy, JsonObject, MAX_TEXT, Name, Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
 import { SharedModelList } from './shared-models.ts';
 import { TaskPayload } from './task-payload.ts';
 import { workerStatuses } from './worker-statuses.ts';
@@ -61,7 +61,8 @@ export type WorkerUpdated = Static<typeof WorkerUpdated>;
 
 /** Unknown fields are ignored, so that newer workers can register with older services. */
 export const RegisterWorker = Type.Object({
-  name: Name,
+  /** Required of a new worker; one that resumes has it already. */
+  name: Optional(Name),
   tags: Optional(WorkerTags),
   version: Optional(stamp),
   commit: Optional(stamp),
@@ -95,12 +96,11 @@ export const ClaimTask = Type.Object({ tags: Optional(WorkerTags) });
 export type ClaimTask = Static<typeof ClaimTask>;
 
 const count = Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 }));
-const MAX_SUMMARY = 900_000;
 
 /** A worker's result for a task. Stored as received; session and connections are ignored. */
 export const TaskResult = Type.Object({
   /** The model's text, including action lines. */
-  summary: Type.String({ maxLength: MAX_SUMMARY }),
+  summary: Type.String({ maxLength: MAX_TEXT }),
   model: Optional(Type.String({ maxLength: 200 })),
   input_tokens: count,
   output_tokens: count,
@@ -130,7 +130,7 @@ export const RemoteTask = Type.Object({
 });
 export type RemoteTask = Static<typeof RemoteTask>;
 
-export const FailTask = Type.Object({ error: Type.String({ minLength: 1, maxLength: 20_000 }) });
+export const FailTask = Type.Object({ error: Type.String({ maxLength: 20_000 }) });
 export type FailTask = Static<typeof FailTask>;
 
 export const TaskControl = Type.Object({
@@ -140,12 +140,17 @@ export const TaskControl = Type.Object({
 export type TaskControl = Static<typeof TaskControl>;
 
 /**
- * `output` `{text}`, `tool`, `log` `{message, refused?}`, `error` and `prompt` are copied to the transcript as they are; anything else
- * becomes a `log` that names its kind. `refused` are the places that the company's host list kept from its programs.
+ * Copied to the transcript as they are, except that `status` and `action` are the service's own, and names that are none (letters, digits,
+ * `_.:-`, at most 64) become a `log` that names its kind. The service's pages know `output` `{text}`, `tool`, `log` `{message, refused?}`,
+ * `error` `{message}` and `prompt`. `refused` are the places that the company's host list kept from its programs.
  */
 export const TaskEvents = Type.Object({
   events: Type.Array(
-    Type.Object({ kind: Type.String({ minLength: 1, maxLength: 100 }), payload: JsonObject }),
+    Type.Object({
+      kind: Type.String({ minLength: 1, maxLength: 100 }),
+      /** An object. A text becomes `{text}`, any other value `{value}`. */
+      payload: Optional(Type.Unknown()),
+    }),
     { maxItems: 1000 },
   ),
 });

@@ -38,6 +38,7 @@ import {
   findWorkProduct,
   findGoal,
   findProject,
+  hasClaimed,
 } from '@acp/core';
 import type { Tx } from '@acp/db';
 import { forbidden, notFound, unauthenticated } from '@acp/kernel';
@@ -115,7 +116,7 @@ export async function loadScope(
     case 'self':
       return loadSelf(tx, actor);
     case 'worker':
-      return { company_id: '', subject: requireWorker(actor) };
+      return loadWorker(tx, actor, id);
     case 'company':
       return loadCompany(tx, actor, id);
     default:
@@ -128,6 +129,12 @@ async function loadSelf(tx: Tx, actor: Actor): Promise<Scoped> {
   // The key was revoked along with the agent a moment ago.
   if (agent === undefined) throw unauthenticated('invalid api key');
   return { company_id: agent.company_id, subject: agent };
+}
+
+async function loadWorker(tx: Tx, actor: Actor, task_id: string): Promise<Scoped> {
+  const worker = requireWorker(actor);
+  if (task_id !== '' && !(await hasClaimed(tx, worker.worker_id, task_id))) throw notFound();
+  return { company_id: '', subject: worker };
 }
 
 /** Workers serve all companies: each may see only the task that it holds. */

@@ -4,7 +4,6 @@ import {
   TaskControl,
   WorkerRegistration,
   type RegisterWorker,
-  type TaskEvents,
   type TaskResult,
 } from '@acp/contract';
 import {
@@ -15,6 +14,12 @@ import {
   MAX_JSON_DEPTH,
   ServiceError,
 } from '@acp/kernel';
+
+/** An entry of a transcript, as this worker sends it. */
+export interface TaskEvent {
+  kind: string;
+  payload: Record<string, unknown>;
+}
 
 /** The service responded with an error; the message is the service's. */
 export class Refusal extends Error {
@@ -97,7 +102,7 @@ export class ControlPlane {
     return readControl(await this.#json('GET', `/tasks/${task_id}/control`, signal)).cancel;
   }
 
-  async sendEvents(task_id: string, events: TaskEvents['events'], signal: AbortSignal): Promise<void> {
+  async sendEvents(task_id: string, events: readonly TaskEvent[], signal: AbortSignal): Promise<void> {
     await this.#json('POST', `/tasks/${task_id}/events`, signal, { events });
   }
 

@@ -1,11 +1,10 @@
 import { Scrubber } from '@acp/kernel';
-import type { TaskEvents } from '@acp/contract';
 import { waitFor } from '@acp/testkit';
 import { describe, expect, it } from '@jest/globals';
-import { Refusal, Unreachable } from './control-plane.ts';
+import { Refusal, type TaskEvent, Unreachable } from './control-plane.ts';
 import { EventBatch } from './event-batch.ts';
 
-type Sent = TaskEvents['events'];
+type Sent = readonly TaskEvent[];
 
 function scene(send: (events: Sent) => Promise<void>) {
   const sent: Sent[] = [];

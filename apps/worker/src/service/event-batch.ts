@@ -1,12 +1,9 @@
 /** Sends one task's events to its transcript: in order, batched, bounded, and without delaying the task. */
 import type { AdapterEvent } from '@acp/adapters';
-import type { TaskEvents } from '@acp/contract';
 import { scrubbedJson, type Scrubber, ScrubberStream } from '@acp/kernel';
 import { Backoff, pause } from './backoff.ts';
-import { type ControlPlane, Refusal } from './control-plane.ts';
+import { type ControlPlane, Refusal, type TaskEvent } from './control-plane.ts';
 import type { Link } from './link.ts';
-
-type TaskEvent = TaskEvents['events'][number];
 
 export interface EventBatchSettings {
   task_id: string;

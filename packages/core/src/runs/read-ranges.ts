@@ -1,4 +1,3 @@
-import type { RunEventKind } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import type { TranscriptSignal } from './run-events.ts';
@@ -11,7 +10,7 @@ export interface TranscriptEntry extends RunAudience {
   run_id: string;
   company_id: string;
   seq: number;
-  kind: RunEventKind;
+  kind: string;
   payload: Record<string, unknown>;
   created_at: Date;
 }

@@ -1,4 +1,4 @@
-import type { AgentActor, Pricing, RunEventKind, Topic } from '@acp/contract';
+import type { AgentActor, Pricing, Topic } from '@acp/contract';
 import type { schema } from '@acp/db';
 import type { SessionChange } from '../agents/index.ts';
 
@@ -49,7 +49,8 @@ export interface ClaimedRun extends RunLease {
 }
 
 export interface NewRunEvent {
-  kind: RunEventKind;
+  /** A `RunEventKind`, or a remote worker's own. */
+  kind: string;
   payload: Record<string, unknown>;
 }
 

@@ -54,7 +54,7 @@ export async function failTask(tx: Tx, worker: WorkerActor, task_id: string, err
   const task = await ownTask(tx, worker.worker_id, task_id);
   if (task.status === 'failed') return;
   if (task.status !== 'claimed') throw taskHasEnded(task.status);
-  const message = cutText(storableText(error), ERROR_BYTES);
+  const message = cutText(storableText(error.trim() || 'the worker reported a failure'), ERROR_BYTES);
   const ended = await endTask(tx, task, {
     from: ['claimed'],
     to: 'failed',

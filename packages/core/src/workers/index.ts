@@ -23,6 +23,7 @@ export { verifyModuleToken } from './module-tokens.ts';
 export { deleteUnapprovedWorkers, noteHeartbeats, noteOffline } from './note-heartbeats.ts';
 export type { WorkerBeat } from './note-heartbeats.ts';
 export { operatingPrompt } from './operating-prompt.ts';
+export { hasClaimed } from './own-task.ts';
 export { queueRemoteTask } from './queue-remote-task.ts';
 export { mayTake, queuedRoutes } from './queued-routes.ts';
 export type { QueuedRoute } from './queued-routes.ts';

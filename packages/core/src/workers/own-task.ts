@@ -41,6 +41,14 @@ export async function ownTask(tx: Tx, worker_id: string, task_id: string): Promi
   return { id, status, company_id, worker_id, called_off, run: { id: run_id, agent_id, subject_id, kind } };
 }
 
+/** Whether the task is this worker's, ended or not. */
+export async function hasClaimed(tx: Tx, worker_id: string, task_id: string): Promise<boolean> {
+  const { rowCount } = await tx.execute(
+    sql`select from remote_tasks where id = ${task_id} and worker_id = ${worker_id}`,
+  );
+  return rowCount === 1;
+}
+
 /** The error for a task that can't be written to any more. */
 export function taskHasEnded(status: string): ServiceError {
   const how = status === 'cancel_requested' ? 'cancelled' : status;

@@ -19,19 +19,21 @@ export interface RegistrationRules {
 
 /**
  * Registers an unknown worker. Its key is only shown this once.
- * @throws unavailable at the limit; invalid for shared models that can't be parsed
+ * @throws unavailable at the limit; invalid without a name, or for shared models that can't be parsed
  */
 export async function registerWorker(
   tx: Tx,
   input: RegisterWorker,
   { approval, max }: RegistrationRules,
 ): Promise<{ worker: WorkerRow; raw_key: string }> {
+  const name = input.name?.trim();
+  if (name === undefined) throw invalid("body must have required property 'name'");
   if (max > 0) await requireRoom(tx, max);
   const { raw_key, ...stored } = newKeyMaterial();
   const [worker] = await tx
     .insert(workers)
     .values({
-      name: input.name.trim(),
+      name,
       tags: distinct(input.tags ?? []),
       status: approval ? 'pending_approval' : 'approved',
       ...stored,
@@ -79,10 +81,9 @@ async function requireRoom(tx: Tx, max: number): Promise<void> {
 /** In characters of JSON: keeps lists of workers short. */
 const MAX_SHARED = 20_000;
 
-/** The worker's facts about itself; missing fields are cleared, since it may be a different build. */
-function toldOf(input: RegisterWorker) {
-  const { version = null, commit = null, build_date = null, prompt_version = null } = input;
-  return { version, commit, build_date, prompt_version, shared_models: sharedModels(input.shared_models) };
+/** The worker's facts about itself: of its build, what it leaves out stays as it was; it shares the models that it names now. */
+function toldOf({ version, commit, build_date, prompt_version, shared_models }: RegisterWorker) {
+  return { version, commit, build_date, prompt_version, shared_models: sharedModels(shared_models) };
 }
 
 function sharedModels(given: RegisterWorker['shared_models']): SharedModel[] {

@@ -15,8 +15,9 @@ import { ownTask, taskHasEnded } from './own-task.ts';
 
 type TaskEvent = TaskEvents['events'][number];
 
-/** Entry kinds that a worker may report; the service's own (`status`, `action`) only come from the service. */
-const reported: readonly RunEventKind[] = ['prompt', 'output', 'tool', 'log', 'error'];
+/** The service and its pages take these for its own word. */
+const OWN: readonly string[] = ['status', 'action'] satisfies RunEventKind[];
+const KIND = /^[A-Za-z0-9][\w.:-]{0,63}$/;
 
 const readRefused = createValidator(ReportedRefusals, 'refused');
 
@@ -56,23 +57,28 @@ export async function addTaskEvents(
 
 /** Anything else that it may contain is only text of the transcript. */
 function refusedIn({ kind, payload }: TaskEvent): EgressRefusal[] {
-  if (kind !== 'log' || payload.refused === undefined) return [];
+  const { refused } = objectOf(payload);
+  if (kind !== 'log' || refused === undefined) return [];
   try {
-    return readRefused(payload.refused).map((each) => ({ ...each, door: 'program' }));
+    return readRefused(refused).map((each) => ({ ...each, door: 'program' }));
   } catch {
     return [];
   }
 }
 
 function entryOf({ kind, payload }: TaskEvent): NewRunEvent {
-  const clean = mapTexts(payload, cleaned) as Record<string, unknown>;
-  return isReported(kind)
+  const clean = mapTexts(objectOf(payload), cleaned) as Record<string, unknown>;
+  return KIND.test(kind) && !OWN.includes(kind)
     ? { kind, payload: clean }
     : { kind: 'log', payload: { event: cleaned(kind), ...clean } };
 }
 
-function isReported(kind: string): kind is RunEventKind {
-  return reported.some((known) => known === kind);
+function objectOf(payload: unknown): Record<string, unknown> {
+  if (payload === undefined || payload === null) return {};
+  if (typeof payload === 'string') return { text: payload };
+  return typeof payload === 'object' && !Array.isArray(payload)
+    ? (payload as Record<string, unknown>)
+    : { value: payload };
 }
 
 function cleaned(text: string): string {

@@ -63,7 +63,7 @@ async function claim(c: Context<typeof rows.claim>) {
  * new worker is created (specification, Registration rules).
  */
 async function register(c: Context<typeof rows.register>): Promise<WorkerRegistration> {
-  const { services, body, request } = c;
+  const { services, body = {}, request } = c;
   const key = bearerToken(request.headers.authorization);
   const key_hash = key === undefined ? undefined : sha256Hex(key);
   const known = key_hash === undefined ? undefined : await resolveWorker(c.tx, key_hash);

@@ -78,8 +78,12 @@ function entry({ kind, payload, seq }: RunEvent): Html {
       return payload.name === 'result' ? toolResult(payload, at, link) : toolCall(payload, at, link);
     case 'error':
       return html`<p class="t-line t-error" !${at}>!${link}${text(payload.message)}</p>`;
-    default:
+    case 'log':
       return html`<p class="t-line" !${at}>!${link}${text(payload.message ?? payload)}</p>`;
+    default:
+      return html`<p class="t-line" !${at}>
+        !${link}<span class="soft">${kind}</span> ${text(payload.message ?? payload.text ?? payload)}
+      </p>`;
   }
 }
 
