@@ -17,10 +17,10 @@ export const badStarts: readonly [what: string, config: object, reason: string][
     'has two tools of one name',
     {
       manifest: {
-        tools: ['x', 'y'].map((namespace) => ({ namespace, name: 'a', description: '', input_schema: {} })),
+        tools: ['x', 'x'].map((namespace) => ({ namespace, name: 'a', description: '', input_schema: {} })),
       },
     },
-    'two tools named a',
+    'two tools named x:a',
   ],
   [
     'has a text that no database keeps',

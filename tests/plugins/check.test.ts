@@ -89,6 +89,24 @@ describe('the check of plugins', () => {
     expect(await readdir(join(folder, 'fresh-one'))).toContain('tsconfig.json');
   });
 
+  it('finds nothing wrong with a plugin that knows no more than the specification', async () => {
+    const instead = `
+manifest.tools = [{ name: 'a', namespace: 'n' }, { name: 'a', namespace: 'm' }];
+manifest.webhooks = [{ path: '/incoming' }];
+on.health_check = () => {
+  send('log', { level: 'WARNING', message: 'x' });
+  send('host_request', { service: 'log', args: { message: 'x' }, request_id: 1 });
+  send('pong');
+};
+on.invoke_tool = ({ tool, request_id }) =>
+  send('tool_result', { request_id, result: {}, error: tool === 'a' ? '' : 'no' });
+on.run_job = ({ job_name }) => send('job_result', { job_name, result: {}, error: '' });`;
+    const { status, text } = await check(await misbehaving('by-the-book', instead));
+    expect(text).toContain('Nothing is wrong.');
+    expect(text).not.toContain('error:');
+    expect(status).toBe(0);
+  });
+
   it.each([
     [
       'prints what is no message',
@@ -100,7 +118,7 @@ describe('the check of plugins', () => {
       `on.invoke_tool = (p) => { for (let n = 0; n < 2; n++) send('tool_result', { request_id: p.request_id }); };`,
       'more than once',
     ],
-    ['has two tools of a name', 'manifest.tools = [tool, tool];', 'two tools named a'],
+    ['has two tools of a name', 'manifest.tools = [tool, tool];', 'two tools named n:a'],
     ['has a bad schedule', `manifest.jobs[0].schedule = 'often';`, 'schedule of j'],
     ['has a manifest of another shape', 'manifest = { tools: 7 };', 'ready: payload'],
     [
@@ -117,6 +135,11 @@ describe('the check of plugins', () => {
       'asks the host wrongly',
       `on.health_check = () => { send('host_request', { service: 'http_fetch', args: { url: 7 }, request_id: 'r' }); send('health_check'); };`,
       'asked the host wrongly',
+    ],
+    [
+      'asks the host so that it cannot answer',
+      `on.health_check = () => { send('host_request', { service: 'kv' }); send('health_check'); };`,
+      'without a request_id',
     ],
     [
       'writes a line that is too long',

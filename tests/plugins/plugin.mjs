@@ -47,6 +47,15 @@ const tools = {
   say: { schema: any, call: (input) => ({ [evil(input).text]: evil(input).text }) },
   state: { schema: any, call: () => state },
   host: { schema: any, call: ({ service, args }) => ask(service, args) },
+  ask: {
+    schema: any,
+    call: (payload) =>
+      new Promise((resolve) => {
+        waiting.set(payload.request_id, resolve);
+        send('host_request', payload);
+      }),
+  },
+  write: { schema: any, call: ({ type, payload }) => send(type, payload) },
   store: {
     schema: any,
     call: ({ length }) => ask('kv', { ops: [{ op: 'set', key: 'large', value: 'x'.repeat(length) }] }),
@@ -174,7 +183,7 @@ createInterface(process.stdin).on('line', (line) => {
     case 'init':
       return begin(payload);
     case 'health_check':
-      return config.deaf ? undefined : send('health_check');
+      return config.deaf ? undefined : send(config.health ?? 'health_check', config.health_payload);
     case 'invoke_tool':
       return void invoke(payload);
     case 'trigger_event':
@@ -190,7 +199,7 @@ createInterface(process.stdin).on('line', (line) => {
       return;
     }
     case 'tool_result':
-      waiting.get(payload.request_id)?.({ result: payload.result, error: payload.error });
+      waiting.get(payload.request_id)?.(payload);
       return;
     case 'shutdown':
       if (!config.stubborn) process.exit(0);

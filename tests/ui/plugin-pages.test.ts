@@ -52,6 +52,7 @@ async function run(path: string): Promise<void> {
           required: ['times'],
         },
       },
+      { name: 'greet', namespace: 'formal', description: '', input_schema: { type: 'object' } },
     ],
     events: ['issue.*'],
     jobs: [],
@@ -120,13 +121,15 @@ describe('an admin of a company', () => {
     expect(text).toContain('Greets &#60;script&#62;');
     expect(text).toContain('name &#34;of&#34; &#60;b&#62;');
     expect(text).toMatch(/<select[^>]*name="in-2"[\s\S]*warm/);
-    const refused = await admin.post(`${path}/tools/greet`, { 'in-0': 'many', 'in-3': 'Ada' });
+    const refused = await admin.post(`${path}/tools/greet:greet`, { 'in-0': 'many', 'in-3': 'Ada' });
     expect(refused.status).toBe(400);
     expect(refused.text).toContain('Times must be a number.');
     expect(refused.text).toContain('value="Ada"');
-    const wrong = await admin.post(`${path}/tools/greet`, { 'in-0': '1', 'in-1': '{' });
+    const wrong = await admin.post(`${path}/tools/greet:greet`, { 'in-0': '1', 'in-1': '{' });
     expect(wrong.text).toContain('More is not valid JSON.');
     expect((await admin.post(`${path}/tools/other`, {})).status).toBe(404);
+    expect(text).toContain(`action="${path}/tools/formal%3Agreet"`);
+    expect((await admin.post(`${path}/tools/greet`, {})).status).toBe(409);
     const state = await admin.get(`${path}/part/state`);
     expect(state.text).toContain('a plain process of the scheduler');
     expect(state.text).toContain(`action="${path}/stop"`);

@@ -3749,7 +3749,7 @@ export interface Operations {
     answer: PluginTool[];
   };
   /**
-   * Calls one of its tools by its plain name.
+   * Calls one of its tools by its plain name, or as `namespace:name`. 409 for a plain name that several have.
    */
   'plugins.invoke-own-tool': {
     path: {

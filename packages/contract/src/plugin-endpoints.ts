@@ -218,7 +218,7 @@ export const pluginEndpoints = {
     status: 200,
     tx: 'none',
     example: { tool: 'echo', input: {} },
-    doc: 'Calls one of its tools by its plain name.',
+    doc: 'Calls one of its tools by its plain name, or as `namespace:name`. 409 for a plain name that several have.',
   }),
   listEvents: endpoint({
     ...one,

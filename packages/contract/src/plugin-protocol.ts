@@ -12,18 +12,20 @@ export const PLUGIN_PROTOCOL_VERSION = 1;
 export const MAX_PLUGIN_MESSAGE_BYTES = 1_048_576;
 
 const ToolWord = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' });
-/** Segments of letters, digits, `.`, `_`, `~`, `-`, separated by slashes. */
+/** Segments of letters, digits, `.`, `_`, `~`, `-`, separated by slashes; one at either end does not count. */
 export const PluginWebhookPath = Type.String({
   maxLength: 200,
-  pattern: '^(?!\\.{1,2}(/|$))[\\w.~-]+(/(?!\\.{1,2}(/|$))[\\w.~-]+)*$',
+  pattern: '^/?(?!\\.{1,2}(/|$))[\\w.~-]+(/(?!\\.{1,2}(/|$))[\\w.~-]+)*/?$',
 });
+/** The path as it is compared: without the slashes around it. */
+export const bareWebhookPath = (path: string): string => path.replaceAll(/^\/|\/$/g, '');
 
 export const PluginManifestTool = Type.Object({
   name: ToolWord,
   namespace: ToolWord,
-  description: Type.String({ maxLength: 10_000 }),
-  /** JSON Schema (draft 2020-12) of an object. */
-  input_schema: JsonObject,
+  description: Type.Optional(Nullable(Type.String({ maxLength: 10_000 }))),
+  /** JSON Schema (draft 2020-12) of an object; without one, any object. */
+  input_schema: Type.Optional(Nullable(JsonObject)),
 });
 export type PluginManifestTool = Static<typeof PluginManifestTool>;
 
@@ -43,17 +45,24 @@ export const PluginManifest = Type.Object({
 });
 export type PluginManifest = Static<typeof PluginManifest>;
 
-/** A manifest with its defaults filled in: omitted lists are empty. */
+export interface CheckedTool extends PluginManifestTool {
+  description: string;
+  input_schema: Record<string, unknown>;
+}
+
+/** A manifest with its defaults filled in: omitted lists are empty, paths of webhooks have no outer slashes. */
 export interface CheckedManifest {
   name: string;
-  tools: PluginManifestTool[];
+  tools: CheckedTool[];
   events: string[];
   jobs: PluginManifestJob[];
   webhooks: { path: string }[];
 }
 
 const request_id = Type.String({ minLength: 1, maxLength: 200 });
-/** A text, or the form in which host services report errors. */
+/** A plugin's own ids may be numbers. */
+const AnyRequestId = Type.Union([request_id, Type.Number()]);
+/** A text, empty if there is none; or the form in which host services report errors. */
 export const PluginError = Type.Union([
   Type.String({ maxLength: 100_000 }),
   Type.Object({ message: Type.String({ maxLength: 100_000 }), code: Type.Optional(Type.String()) }),
@@ -103,9 +112,9 @@ export const hostMessages = {
     body_file: Type.Optional(Type.String()),
   }),
   shutdown: Type.Object({}),
-  /** The response to a `host_request`; either `result` or `error` is null. */
+  /** The response to a `host_request`, with its `request_id`; either `result` or `error` is null. */
   tool_result: Type.Object({
-    request_id,
+    request_id: AnyRequestId,
     result: Type.Unknown(),
     error: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
   }),
@@ -130,9 +139,10 @@ export const pluginMessages = {
     error: Type.Optional(Nullable(PluginError)),
   }),
   host_request: Type.Object({
-    service: Type.String({ minLength: 1, maxLength: 100 }),
-    args: Type.Optional(Nullable(JsonObject)),
-    request_id,
+    service: Type.String({ maxLength: 100 }),
+    args: Type.Optional(Type.Unknown()),
+    /** Without one it can't be answered. */
+    request_id: Nullable(AnyRequestId),
   }),
   log: Type.Object({ level: logLevel, message: Type.String() }),
   error: Type.Object({

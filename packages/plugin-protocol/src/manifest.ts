@@ -1,23 +1,26 @@
-import { type CheckedManifest, LONGEST_SCHEMA, type PluginManifest } from '@acp/contract';
+import { bareWebhookPath, type CheckedManifest, LONGEST_SCHEMA, type PluginManifest } from '@acp/contract';
 import { ProtocolError } from './protocol-error.ts';
 
 /**
- * Checks what a manifest's schema can't express: names are unique and input schemas are small enough to compile. Schedules
- * are parsed by the host.
+ * Fills in what a manifest omits, and checks what its schema can't express: names are unique and input schemas are small
+ * enough to compile. Schedules are parsed by the host.
  * @throws ProtocolError
  */
 export function checkManifest({ name, tools, events, jobs, webhooks }: PluginManifest): CheckedManifest {
   const manifest = {
     name,
-    tools: tools ?? [],
+    tools: (tools ?? []).map(({ description, input_schema, ...tool }) => ({
+      ...tool,
+      description: description ?? '',
+      input_schema: input_schema ?? { type: 'object' },
+    })),
     events: [...new Set(events)],
     jobs: jobs ?? [],
-    webhooks: webhooks ?? [],
+    webhooks: (webhooks ?? []).map(({ path }) => ({ path: bareWebhookPath(path) })),
   };
-  // A tool is called by its plain name and looked up by its qualified one, so both must be unique.
   once(
     'tool',
-    manifest.tools.map((tool) => tool.name),
+    manifest.tools.map((tool) => `${tool.namespace}:${tool.name}`),
   );
   once(
     'job',

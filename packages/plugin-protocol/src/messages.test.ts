@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MAX_PLUGIN_MESSAGE_BYTES } from '@acp/contract';
+import { MAX_PLUGIN_MESSAGE_BYTES, type PluginMessage } from '@acp/contract';
 import { checkManifest, encodeMessage, LineCutter, readPluginMessage } from './index.ts';
 import { readHostMessage } from './messages.ts';
 
@@ -41,7 +41,7 @@ describe('a message', () => {
     ['null', 'null', 'no type'],
     ['an unknown type', '{"type":"explode"}', 'unknown message type "explode"'],
     ['a name of an object’s own', '{"type":"constructor"}', 'unknown message type'],
-    ['a payload of another shape', '{"type":"log","payload":{"level":"loud","message":"x"}}', 'log: payload'],
+    ['a payload of another shape', '{"type":"log","payload":{"level":"info"}}', 'log: payload'],
     ['too deep', `{"type":"ready","payload":${'['.repeat(100)}${']'.repeat(100)}}`, 'nested deeper'],
   ])('of a plugin that is %s is refused with the reason', (_, line, reason) => {
     expect(() => readPluginMessage(line)).toThrow(reason);
@@ -50,6 +50,51 @@ describe('a message', () => {
   it('without a payload has an empty one', () => {
     expect(readPluginMessage('{"type":"health_check"}')).toEqual({ type: 'health_check', payload: {} });
     expect(readHostMessage('{"type":"shutdown"}')).toEqual({ type: 'shutdown', payload: {} });
+  });
+
+  it.each([
+    ['DEBUG', 'debug'],
+    ['trace', 'debug'],
+    ['Notice', 'info'],
+    ['warning', 'warn'],
+    ['WARN', 'warn'],
+    ['fatal', 'error'],
+    ['Critical', 'error'],
+    ['loud', 'info'],
+    [30, 'info'],
+    [undefined, 'info'],
+  ])('of the log with the level %j has the level %s', (level, expected) => {
+    const line = JSON.stringify({ type: 'log', payload: { level, message: 'x' } });
+    expect(readPluginMessage(line)).toEqual({ type: 'log', payload: { level: expected, message: 'x' } });
+  });
+
+  it.each(['pong', 'health_check_result', 'ok'])(
+    'of the type %s answers a health check, and is unknown at other times',
+    (type) => {
+      const line = JSON.stringify({ type, payload: 'fine' });
+      const answer = { type: 'health_check', payload: {} };
+      expect(readPluginMessage(line, { health_asked: true })).toEqual(answer);
+      expect(() => readPluginMessage(line)).toThrow(`unknown message type "${type}"`);
+      expect(readPluginMessage('{"type":"health_check","payload":"fine"}')).toEqual(answer);
+    },
+  );
+
+  it.each([
+    [
+      { service: 'kv', args: {}, request_id: 7 },
+      { service: 'kv', request_id: 7 },
+    ],
+    [
+      { args: {}, request_id: 'r' },
+      { service: '', request_id: 'r' },
+    ],
+    [{ service: 'kv' }, { service: 'kv', request_id: null }],
+    [{ service: 'kv', request_id: '' }, { request_id: null }],
+    [{ service: 'kv', request_id: 'x'.repeat(201) }, { request_id: null }],
+    [{ service: 'kv', request_id: { a: 1 } }, { request_id: null }],
+  ])('that asks the host for %j is read, so that it can be answered', (payload, expected) => {
+    const line = JSON.stringify({ type: 'host_request', payload });
+    expect(readPluginMessage(line)).toMatchObject({ type: 'host_request', payload: expected });
   });
 });
 
@@ -65,9 +110,43 @@ describe('a manifest', () => {
     });
   });
 
+  it('gives tools their defaults, and lets namespaces tell tools of one name apart', () => {
+    const bare = { name: 'a', namespace: 'n' };
+    const { tools } = checkManifest({
+      name: 'x',
+      tools: [bare, { ...bare, namespace: 'm', description: null, input_schema: null }],
+    });
+    const defaults = { name: 'a', description: '', input_schema: { type: 'object' } };
+    expect(tools).toEqual([
+      { ...defaults, namespace: 'n' },
+      { ...defaults, namespace: 'm' },
+    ]);
+  });
+
   it.each([
-    ['two tools of one name', { tools: [tool, { ...tool, namespace: 'm' }] }, 'two tools named a'],
-    ['two webhooks of one path', { webhooks: [{ path: 'p' }, { path: 'p' }] }, 'two webhooks'],
+    ['/incoming', 'incoming'],
+    ['a/b/', 'a/b'],
+    ['/a/b/', 'a/b'],
+  ])('with the webhook path "%s" has "%s"', (path, bare) => {
+    const line = JSON.stringify({
+      type: 'ready',
+      payload: { manifest: { name: 'x', webhooks: [{ path }] } },
+    });
+    const { payload } = readPluginMessage(line) as Extract<PluginMessage, { type: 'ready' }>;
+    expect(checkManifest(payload.manifest).webhooks).toEqual([{ path: bare }]);
+  });
+
+  it.each(['/', '//a', 'a//', 'a/../b', ''])('with the webhook path "%s" is refused', (path) => {
+    const line = JSON.stringify({
+      type: 'ready',
+      payload: { manifest: { name: 'x', webhooks: [{ path }] } },
+    });
+    expect(() => readPluginMessage(line)).toThrow('ready: payload.manifest.webhooks.0');
+  });
+
+  it.each([
+    ['two tools of one name', { tools: [tool, tool] }, 'two tools named n:a'],
+    ['two webhooks of one path', { webhooks: [{ path: 'p' }, { path: '/p' }] }, 'two webhooks named p'],
     ['a text that can’t be kept', { tools: [{ ...tool, description: 'a\0b' }] }, 'contains NUL'],
     [
       'half a character',

@@ -8,6 +8,7 @@ import {
   type Validator,
 } from '@acp/contract';
 import { isNestedDeeper, MAX_JSON_DEPTH } from '@acp/kernel';
+import { acceptedPayload } from './accepted.ts';
 import { ProtocolError } from './protocol-error.ts';
 
 /**
@@ -32,13 +33,25 @@ export function encodeMessage(message: HostMessage | PluginMessage): Buffer {
 const fromPlugin = validators(pluginMessages);
 const fromHost = validators(hostMessages);
 
-/** Parses a plugin's message. @throws ProtocolError that describes the problem */
-export const readPluginMessage = (line: string): PluginMessage => read(line, fromPlugin) as PluginMessage;
+/**
+ * Parses a plugin's message.
+ * @param health_asked a health check is not answered yet: the specification doesn't name the type of its answer, so that one of
+ * an unknown type is taken for it
+ * @throws ProtocolError that describes the problem
+ */
+export function readPluginMessage(line: string, { health_asked = false } = {}): PluginMessage {
+  const { type, payload } = parse(line);
+  if (health_asked && !fromPlugin.has(type)) return { type: 'health_check', payload: {} };
+  return validated(type, acceptedPayload(type, payload), fromPlugin) as PluginMessage;
+}
 
 /** Parses a host's message. @throws ProtocolError */
-export const readHostMessage = (line: string): HostMessage => read(line, fromHost) as HostMessage;
+export function readHostMessage(line: string): HostMessage {
+  const { type, payload } = parse(line);
+  return validated(type, payload, fromHost) as HostMessage;
+}
 
-function read(line: string, known: ReadonlyMap<string, Validator<unknown>>): unknown {
+function parse(line: string): { type: string; payload: unknown } {
   if (isNestedDeeper(line, MAX_JSON_DEPTH))
     throw new ProtocolError(`a message is nested deeper than ${MAX_JSON_DEPTH}`);
   let value: unknown;
@@ -49,11 +62,19 @@ function read(line: string, known: ReadonlyMap<string, Validator<unknown>>): unk
   }
   const { type, payload } = Object(value) as { type?: unknown; payload?: unknown };
   if (typeof type !== 'string') throw new ProtocolError('a message has no type');
+  return { type, payload: payload ?? {} };
+}
+
+function validated(
+  type: string,
+  payload: unknown,
+  known: ReadonlyMap<string, Validator<unknown>>,
+): { type: string; payload: unknown } {
   const validate = known.get(type);
   if (validate === undefined)
     throw new ProtocolError(`unknown message type ${JSON.stringify(type.slice(0, 100))}`);
   try {
-    return { type, payload: validate(payload ?? {}) };
+    return { type, payload: validate(payload) };
   } catch (cause) {
     throw new ProtocolError(cause instanceof Error ? cause.message : 'malformed payload', { cause });
   }

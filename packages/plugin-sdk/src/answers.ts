@@ -79,7 +79,7 @@ export class Answers {
     },
 
     deliver_webhook: async (sent) => {
-      const found = this.#plugin.webhooks?.find(({ path }) => path === sent.path);
+      const found = this.#plugin.webhooks?.find(({ path }) => bare(path) === bare(sent.path));
       if (found === undefined) throw new Error(`there is no webhook ${sent.path}`);
       const { path, headers } = sent;
       await found.handle({ path, headers, body: new Body(sent) }, this.#context);
@@ -128,6 +128,9 @@ export class Answers {
     await this.#writer.write({ type, payload });
   }
 }
+
+/** The host takes a path with slashes around it for the one without. */
+const bare = (path: string): string => path.replaceAll(/^\/|\/$/g, '');
 
 /** The error's message for the caller, and its code if it has one. */
 function failureOf(error: unknown): Failure {

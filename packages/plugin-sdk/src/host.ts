@@ -64,7 +64,7 @@ type Send = (type: 'host_request' | 'log', payload: object) => Promise<void>;
 
 export class Host {
   readonly #send: Send;
-  readonly #pending = new Map<string, Pending>();
+  readonly #pending = new Map<string | number, Pending>();
   #count = 0;
 
   constructor(send: Send) {

@@ -39,7 +39,7 @@ export interface HostMessages {
   };
   shutdown: {};
   tool_result: {
-    request_id: string;
+    request_id: string | number;
     result: unknown;
     error: {
       code: string;
@@ -56,8 +56,8 @@ export interface PluginMessages {
         | {
             name: string;
             namespace: string;
-            description: string;
-            input_schema: Record<string, unknown>;
+            description?: string | null;
+            input_schema?: Record<string, unknown> | null;
           }[]
         | null;
       events?: string[] | null;
@@ -109,8 +109,8 @@ export interface PluginMessages {
   };
   host_request: {
     service: string;
-    args?: Record<string, unknown> | null;
-    request_id: string;
+    args?: unknown;
+    request_id: (string | number) | null;
   };
   log: {
     level: 'debug' | 'info' | 'warn' | 'error';

@@ -144,7 +144,8 @@ export class DrivenPlugin {
   #read(line: string): void {
     let message: PluginMessage;
     try {
-      message = readPluginMessage(line);
+      const health_asked = [...this.#waiting].some(({ type }) => type === 'health_check');
+      message = readPluginMessage(line, { health_asked });
     } catch (error) {
       this.offences.add(`it wrote what is no message: ${textOf(error)}`);
       // No better answer will follow.
@@ -163,6 +164,10 @@ export class DrivenPlugin {
   }
 
   async #serve({ service, args, request_id }: Of<'host_request'>): Promise<void> {
+    if (request_id === null) {
+      this.offences.add(`it asked the host for ${service} without a request_id`);
+      return;
+    }
     try {
       const result = await this.services.answer(service, args);
       this.send({ type: 'tool_result', payload: { request_id, result, error: null } });

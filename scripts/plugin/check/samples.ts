@@ -1,5 +1,5 @@
 /** Inputs for tools, generated from their schemas. */
-import { outsideValidator, type PluginManifestTool } from '@acp/contract';
+import { outsideValidator, type CheckedTool } from '@acp/contract';
 import { JSONSchemaFaker } from 'json-schema-faker';
 
 /** Deterministic, so that a failure reproduces. */
@@ -12,7 +12,7 @@ function seeded(): () => number {
 }
 
 /** Throws if the schema can't be compiled. */
-export function validatorOf({ name, input_schema }: PluginManifestTool): (input: unknown) => unknown {
+export function validatorOf({ name, input_schema }: CheckedTool): (input: unknown) => unknown {
   const validate = outsideValidator(input_schema, { owner: name });
   try {
     validate({});
@@ -26,7 +26,7 @@ export function validatorOf({ name, input_schema }: PluginManifestTool): (input:
 }
 
 /** An input that the schema accepts; undefined if none could be generated. */
-export function sampleOf(tool: PluginManifestTool): unknown {
+export function sampleOf(tool: CheckedTool): unknown {
   const validate = validatorOf(tool);
   const options = {
     alwaysFakeOptionals: true,
@@ -46,7 +46,7 @@ export function sampleOf(tool: PluginManifestTool): unknown {
 }
 
 /** Inputs that the host would never send because the schema rejects them; a plugin must survive them. */
-export function wrongInputs({ input_schema }: PluginManifestTool): unknown[] {
+export function wrongInputs({ input_schema }: CheckedTool): unknown[] {
   const properties = Object.keys(input_schema.properties ?? {});
   return [{}, [], null, 'text', Object.fromEntries(properties.map((name) => [name, { wrong: [true] }]))];
 }

@@ -1,5 +1,6 @@
 /** The host's services, as far as a plugin can be tested without a host. */
 import { createValidator, hostServices, type HostService, type KvOperation } from '@acp/contract';
+import { acceptedArgs } from '@acp/plugin-protocol';
 
 export class Refusal extends Error {
   readonly code: string;
@@ -40,7 +41,7 @@ export class FakeServices {
     const known = service as HostService;
     if (known !== 'secret' && !this.capabilities.includes(service))
       throw new Refusal('not_granted', `${service} is not granted: --grant ${service}`);
-    createValidator(hostServices[known].args, `${service}: args`)(args ?? {});
+    createValidator(hostServices[known].args, `${service}: args`)(acceptedArgs(known, args));
     return this.#answers[known](args as never);
   }
 

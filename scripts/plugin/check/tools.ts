@@ -1,4 +1,4 @@
-import { type CheckedManifest, MAX_PLUGIN_MESSAGE_BYTES, type PluginManifestTool } from '@acp/contract';
+import { type CheckedManifest, MAX_PLUGIN_MESSAGE_BYTES, type CheckedTool } from '@acp/contract';
 import { encodeMessage } from '@acp/plugin-protocol';
 import type { DrivenPlugin } from './driven.ts';
 import type { Report } from './report.ts';
@@ -26,12 +26,7 @@ export async function tryTools(
   await tryRest(calls, tools, report);
 }
 
-async function tryInput(
-  calls: Calls,
-  tool: PluginManifestTool,
-  input: unknown,
-  report: Report,
-): Promise<void> {
+async function tryInput(calls: Calls, tool: CheckedTool, input: unknown, report: Report): Promise<void> {
   let failed: string | undefined;
   const ok = await report.step(`${tool.name} answers ${JSON.stringify(input).slice(0, 200)}`, async () => {
     const { error } = await calls.call(tool, input);
@@ -41,7 +36,7 @@ async function tryInput(
     report.note(`${tool.name} answered with the error: ${failed.slice(0, 500)}`);
 }
 
-async function tryRest(calls: Calls, tools: readonly PluginManifestTool[], report: Report): Promise<void> {
+async function tryRest(calls: Calls, tools: readonly CheckedTool[], report: Report): Promise<void> {
   const [tool] = tools;
   if (tool === undefined) return;
   await report.step(`it takes a line of ${MAX_PLUGIN_MESSAGE_BYTES} bytes`, async () => {
@@ -60,7 +55,7 @@ async function tryRest(calls: Calls, tools: readonly PluginManifestTool[], repor
     report.bad(`it answered ${double.length} calls more than once, or calls that nobody made`);
 }
 
-type Named = Pick<PluginManifestTool, 'name' | 'namespace'>;
+type Named = Pick<CheckedTool, 'name' | 'namespace'>;
 
 class Calls {
   readonly #plugin: DrivenPlugin;

@@ -4,6 +4,7 @@ import { conflict, mapTexts, storableText, unavailable } from '@acp/kernel';
 import { ProtocolError } from '@acp/plugin-protocol';
 
 type Answer = PluginMessage['payload'];
+type Outcome = Extract<PluginMessage, { type: 'tool_result' | 'job_result' }>['payload'];
 
 interface Waiting {
   resolve: (payload: Answer) => void;
@@ -20,6 +21,7 @@ const MOST_WAITING = 64;
 export class Conversation {
   readonly #send: (message: HostMessage) => void;
   readonly #waiting = new Map<string, Waiting>();
+  #isHealthAsked = false;
 
   constructor(send: (message: HostMessage) => void) {
     this.#send = send;
@@ -27,6 +29,11 @@ export class Conversation {
 
   get size(): number {
     return this.#waiting.size;
+  }
+
+  /** Whether the last health check has not been answered, in time or late. */
+  get isHealthAsked(): boolean {
+    return this.#isHealthAsked;
   }
 
   /**
@@ -48,8 +55,9 @@ export class Conversation {
       timeout_ms,
       signal,
     );
-    const { result = null, error } = answer as { result?: unknown; error?: unknown };
-    if (error !== null && error !== undefined) throw conflict(`the tool failed: ${textOf(error)}`);
+    const { result = null, error } = answer as Outcome;
+    const failure = failureOf(error);
+    if (failure !== null) throw conflict(`the tool failed: ${failure}`);
     return mapTexts(result, storableText);
   }
 
@@ -67,17 +75,20 @@ export class Conversation {
     timeout_ms: number,
   ): Promise<unknown> {
     const answer = await this.#ask(`job ${payload.job_name}`, { type: 'run_job', payload }, timeout_ms);
-    const { result = null, error } = answer as { result?: unknown; error?: unknown };
-    if (error !== null && error !== undefined) throw conflict(textOf(error));
+    const { result = null, error } = answer as Outcome;
+    const failure = failureOf(error);
+    if (failure !== null) throw conflict(failure);
     return result;
   }
 
   async health(timeout_ms: number): Promise<void> {
+    this.#isHealthAsked = true;
     await this.#ask('health', { type: 'health_check', payload: {} }, timeout_ms);
   }
 
   /** @returns false for an answer to no pending request */
   answer(message: PluginMessage): boolean {
+    if (message.type === 'health_check') this.#isHealthAsked = false;
     const key = keyOf(message);
     const waiting = key === undefined ? undefined : this.#waiting.get(key);
     if (key === undefined || waiting === undefined) return false;
@@ -133,7 +144,9 @@ function keyOf({ type, payload }: PluginMessage): string | undefined {
 
 const LONGEST = 2000;
 
-function textOf(error: unknown): string {
-  const text = typeof error === 'string' ? error : (error as { message: string }).message;
-  return storableText(text.slice(0, LONGEST));
+/** Null if it succeeded: the error is among the fields of every answer, so it may be there and empty. */
+function failureOf(error: Outcome['error']): string | null {
+  if (error === null || error === undefined) return null;
+  const text = typeof error === 'string' ? error : error.message || (error.code ?? '');
+  return text === '' ? null : storableText(text.slice(0, LONGEST));
 }

@@ -8,8 +8,12 @@ interface HostRequestsSettings extends ServicePlace {
   logger: Logger;
   /** Reports a request for something that the plugin may not use. */
   denied: (message: string) => void;
+  /** Reports a request that can't be answered. */
+  malformed: (message: string) => void;
   answer(message: HostMessage): void;
 }
+
+type RequestId = Extract<HostMessage, { type: 'tool_result' }>['payload']['request_id'];
 
 /** Maximum number of concurrent requests of one plugin; further ones are rejected immediately. */
 const MOST_AT_ONCE = 16;
@@ -29,6 +33,8 @@ export class HostRequests {
   }
 
   take({ service, args, request_id }: Extract<PluginMessage, { type: 'host_request' }>['payload']): void {
+    if (request_id === null)
+      return this.#set.malformed(`a host_request for ${JSON.stringify(service)} has no request_id`);
     const now = performance.now();
     this.#left = Math.min(BURST, this.#left + ((now - this.#at) / 1000) * RATE);
     this.#at = now;
@@ -36,12 +42,12 @@ export class HostRequests {
       return this.#answer(request_id, null, { code: 'rate_limited', message: 'too many requests' });
     this.#left -= 1;
     this.#underWay += 1;
-    void this.#serve(service, args ?? {}, request_id).finally(() => {
+    void this.#serve(service, args, request_id).finally(() => {
       this.#underWay -= 1;
     });
   }
 
-  async #serve(service: string, args: unknown, request_id: string): Promise<void> {
+  async #serve(service: string, args: unknown, request_id: RequestId): Promise<void> {
     const { denied, logger, plugin_id } = this.#set;
     try {
       this.#answer(request_id, await callHostService(this.#set, service, args), null);
@@ -57,7 +63,7 @@ export class HostRequests {
     }
   }
 
-  #answer(request_id: string, result: unknown, error: { code: string; message: string } | null): void {
+  #answer(request_id: RequestId, result: unknown, error: { code: string; message: string } | null): void {
     try {
       this.#set.answer({ type: 'tool_result', payload: { request_id, result, error } });
     } catch (err) {

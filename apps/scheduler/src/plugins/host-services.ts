@@ -2,6 +2,7 @@ import { type HostService, hostServices, createValidator, MAX_PLUGIN_MESSAGE_BYT
 import { commentFor, kvOperations, readIssuesFor, resolveSecrets } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { forbidden, invalid, notFound, type Vault } from '@acp/kernel';
+import { acceptedArgs } from '@acp/plugin-protocol';
 import type { Static } from 'typebox';
 import { httpFetch } from './http-fetch.ts';
 import type { PluginMetrics } from './plugin-metrics.ts';
@@ -70,7 +71,7 @@ export async function callHostService(place: ServicePlace, service: string, args
   if (validate === undefined) throw notFound(`there is no service ${JSON.stringify(service)}`);
   if (!isGranted(place.host_capabilities, service)) throw forbidden(`${service} is not granted`);
   const handle = handlers[service as HostService] as (place: ServicePlace, args: unknown) => Promise<unknown>;
-  const result = await handle(place, validate(args ?? {}));
+  const result = await handle(place, validate(acceptedArgs(service as HostService, args)));
   if (Buffer.byteLength(JSON.stringify(result)) > MAX_PLUGIN_MESSAGE_BYTES - 4096)
     throw invalid('the answer is too long for a message: ask for less');
   return result;

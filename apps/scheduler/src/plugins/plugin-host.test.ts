@@ -1,4 +1,4 @@
-/** What a host does to unsandboxed plugins that exceed their limits or do not answer. */
+/** What a host does to unsandboxed plugins that exceed their limits, do not answer, or answer in forms of their own. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,8 @@ import {
   keyLedger,
   listPluginEvents,
   requestPluginStart,
+  toolsOf,
+  webhooksOf,
 } from '@acp/core';
 import { transaction } from '@acp/db';
 import { loadConfig, Vault } from '@acp/kernel';
@@ -40,7 +42,7 @@ beforeAll(async () => {
       SERVICE_PLUGIN_SANDBOX: 'disabled',
       SERVICE_PLUGIN_WORKSPACE_ROOT: path.join(folder, 'workspaces'),
       SERVICE_PLUGIN_WORKSPACE_LIMIT: '4MB',
-      SERVICE_PLUGIN_CPU_LIMIT: '0.05',
+      SERVICE_PLUGIN_CPU_LIMIT: '0.5',
       // This test is about the watch that replaces control groups.
       SERVICE_PLUGIN_CONTROL_GROUPS: 'off',
     }),
@@ -52,7 +54,7 @@ beforeAll(async () => {
     name: 'host',
     enabled: async () => Promise.resolve(true),
     onReady: () => undefined,
-    times: { health_every: 50, health: 200 },
+    times: { health_every: 50, health: 1000 },
     watch_times: { every: 100, workspace_every: 100 },
   });
   await kit.listener.ready();
@@ -113,6 +115,81 @@ const says = async (id: string, text: string) =>
     { what: text },
   );
 
+const call = async (id: string, name: string, input: object): Promise<unknown> =>
+  host.runner(id).invoke({ namespace: `n${made}`, name, input }, AbortSignal.timeout(20_000));
+
+describe('a plugin that knows no more than the specification', () => {
+  it.each([
+    ['pong', undefined],
+    ['health_check_result', { status: 'ok' }],
+    ['health_check', 'ok'],
+  ])(
+    'answers health checks with a message of the type %s and the payload %j',
+    async (health, health_payload) => {
+      const id = await running({ health, health_payload });
+      const { fence } = (await findPlugin(kit.database.db, id))!;
+      await waitFor(() => host.runner(id).checked_at !== null);
+      const first = host.runner(id).checked_at!;
+      await waitFor(() => host.runner(id).checked_at!.getTime() > first.getTime() + 500);
+      expect(host.runner(id).healthy).toBe(true);
+      expect(await findPlugin(kit.database.db, id)).toMatchObject({ state: 'running', fence });
+    },
+  );
+
+  it('logs with whatever level, by message and by service, and goes on', async () => {
+    const id = await running();
+    await call(id, 'write', { type: 'log', payload: { level: 'WARNING', message: 'by message' } });
+    await call(id, 'write', { type: 'log', payload: { message: 'without a level' } });
+    expect(
+      await call(id, 'host', { service: 'log', args: { level: 'Fatal', message: 'by service' } }),
+    ).toMatchObject({ error: null });
+    await says(id, 'by service');
+    const plugin = await findPlugin(kit.database.db, id);
+    const events = await listPluginEvents(kit.database.db, plugin!, {});
+    const levels = events.filter(({ type }) => type === 'log').map(({ level, message }) => [message, level]);
+    expect(Object.fromEntries(levels)).toEqual({
+      'by message': 'warn',
+      'without a level': 'info',
+      'by service': 'error',
+    });
+  });
+
+  it('asks for no service, or with a number as the id, and is answered', async () => {
+    const id = await running();
+    for (const request of [
+      { service: 'shell', request_id: 'r1' },
+      { service: '', request_id: 7 },
+      { request_id: 0 },
+      { service: 7, request_id: 1.5 },
+    ])
+      expect(await call(id, 'ask', request)).toMatchObject({
+        request_id: request.request_id,
+        result: null,
+        error: { code: 'not_found' },
+      });
+    expect(await call(id, 'ask', { service: 'log', args: 'x', request_id: 8 })).toMatchObject({
+      request_id: 8,
+      error: { code: 'invalid' },
+    });
+    await call(id, 'write', { type: 'host_request', payload: { service: 'log', args: { message: 'x' } } });
+    await says(id, 'a host_request for "log" has no request_id');
+    expect(await call(id, 'echo', { text: 'still here' })).toMatchObject({ text: 'still here' });
+  });
+
+  it('leaves out what a manifest may leave out', async () => {
+    const id = await running({
+      manifest: { tools: [{ namespace: 'x', name: 'echo' }], webhooks: [{ path: '/incoming/' }] },
+    });
+    const plugin = await findPlugin(kit.database.db, id);
+    expect(toolsOf(plugin!)).toMatchObject([
+      { tool: 'x:echo', description: '', input_schema: { type: 'object' } },
+    ]);
+    expect(webhooksOf(plugin!)).toMatchObject([{ path: 'incoming' }]);
+    const echo = { namespace: 'x', name: 'echo', input: { text: 'a', more: 1 } };
+    expect(await host.runner(id).invoke(echo, AbortSignal.timeout(20_000))).toMatchObject({ text: 'a' });
+  });
+});
+
 describe('a plugin without walls', () => {
   it('that does not answer health checks is ended, and started again', async () => {
     const id = await running({ deaf: true });
@@ -137,6 +214,6 @@ describe('a plugin without walls', () => {
   it('that takes more processor time than it may is told that it is halted', async () => {
     const id = await running();
     await provoke(id, 'spin', { processes: 2 });
-    expect(await says(id, 'it takes more processor time than 0.05 and is halted for it')).toBe(true);
+    expect(await says(id, 'it takes more processor time than 0.5 and is halted for it')).toBe(true);
   });
 });

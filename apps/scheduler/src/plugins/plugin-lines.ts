@@ -8,15 +8,17 @@ export type { ProcessEnd } from './line-process.ts';
 export type PluginProcess = LineProcess<HostMessage, PluginMessage>;
 
 /** The plugin process protocol (specification). */
-const pluginLines: Lines<HostMessage, PluginMessage> = {
+const pluginLines = (isHealthAsked: () => boolean): Lines<HostMessage, PluginMessage> => ({
   who: 'plugin',
   longest: MAX_PLUGIN_MESSAGE_BYTES,
   encode: encodeMessage,
-  read: readPluginMessage,
+  read: (line) => readPluginMessage(line, { health_asked: isHealthAsked() }),
   farewell: { type: 'shutdown', payload: {} },
-};
+});
 
+/** @param isHealthAsked whether a health check is not answered yet */
 export const startProcess = (
   command: SandboxedCommand,
   handlers: ProcessHandlers<PluginMessage>,
-): PluginProcess => new LineProcess(command, pluginLines, handlers);
+  isHealthAsked: () => boolean,
+): PluginProcess => new LineProcess(command, pluginLines(isHealthAsked), handlers);

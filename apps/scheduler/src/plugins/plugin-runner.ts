@@ -77,6 +77,7 @@ export class PluginRunner {
       signal: this.#over.signal,
       log: (level, message) => this.#log.add({ type: 'log', level, message }),
       denied: (message) => this.#log.add({ type: 'denied', level: 'warn', message }),
+      malformed: (message) => this.#log.add({ type: 'error', level: 'error', message }),
       learnSecrets: (secrets) => this.#learn(secrets),
       placeBody: async (bytes) => this.#prepared!.placeBody(bytes),
       answer: (message) => this.#running().send(message),
@@ -167,10 +168,11 @@ export class PluginRunner {
     const { command } = this.#prepared;
     const init = await this.#init();
     if (this.#isStopping) return this.#finish(null);
-    this.#process = startProcess(command, {
-      onMessage: (message) => this.#take(message),
-      onEnd: (end) => void this.#processEnded(end),
-    });
+    this.#process = startProcess(
+      command,
+      { onMessage: (message) => this.#take(message), onEnd: (end) => void this.#processEnded(end) },
+      () => this.#conversation.isHealthAsked,
+    );
     this.#process.send(init);
     const overdue = setTimeout(
       () => this.#process?.fail(`it was not ready within ${times.ready / 1000} s`),

@@ -47,6 +47,7 @@ export {
   listPluginJobs,
   listPluginTools,
   pluginHealth,
+  ownTool,
   toolsOf,
   webhookOwner,
   webhooksOf,

@@ -9,6 +9,7 @@ import type {
   PluginWebhook,
 } from '@acp/contract';
 import { type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { conflict } from '@acp/kernel';
 import { and, count, desc, eq, sql } from 'drizzle-orm';
 import { listActivity } from '../activity/index.ts';
 import { recentCrashes } from './holder.ts';
@@ -85,6 +86,19 @@ export function toolsOf(plugin: PluginRow): PluginTool[] {
     description,
     input_schema,
   }));
+}
+
+/**
+ * One of its own tools, by its plain or its qualified name.
+ * @throws conflict for a plain name that several have
+ */
+export function ownTool(plugin: PluginRow, word: string): PluginTool | undefined {
+  const named = toolsOf(plugin).filter(({ tool, name }) => tool === word || name === word);
+  if (named.length > 1) {
+    const all = named.map(({ tool }) => tool).join(', ');
+    throw conflict(`several tools have the name ${word}: call one of ${all}`);
+  }
+  return named[0];
 }
 
 /** Tools of all running plugins of the company. */

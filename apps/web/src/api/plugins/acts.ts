@@ -1,4 +1,10 @@
-import type { CommandPayload, Plugin, pluginEndpoints, PluginTool } from '@acp/contract';
+import {
+  bareWebhookPath,
+  type CommandPayload,
+  type Plugin,
+  type pluginEndpoints,
+  type PluginTool,
+} from '@acp/contract';
 import {
   anyPluginStarting,
   banPlugin,
@@ -7,11 +13,11 @@ import {
   findPlugin,
   isComing,
   listPluginTools,
+  ownTool,
   type PluginRow,
   presentPlugin,
   refuseDecision,
   rescindBan,
-  toolsOf,
   requestPluginStop,
   updatePlugin,
   webhookOwner,
@@ -93,7 +99,7 @@ export async function invokeTool(c: Context<Rows['invokeTool']>) {
 }
 
 export async function invokeOwnTool(c: Context<Rows['invokeOwnTool']>) {
-  const found = toolsOf(c.subject).find(({ name }) => name === c.body.tool);
+  const found = ownTool(c.subject, c.body.tool);
   if (found === undefined) throw isComing(c.subject) ? startsSoon() : notFound('there is no such tool');
   return invoke(c, found);
 }
@@ -124,7 +130,7 @@ async function invoke(
 const PRIVATE = new Set(['authorization', 'proxy-authorization', 'cookie']);
 
 export async function deliverWebhook(c: Context<Rows['deliverWebhook']>) {
-  const path = c.params.path ?? '';
+  const path = bareWebhookPath(c.params.path ?? '');
   const plugin = await webhookOwner(c.tx, c.company_id, path);
   if (plugin === undefined) throw await missing(c, 'not found');
   const headers = Object.fromEntries(

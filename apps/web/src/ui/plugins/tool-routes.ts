@@ -1,5 +1,5 @@
 import { pluginEndpoints as rows, type PluginTool } from '@acp/contract';
-import { toolsOf } from '@acp/core';
+import { ownTool, toolsOf } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -25,20 +25,20 @@ async function toolsPage(context: PluginContext, tried: Tried | null = null): Pr
   const tools = toolsOf(context.subject);
   const body =
     tools.length > 0
-      ? each(tools, (tool, index) => toolCard(tool, index, context, tried?.tool === tool.name ? tried : null))
+      ? each(tools, (tool, index) => toolCard(tool, index, context, tried?.tool === tool.tool ? tried : null))
       : emptyState('No tools', html`They are known only while the plugin is running.`);
   return pluginPage(context, '/tools', body);
 }
 
 function toolCard(tool: PluginTool, index: number, context: PluginContext, tried: Tried | null): Html {
-  const { name, namespace, description, input_schema, plugin_id } = tool;
-  const path = `/plugins/${plugin_id}/tools/${encodeURIComponent(name)}`;
+  const { tool: qualified, name, namespace, description, input_schema, plugin_id } = tool;
+  const path = `/plugins/${plugin_id}/tools/${encodeURIComponent(qualified)}`;
   const form = () =>
     html`<form method="post" action="${path}">
       !${formError(new FieldErrors(tried?.error ?? null).general)}!${toolFields(tool, `t${index}`, tried?.form ?? null)}
       <button>Try it</button>
     </form>`;
-  return html`<section class="card" id="tool-${name}">
+  return html`<section class="card" id="tool-${qualified}">
     <h2>${name}</h2>
     <p>${description}</p>
     <p class="soft small">
@@ -67,7 +67,7 @@ function shown(result: unknown): string {
 }
 
 const toolOf = ({ params, subject }: PluginContext): PluginTool => {
-  const tool = toolsOf(subject).find(({ name }) => name === params.tool);
+  const tool = ownTool(subject, params.tool ?? '');
   if (tool === undefined) throw notFound('there is no such tool');
   return tool;
 };

@@ -1,0 +1,55 @@
+/** What the API says about plugins whose processes are elsewhere. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { schema } from '@acp/db';
+import request from 'supertest';
+import { type Cast, createCast } from './cast.ts';
+import { startWholeApp, type WholeApp } from './whole-app.ts';
+
+let app: WholeApp;
+let cast: Cast;
+
+beforeAll(async () => {
+  app = await startWholeApp();
+  cast = await createCast(app.database);
+});
+afterAll(() => app.close());
+
+const tool = (namespace: string, name: string) => ({
+  namespace,
+  name,
+  description: '',
+  input_schema: { type: 'object' },
+});
+
+/** @returns the id of a plugin in the state of one that runs */
+async function running(slug: string, parts: object): Promise<string> {
+  const none = { name: slug, tools: [], events: [], jobs: [], webhooks: [] };
+  const [row] = await app.database.db
+    .insert(schema.plugins)
+    .values({
+      company_id: cast.company_id,
+      name: slug,
+      slug,
+      host_capabilities: [],
+      approval_state: 'allowed',
+      state: 'running',
+      wanted: true,
+      manifest: { ...none, ...parts },
+    })
+    .returning();
+  return row!.id;
+}
+
+describe('a tool of one plugin', () => {
+  it('whose name others of it have is called by its qualified name only', async () => {
+    const id = await running('twins', { tools: [tool('a', 'echo'), tool('b', 'echo')] });
+    const { body, status } = await request(app.server)
+      .post(`/api/plugins/${id}/tools/invoke`)
+      .set(cast.admin.headers)
+      .send({ tool: 'echo' });
+    expect({ status, body: body as unknown }).toEqual({
+      status: 409,
+      body: { error: 'several tools have the name echo: call one of a:echo, b:echo' },
+    });
+  });
+});
