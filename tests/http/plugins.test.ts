@@ -40,6 +40,21 @@ async function running(slug: string, parts: object): Promise<string> {
   return row!.id;
 }
 
+describe('a webhook', () => {
+  it.each([
+    // It is read, and no plugin has the path.
+    ['10 MiB', 0, 404],
+    ['one byte more', 1, 413],
+  ])('of %s', async (_, more, status) => {
+    await request(app.server)
+      .post(`/api/companies/${cast.company_id}/plugins/webhooks/nobody`)
+      .set(cast.member.headers)
+      .set('Content-Type', 'application/octet-stream')
+      .send(Buffer.alloc(10 * 1024 * 1024 + more))
+      .expect(status);
+  });
+});
+
 describe('a tool of one plugin', () => {
   it('whose name others of it have is called by its qualified name only', async () => {
     const id = await running('twins', { tools: [tool('a', 'echo'), tool('b', 'echo')] });

@@ -3589,7 +3589,7 @@ export interface Operations {
     answer: PluginToolResult;
   };
   /**
-   * Passes the body, at most 10 MB, to the running plugin with this path. Authorization and Cookie are not forwarded.
+   * Passes the body, at most 10 MiB, to the running plugin with this path. Authorization and Cookie are not forwarded.
    */
   'plugins.deliver-webhook': {
     path: {

@@ -34,7 +34,7 @@ const read = { method: 'GET', role: 'viewer', status: 200, tx: 'none' } as const
 const act = { method: 'POST', status: 200, tx: 'none', response: Plugin } as const;
 
 /** Size limit of a webhook body (specification, Limits). */
-export const MAX_PLUGIN_WEBHOOK_BYTES = 10_000_000;
+export const MAX_PLUGIN_WEBHOOK_BYTES = 10 * 1024 * 1024;
 
 export const pluginEndpoints = {
   list: endpoint({
@@ -91,7 +91,7 @@ export const pluginEndpoints = {
     response: PluginWebhookDelivered,
     status: 200,
     tx: 'none',
-    doc: 'Passes the body, at most 10 MB, to the running plugin with this path. Authorization and Cookie are not forwarded.',
+    doc: 'Passes the body, at most 10 MiB, to the running plugin with this path. Authorization and Cookie are not forwarded.',
   }),
   listAudit: endpoint({
     ...ofCompany,
