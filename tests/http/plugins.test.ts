@@ -21,10 +21,10 @@ const tool = (namespace: string, name: string) => ({
   input_schema: { type: 'object' },
 });
 
-/** @returns the id of a plugin in the state of one that runs */
-async function running(slug: string, parts: object): Promise<string> {
+/** @returns the id of a plugin in the state of one that runs, unless `row` says otherwise */
+async function running(slug: string, parts: object, row: object = {}): Promise<string> {
   const none = { name: slug, tools: [], events: [], jobs: [], webhooks: [] };
-  const [row] = await app.database.db
+  const [made] = await app.database.db
     .insert(schema.plugins)
     .values({
       company_id: cast.company_id,
@@ -35,9 +35,10 @@ async function running(slug: string, parts: object): Promise<string> {
       state: 'running',
       wanted: true,
       manifest: { ...none, ...parts },
+      ...row,
     })
     .returning();
-  return row!.id;
+  return made!.id;
 }
 
 describe('a webhook', () => {
@@ -53,6 +54,24 @@ describe('a webhook', () => {
       .send(Buffer.alloc(10 * 1024 * 1024 + more))
       .expect(status);
   });
+});
+
+it.each([
+  ['running', true, ['tick']],
+  ['errored', true, ['tick']],
+  ['errored', false, []],
+  ['stopped', false, []],
+  ['disabled', false, []],
+])('the jobs of a plugin that is %s, and should run: %s, are %j', async (state, wanted, names) => {
+  const id = await running(`jobs-${state}-${wanted}`, {}, { state, wanted });
+  await app.database.db
+    .insert(schema.plugin_jobs)
+    .values({ plugin_id: id, name: 'tick', schedule: '* * * * *' });
+  const { body } = await request(app.server)
+    .get(`/api/plugins/${id}/jobs`)
+    .set(cast.viewer.headers)
+    .expect(200);
+  expect((body as { name: string }[]).map(({ name }) => name)).toEqual(names);
 });
 
 describe('a tool of one plugin', () => {

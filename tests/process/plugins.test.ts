@@ -203,7 +203,8 @@ describe('a plugin', () => {
       host_capabilities: ['http_fetch', 'log'],
     });
     expect(await done(plugin, 'stop')).toMatchObject({ state: 'stopped' });
-    expect(await api.call('GET', `/api/plugins/${plugin.id}/tools`)).toEqual([]);
+    for (const what of ['tools', 'jobs', 'webhooks'])
+      expect(await api.call('GET', `/api/plugins/${plugin.id}/${what}`)).toEqual([]);
     expect(await refusal(await act(plugin, 'stop'))).toEqual([409, 'plugin is not running']);
     expect(await done(plugin, 'start')).toMatchObject({ state: 'running' });
     expect(await done(plugin, 'restart')).toMatchObject({ state: 'running' });

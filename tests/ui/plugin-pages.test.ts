@@ -140,6 +140,23 @@ describe('an admin of a company', () => {
   });
 });
 
+it('the jobs of a plugin that was stopped stay on its page, with their runs', async () => {
+  const path = await register('was-stopped');
+  const plugin_id = path.split('/').at(-1)!;
+  await database.db.insert(schema.plugin_jobs).values({ plugin_id, name: 'nightly', schedule: '0 3 * * *' });
+  await database.db.insert(schema.plugin_job_runs).values({
+    plugin_id,
+    job_name: 'nightly',
+    scheduled_at: new Date(),
+    status: 'failed',
+    error: 'no moon',
+    fence: 1,
+  });
+  const { text } = await Browser.of(app, cast.viewer).get(`${path}/work`);
+  expect(text).toContain('nightly');
+  expect(text).toContain('no moon');
+});
+
 it('whoever sees a plugin that runs without walls is told so', async () => {
   const path = await register('bare');
   await run(path);

@@ -3773,7 +3773,7 @@ export interface Operations {
     answer: PluginEvent[];
   };
   /**
-   * Its jobs, with the outcomes of their last runs.
+   * Its jobs, with the outcomes of their last runs; none once it has been stopped.
    */
   'plugins.list-jobs': {
     path: {

@@ -235,7 +235,7 @@ export const pluginEndpoints = {
     path: '/api/plugins/{pluginId}/jobs',
     id: 'plugins.list-jobs',
     response: Type.Array(PluginJob),
-    doc: 'Its jobs, with the outcomes of their last runs.',
+    doc: 'Its jobs, with the outcomes of their last runs; none once it has been stopped.',
   }),
   listWebhooks: endpoint({
     ...one,

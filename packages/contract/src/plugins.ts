@@ -192,7 +192,7 @@ export const PluginJob = Type.Object({
   /** Five fields, UTC. */
   schedule: Type.String(),
   config: Nullable(JsonObject),
-  /** Null while the plugin is not running. */
+  /** Null for a job that is not scheduled (any more). */
   next_run_at: Nullable(Timestamp),
   /** Newest first, at most 20. */
   runs: Type.Array(PluginJobRun),

@@ -48,6 +48,7 @@ export {
   listPluginTools,
   pluginHealth,
   ownTool,
+  pluginJobs,
   toolsOf,
   webhookOwner,
   webhooksOf,

@@ -140,7 +140,13 @@ export function webhooksOf(plugin: PluginRow): PluginWebhook[] {
   }));
 }
 
-export async function listPluginJobs(tx: Tx, { id }: PluginRow): Promise<PluginJob[]> {
+/** The jobs that are registered: none of a plugin that should not run. */
+export async function listPluginJobs(tx: Tx, plugin: PluginRow): Promise<PluginJob[]> {
+  return plugin.wanted || plugin.state === 'running' ? pluginJobs(tx, plugin) : [];
+}
+
+/** Those of the last process as well, with what came of them. */
+export async function pluginJobs(tx: Tx, { id }: PluginRow): Promise<PluginJob[]> {
   const jobs = await jobsOf(tx, id);
   const { rows } = await tx.execute<JobRunRow>(sql`
     select r.job_name, r.id, r.scheduled_at, r.status, r.result, r.error, r.started_at, r.finished_at

@@ -1,5 +1,5 @@
 import type { PluginEvent, PluginJob, PluginJobRun, PluginWebhook } from '@acp/contract';
-import { listPluginEvents, listPluginJobs, manifestOf, webhooksOf } from '@acp/core';
+import { listPluginEvents, manifestOf, pluginJobs, webhooksOf } from '@acp/core';
 import { duration, timeAgo, timeTo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -74,7 +74,7 @@ const webhookColumns: Column<PluginWebhook>[] = [
 
 /** Jobs, events and webhooks: everything sent to the plugin without an explicit call. */
 async function workPart({ tx, subject }: PluginContext): Promise<Html> {
-  const jobs = await listPluginJobs(tx, subject);
+  const jobs = await pluginJobs(tx, subject);
   const { events } = manifestOf(subject);
   const webhooks = webhooksOf(subject);
   if (jobs.length + events.length + webhooks.length === 0)
