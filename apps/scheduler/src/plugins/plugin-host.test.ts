@@ -194,6 +194,13 @@ describe('a plugin without walls', () => {
   it('that does not answer health checks is ended, and started again', async () => {
     const id = await running({ deaf: true });
     expect(await says(id, 'it does not answer health checks')).toBe(true);
+    const { state, next_start_at } = (await findPlugin(kit.database.db, id))!;
+    const pause = next_start_at!.getTime() - Date.now();
+    expect({ state, is_five_seconds: pause > 3000 && pause <= 5000 }).toEqual({
+      state: 'errored',
+      is_five_seconds: true,
+    });
+    await becomes(id, 'running');
   });
 
   it('that reports an error instead of being ready has failed to start, and says why', async () => {

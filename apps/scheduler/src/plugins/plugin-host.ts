@@ -42,8 +42,8 @@ const LONGEST_LEASE_SEC = 15;
 const PATIENCE_SEC = 3;
 /** Fractions of a lease: when it is checked, when it is renewed, and when it is given up for lack of a renewal. */
 const [BEAT, RENEW, GIVE_UP] = [0.2, 0.3, 0.75];
-/** Pause after a crash, doubled each time. */
-const PAUSE_MS = 1000;
+/** Pause after a crash, doubled each time: long enough for someone to see that it is errored. */
+const PAUSE_MS = 5000;
 
 /**
  * The plugin processes of one scheduler: claims its share of the plugins to run, renews their leases, stops those that it
