@@ -121,6 +121,10 @@ describe('an admin of a company', () => {
     expect(text).toContain('Greets &#60;script&#62;');
     expect(text).toContain('name &#34;of&#34; &#60;b&#62;');
     expect(text).toMatch(/<select[^>]*name="in-2"[\s\S]*warm/);
+    expect(text).toContain('/mcp:greet__greet {');
+    const second = await register('greet-too');
+    await run(second);
+    expect((await admin.get(`${second}/tools`)).text).toContain('reach another plugin');
     const refused = await admin.post(`${path}/tools/greet:greet`, { 'in-0': 'many', 'in-3': 'Ada' });
     expect(refused.status).toBe(400);
     expect(refused.text).toContain('Times must be a number.');

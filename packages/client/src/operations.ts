@@ -3567,7 +3567,7 @@ export interface Operations {
     answer: Plugin;
   };
   /**
-   * Tools of all running plugins.
+   * Tools of all running plugins; of several with the same name, that of the plugin which registered it first.
    */
   'plugins.list-tools': {
     path: {

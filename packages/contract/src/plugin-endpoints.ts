@@ -63,7 +63,7 @@ export const pluginEndpoints = {
     path: '/api/companies/{companyId}/plugins/tools',
     id: 'plugins.list-tools',
     response: Type.Array(PluginTool),
-    doc: 'Tools of all running plugins.',
+    doc: 'Tools of all running plugins; of several with the same name, that of the plugin which registered it first.',
   }),
   invokeTool: endpoint({
     ...ofCompany,

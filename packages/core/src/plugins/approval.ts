@@ -4,6 +4,7 @@ import { conflict, forbidden } from '@acp/kernel';
 import { eq } from 'drizzle-orm';
 import { keepStorageKeys } from '../attachments/index.ts';
 import { systemActor } from '../activity/index.ts';
+import { isHolding, noteReleased } from './names.ts';
 import { lockPlugin, type PluginRow, presentPlugin } from './store.ts';
 import { decide, recordPluginChange, notifyHosts } from './transitions.ts';
 
@@ -77,7 +78,9 @@ export async function banPlugin(tx: Tx, actor: Actor, id: string): Promise<Plugi
   const plugin = await lockPlugin(tx, id);
   notifyHosts(tx, id);
   const set = { wanted: false, next_start_at: null };
-  return decide(tx, actor, plugin, 'banned', { message: 'banned', set }, 'plugin.banned');
+  const banned = await decide(tx, actor, plugin, 'banned', { message: 'banned', set }, 'plugin.banned');
+  if (isHolding(plugin) && !isHolding(banned)) await noteReleased(tx, banned);
+  return banned;
 }
 
 /** @throws conflict if the plugin is not banned */

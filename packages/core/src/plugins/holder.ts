@@ -1,7 +1,8 @@
 import type { CheckedManifest, PluginBound, PluginSandbox, PluginState } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { schema, signal, type Tx } from '@acp/db';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
+import { noteHeldByOthers, noteReleased, placeNames } from './names.ts';
 import { registerManifest } from './register.ts';
 import { stopped } from './start-stop.ts';
 import type { PluginRow } from './store.ts';
@@ -131,15 +132,18 @@ export async function pluginReady(
   const held = await lockHeld(tx, hold);
   if (held === undefined || !held.wanted || held.approval_state !== 'allowed') return undefined;
   await registerManifest(tx, held, manifest);
+  const names = await placeNames(tx, held, manifest);
   const ready = await moveTo(tx, host, held, 'ready', {
     message: `ready: ${manifest.tools.length} tools, ${manifest.events.length} event patterns, ${manifest.jobs.length} jobs, ${manifest.webhooks.length} webhooks`,
-    set: { manifest, sandbox, bounds, error: null },
+    set: { manifest, names, sandbox, bounds, error: null },
   });
-  return moveTo(tx, host, ready, 'running', {
+  const running = await moveTo(tx, host, ready, 'running', {
     message: 'running',
     details: { sandbox, held_by: hold.held_by },
     set: { started_at: sql`now()` as never, next_start_at: null },
   });
+  await noteHeldByOthers(tx, running);
+  return running;
 }
 
 /** How a process ended. */
@@ -167,7 +171,9 @@ export async function pluginEnded(
   if (held === undefined) return undefined;
   if (!held.wanted) return stopped(tx, host, held, 'stopped');
   if (end.how !== 'failed') return handedOver(tx, held);
-  return failed(tx, held, end.error, pause_ms);
+  const row = await failed(tx, held, end.error, pause_ms);
+  if (!row.wanted) await noteReleased(tx, row);
+  return row;
 }
 
 async function handedOver(tx: Tx, held: PluginRow): Promise<PluginRow> {
@@ -218,6 +224,7 @@ async function failed(tx: Tx, held: PluginRow, error: string, pause_ms: number):
     details,
   });
   const [row] = await tx.update(plugins).set(set).where(eq(plugins.id, held.id)).returning();
+  signal(tx, 'tools', held.company_id);
   return row!;
 }
 

@@ -29,7 +29,8 @@ export async function appendPluginLines(tx: Tx, lines: readonly PluginLine[]): P
     select l.plugin_id, l.type, l.level, l.message, l.details
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
       as l(plugin_id uuid, type text, level text, message text, details jsonb)
-    join ${schema.plugins} p on p.id = l.plugin_id`);
+    join ${schema.plugins} p on p.id = l.plugin_id
+    for key share of p`);
 }
 
 const KEPT_ROWS = 2000;

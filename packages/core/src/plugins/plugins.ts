@@ -15,6 +15,7 @@ import {
   type Page,
   schema,
   type SearchRequest,
+  signal,
   type Tx,
 } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
@@ -25,6 +26,7 @@ import { closeCursor } from '../events/index.ts';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { pluginCursor } from './cursor.ts';
+import { isHolding, noteReleased } from './names.ts';
 import { lockPlugin, type PluginRow, presentPlugin, summarizePlugin } from './store.ts';
 import { moveTo, recordPluginChange, notifyHosts } from './transitions.ts';
 
@@ -124,8 +126,11 @@ async function enable(tx: Tx, actor: Actor, plugin: PluginRow): Promise<PluginRo
 async function disable(tx: Tx, actor: Actor, plugin: PluginRow): Promise<PluginRow> {
   const set = { enabled: false, wanted: false, next_start_at: null };
   notifyHosts(tx, plugin.id);
-  if (plugin.held_by === null && !['ready', 'running'].includes(plugin.state))
-    return moveTo(tx, actor, plugin, 'disabled', { message: 'disabled', set });
+  if (plugin.held_by === null && !['ready', 'running'].includes(plugin.state)) {
+    const disabled = await moveTo(tx, actor, plugin, 'disabled', { message: 'disabled', set });
+    if (isHolding(plugin)) await noteReleased(tx, disabled);
+    return disabled;
+  }
   const [row] = await tx.update(plugins).set(set).where(eq(plugins.id, plugin.id)).returning();
   await recordPluginChange(tx, actor, row!, 'plugin.updated', { fields: ['enabled'] });
   return row!;
@@ -138,6 +143,8 @@ export async function deletePlugin(tx: Tx, actor: Actor, id: string): Promise<vo
   if (plugin === undefined) throw notFound();
   await closeCursor(tx, pluginCursor(id));
   notifyHosts(tx, id);
+  signal(tx, 'tools', plugin.company_id);
+  if (isHolding(plugin)) await noteReleased(tx, plugin);
   await refuseLeased(tx, pluginLease({ plugin_id: id }), notFound());
   await recordChanges(tx, actor, [
     {

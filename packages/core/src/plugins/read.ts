@@ -15,6 +15,7 @@ import { listActivity } from '../activity/index.ts';
 import { recentCrashes } from './holder.ts';
 import { jobsOf } from './jobs.ts';
 import { manifestOf } from './manifest.ts';
+import { holdersOf, isHolding, registeredPlugins, toolName, webhookName } from './names.ts';
 import { type PluginRow, presentPlugin } from './store.ts';
 
 const { plugin_events, plugins } = schema;
@@ -101,9 +102,13 @@ export function ownTool(plugin: PluginRow, word: string): PluginTool | undefined
   return named[0];
 }
 
-/** Tools of all running plugins of the company. */
+/** Tools of all running plugins of the company: of several with the same name, that of its holder. */
 export async function listPluginTools(tx: Tx, company_id: string): Promise<PluginTool[]> {
-  return (await runningPlugins(tx, company_id)).flatMap(toolsOf);
+  const registered = await registeredPlugins(tx, company_id);
+  const holders = holdersOf(registered);
+  return registered.flatMap((plugin) =>
+    toolsOf(plugin).filter((tool) => holders.get(toolName(tool)) === plugin),
+  );
 }
 
 /** Whether it should run but doesn't: it was just started, is changing schedulers, or is waiting after a crash. */
@@ -119,18 +124,10 @@ export async function anyPluginStarting(tx: Tx, company_id: string): Promise<boo
   return rows.length > 0;
 }
 
-async function runningPlugins(tx: Tx, company_id: string): Promise<PluginRow[]> {
-  return tx
-    .select()
-    .from(plugins)
-    .where(and(eq(plugins.company_id, company_id), eq(plugins.state, 'running')))
-    .orderBy(plugins.created_at, plugins.id);
-}
-
-/** The running plugin that receives webhooks at this path. */
+/** The running plugin that receives webhooks at this path; none while its holder is being restarted. */
 export async function webhookOwner(tx: Tx, company_id: string, path: string): Promise<PluginRow | undefined> {
-  const running = await runningPlugins(tx, company_id);
-  return running.find((plugin) => manifestOf(plugin).webhooks.some((webhook) => webhook.path === path));
+  const holder = holdersOf(await registeredPlugins(tx, company_id)).get(webhookName(path));
+  return holder?.state === 'running' ? holder : undefined;
 }
 
 export function webhooksOf(plugin: PluginRow): PluginWebhook[] {
@@ -142,7 +139,7 @@ export function webhooksOf(plugin: PluginRow): PluginWebhook[] {
 
 /** The jobs that are registered: none of a plugin that should not run. */
 export async function listPluginJobs(tx: Tx, plugin: PluginRow): Promise<PluginJob[]> {
-  return plugin.wanted || plugin.state === 'running' ? pluginJobs(tx, plugin) : [];
+  return isHolding(plugin) ? pluginJobs(tx, plugin) : [];
 }
 
 /** Those of the last process as well, with what came of them. */

@@ -1,47 +1,21 @@
 import { schema, type Tx } from '@acp/db';
-import { conflict } from '@acp/kernel';
-import { and, eq, ne, notInArray, sql } from 'drizzle-orm';
+import { and, eq, notInArray, sql } from 'drizzle-orm';
 import { closeCursor, openCursor } from '../events/index.ts';
 import { parseCron } from '../settings/index.ts';
 import { pluginCursor } from './cursor.ts';
 import type { CheckedManifest } from '@acp/contract';
-import { manifestOf } from './manifest.ts';
 import type { PluginRow } from './store.ts';
 
-const { companies, plugin_jobs, plugins } = schema;
+const { plugin_jobs } = schema;
 
 /**
- * Tools and webhooks belong to the running process; jobs and the event cursor outlive it, so that it catches up on what it missed.
- * @throws invalid for a malformed schedule, conflict for a tool or webhook path of another running plugin
+ * Registers what outlives the process, so that its successor catches up on what it missed: jobs and the event cursor.
+ * @throws invalid for a malformed schedule
  */
 export async function registerManifest(tx: Tx, plugin: PluginRow, manifest: CheckedManifest): Promise<void> {
-  // Serialised: if two plugins have the same tool, the second is rejected.
-  await tx
-    .select({ id: companies.id })
-    .from(companies)
-    .where(eq(companies.id, plugin.company_id))
-    .for('no key update');
-  await refuseTaken(tx, plugin, manifest);
   await registerJobs(tx, plugin.id, manifest);
   if (manifest.events.length > 0) await openCursor(tx, pluginCursor(plugin.id));
   else await closeCursor(tx, pluginCursor(plugin.id));
-}
-
-async function refuseTaken(tx: Tx, { id, company_id }: PluginRow, manifest: CheckedManifest): Promise<void> {
-  const others = await tx
-    .select({ slug: plugins.slug, state: plugins.state, manifest: plugins.manifest })
-    .from(plugins)
-    .where(and(eq(plugins.company_id, company_id), eq(plugins.state, 'running'), ne(plugins.id, id)));
-  for (const other of others) {
-    const { tools, webhooks } = manifestOf(other);
-    const tool = manifest.tools.find(({ namespace, name }) =>
-      tools.some((each) => each.namespace === namespace && each.name === name),
-    );
-    if (tool)
-      throw conflict(`tool ${tool.namespace}:${tool.name} already belongs to the plugin ${other.slug}`);
-    const path = manifest.webhooks.find((mine) => webhooks.some((theirs) => theirs.path === mine.path));
-    if (path) throw conflict(`webhook path ${path.path} already belongs to the plugin ${other.slug}`);
-  }
 }
 
 /** A tick missed while the plugin was down stays due; a changed schedule starts over. */

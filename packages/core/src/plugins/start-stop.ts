@@ -3,6 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { basename } from 'node:path';
+import { isHolding, noteReleased, noteTaken } from './names.ts';
 import { lockPlugin, type PluginRow } from './store.ts';
 import { moveTo, recordPluginChange, notifyHosts } from './transitions.ts';
 
@@ -45,6 +46,7 @@ export async function requestPluginStart(tx: Tx, actor: Actor, id: string): Prom
     .update(plugins)
     .set({ wanted: true, wanted_at: sql`now()`, next_start_at: null, error: null })
     .where(eq(plugins.id, id));
+  if (!isHolding(plugin)) await noteTaken(tx, plugin);
   await recordPluginChange(tx, actor, { ...plugin, error: null }, 'plugin.start_requested');
   notifyHosts(tx, id);
   return plugin.fence;
@@ -86,6 +88,7 @@ export async function stopped(tx: Tx, actor: Actor, plugin: PluginRow, message: 
   }
   if (!row.enabled && row.state !== 'disabled')
     row = await moveTo(tx, actor, row, 'disabled', { message: 'disabled' });
+  await noteReleased(tx, row);
   await tx.execute(sql`update plugin_jobs set next_run_at = null where plugin_id = ${plugin.id}`);
   return row;
 }

@@ -57,7 +57,6 @@ export async function moveTo(
     details,
   });
   await recordPluginChange(tx, actor, row!, `plugin.${to}`, { from, ...details });
-  if (from === 'running' || to === 'running') signal(tx, 'tools', plugin.company_id);
   return row!;
 }
 
@@ -96,6 +95,8 @@ export async function recordPluginChange(
   action: string,
   details: Record<string, unknown> = {},
 ): Promise<void> {
+  // What it does or should do decides which tools the company has.
+  signal(tx, 'tools', plugin.company_id);
   await recordChanges(tx, actor, [
     {
       company_id: plugin.company_id,

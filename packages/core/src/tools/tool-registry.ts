@@ -155,8 +155,14 @@ function refreshAt(): number {
   return performance.now() + KEPT_AFTER_FAILURE_MS;
 }
 
+/** Of two tools with the same name the first counts. */
 function named(provider: ToolProvider, tools: readonly Tool[]): Named {
-  return new Map(tools.map((tool) => [qualifiedName(tool), { tool, provider }]));
+  const found = new Map<string, FoundTool>();
+  for (const tool of tools) {
+    const name = qualifiedName(tool);
+    if (!found.has(name)) found.set(name, { tool, provider });
+  }
+  return found;
 }
 
 /** Only the service's own tools have no namespace; no one else may impersonate them. */

@@ -41,6 +41,11 @@ export const plugins = pgTable(
     bounds: jsonb(),
     /** As sent by the running process; null if it is stopped. */
     manifest: jsonb(),
+    /**
+     * Names of its last manifest, each with its place in the order in which the company's plugins registered theirs; kept while
+     * the plugin is stopped.
+     */
+    names: jsonb().notNull().default({}),
     /** It should be running: someone started it, and neither a stop nor too many crashes have happened since. */
     wanted: boolean().notNull().default(false),
     /** When it was last started manually: earlier crashes do not count. */

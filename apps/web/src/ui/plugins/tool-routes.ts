@@ -1,5 +1,5 @@
 import { pluginEndpoints as rows, type PluginTool } from '@acp/contract';
-import { ownTool, toolsOf } from '@acp/core';
+import { listPluginTools, ownTool, toolsOf } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -23,15 +23,31 @@ const SHOWN = 50_000;
 
 async function toolsPage(context: PluginContext, tried: Tried | null = null): Promise<Html> {
   const tools = toolsOf(context.subject);
+  const called = await listPluginTools(context.tx, context.company_id);
+  const isCalled = (tool: PluginTool) =>
+    called.some(({ plugin_id, tool: name }) => plugin_id === tool.plugin_id && name === tool.tool);
   const body =
     tools.length > 0
-      ? each(tools, (tool, index) => toolCard(tool, index, context, tried?.tool === tool.tool ? tried : null))
+      ? each(tools, (tool, index) =>
+          toolCard(
+            { ...tool, is_called: isCalled(tool) },
+            index,
+            context,
+            tried?.tool === tool.tool ? tried : null,
+          ),
+        )
       : emptyState('No tools', html`They are known only while the plugin is running.`);
   return pluginPage(context, '/tools', body);
 }
 
-function toolCard(tool: PluginTool, index: number, context: PluginContext, tried: Tried | null): Html {
-  const { tool: qualified, name, namespace, description, input_schema, plugin_id } = tool;
+/** @param tool `is_called`: by its name, which may be that of another plugin's tool */
+function toolCard(
+  tool: PluginTool & { is_called: boolean },
+  index: number,
+  context: PluginContext,
+  tried: Tried | null,
+): Html {
+  const { tool: qualified, name, namespace, description, input_schema, plugin_id, is_called } = tool;
   const path = `/plugins/${plugin_id}/tools/${encodeURIComponent(qualified)}`;
   const form = () =>
     html`<form method="post" action="${path}">
@@ -42,8 +58,13 @@ function toolCard(tool: PluginTool, index: number, context: PluginContext, tried
     <h2>${name}</h2>
     <p>${description}</p>
     <p class="soft small">
-      Agents call <code>/mcp:${namespace}__${name} {…}</code>, people <code>${namespace}:${name}</code> by the
-      API.
+      !${
+        is_called
+          ? html`Agents call <code>/mcp:${namespace}__${name} {…}</code>, people
+              <code>${namespace}:${name}</code> by the API.`
+          : html`Agents who call <code>/mcp:${namespace}__${name}</code> reach another plugin, which
+              registered the name first.`
+      }
     </p>
     !${when(isAdmin(context), form)}
     !${when(

@@ -1,0 +1,1 @@
+ALTER TABLE "plugins" ADD COLUMN "names" jsonb DEFAULT '{}'::jsonb NOT NULL;
