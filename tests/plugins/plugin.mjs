@@ -149,7 +149,7 @@ function manifest(config) {
     })),
     events: ['issue.*'],
     jobs: [{ name: 'tick', schedule: '* * * * *', config: { a: 1 } }],
-    webhooks: [{ path: `${config.namespace ?? 'test'}/hook` }],
+    webhooks: [{ path: `/${config.namespace ?? 'test'}/hook` }],
     ...config.manifest,
   };
 }

@@ -194,7 +194,7 @@ describe('a plugin', () => {
       const seen = await result<{ webhooks: Record<string, unknown>[]; init: object }>(plugin, 'state');
       return seen.webhooks.length === 2 && seen;
     });
-    expect(webhooks[0]).toMatchObject({ path: hook, body: '{"small":true}', body_encoding: 'utf8' });
+    expect(webhooks[0]).toMatchObject({ path: `/${hook}`, body: '{"small":true}', body_encoding: 'utf8' });
     expect(webhooks[1]).toMatchObject({ body: null, length: 10 * 1024 * 1024 });
     expect(Object.keys(webhooks[0]!.headers as object)).not.toEqual(expect.arrayContaining(['cookie']));
     expect(init).toMatchObject({

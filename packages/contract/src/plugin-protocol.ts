@@ -56,7 +56,8 @@ export interface CheckedManifest {
   tools: CheckedTool[];
   events: string[];
   jobs: PluginManifestJob[];
-  webhooks: { path: string }[];
+  /** `declared`: as the plugin wrote the path, and gets it back, if that is different. */
+  webhooks: { path: string; declared?: string }[];
 }
 
 const request_id = Type.String({ minLength: 1, maxLength: 200 });

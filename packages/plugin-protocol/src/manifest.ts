@@ -16,7 +16,10 @@ export function checkManifest({ name, tools, events, jobs, webhooks }: PluginMan
     })),
     events: [...new Set(events)],
     jobs: jobs ?? [],
-    webhooks: (webhooks ?? []).map(({ path }) => ({ path: bareWebhookPath(path) })),
+    webhooks: (webhooks ?? []).map(({ path: declared }) => {
+      const path = bareWebhookPath(declared);
+      return path === declared ? { path } : { path, declared };
+    }),
   };
   once(
     'tool',

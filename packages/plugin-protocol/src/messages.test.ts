@@ -133,7 +133,7 @@ describe('a manifest', () => {
       payload: { manifest: { name: 'x', webhooks: [{ path }] } },
     });
     const { payload } = readPluginMessage(line) as Extract<PluginMessage, { type: 'ready' }>;
-    expect(checkManifest(payload.manifest).webhooks).toEqual([{ path: bare }]);
+    expect(checkManifest(payload.manifest).webhooks).toEqual([{ path: bare, declared: path }]);
   });
 
   it.each(['/', '//a', 'a//', 'a/../b', ''])('with the webhook path "%s" is refused', (path) => {

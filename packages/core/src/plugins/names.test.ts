@@ -95,7 +95,7 @@ async function held() {
   ]);
   return {
     ...Object.fromEntries(tools.map(({ tool, plugin_id }) => [tool, names.get(plugin_id)])),
-    in: hook && names.get(hook.id),
+    in: hook && names.get(hook.plugin_id),
   };
 }
 

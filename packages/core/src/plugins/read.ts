@@ -124,10 +124,16 @@ export async function anyPluginStarting(tx: Tx, company_id: string): Promise<boo
   return rows.length > 0;
 }
 
-/** The running plugin that receives webhooks at this path; none while its holder is being restarted. */
-export async function webhookOwner(tx: Tx, company_id: string, path: string): Promise<PluginRow | undefined> {
+/** The running plugin that receives webhooks at this path, and the path as it declared it; none while it is being restarted. */
+export async function webhookOwner(
+  tx: Tx,
+  company_id: string,
+  path: string,
+): Promise<{ plugin_id: string; path: string } | undefined> {
   const holder = holdersOf(await registeredPlugins(tx, company_id)).get(webhookName(path));
-  return holder?.state === 'running' ? holder : undefined;
+  if (holder?.state !== 'running') return undefined;
+  const found = manifestOf(holder).webhooks.find((webhook) => webhook.path === path);
+  return found && { plugin_id: holder.id, path: found.declared ?? found.path };
 }
 
 export function webhooksOf(plugin: PluginRow): PluginWebhook[] {

@@ -130,18 +130,13 @@ async function invoke(
 const PRIVATE = new Set(['authorization', 'proxy-authorization', 'cookie']);
 
 export async function deliverWebhook(c: Context<Rows['deliverWebhook']>) {
-  const path = bareWebhookPath(c.params.path ?? '');
-  const plugin = await webhookOwner(c.tx, c.company_id, path);
-  if (plugin === undefined) throw await missing(c, 'not found');
+  const owner = await webhookOwner(c.tx, c.company_id, bareWebhookPath(c.params.path ?? ''));
+  if (owner === undefined) throw await missing(c, 'not found');
   const headers = Object.fromEntries(
     Object.entries(c.request.headers).flatMap(([name, value]) =>
       value === undefined || PRIVATE.has(name) ? [] : [[name, String(value)]],
     ),
   );
   const body_base64 = Buffer.from(c.body).toString('base64');
-  return c.services.command(
-    'deliver-plugin-webhook',
-    { plugin_id: plugin.id, path, headers, body_base64 },
-    c,
-  );
+  return c.services.command('deliver-plugin-webhook', { ...owner, headers, body_base64 }, c);
 }
