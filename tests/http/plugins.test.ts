@@ -41,6 +41,20 @@ async function running(slug: string, parts: object, row: object = {}): Promise<s
   return made!.id;
 }
 
+it.each([
+  ['daily_digest', 201],
+  ['Digest.v2', 201],
+  ['../digest', 400],
+  ['digest ', 400],
+])('a plugin with the slug "%s": %d', async (slug, status) => {
+  const { body } = await request(app.server)
+    .post(`/api/companies/${cast.company_id}/plugins`)
+    .set(cast.admin.headers)
+    .send({ name: 'Digest', slug })
+    .expect(status);
+  expect(body.slug).toBe(status === 201 ? slug : undefined);
+});
+
 describe('a webhook', () => {
   it.each([
     // It is read, and no plugin has the path.

@@ -68,7 +68,7 @@ export type Plugin = Static<typeof Plugin>;
 export const PluginSummary = Type.Omit(Plugin, ['config', 'description']);
 export type PluginSummary = Static<typeof PluginSummary>;
 
-const slug = Type.String({ maxLength: 64, pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$' });
+const slug = Type.String({ maxLength: 64, pattern: '^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$' });
 const version = Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000]+$' });
 /** An absolute path on the machines that run schedulers. */
 const binary_path = Type.String({ minLength: 2, maxLength: 4000, pattern: '^/[^\\u0000]+$' });

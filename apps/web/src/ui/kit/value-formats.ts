@@ -13,8 +13,8 @@ const patterns: Readonly<Record<string, string>> = texts({
   '^[\\x21-\\x7e]+$': 'Use letters, digits and signs without accents, and no spaces.',
   '^[a-z0-9]+(-[a-z0-9]+)*$':
     'Use lower-case letters a-z and digits, with single hyphens between them: my-team.',
-  '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$':
-    'Use lower-case letters a-z and digits, with single hyphens between them: my-team.',
+  '^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$':
+    'Use letters a-z and digits, with hyphens, underscores or dots between them: my-plugin.',
   '^[a-z0-9]+([_-][a-z0-9]+)*$':
     'Use lower-case letters a-z and digits, with single hyphens or underscores between them: my-tracker.',
   '^[\\p{L}\\p{N}][\\p{L}\\p{N} ._-]*$':
