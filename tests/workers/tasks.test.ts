@@ -433,11 +433,14 @@ describe('a worker that is lost in mid task', () => {
   });
 
   it('and never comes back fails the run when its time is over', async () => {
-    const { worker, begin } = await pair();
+    const { worker, begin } = await pair({ timeout_seconds: 42 });
     const { run_id } = await begin();
     const task = await fleet.claimed(worker);
     await change(task.id, sql`deadline = now() - interval '1 second'`);
-    expect(await fleet.ended(run_id)).toMatchObject({ status: 'failed' });
+    expect(await fleet.ended(run_id)).toMatchObject({
+      status: 'failed',
+      error: 'remote task timed out: no result from the worker within 42 s',
+    });
     expect((await worker.call('POST', at(task, 'complete'), { summary: 'late' })).status).toBe(409);
     expect((await stored(task.id)).payload).toEqual({});
   });

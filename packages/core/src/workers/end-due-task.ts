@@ -19,7 +19,7 @@ interface DueTask extends Record<string, unknown> {
   kind: string;
   called_off: boolean;
   overdue: boolean;
-  waited_sec: number;
+  timeout_sec: number;
   attempts: number;
   worker_id: string | null;
 }
@@ -34,9 +34,7 @@ type Step = { to: 'cancel_requested' } | { to: 'cancelled' | 'failed'; error: st
 export async function endDueTask(tx: Tx): Promise<{ run_id: string; ended: boolean } | undefined> {
   const { rows } = await tx.execute<DueTask>(sql`
     select t.id, t.status, t.heartbeat_run_id as run_id, t.agent_id, r.subject_id, r.kind, t.deadline < now() as overdue,
-      t.attempts, t.worker_id,
-      r.cancel_requested_at is not null as called_off,
-      round(extract(epoch from now() - coalesce(t.claimed_at, t.created_at)))::int as waited_sec
+      t.attempts, t.worker_id, t.timeout_sec, r.cancel_requested_at is not null as called_off
     from remote_tasks t join heartbeat_runs r on r.id = t.heartbeat_run_id
     where t.status in ${openTaskStatuses} and (t.deadline < now()
       or (t.status <> 'cancel_requested' and r.status = 'running' and r.cancel_requested_at is not null))
@@ -66,7 +64,7 @@ export async function endDueTask(tx: Tx): Promise<{ run_id: string; ended: boole
   return { run_id: task.run_id, ended };
 }
 
-function stepOf({ status, called_off, overdue, waited_sec, attempts }: DueTask): Step {
+function stepOf({ status, called_off, overdue, timeout_sec, attempts }: DueTask): Step {
   if (status === 'claimed' && called_off && !overdue) return { to: 'cancel_requested' };
   if (status === 'cancel_requested' || called_off)
     return { to: 'cancelled', error: 'cancelled', category: CANCELLED };
@@ -75,7 +73,7 @@ function stepOf({ status, called_off, overdue, waited_sec, attempts }: DueTask):
   const what = status === 'queued' ? 'no worker has taken the task' : 'no result from the worker';
   return {
     to: 'failed',
-    error: `remote task timed out: ${what} within ${waited_sec} s`,
+    error: `remote task timed out: ${what} within ${timeout_sec} s`,
     category: 'timeout',
   };
 }
