@@ -8,13 +8,21 @@ import { sendError, setErrorHeaders } from './send-error.ts';
 /** JSON-RPC's own codes if one fits, else those reserved for servers. */
 const INVALID_PARAMS = -32_602;
 const rpcCodes: Partial<Record<ErrorKind, number>> = { invalid: INVALID_PARAMS, not_found: -32_601 };
+/** Who may call, and how much. */
+const refusals: ReadonlySet<ErrorKind> = new Set([
+  'unauthenticated',
+  'forbidden',
+  'not_found',
+  'too_large',
+  'rate_limited',
+]);
 const PARSE_ERROR = -32_700;
 const INTERNAL_ERROR = -32_603;
 const SERVER_ERROR = -32_000;
 
 /**
- * In JSON-RPC, what is wrong with the message is an error of the protocol; who may call, and how much, is HTTP's, with the API's usual
- * body (specification, Errors).
+ * In JSON-RPC, what is wrong with the message is an error of the protocol; refusals are HTTP's, with the API's usual body (specification,
+ * Errors).
  * @param known null for a defect, whose details are hidden
  * @returns false if the row answers in the usual way
  */
@@ -30,7 +38,7 @@ export function sendRowError(
     return true;
   }
   if (errors !== 'json_rpc' || response.headersSent) return false;
-  if (known !== null && known.kind !== 'invalid') {
+  if (known !== null && refusals.has(known.kind)) {
     sendError(response, known);
     return true;
   }
