@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type FakeModel, startFakeModel } from '@acp/testkit';
 import { fallbackModel } from './fallback-model.ts';
@@ -21,6 +24,20 @@ describe('the model where nobody has chosen one', () => {
       'c-chat',
     );
     expect(await fallbackModel(compat(listing.url), { family: 'family_compat', model: 'd' })).toBe('b-chat');
+  });
+
+  it('is asked for once in a while only', async () => {
+    const asked: string[] = [];
+    const server = createServer(({ url = '' }, response) => {
+      asked.push(url);
+      response.setHeader('content-type', 'application/json').end('{"data":[{"id":"only"}]}');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const own = compat(`http://127.0.0.1:${port}/v1`);
+    for (let n = 0; n < 3; n += 1) expect(await fallbackModel(own, none)).toBe('only');
+    expect(asked).toEqual(['/v1/models']);
+    server.close();
   });
 
   it('is the instance’s or any name where nothing can be listed', async () => {
