@@ -109,7 +109,9 @@ describe('a task', () => {
     await ended(task);
     expect(task.result).toMatchObject({ summary: 'Sealed with [redacted].\n/status done', model: 'big-1' });
     expect(task.result!.input_tokens).toBeGreaterThan(0);
-    const output = task.events.filter(({ kind }) => kind === 'output').map(({ payload }) => (payload as { text: string }).text);
+    const output = task.events
+      .filter(({ kind }) => kind === 'output')
+      .map(({ payload }) => (payload as { text: string }).text);
     expect(output.join('')).toBe('Sealed with [redacted].\n/status done');
     const request = model.requests.at(-1)!;
     expect(request.headers.authorization).toBe(`Bearer ${MODEL_KEY}`);

@@ -61,7 +61,10 @@ async function list(context: CommandContext): Promise<Answer> {
 async function reset(context: CommandContext): Promise<Answer> {
   const user = await userByEmail(context);
   const { password, generated } = passwordOf(context);
-  const password_hash = await hashChosenPassword(context.database.db, password, [user.email, user.display_name]);
+  const password_hash = await hashChosenPassword(context.database.db, password, [
+    user.email,
+    user.display_name,
+  ]);
   const { smtp_url, public_url, encryption_key, encryption_key_previous } = context.config;
   const vault = new Vault(encryption_key, encryption_key_previous);
   const mailing = { vault, mail: Boolean(smtp_url), public_url };

@@ -62,7 +62,7 @@ export function presentRunEvent(row: {
 }): RunEvent {
   return {
     seq: row.seq,
-    kind: row.kind as RunEvent['kind'],
+    kind: row.kind,
     payload: row.payload as RunEvent['payload'],
     created_at: row.created_at,
   };

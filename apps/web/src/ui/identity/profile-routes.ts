@@ -1,5 +1,12 @@
 import { identityEndpoints, type Me, type OwnEmail } from '@acp/contract';
-import { assertChosenPassword, findUser, presentMe, readOwnEmail, type UserModel, userModelsOf } from '@acp/core';
+import {
+  assertChosenPassword,
+  findUser,
+  presentMe,
+  readOwnEmail,
+  type UserModel,
+  userModelsOf,
+} from '@acp/core';
 import { unauthenticated } from '@acp/kernel';
 import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
