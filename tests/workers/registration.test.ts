@@ -60,12 +60,17 @@ describe('a worker that registers', () => {
 
   it('with its key need say nothing else; what it leaves out of its build stays as it was', async () => {
     const build = { version: '1', commit: 'c0ffee', build_date: '2026-11-01', prompt_version: '1.4.0' };
-    const { body } = await register({ name: 'host', tags: ['linux'], ...build });
+    const { body } = await register({ name: 'host', tags: ['linux'], shared_models: 'mine:big', ...build });
     for (const sent of [{}, undefined, { version: '2' }]) {
       const again = await register(sent, body.api_key);
       expect([again.status, again.body.worker_id]).toEqual([200, body.worker_id]);
     }
-    expect(await shown(body.worker_id)).toMatchObject({ name: 'host', ...build, version: '2' });
+    expect(await shown(body.worker_id)).toMatchObject({
+      ...build,
+      name: 'host',
+      version: '2',
+      shared_models: [{ provider: 'mine', models: ['big'] }],
+    });
     expect((await register({ tags: [] })).status).toBe(400);
     expect((await register(undefined)).status).toBe(400);
   });

@@ -81,13 +81,14 @@ async function requireRoom(tx: Tx, max: number): Promise<void> {
 /** In characters of JSON: keeps lists of workers short. */
 const MAX_SHARED = 20_000;
 
-/** The worker's facts about itself: of its build, what it leaves out stays as it was; it shares the models that it names now. */
-function toldOf({ version, commit, build_date, prompt_version, shared_models }: RegisterWorker) {
-  return { version, commit, build_date, prompt_version, shared_models: sharedModels(shared_models) };
+/** The worker's facts about itself; what it leaves out stays as it was. */
+function toldOf({ version, commit, build_date, prompt_version, shared_models: given }: RegisterWorker) {
+  const shared_models = given === undefined ? undefined : sharedModels(given);
+  return { version, commit, build_date, prompt_version, shared_models };
 }
 
-function sharedModels(given: RegisterWorker['shared_models']): SharedModel[] {
-  const shared = typeof given === 'string' ? parseSharedModels(given) : (given ?? []);
+function sharedModels(given: NonNullable<RegisterWorker['shared_models']>): SharedModel[] {
+  const shared = typeof given === 'string' ? parseSharedModels(given) : given;
   if (JSON.stringify(shared).length > MAX_SHARED) throw invalid('body.shared_models is too long');
   return shared;
 }

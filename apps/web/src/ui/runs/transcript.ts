@@ -77,7 +77,7 @@ function entry({ kind, payload, seq }: RunEvent): Html {
     case 'tool':
       return payload.name === 'result' ? toolResult(payload, at, link) : toolCall(payload, at, link);
     case 'error':
-      return html`<p class="t-line t-error" !${at}>!${link}${text(payload.message)}</p>`;
+      return html`<p class="t-line t-error" !${at}>!${link}${text(payload.message ?? payload.text)}</p>`;
     case 'log':
       return html`<p class="t-line" !${at}>!${link}${text(payload.message ?? payload)}</p>`;
     default:
