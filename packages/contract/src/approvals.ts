@@ -3,8 +3,8 @@ import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
 import {
   JsonObject,
-  MAX_TEXT,
   Name,
+  NonBlankText,
   Nullable,
   OneOf,
   PageQuery,
@@ -96,7 +96,7 @@ export const ApprovalComment = Type.Object({
 export type ApprovalComment = Static<typeof ApprovalComment>;
 
 const CreateApprovalComment = Type.Object({
-  body_markdown: Type.String({ minLength: 1, maxLength: MAX_TEXT, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' }),
+  body_markdown: NonBlankText,
 });
 
 const byCompany = { by: 'company', param: 'companyId' } as const;

@@ -1,7 +1,7 @@
 /** Comments on issues (specification, Comment). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
-import { MAX_TEXT, Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
+import { NonBlankText, Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
 
 export const reactions = [
   'thumbs_up',
@@ -32,7 +32,7 @@ export const Comment = Type.Object({
 export type Comment = Static<typeof Comment>;
 
 export const CreateComment = Type.Object({
-  body_markdown: Type.String({ minLength: 1, maxLength: MAX_TEXT, pattern: '^[^\\u0000]*\\S[^\\u0000]*$' }),
+  body_markdown: NonBlankText,
   resume_after: Type.Optional(Type.Boolean()),
 });
 export type CreateComment = Static<typeof CreateComment>;

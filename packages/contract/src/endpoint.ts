@@ -49,9 +49,8 @@ export type ScopeEntity =
 /**
  * Where the endpoint's company comes from; the only mechanism of tenant isolation.
  * `company`: the path parameter itself. An entity: loaded by its id; missing and foreign ones are both 404.
- * `self`: the calling agent. `worker`: the calling worker, which has no company; with
- * `param`, the id of a task that it must have claimed. `none`: no company (instance-wide, or the
- * handler lists the caller's companies).
+ * `self`: the calling agent. `worker`: the calling worker, which has no company; with `param`, the id of a task that it must have
+ * claimed. `none`: no company (instance-wide, or the handler lists the caller's companies).
  */
 export type Scope =
   | { readonly by: 'none' }

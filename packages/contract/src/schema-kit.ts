@@ -20,6 +20,11 @@ export const Name = Type.String({ minLength: 1, maxLength: 500, pattern: '^[^\\u
 /** As much as a JSON body may have: 1 MiB (specification, Limits). */
 export const MAX_TEXT = 1_048_576;
 export const Text = Type.String({ maxLength: MAX_TEXT, pattern: '^[^\\u0000]*$' });
+export const NonBlankText = Type.String({
+  minLength: 1,
+  maxLength: MAX_TEXT,
+  pattern: '^[^\\u0000]*\\S[^\\u0000]*$',
+});
 
 /** Query values arrive as strings, and the query validator coerces them. A limit above the maximum is clamped, not rejected. */
 export const Limit = Type.Integer({ minimum: 1 });

@@ -7,7 +7,7 @@ import { sendError, setErrorHeaders } from './send-error.ts';
 
 /** JSON-RPC's own codes if one fits, else those reserved for servers. */
 const INVALID_PARAMS = -32_602;
-const rpcCodes: Partial<Record<ErrorKind, number>> = { invalid: INVALID_PARAMS, not_found: -32_601 };
+const rpcCodes: Partial<Record<ErrorKind, number>> = { invalid: INVALID_PARAMS, not_found: INVALID_PARAMS };
 /** Who may call, and how much. */
 const refusals: ReadonlySet<ErrorKind> = new Set([
   'unauthenticated',
@@ -49,10 +49,9 @@ export function sendRowError(
   return true;
 }
 
-/** @param about what was not found: the method itself, or something that a known method refers to */
-export function rpcCode(known: ServiceError | null, about: 'method' | 'call' = 'method'): number {
+/** What was not found is something that a known method refers to. @param known null for a defect */
+export function rpcCode(known: ServiceError | null): number {
   if (known === null) return INTERNAL_ERROR;
-  if (about === 'call' && known.kind === 'not_found') return INVALID_PARAMS;
   if (known.message === 'malformed JSON') return PARSE_ERROR;
   return rpcCodes[known.kind] ?? SERVER_ERROR;
 }

@@ -28,5 +28,5 @@ function asRpcError(known: ServiceError | null): RpcError | null {
   if (known === null) return null;
   const { kind, message, extra } = known;
   const status = kind === 'unavailable' ? httpStatusOf(kind) : 200;
-  return new RpcError(rpcCode(known, 'call'), message, { status, ...(extra && { data: extra }) });
+  return new RpcError(rpcCode(known), message, { status, ...(extra && { data: extra }) });
 }
