@@ -70,7 +70,7 @@ describe('an admin of a company', () => {
     const refused = await admin.post(list, { name: 'X', slug: 'No Slug', config: '' });
     expect(refused.status).toBe(400);
     expect(errorOf(refused.text, 'slug')).toBe(
-      'Use lower-case letters a-z and digits, with single hyphens between them: my-team.',
+      'Use letters a-z and digits, with hyphens, underscores or dots between them: my-plugin.',
     );
     expect(errorOf((await admin.post(list, { name: 'X', slug: 'x', config: '{' })).text, 'config')).toBe(
       'Is not valid JSON.',
