@@ -52,7 +52,6 @@ inBrowser(`a chat${without}`, () => {
 
   async function openChat(): Promise<Page> {
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
     await page.goto(`/agents/${agent}`);
     await page.click('.actions button:has-text("Chat")');
     await page.waitForSelector('html[data-script=ready] [data-composer]');

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 
 const WHOLE = '/usr/bin/chromium';
 /** Without windows and services of its own, which take as much CPU time again as pages do. */
 const SHELL = '/usr/bin/chromium-headless-shell';
 export const hasChromium = existsSync(WHOLE);
+/** A busy machine is no failure: as long as `waitFor` waits. */
+const DEADLINE_MS = 60_000;
 /** `SLOW_BROWSER=6`: runs at a sixth of its speed. */
 const slowdown = Number(process.env.SLOW_BROWSER ?? 1);
 export const without = hasChromium ? '' : ` (skipped: no ${WHOLE})`;
@@ -28,22 +30,23 @@ export async function launchBrowser({ whole = false } = {}): Promise<Browser> {
       '--renderer-process-limit=1',
     ],
   });
-  if (slowdown > 1) slow(browser);
-  return browser;
-}
-
-/** Throttles the CPU of the browser's pages: scripts load late, so typing meets half-initialized pages. */
-function slow(browser: Browser): void {
   const newContext = browser.newContext.bind(browser);
   browser.newContext = async (options) => {
     const context = await newContext(options);
-    const newPage = context.newPage.bind(context);
-    context.newPage = async () => {
-      const page = await newPage();
-      const debug = await context.newCDPSession(page);
-      await debug.send('Emulation.setCPUThrottlingRate', { rate: slowdown });
-      return page;
-    };
+    context.setDefaultTimeout(DEADLINE_MS);
+    if (slowdown > 1) slow(context);
     return context;
+  };
+  return browser;
+}
+
+/** Throttles the CPU of the pages: scripts load late, so typing meets half-initialized pages. */
+function slow(context: BrowserContext): void {
+  const newPage = context.newPage.bind(context);
+  context.newPage = async () => {
+    const page = await newPage();
+    const debug = await context.newCDPSession(page);
+    await debug.send('Emulation.setCPUThrottlingRate', { rate: slowdown });
+    return page;
   };
 }

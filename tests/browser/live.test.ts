@@ -29,7 +29,6 @@ inBrowser(`a page that stays open${without}`, () => {
 
   const open = async (path: string): Promise<Page> => {
     const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
     await page.goto(path);
     return page;
   };
@@ -73,7 +72,7 @@ inBrowser(`a page that stays open${without}`, () => {
   it('shows the whole transcript and the outcome of runs that began just now', async () => {
     for (let round = 0; round < 3; round++) {
       const page = await open(`/issues/${await newIssue({ assignee_agent_id: agent })}`);
-      await page.waitForSelector('.run .status[data-status=succeeded]', { timeout: 20_000 });
+      await page.waitForSelector('.run .status[data-status=succeeded]');
       await page.waitForSelector('.comment:has-text("Word 12.")');
       await statusIs(page, 'done');
       await page.waitForSelector('.run .t-output:has-text("Word 12.")', { state: 'attached' });
@@ -122,7 +121,7 @@ inBrowser(`a page that stays open${without}`, () => {
   it('keeps what is unfolded, and the focus, when a part renews itself', async () => {
     const page = await open(`/issues/${await newIssue({ assignee_agent_id: agent })}`);
     const issue = page.url().split('/').at(-1)!;
-    await page.waitForSelector('.run .status[data-status=succeeded]', { timeout: 20_000 });
+    await page.waitForSelector('.run .status[data-status=succeeded]');
     const prompt = page.locator('.run .t-fold[data-kind=prompt]');
     if (!(await prompt.isVisible())) await page.click('.run details[data-fold] > summary');
     await prompt.locator('summary').click();

@@ -102,7 +102,7 @@ inBrowser(`the pages in a real browser${without}`, () => {
     await type('[name=title]', 'Say hello');
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/issues\/[0-9a-f-]{36}$/);
-    await page.waitForSelector('.comment:has-text("All is well now.")', { timeout: 15_000 });
+    await page.waitForSelector('.comment:has-text("All is well now.")');
     await page.goto(`${service.url}/companies/${company}`);
     expect(await page.locator('.first-steps').count()).toBe(0);
     // Each step begins where something is to be done: no way through the navigation.
@@ -118,10 +118,8 @@ inBrowser(`the pages in a real browser${without}`, () => {
     await form.selectOption('[name=assignee_agent_id]', { label: 'Generalist (general)' });
     await form.click('button:has-text("Create")');
     await page.waitForSelector('[data-column=todo] .issue-card, [data-column=done] .issue-card');
-    await page.waitForSelector('[data-column=done] .issue-card:has-text("Look into it")', {
-      timeout: 15_000,
-    });
-    await form.waitForSelector('.comment:has-text("All is well now.")', { timeout: 15_000 });
+    await page.waitForSelector('[data-column=done] .issue-card:has-text("Look into it")');
+    await form.waitForSelector('.comment:has-text("All is well now.")');
     expect(model.count()).toBeGreaterThan(0);
     await form.close();
   });
@@ -131,8 +129,8 @@ inBrowser(`the pages in a real browser${without}`, () => {
     await page.click('td a');
     await page.click('button:has-text("Run now")');
     await page.waitForURL(/\/runs\//);
-    await page.waitForSelector('.t-output:has-text("All is well now.")', { timeout: 15_000 });
-    await page.waitForSelector('aside .status[data-status=succeeded]', { timeout: 15_000 });
+    await page.waitForSelector('.t-output:has-text("All is well now.")');
+    await page.waitForSelector('aside .status[data-status=succeeded]');
     expect(await page.textContent('.t-output')).toContain('I have looked into it.');
   });
 

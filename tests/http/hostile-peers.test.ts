@@ -100,9 +100,11 @@ async function step(id: string, before?: object): Promise<Awaited<ReturnType<typ
   const due = { next_attempt_at: sql`now()`, claimed_at: sql`'epoch'::timestamptz`, ...before };
   await database.db.update(a2a_delegations).set(due).where(eq(a2a_delegations.issue_id, id));
   return waitFor(async () => {
-    link.kick();
     const now = await delegation(id);
-    return now.claimed_at === null || now.next_attempt_at === null ? now : undefined;
+    if (now.claimed_at === null || now.next_attempt_at === null) return now;
+    // Once it is claimed, another kick could already take the next step.
+    if (now.claimed_at.getTime() === 0) link.kick();
+    return undefined;
   });
 }
 
