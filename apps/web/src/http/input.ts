@@ -50,7 +50,7 @@ export async function readBody(mounted: MountedRow, request: Request, response: 
 /** @param sent JSON checked by `checkJson`; undefined if there is no body */
 export function bodyOf(mounted: MountedRow, sent: unknown): unknown {
   if (mounted.body === undefined) return undefined;
-  const body = nullIsAbsent(mounted) ? withoutNulls(sent) : sent;
+  const body = nullIsAbsent(mounted) ? withoutNulls(sent, mounted.bodyFields ?? []) : sent;
   if (body !== undefined) return known(mounted.body(body), mounted.bodyFields);
   if (!mounted.row.body_optional) throw invalid('a JSON body is required');
   return undefined;
@@ -61,10 +61,12 @@ const nullIsAbsent = ({ row, bodyFields }: MountedRow): boolean =>
   row.method === 'POST' && bodyFields !== undefined && row.errors !== 'json_rpc';
 
 /** As for fields, so for the whole: clients with nothing to say may send `null`. */
-function withoutNulls(body: unknown): unknown {
+function withoutNulls(body: unknown, fields: Iterable<string>): unknown {
   if (body === null) return undefined;
   if (typeof body !== 'object' || Array.isArray(body)) return body;
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+  const sent = body as Record<string, unknown>;
+  for (const name of fields) if (sent[name] === null) delete sent[name];
+  return sent;
 }
 
 /** The text fields of a multipart body. */
@@ -75,5 +77,9 @@ export function readFields({ fields: validate, bodyFields }: MountedRow, fields:
 /** Drops fields that the row does not name, so that no column can be set inadvertently (decisions 7.10). */
 export function known(body: unknown, fields: ReadonlySet<string> | undefined): unknown {
   if (fields === undefined || typeof body !== 'object' || body === null) return body;
-  return Object.fromEntries(Object.entries(body).filter(([name]) => fields.has(name)));
+  const sent = body as Record<string, unknown>;
+  const named: Record<string, unknown> = {};
+  // By the row's fields, which are few: a body may have tens of thousands of others.
+  for (const name of fields) if (Object.hasOwn(sent, name)) named[name] = sent[name];
+  return named;
 }

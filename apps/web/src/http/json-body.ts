@@ -40,10 +40,10 @@ export function checkJson(value: unknown, depth: number): void {
       for (const item of value) checkJson(item, depth + 1);
       return;
     }
-    for (const [key, inner] of Object.entries(value)) {
+    for (const key of Object.keys(value)) {
       checkText(key);
       if (key === '__proto__') throw invalid('no field is called __proto__');
-      checkJson(inner, depth + 1);
+      checkJson((value as Record<string, unknown>)[key], depth + 1);
     }
   }
 }
