@@ -63,7 +63,9 @@ beforeAll(async () => {
 
 // Health checks every 50 ms take processor time that a busy machine may not have for all plugins of the file.
 afterEach(async () => {
-  for (const id of begun.splice(0)) await act(async (tx) => requestPluginStop(tx, actors.system, id));
+  for (const id of begun.splice(0))
+    if ((await findPlugin(kit.database.db, id))?.wanted)
+      await act(async (tx) => requestPluginStop(tx, actors.system, id));
 });
 
 afterAll(async () => {
