@@ -45,16 +45,16 @@ export async function installKits(
     await execute('python3', ['-m', 'venv', path.join(folder, 'venv')], { timeout: 60_000 });
     const pip = ['-m', 'pip', 'install', '-q', '--retries', '1', ...packages];
     await execute(python, pip, { timeout: 300_000 });
-    const kits = await Promise.all(
-      commits.map(async (commit): Promise<Kit> => {
-        const kit = path.join(folder, commit);
-        await execute('git', ['init', '-q', kit]);
-        const fetch = ['-C', kit, 'fetch', '-q', '--depth', '1', repository, commit];
-        await execute('git', fetch, { timeout: 120_000 });
-        await execute('git', ['-C', kit, 'checkout', '-q', 'FETCH_HEAD']);
-        return { run: async (args) => outcomesOf(await pytest(python, kit, args)) };
-      }),
-    );
+    const kits: Kit[] = [];
+    // One after the other: if one can't be had, nothing still writes to the folder that is removed.
+    for (const commit of commits) {
+      const kit = path.join(folder, commit);
+      await execute('git', ['init', '-q', kit]);
+      const fetch = ['-C', kit, 'fetch', '-q', '--depth', '1', repository, commit];
+      await execute('git', fetch, { timeout: 120_000 });
+      await execute('git', ['-C', kit, 'checkout', '-q', 'FETCH_HEAD']);
+      kits.push({ run: async (args) => outcomesOf(await pytest(python, kit, args)) });
+    }
     return { kits, folder };
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
