@@ -1,5 +1,6 @@
 /** The role table. Tiers are only imported where they run: a web process never loads an adapter. */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { PoolStats } from '@acp/db';
 import type { Config, Logger, StopOptions } from '@acp/kernel';
 
 interface Tier {
@@ -8,9 +9,12 @@ interface Tier {
   stop(options?: StopOptions): Promise<void>;
   /** Called when a rush is over. */
   rest?(): Promise<void>;
+  /** The connections on which it works. */
+  poolStats?(): PoolStats;
 }
 
-type Start = (config: Config, logger: Logger) => Promise<Tier>;
+/** @param before the tiers that the process has started already */
+type Start = (config: Config, logger: Logger, before: readonly Tier[]) => Promise<Tier>;
 
 const web: Start = async (config, logger) => {
   const { startWeb } = await import('@acp/web');
@@ -23,12 +27,12 @@ const web: Start = async (config, logger) => {
 const scheduler: Start = async (config, logger) => {
   const { startScheduler } = await import('@acp/scheduler');
   const tier = await startScheduler({ config, logger });
-  return { url: null, stop: async (options) => tier.stop(options), rest: async () => tier.rest() };
+  return { ...tier, url: null };
 };
 
-const health: Start = async (config, logger) => {
+const health: Start = async (config, logger, before) => {
   const { startHealthServer } = await import('@acp/web/health');
-  return startHealthServer({ config, logger });
+  return startHealthServer({ config, logger, pool: before.find(({ poolStats }) => poolStats)?.poolStats });
 };
 
 /** In start order; they stop in reverse, so that no request waits for a scheduler that is gone. */
@@ -51,7 +55,7 @@ export async function startTiers(
     else await stopWithin(started.toReversed(), options);
   };
   try {
-    for (const start of tiersByRole[config.role]) started.push(await start(config, logger));
+    for (const start of tiersByRole[config.role]) started.push(await start(config, logger, started));
   } catch (error) {
     await stop();
     throw error;

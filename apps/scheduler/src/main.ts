@@ -1,4 +1,5 @@
 /** The scheduler tier as part of a process: what it opens, and in which order it stops. The launcher runs migrations. */
+import type { PoolStats } from '@acp/db';
 import { type Config, type Logger, Vault } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { endRuns } from './end-runs.ts';
@@ -49,6 +50,8 @@ export interface RunningScheduler {
   rest(): Promise<void>;
   /** What each timer and consumer has done, by name. */
   stats(): Record<string, WorkerTicks>;
+  /** The connections on which it works. */
+  poolStats(): PoolStats;
   /** SQL statements sent so far, except those of the notifier and the listener. */
   statements(): number;
 }
@@ -116,6 +119,7 @@ export async function startScheduler({
   return {
     stats: () => counters.snapshot(),
     statements: () => database.statements(),
+    poolStats: () => database.poolStats(),
     rest: async () => database.rest(),
     async stop({ drain_ms: timeoutMs = config.drain_timeout_sec * 1000, hurry } = {}) {
       // Runs keep their leases while they finish; everything else stops immediately.

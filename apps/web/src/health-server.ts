@@ -1,4 +1,5 @@
 /** Health only, for a process of another tier: loads nothing of the API or the pages. */
+import type { PoolStats } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
 import type { Express, RequestHandler } from 'express';
 import { healthRouter } from './health/router.ts';
@@ -13,16 +14,21 @@ interface RunningHealth {
   stop(): Promise<void>;
 }
 
+interface HealthServerOptions {
+  config: Config;
+  logger: Logger;
+  /** The connections of the tier that the process runs; default: those of the checks themselves. */
+  pool?: (() => PoolStats) | undefined;
+}
+
 /** Serves health and metrics for a process of role `scheduler`, nothing else (decisions 7.40). */
 export async function startHealthServer({
   config,
   logger,
-}: {
-  config: Config;
-  logger: Logger;
-}): Promise<RunningHealth> {
+  pool,
+}: HealthServerOptions): Promise<RunningHealth> {
   const database = openTierDatabase({ ...config, database_pool_size: 2 }, logger, 'health');
-  const server = await listen(createHealthApp(healthRouter({ config, database }), logger), config);
+  const server = await listen(createHealthApp(healthRouter({ config, database, pool }), logger), config);
   logger.info('health is served', { url: server.url });
   return {
     url: server.url,

@@ -1,6 +1,6 @@
 // The database: pool, transactions, signals after commit, LISTEN, migrations. No business rules.
 export { openDatabase } from './pool.ts';
-export type { Database } from './pool.ts';
+export type { Database, PoolStats } from './pool.ts';
 export type { Tx } from './tx.ts';
 export { writeAtCommit } from './commit-statements.ts';
 export type { Statement } from './batch.ts';

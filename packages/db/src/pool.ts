@@ -10,7 +10,7 @@ import { allowSilence, endIfSilent } from './silence.ts';
 import { restPool } from './rest-pool.ts';
 import type { Tx } from './tx.ts';
 
-interface PoolStats {
+export interface PoolStats {
   max: number;
   total: number;
   idle: number;

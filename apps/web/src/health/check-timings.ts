@@ -8,25 +8,45 @@ export interface Timing {
 
 /** Number of samples kept per check. */
 const KEPT = 200;
+/** Age of the oldest sample that counts: an outage is not held against a check for longer than that. */
+const RECENT_MS = 5 * 60_000;
+
+interface Sample {
+  at: number;
+  duration_ms: number;
+}
 
 export class CheckTimings {
-  readonly #samples = new Map<string, number[]>();
+  readonly #samples = new Map<string, Sample[]>();
+  readonly #now: () => number;
+
+  /** @param now in milliseconds, never set back */
+  constructor(now = () => performance.now()) {
+    this.#now = now;
+  }
 
   add(check: string, duration_ms: number): void {
-    const samples = this.#samples.get(check) ?? [];
-    samples.push(duration_ms);
+    const samples = this.#recent(check);
+    samples.push({ at: this.#now(), duration_ms });
     if (samples.length > KEPT) samples.shift();
     this.#samples.set(check, samples);
   }
 
   of(check: string): Timing {
-    const sorted = (this.#samples.get(check) ?? []).toSorted((a, b) => a - b);
+    const sorted = this.#recent(check)
+      .map(({ duration_ms }) => duration_ms)
+      .toSorted((a, b) => a - b);
     return {
       p50_ms: percentile(sorted, 50),
       p95_ms: percentile(sorted, 95),
       p99_ms: percentile(sorted, 99),
       count: sorted.length,
     };
+  }
+
+  #recent(check: string): Sample[] {
+    const since = this.#now() - RECENT_MS;
+    return (this.#samples.get(check) ?? []).filter(({ at }) => at >= since);
   }
 
   all(): Record<string, Timing> {

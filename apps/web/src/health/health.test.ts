@@ -6,6 +6,7 @@ import { createCompany, databaseWithQueue, testLogger } from '@acp/testkit';
 import express from 'express';
 import request from 'supertest';
 import { createHealthApp } from '../health-server.ts';
+import { CheckTimings } from './check-timings.ts';
 import { createMetrics } from './metrics.ts';
 import { Readiness } from './readiness.ts';
 import { healthRouter } from './router.ts';
@@ -201,6 +202,32 @@ describe('/readyz', () => {
     expect((await rowsOf(readiness)).rows.get('db_ping')).toMatchObject({
       ok: false,
       detail: 'p99 of 900 ms over the last 10 checks',
+    });
+    // A reason of its own does not hide it.
+    for (let n = 0; n < 10; n += 1) readiness.timings.add('backup', 900);
+    await database.pool.query('delete from backups');
+    expect((await rowsOf(readiness)).rows.get('backup')?.detail).toMatch(/^no backup .*; p99 of 900 ms over/);
+  });
+
+  it('forgets after five minutes how slow a check was in an outage', () => {
+    let now = 0;
+    const timings = new CheckTimings(() => now);
+    for (const duration_ms of [3000, 3000, 5]) timings.add('db_ping', duration_ms);
+    now = 5 * 60_000;
+    for (let n = 0; n < 20; n += 1) timings.add('db_ping', 5);
+    expect(timings.of('db_ping')).toMatchObject({ p99_ms: 3000, count: 23 });
+    now += 1;
+    expect(timings.all()).toEqual({ db_ping: { p50_ms: 5, p95_ms: 5, p99_ms: 5, count: 20 } });
+  });
+
+  it('watches the connections of the tier, where the checks have their own', async () => {
+    const pool = () => ({ max: 10, total: 10, idle: 0, acquired: 10, waiting: 3 });
+    const { rows } = await rowsOf(new Readiness(database, loadConfig({}), { pool }));
+    expect(rows.get('db_ping')).toMatchObject({
+      ok: false,
+      pool_acquired: 10,
+      pool_max_open: 10,
+      pool_utilization_pct: 100,
     });
   });
 });

@@ -15,16 +15,14 @@ import { readQueues } from '@acp/queue';
 import { collectDefaultMetrics, Gauge, Registry, register } from 'prom-client';
 import { backupFolder, readDisk } from './disk.ts';
 import { soon } from './soon.ts';
-import type { Readiness } from './readiness.ts';
+import type { Readiness, ReadinessOptions } from './readiness.ts';
 
-interface MetricsSources {
+interface MetricsSources extends ReadinessOptions {
   config: Config;
   database: Database;
   readiness: Readiness;
   /** Number of open live streams of this process; absent in a scheduler. */
   streams?: () => number;
-  /** How long a series may take; without its value then. */
-  check_ms?: number | undefined;
 }
 
 type Collect = (self: Gauge) => void | Promise<void>;
@@ -108,15 +106,18 @@ function defineSpecified(define: Define, { config, database, readiness }: Metric
 }
 
 /** Resource usage of the process. */
-function defineProcess(define: Define, { database, streams }: MetricsSources): void {
+function defineProcess(
+  define: Define,
+  { database, streams, pool = database.poolStats }: MetricsSources,
+): void {
   define('service_database_connections', 'Connections of the pool in use', (self) =>
-    self.set(database.poolStats().acquired),
+    self.set(pool().acquired),
   );
   define('service_database_connections_max', 'Connections that the pool may have', (self) =>
-    self.set(database.poolStats().max),
+    self.set(pool().max),
   );
   define('service_database_waiting', 'Requests that wait for a connection of the pool', (self) =>
-    self.set(database.poolStats().waiting),
+    self.set(pool().waiting),
   );
   define('service_database_statements', 'Statements sent since the start', (self) =>
     self.set(database.statements()),

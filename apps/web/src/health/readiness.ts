@@ -1,7 +1,7 @@
 /** `/readyz`: the checks of the specification's table, each with its own threshold (Public endpoints). */
 import { setTimeout as delay } from 'node:timers/promises';
 import { lastSuccessfulBackup, readChannelFigures, readTicks } from '@acp/core';
-import type { Database } from '@acp/db';
+import type { Database, PoolStats } from '@acp/db';
 import { type Config, serviceVersion } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { CheckTimings, type Timing } from './check-timings.ts';
@@ -30,6 +30,13 @@ interface Outcome {
   [field: string]: unknown;
 }
 
+export interface ReadinessOptions {
+  /** Limit of each check. */
+  check_ms?: number | undefined;
+  /** The connections that are watched, if they are not those that the checks use. */
+  pool?: (() => PoolStats) | undefined;
+}
+
 /** Seconds between two reports of a scheduler's counters: the workers' interval within the boot grace. */
 const WORKER_INTERVAL_SEC = 10;
 const MIN_TICKS = 10;
@@ -40,12 +47,18 @@ export class Readiness {
   readonly #database: Database;
   readonly #config: Config;
   readonly #check_ms: number;
+  readonly #pool: () => PoolStats;
   readonly #started = performance.now();
 
-  constructor(database: Database, config: Config, check_ms = CHECK_MS) {
+  constructor(
+    database: Database,
+    config: Config,
+    { check_ms = CHECK_MS, pool = database.poolStats }: ReadinessOptions = {},
+  ) {
     this.#database = database;
     this.#config = config;
     this.#check_ms = check_ms;
+    this.#pool = pool;
   }
 
   /** Every row is always present, whatever is broken, and none is waited for longer than `CHECK_MS`. */
@@ -107,12 +120,13 @@ export class Readiness {
     const { p99_ms, count } = this.timings.of(name);
     const slow = count >= MIN_SAMPLES && p99_ms > this.#config.readyz_check_p99_ms;
     if (!slow) return { name, duration_ms, ...outcome };
-    const detail = `p99 of ${p99_ms} ms over the last ${count} checks`;
-    return { name, duration_ms, ...outcome, ok: false, detail: outcome.detail ?? detail };
+    const slowness = `p99 of ${p99_ms} ms over the last ${count} checks`;
+    const detail = outcome.detail === undefined ? slowness : `${outcome.detail}; ${slowness}`;
+    return { name, duration_ms, ...outcome, ok: false, detail };
   }
 
   #poolFigures(): Record<string, unknown> {
-    const { acquired, total, max, idle } = this.#database.poolStats();
+    const { acquired, total, max, idle } = this.#pool();
     return {
       pool_acquired: acquired,
       pool_total: total,

@@ -10,21 +10,19 @@ import {
 import { type Request, type Response, Router } from 'express';
 import { sql } from 'drizzle-orm';
 import { createMetrics } from './metrics.ts';
-import { Readiness } from './readiness.ts';
+import { Readiness, type ReadinessOptions } from './readiness.ts';
 
-interface HealthDependencies {
+interface HealthDependencies extends ReadinessOptions {
   config: Config;
   database: Database;
   streams?: () => number;
-  /** Limit of each check. */
-  check_ms?: number;
 }
 
 const PATHS = ['/healthz', '/healthz/live', '/healthz/ready', '/readyz', '/metrics', '/api/health'] as const;
 
-export function healthRouter({ config, database, streams, check_ms }: HealthDependencies): Router {
-  const readiness = new Readiness(database, config, check_ms);
-  const metrics = createMetrics({ config, database, readiness, check_ms, ...(streams ? { streams } : {}) });
+export function healthRouter({ config, database, streams, ...options }: HealthDependencies): Router {
+  const readiness = new Readiness(database, config, options);
+  const metrics = createMetrics({ config, database, readiness, ...options, ...(streams && { streams }) });
   const migrated = schemaProbe(database);
   const router = Router();
 
