@@ -84,7 +84,7 @@ describe('a task', () => {
     ];
     expect((await worker.call('POST', at(task, 'events'), { events })).status).toBe(204);
     const result = {
-      summary: 'Painted it.\n/priority high\n/get-issue\n/status done',
+      summary: 'Painted it.\n/priority high\n/report Week\n```\nBlue.\n```\n/status done',
       model: 'm',
       input_tokens: 10,
       output_tokens: 2,
@@ -93,9 +93,11 @@ describe('a task', () => {
     };
     expect((await worker.call('POST', at(task, 'complete'), result)).status).toBe(204);
     expect((await worker.call('POST', at(task, 'complete'), result)).status).toBe(204);
+    // Only remote verbs are obeyed; the rest is prose.
+    const text = 'Painted it.\n/report Week\n```\nBlue.\n```';
     expect(await fleet.ended(run_id)).toMatchObject({
       status: 'succeeded',
-      summary: 'Painted it.',
+      summary: text,
       cost_usd: 0.25,
       model: 'm',
     });
@@ -105,6 +107,8 @@ describe('a task', () => {
       priority: 'high',
       comment_count: 1,
     });
+    const comments = await fleet.call('GET', `${path}/comments`, fleet.cast.member.headers);
+    expect(comments.body).toMatchObject([{ body_markdown: text }]);
     expect(
       (await transcript(run_id)).map(({ kind, payload }) => [kind, payload.text ?? payload.event ?? '']),
     ).toEqual([
@@ -113,7 +117,7 @@ describe('a task', () => {
       ['log', ''],
       ['output', 'I say [redacted]'],
       ['log', 'status'],
-      ['action', ''],
+      ['log', ''],
       ['action', ''],
       ['action', ''],
       ['status', ''],

@@ -1,3 +1,4 @@
+import type { VerbRow } from '@acp/contract';
 import type { AppliedAction } from '../verbs/apply.ts';
 import { parse } from '../verbs/parse.ts';
 import type { ParsedAction, ParsedOutput } from '../verbs/parse.ts';
@@ -9,6 +10,8 @@ interface ApplyTextsSettings {
   held: HeldRun;
   transcript: Transcript;
   apply: (action: ParsedAction) => Promise<AppliedAction>;
+  /** Lines of other verbs are text. Default: all. */
+  obeys?: (verb: VerbRow) => boolean;
 }
 
 /** The outcome of one turn's messages, as far as processing got. */
@@ -36,12 +39,12 @@ export async function applyTexts(
   texts: readonly string[],
   { first, from }: { first: number; from: number },
 ): Promise<AppliedTexts> {
-  const outputs = parseAll(texts, first);
+  const outputs = parseAll(texts, first, settings.obeys);
   const done: AppliedTexts = {
     prose: outputs.findLast(({ prose }) => prose !== '')?.prose ?? '',
     actions: [],
     changed: false,
-    next_ordinal: first + outputs.reduce((sum, { actions }) => sum + actions.length, 0),
+    next_ordinal: outputs.at(-1)?.next_ordinal ?? first,
     stopped: null,
   };
   try {
@@ -58,11 +61,15 @@ export function proseOf(texts: readonly string[]): string | null {
 }
 
 /** Numbers the verbs consecutively across all messages. */
-function parseAll(texts: readonly string[], first: number): ParsedOutput[] {
+function parseAll(
+  texts: readonly string[],
+  first: number,
+  obeys?: (verb: VerbRow) => boolean,
+): ParsedOutput[] {
   let ordinal = first;
   return texts.map((text) => {
-    const output = parse(text, ordinal);
-    ordinal += output.actions.length;
+    const output = parse(text, ordinal, obeys);
+    ordinal = output.next_ordinal;
     return output;
   });
 }
@@ -74,7 +81,7 @@ async function applyOutput(
   done: AppliedTexts,
 ): Promise<void> {
   for (const { word, line } of unknown) {
-    transcript.add('log', { message: `/${word} in line ${line} is not a verb: it was taken as text` });
+    transcript.add('log', { message: `/${word} in line ${line} is no verb here: it was taken as text` });
   }
   for (const action of actions.filter(({ ordinal }) => ordinal >= from)) {
     if (action.ordinal > MAX_ACTIONS) {

@@ -2,6 +2,7 @@ import type { VerbRow } from '@acp/contract';
 import type { RunFault, RunResult, TakenBackRun } from '@acp/core';
 import { storableText } from '@acp/kernel';
 import { applyAction } from '../verbs/apply.ts';
+import type { ParsedAction } from '../verbs/parse.ts';
 import { applyTexts } from './apply-texts.ts';
 import { type ExecutionSettings, pricesOf } from './execution-settings.ts';
 import { kindOfRun } from './kinds/index.ts';
@@ -24,7 +25,7 @@ export interface BroughtResult {
 
 /**
  * Applies a delivered result to a run. Only verbs that the table allows for remote results and the run's kind obeys are
- * applied, from the first unrecorded ordinal on, so a repeat after a crash does nothing twice. Throws RunStopped if the
+ * applied, other lines stay in the text (specification, behaviour rule 6); from the first unrecorded ordinal on, so a repeat after a crash does nothing twice. Throws RunStopped if the
  * run is no longer ours.
  */
 export async function applyRemoteResult(
@@ -39,11 +40,13 @@ export async function applyRemoteResult(
   const applies = (verb: VerbRow) => verb.remote && kind.verbs(verb);
   const applying = { database, logger, run, held, scrubber, storage, tools, applies, workspace: null };
   const texts = brought.texts.map((text) => storableText(scrubber.scrub(text)));
-  const done = await applyTexts(
-    { held, transcript: parts.transcript, apply: async (action) => applyAction(applying, action) },
-    texts,
-    { first: 1, from: next_ordinal },
-  );
+  const how = {
+    held,
+    transcript: parts.transcript,
+    apply: async (action: ParsedAction) => applyAction(applying, action),
+    obeys: ({ remote }: VerbRow) => remote,
+  };
+  const done = await applyTexts(how, texts, { first: 1, from: next_ordinal });
   held.assertOurs();
   const stopped = done.stopped === null ? null : failureOf(done.stopped);
   return {

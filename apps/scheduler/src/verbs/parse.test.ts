@@ -46,6 +46,17 @@ describe('verb lines', () => {
     expect(parsed.prose).toBe(text.trim());
   });
 
+  it('leaves what is not obeyed in the prose, body and all, and numbers the others as if it were', () => {
+    const text = 'Hi\n/report Week\n```\n/status done\n```\n/checkout';
+    const parsed = parse(text, 3, ({ name }) => name !== 'report');
+    expect(parsed).toMatchObject({
+      actions: [{ verb: 'checkout', ordinal: 4 }],
+      prose: 'Hi\n/report Week\n```\n/status done\n```',
+      unknown: [{ word: 'report', line: 2 }],
+      next_ordinal: 5,
+    });
+  });
+
   it('names unknown slash words, but not paths, for the transcript', () => {
     expect(parse('/usr/bin/x\n/shrug\n\n/craete-issue A b').unknown).toEqual([
       { word: 'shrug', line: 2 },

@@ -1,7 +1,7 @@
 // The grammar of action verbs (decisions 5; specification, behaviour rule 5). Pure, and linear in the length of the
 // text: a model's output is hostile input.
 
-import { closesFence, dedent, type Fence, openingFence, readVerbLine } from '@acp/contract';
+import { closesFence, dedent, type Fence, openingFence, readVerbLine, type VerbRow } from '@acp/contract';
 import { emptyArguments, parseArguments, type VerbArguments } from './arguments.ts';
 
 export interface ParsedAction {
@@ -23,8 +23,10 @@ export interface ParsedOutput {
   actions: ParsedAction[];
   /** The text without verb lines and their bodies; becomes the comment. */
   prose: string;
-  /** Lines that look like a verb but are none (they stay in the prose); at most 20, for the transcript. */
+  /** Lines that look like a verb but are none here (they stay in the prose); at most 20, for the transcript. */
   unknown: { word: string; line: number }[];
+  /** First number of the next turn. */
+  next_ordinal: number;
 }
 
 const maxUnknown = 20;
@@ -92,13 +94,21 @@ function readBody(lines: Lines): string | null {
   return body.join('\n');
 }
 
-/** Parses the output of one turn. `firstOrdinal` continues the numbering of the run's earlier turns. */
-export function parse(text: string, firstOrdinal = 1): ParsedOutput {
+/**
+ * Parses the output of one turn. `firstOrdinal` continues the numbering of the run's earlier turns.
+ * @param obeys verbs beyond these are text. Each still takes a number, so that a change of this choice renumbers nothing.
+ */
+export function parse(
+  text: string,
+  firstOrdinal = 1,
+  obeys: (verb: VerbRow) => boolean = () => true,
+): ParsedOutput {
   const lines = new Lines(text);
   const prose = new Prose();
   const actions: ParsedAction[] = [];
   const unknown: ParsedOutput['unknown'] = [];
   let fence: Fence | null = null;
+  let ordinal = firstOrdinal;
   for (let line = lines.next(); line !== null; line = lines.next()) {
     if (fence !== null) {
       if (closesFence(line, fence)) fence = null;
@@ -106,9 +116,10 @@ export function parse(text: string, firstOrdinal = 1): ParsedOutput {
       continue;
     }
     const found = readVerbLine(line);
-    if (found === null || 'word' in found) {
+    if (found === null || 'word' in found || !obeys(found.verb)) {
+      if (found !== null && 'verb' in found) ordinal += 1;
       if (found !== null && unknown.length < maxUnknown)
-        unknown.push({ word: found.word, line: lines.number });
+        unknown.push({ word: 'word' in found ? found.word : found.verb.name, line: lines.number });
       fence = openingFence(line);
       prose.push(line, fence !== null);
       continue;
@@ -121,8 +132,8 @@ export function parse(text: string, firstOrdinal = 1): ParsedOutput {
         ? parseArguments(rest, verb)
         : { args: { ...emptyArguments(), positional: [tool] }, text: rest };
     const body = verb.body === 'none' ? null : readBody(lines);
-    const ordinal = firstOrdinal + actions.length;
     actions.push({ ordinal, verb: verb.name, args, rest, text: free, body, line: number });
+    ordinal += 1;
   }
-  return { actions, prose: prose.toString(), unknown };
+  return { actions, prose: prose.toString(), unknown, next_ordinal: ordinal };
 }
