@@ -153,6 +153,50 @@ describe('a verb', () => {
     expect(await set.apply('/priority low ABC-999')).toEqual(refused('there is no issue ABC-999'));
   });
 
+  it('name the issue by its key as well, and refuse a key that they do not have', async () => {
+    const set = await scene();
+    const { identifier } = set.other;
+    for (const line of [
+      `/status done issue=${identifier}`,
+      `/priority issue=${identifier} priority=low`,
+      `/assign Grace Hopper issue="${identifier}"`,
+      `/checkout issue=${identifier}`,
+      `/await-input issue=${identifier} Which colour?`,
+    ])
+      expect([line, await set.apply(line)]).toEqual([line, expect.objectContaining({ ok: true })]);
+    expect(await issueNow(set.other)).toMatchObject({
+      status: 'blocked',
+      priority: 'low',
+      assignee_agent_id: set.grace.id,
+      awaiting_input: true,
+    });
+    expect(await issueNow(set.own)).toMatchObject({ status: 'todo', awaiting_input: false });
+    expect((await set.apply(`/get-issue issue=${identifier}`)).result).toContain(identifier);
+    expect(await set.apply('/status done task=ABC-1')).toEqual(refused('/status takes no task='));
+    expect(await set.apply('/list-issues bogus=1')).toEqual(refused('/list-issues takes no bogus='));
+  });
+
+  it.each([
+    ['/status done.', { status: 'done' }],
+    ['/status **in_review**', { status: 'in_review' }],
+    ['/priority `high`', { priority: 'high' }],
+    ['/status "in review"', { status: 'in_review' }],
+  ])('read %s as it is meant', async (line, change) => {
+    const set = await scene();
+    expect(await set.apply(line)).toMatchObject({ ok: true });
+    expect(await issueNow(set.own)).toMatchObject(change);
+  });
+
+  it.each(['@Grace', '@"Grace Hopper"', '@Grace-Hopper', 'Grace Hopper.', 'agent="Grace Hopper"'])(
+    'assign takes %s for an agent as a mention does',
+    async (written) => {
+      const set = await scene();
+      const said = await set.apply(`/assign ${written} ${set.other.identifier},`);
+      if (written === '@Grace') expect(said).toEqual(refused('there is no agent "Grace"'));
+      else expect(await issueNow(set.other)).toMatchObject({ assignee_agent_id: set.grace.id });
+    },
+  );
+
   it('assign gives the issue to an agent by name or id and wakes it, with a longer chain of causes', async () => {
     const set = await scene();
     expect(await set.apply(`/assign Grace Hopper ${set.other.identifier}`)).toEqual(

@@ -149,7 +149,9 @@ describe('a tool of a provider', () => {
 
   it('that refuses is quoted, and one that breaks is an internal error', async () => {
     const set = await scene({ prepare: async () => Promise.reject(conflict('the book is closed')) });
-    expect(await set.apply('/mcp:crm__create {"q": "a"}')).toEqual(refused('the book is closed'));
+    expect(await set.apply('/mcp:crm:create\n```json\n{"q": "a"}\n```')).toEqual(
+      refused('the book is closed'),
+    );
     const broken = await scene({ prepare: async () => Promise.reject(new Error('secret details')) });
     expect(await broken.apply('/mcp:crm__lookup {"q": "a"}')).toEqual(refused('internal error'));
   });

@@ -1,5 +1,5 @@
-import { closesFence, type Fence, openingFence } from './fences.ts';
-import { readVerbLine } from './verb-lines.ts';
+import { BodyEnd, closesFence, type Fence, openingFence } from './fences.ts';
+import { readVerbLine, takesBody } from './verb-lines.ts';
 
 /**
  * The prose of a turn while it streams: the joined results of `push` are the text without verb lines and their bodies, as the
@@ -16,7 +16,7 @@ export class ProseStream {
   #fence: Fence | null = null;
   /** A verb may be followed by a body: `line` right after it, `blank` after one blank line. */
   #awaiting: 'line' | 'blank' | null = null;
-  #body: Fence | null = null;
+  #body: BodyEnd | null = null;
 
   push(text: string): string {
     const parts = text.split('\n');
@@ -43,7 +43,7 @@ export class ProseStream {
 
   #takeLine(line: string): string {
     if (this.#body !== null) {
-      if (closesFence(line, this.#body)) this.#body = null;
+      if (this.#body.isAt(line)) this.#body = null;
       return '';
     }
     const pending = this.#awaiting;
@@ -53,8 +53,11 @@ export class ProseStream {
         return '';
       }
       this.#awaiting = null;
-      this.#body = openingFence(line);
-      if (this.#body !== null) return '';
+      const body = openingFence(line);
+      if (body !== null) {
+        this.#body = new BodyEnd(body);
+        return '';
+      }
       // The blank line did not belong to a body.
       if (pending === 'blank') this.#blank = true;
     }
@@ -65,7 +68,7 @@ export class ProseStream {
     }
     const found = this.#given > 0 ? null : readVerbLine(line);
     if (found !== null && !('word' in found)) {
-      if (found.verb.body !== 'none') this.#awaiting = 'line';
+      if (takesBody(found)) this.#awaiting = 'line';
       return '';
     }
     this.#fence = openingFence(line);

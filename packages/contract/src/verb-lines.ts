@@ -12,6 +12,10 @@ export interface VerbLine {
   tool: string | null;
 }
 
+/** Whether a fenced block after the line belongs to it. A tool's input is on the line or, if that has none, in the block. */
+export const takesBody = ({ verb, tool, rest }: VerbLine): boolean =>
+  verb.body !== 'none' && (tool === null || rest === '');
+
 /** Null for a line of prose; `word` for a line that looks like a verb but isn't one. Linear in the line's length. */
 export function readVerbLine(line: string): VerbLine | { word: string } | null {
   if (!line.startsWith('/')) return null;

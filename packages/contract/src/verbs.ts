@@ -7,6 +7,8 @@ export interface VerbRow {
   aliases: readonly string[];
   /** Arguments on the line. CAPITALS are positional, `…` takes the rest of the line, `[key=]` is optional. */
   grammar: string;
+  /** The positional arguments in the grammar, in order and in lower case; they can be given as `key=` too. */
+  params: readonly { name: string; optional: boolean }[];
   /** The `key=` arguments in the grammar. */
   keys: readonly string[];
   /** Whether the positional part is free text: then a word with `=` and an unknown key is part of the text. */
@@ -36,6 +38,10 @@ function row(name: string, grammar: string, doc: string, marks: Marks = {}): Ver
     name,
     aliases: [],
     grammar,
+    params: [...grammar.matchAll(/(\[?)\b([A-Z]+)\b/g)].map(([, bracket, name]) => ({
+      name: name!.toLowerCase(),
+      optional: bracket !== '',
+    })),
     keys: [...grammar.matchAll(/\[([a-z_]+)=/g)].map((match) => match[1]!),
     free_text: grammar.includes('…'),
     body: 'none',
@@ -86,11 +92,16 @@ const issueVerbs: readonly VerbRow[] = [
   }),
   row(
     'needs-routing',
-    '[TEXT…]',
+    '[TEXT…] [issue=]',
     'Asks for the issue to be handed to a better agent; TEXT says why.',
     issueOnly,
   ),
-  row('await-input', '[TEXT…]', 'Blocks the issue until a human answers; TEXT is the question.', issueOnly),
+  row(
+    'await-input',
+    '[TEXT…] [issue=]',
+    'Blocks the issue until a human answers; TEXT is the question.',
+    issueOnly,
+  ),
 ];
 
 const knowledgeVerbs: readonly VerbRow[] = [
@@ -177,7 +188,12 @@ const orchestrationVerbs: readonly VerbRow[] = [
   ),
   row('await-subagents-recursive', '', 'The same, and those that they spawned have ended too.', issueOnly),
   // The only verb whose name includes its argument: `/mcp:TOOL {json}`.
-  row('mcp:', 'TOOL {json}', 'Calls a tool of the company.', { ...now, read: true, mutating: true }),
+  row('mcp:', 'TOOL {json}', 'Calls a tool of the company; the JSON may be in the fenced block instead.', {
+    ...now,
+    body: 'optional',
+    read: true,
+    mutating: true,
+  }),
 ];
 
 export const verbTable: readonly VerbRow[] = [

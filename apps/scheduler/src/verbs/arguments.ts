@@ -98,6 +98,10 @@ export function parseArguments(rest: string, verb: VerbRow): { args: VerbArgumen
     }
   }
   pieces.push(rest.slice(from).trim());
+  const [only, ...others] = words.filter(({ key }) => key === null || args.named[key] === undefined);
+  // A text by its name, such as title="…", and nothing else.
+  if (verb.free_text && only?.key === verb.params.at(-1)?.name && only !== undefined && others.length === 0)
+    return { args: { ...args, positional: [only.value] }, text: only.value };
   const text = pieces.filter((piece) => piece !== '').join(' ');
   const quoted = text.startsWith('"') ? readQuoted(text, 0) : null;
   return { args, text: quoted !== null && quoted.end === text.length ? quoted.value : text };

@@ -111,6 +111,14 @@ describe('arguments', () => {
     expect(first('/create-issue "One" and "two"').text).toBe('"One" and "two"');
   });
 
+  it('takes a text by its name, if it is all there is', () => {
+    expect(first('/create-issue title="Fix the login" priority=high')).toMatchObject({
+      text: 'Fix the login',
+      args: { positional: ['Fix the login'] },
+    });
+    expect(first('/create-issue Explain title="x" to them').text).toBe('Explain title="x" to them');
+  });
+
   it('leaves a word with = to the text when the verb has free text and no such key', () => {
     const { args, text } = first('/create-issue Fix NODE_ENV=production crash priority=high');
     expect(text).toBe('Fix NODE_ENV=production crash');
@@ -159,6 +167,25 @@ describe('bodies and fences', () => {
       ['create-issue', inner],
       ['checkout', null],
     ]);
+  });
+
+  it('keeps a code block that names its language inside a body, though its fence is as long', () => {
+    const inner = 'Run it:\n\n```bash\nnpm start\n```\n\n```js\n/status done\n```\nThat is all.';
+    const parsed = parse(`/report Guide\n\`\`\`markdown\n${inner}\n\`\`\`\n/status done`);
+    expect(parsed.actions.map(({ verb, body }) => [verb, body])).toEqual([
+      ['report', inner],
+      ['status', null],
+    ]);
+    expect(parsed.prose).toBe('');
+  });
+
+  it('takes the JSON of a tool from the block below, if there is none on the line', () => {
+    const parsed = parse('/mcp:a:b\n```json\n{\n  "x": 1\n}\n```\n/mcp:a:b {}\n```\ncode\n```');
+    expect(parsed.actions.map(({ rest, body }) => [rest, body])).toEqual([
+      ['', '{\n  "x": 1\n}'],
+      ['{}', null],
+    ]);
+    expect(parsed.prose).toBe('```\ncode\n```');
   });
 
   it('leaves a block after two blank lines, or after a verb that takes none, in the prose', () => {

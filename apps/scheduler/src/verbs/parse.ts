@@ -1,7 +1,16 @@
 // The grammar of action verbs (decisions 5; specification, behaviour rule 5). Pure, and linear in the length of the
 // text: a model's output is hostile input.
 
-import { closesFence, dedent, type Fence, openingFence, readVerbLine, type VerbRow } from '@acp/contract';
+import {
+  BodyEnd,
+  closesFence,
+  dedent,
+  type Fence,
+  openingFence,
+  readVerbLine,
+  takesBody,
+  type VerbRow,
+} from '@acp/contract';
 import { emptyArguments, parseArguments, type VerbArguments } from './arguments.ts';
 
 export interface ParsedAction {
@@ -88,9 +97,9 @@ function readBody(lines: Lines): string | null {
     return null;
   }
   const body: string[] = [];
-  for (let inner = lines.next(); inner !== null && !closesFence(inner, fence); inner = lines.next()) {
+  const end = new BodyEnd(fence);
+  for (let inner = lines.next(); inner !== null && !end.isAt(inner); inner = lines.next())
     body.push(dedent(inner, fence));
-  }
   return body.join('\n');
 }
 
@@ -131,7 +140,7 @@ export function parse(
       tool === null
         ? parseArguments(rest, verb)
         : { args: { ...emptyArguments(), positional: [tool] }, text: rest };
-    const body = verb.body === 'none' ? null : readBody(lines);
+    const body = takesBody(found) ? readBody(lines) : null;
     actions.push({ ordinal, verb: verb.name, args, rest, text: free, body, line: number });
     ordinal += 1;
   }

@@ -25,6 +25,8 @@ const lines = [
   '/mcp:get_issue {"issue": "A-1"}',
   '```',
   '````md',
+  '```js',
+  '/mcp:get_issue',
   '~~~',
   '',
   '   ',

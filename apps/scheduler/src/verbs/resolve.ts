@@ -1,9 +1,10 @@
 // Resolves the words of a verb. Everything is looked up within the agent's company: another tenant's id is
 // simply unknown (specification, behaviour rule 7).
-import { permits } from '@acp/contract';
-import type { AgentPermission } from '@acp/contract';
+import { permits, verbByName } from '@acp/contract';
+import type { AgentPermission, VerbRow } from '@acp/contract';
 import { agentNamed, findIssue, projectNamed, resolveIssueRef } from '@acp/core';
 import type { IssueRow } from '@acp/core';
+import { asServiceError } from '@acp/db';
 import { forbidden, invalid, isUuid, notFound } from '@acp/kernel';
 import { inline } from '@acp/adapters';
 import type { VerbContext } from './verb.ts';
@@ -12,15 +13,21 @@ type Named = { id: string; name: string };
 
 const identifier = /^[\p{L}\p{N}]+-\d{1,9}$/u;
 
+/** Marks that models put around a word, or after it: emphasis, code, quotes, the end of a sentence. */
+const decoration = /^[*_`“”"'#]+|[*_`“”"'.,;:!]+$/g;
+
+/** A word that is a name of the service's own: a status, a priority, an issue. */
+export const plain = (word: string): string => word.replaceAll(decoration, '');
+
 /** Whether a word must refer to an issue: an agent's name may be anything else. */
 export function looksLikeIssue(word: string): boolean {
-  return isUuid(word) || identifier.test(word);
+  return isUuid(plain(word)) || identifier.test(plain(word));
 }
 
 /** The issue that the word refers to; without a word, the run's own. */
 export async function issueOf({ tx, run }: VerbContext, word: string | undefined): Promise<IssueRow> {
   if (word !== undefined) {
-    const named = await resolveIssueRef(tx, run.company_id, word);
+    const named = await resolveIssueRef(tx, run.company_id, plain(word));
     if (named === undefined) throw notFound(`there is no issue ${inline(word, 100)}`);
     return named;
   }
@@ -30,9 +37,19 @@ export async function issueOf({ tx, run }: VerbContext, word: string | undefined
   return own;
 }
 
-/** An agent of the company by id or by name (case-insensitive, if the name is unique). */
+/**
+ * An agent of the company by id or by name (case-insensitive, if the name is unique), which may be written as a mention (decisions
+ * 7.18) or end a sentence.
+ */
 export async function agentOf({ tx, run }: Pick<VerbContext, 'tx' | 'run'>, word: string): Promise<Named> {
-  return agentNamed(tx, run.company_id, word.replace(/^@/, '').trim());
+  const name = word.trim().replace(/^@/, '').replaceAll('"', '');
+  try {
+    return await agentNamed(tx, run.company_id, name);
+  } catch (error) {
+    const other = word.startsWith('@') ? plain(name).replaceAll('-', ' ') : plain(name);
+    if (asServiceError(error)?.kind !== 'not_found' || other === name) throw error;
+    return agentNamed(tx, run.company_id, other);
+  }
 }
 
 /** A project, looked up likewise: the prompt shows its name, not its id. */
@@ -63,11 +80,28 @@ export function textOf({ action }: { action: Pick<VerbContext['action'], 'text'>
   return text;
 }
 
-/** The words of the line. More than the verb takes is reported as a mistake instead of guessing. */
-export function words({ action }: VerbContext, least: number, most: number): string[] {
-  const { positional } = action.args;
-  if (positional.length < least) throw invalid('an argument is missing');
-  if (positional.length > most)
-    throw invalid(`too many arguments: ${inline(positional.slice(most).join(' '), 100)}`);
-  return positional;
+/**
+ * The positional arguments of the verb's grammar, each as a word of the line or by its name (`issue=ABC-12`). More than the verb
+ * takes is reported as a mistake instead of guessing.
+ */
+export function words({ action }: Pick<VerbContext, 'action'>): (string | undefined)[] {
+  const { params } = known(action);
+  const { positional, named } = action.args;
+  const left = [...positional];
+  const given = params.map(({ name }) => named[name] ?? left.shift());
+  if (params.some(({ optional }, index) => !optional && given[index] === undefined))
+    throw invalid('an argument is missing');
+  if (left.length > 0) throw invalid(`too many arguments: ${inline(left.join(' '), 100)}`);
+  return given;
+}
+
+/** The verb's row, if the line names nothing else than its arguments. */
+export function known({ verb, args }: Pick<VerbContext['action'], 'verb' | 'args'>): VerbRow {
+  const row = verbByName.get(verb);
+  if (row === undefined) throw new Error(`verb ${verb} is not in the table`);
+  const strange = Object.keys(args.named).find(
+    (key) => !row.keys.includes(key) && row.params.every(({ name }) => name !== key),
+  );
+  if (strange !== undefined) throw invalid(`/${row.name} takes no ${inline(strange, 100)}=`);
+  return row;
 }

@@ -9,6 +9,7 @@ import {
 } from '@acp/contract';
 import {
   agentNamed,
+  nameCalled,
   noteNamed,
   qualifiedName,
   resolveIssueRef,
@@ -117,7 +118,7 @@ export async function callTool(caller: McpCaller, params: Params, outside: ToolR
     const tool = own.get(name);
     const answer =
       tool === undefined
-        ? await callOutside(caller, outsideName(name), given, outside)
+        ? await callOutside(caller, nameCalled(name), given, outside)
         : await callOwn(caller, tool, given);
     return {
       content: [{ type: 'text', text: JSON.stringify(answer) }],
@@ -130,9 +131,6 @@ export async function callTool(caller: McpCaller, params: Params, outside: ToolR
     return { content: [{ type: 'text', text }], isError: true };
   }
 }
-
-/** A plugin's `namespace:name` is listed as `namespace__name`; both are accepted. */
-const outsideName = (name: string): string => (name.includes('__') ? name : name.replace(':', '__'));
 
 async function callOutside(
   { tx, actor, company_id, services }: McpCaller,

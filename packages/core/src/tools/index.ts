@@ -7,6 +7,6 @@ export { pluginTools, pluginToolProvider } from './plugin-tools.ts';
 export { mcpServerTools } from './mcp-server-tools.ts';
 export type { McpTool } from './mcp-server-tools.ts';
 export { peerTools } from './peer-tools.ts';
-export { qualifiedName } from './provider.ts';
+export { nameCalled, qualifiedName } from './provider.ts';
 export type { Tool, ToolCall, ToolProvider } from './provider.ts';
 export { ToolComing, ToolRegistry } from './tool-registry.ts';

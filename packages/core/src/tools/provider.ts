@@ -59,6 +59,9 @@ const SEPARATOR = '__';
 /** Whether the name belongs to an external provider, existing or not. */
 export const isQualified = (name: string): boolean => name.includes(SEPARATOR);
 
+/** A plugin's `namespace:name` (specification, Plugin) is called `namespace__name`; both are accepted. */
+export const nameCalled = (name: string): string => (isQualified(name) ? name : name.replace(':', SEPARATOR));
+
 /** The name under which a tool is called. */
 export function qualifiedName({ namespace, name }: Pick<Tool, 'namespace' | 'name'>): string {
   return namespace === '' ? name : `${namespace}${SEPARATOR}${name}`;

@@ -4,7 +4,7 @@ import { WILDCARD } from '@acp/db';
 import { notFound, ServiceError } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
 import { builtInToolList, builtInTools } from './built-in-tools.ts';
-import { isQualified, qualifiedName } from './provider.ts';
+import { isQualified, nameCalled, qualifiedName } from './provider.ts';
 import type { Tool, ToolCall, ToolProvider } from './provider.ts';
 
 /** A tool and its provider. */
@@ -84,9 +84,10 @@ export class ToolRegistry {
   async resolve(
     tx: Tx,
     caller: Omit<ToolCall, 'tool' | 'input'>,
-    name: string,
+    called: string,
     input: unknown,
   ): Promise<{ call: ToolCall; provider: ToolProvider }> {
+    const name = nameCalled(called);
     const found = this.#builtIn.get(name) ?? (await this.#ofCompany(tx, caller.company_id)).get(name);
     if (found === undefined && isQualified(name) && (await this.#isComing(tx, caller.company_id)))
       throw new ToolComing();

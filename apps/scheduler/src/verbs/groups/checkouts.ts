@@ -6,7 +6,7 @@ import type { VerbGroup } from '../verb.ts';
 export const checkouts: VerbGroup = {
   checkout: {
     commit: async (context) => {
-      const issue = await issueOf(context, words(context, 0, 1)[0]);
+      const issue = await issueOf(context, words(context)[0]);
       // The run's own checkout already belongs to the agent; it stays with the run (decisions 7.13).
       if (issue.checked_out_by_agent_id === context.run.agent_id) {
         return { text: `${issue.identifier}: already yours`, changed: false };
@@ -17,7 +17,7 @@ export const checkouts: VerbGroup = {
   },
   release: {
     commit: async (context) => {
-      const issue = await issueOf(context, words(context, 0, 1)[0]);
+      const issue = await issueOf(context, words(context)[0]);
       await releaseIssue(context.tx, context.run.actor, issue);
       return { text: `${issue.identifier}: released`, changed: false };
     },

@@ -1,7 +1,7 @@
 import { CreateIssue, createValidator } from '@acp/contract';
 import { createIssue } from '@acp/core';
 import { invalid } from '@acp/kernel';
-import { agentOf, issueOf, projectOf } from '../resolve.ts';
+import { agentOf, issueOf, plain, projectOf } from '../resolve.ts';
 import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 
 const validIssue = createValidator(CreateIssue, 'the issue');
@@ -14,7 +14,7 @@ async function commit(context: VerbContext): Promise<VerbOutcome> {
   const input = validIssue({
     title: action.text,
     body_markdown: action.body,
-    ...(priority === undefined ? {} : { priority: priority.toLowerCase() }),
+    ...(priority === undefined ? {} : { priority: plain(priority).toLowerCase() }),
     ...(agent === undefined ? {} : { assignee_agent_id: agent.id }),
     ...(project === undefined ? {} : { project_id: (await projectOf(context, project)).id }),
     ...(parent === undefined ? {} : { parent_issue_id: (await issueOf(context, parent)).id }),

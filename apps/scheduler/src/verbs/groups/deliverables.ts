@@ -54,7 +54,7 @@ function filesToWrite(call: Call): VerbFile[] {
 
 async function writeFile(context: VerbContext): Promise<VerbOutcome> {
   const { tx, run, files, in_workspace } = context;
-  const path = words(context, 1, 1)[0]!;
+  const path = words(context)[0]!;
   const [attachment, own] = files;
   const issue = await issueOf(context, undefined);
   await createAttachments(tx, run.actor, issue, [attachment!]);

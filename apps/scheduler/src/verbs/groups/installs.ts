@@ -20,7 +20,7 @@ function install(kind: InstallKind): Verb {
   return {
     commit: async (context) => {
       const { tx, run, action } = context;
-      words(context, 0, 0);
+      words(context);
       const text = action.body ?? '';
       const body =
         kind === 'skill' && hasFrontMatter(text)

@@ -1,7 +1,7 @@
 import { createValidator, UpdateIssue } from '@acp/contract';
 import { delegate, type FoundPeerAgent, peerAgentNamed, updateIssue } from '@acp/core';
 import { invalid } from '@acp/kernel';
-import { agentOf, issueOf, looksLikeIssue, words } from '../resolve.ts';
+import { agentOf, issueOf, known, looksLikeIssue, plain, words } from '../resolve.ts';
 import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 
 // The same schema as for PATCH: a model's input is validated like any client's.
@@ -37,30 +37,32 @@ export const issueFields: VerbGroup = {
   status: {
     permission: 'issues.update',
     commit: async (context) => {
-      const [status, issue] = words(context, 1, 2);
+      const [status, issue] = words(context);
       // Models write /status in-review as often as in_review.
-      const value = status!.toLowerCase().replaceAll('-', '_');
+      const value = plain(status!).toLowerCase().replaceAll(/[- ]/g, '_');
       return patch(context, issue, { status: value }, `status ${value}`);
     },
   },
   priority: {
     permission: 'issues.update',
     commit: async (context) => {
-      const [priority, issue] = words(context, 1, 2);
-      const value = priority!.toLowerCase();
+      const [priority, issue] = words(context);
+      const value = plain(priority!).toLowerCase();
       return patch(context, issue, { priority: value }, `priority ${value}`);
     },
   },
   assign: {
     permission: 'issues.assign',
     commit: async (context) => {
-      const { positional } = context.action.args;
-      const last = positional.at(-1);
-      const issue = positional.length > 1 && looksLikeIssue(last!) ? last : undefined;
+      known(context.action);
+      const { positional, named } = context.action.args;
+      const last = positional.at(named.agent === undefined ? 1 : 0) && positional.at(-1);
+      const word = named.issue === undefined && last && looksLikeIssue(last) ? last : undefined;
+      const issue = named.issue ?? word;
       // An unquoted name with spaces is accepted as long as it is clear where it ends.
-      const name = positional.slice(0, issue === undefined ? undefined : -1).join(' ');
+      const name = named.agent ?? positional.slice(0, word === undefined ? undefined : -1).join(' ');
       if (name === '') throw invalid('an agent is missing');
-      const abroad = await peerAgentNamed(context.tx, context.run.company_id, name);
+      const abroad = await peerAgentNamed(context.tx, context.run.company_id, name.replaceAll('"', ''));
       if (abroad !== undefined) return give(context, issue, abroad);
       const agent = await agentOf(context, name);
       return patch(context, issue, { assignee_agent_id: agent.id }, `assigned to ${agent.name}`);

@@ -16,7 +16,7 @@ async function requestOf(context: VerbContext): Promise<{ user_id: string } | { 
 export const knowledge: VerbGroup = {
   'use-skill': {
     commit: async (context) => {
-      const [slug = ''] = words(context, 1, 1);
+      const [slug = ''] = words(context);
       const skill = await skillOf(context.tx, context.run.agent_id, slug);
       if (skill === undefined) throw notFound(`you have no skill ${inline(slug, 100)}`);
       const { name, body_markdown } = skill;
@@ -27,7 +27,7 @@ export const knowledge: VerbGroup = {
     permission: 'notes.write',
     commit: async (context) => {
       const { tx, run, action } = context;
-      words(context, 0, 0);
+      words(context);
       const text = action.body?.trim() ?? '';
       if (text === '') throw invalid('the text is empty');
       const asked = await requestOf(context);

@@ -80,7 +80,7 @@ export const notes: VerbGroup = {
   'list-notes': {
     commit: async (context) => {
       const { tx, run, action } = context;
-      words(context, 0, 0);
+      words(context);
       const { kind, q, limit } = action.args.named;
       const query = validQuery({
         limit: limitOf(limit),

@@ -10,7 +10,7 @@ import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 const validQuery = createValidator(ListIssues, 'the list', true);
 
 async function getIssue(context: VerbContext): Promise<VerbOutcome> {
-  const { id } = await issueOf(context, words(context, 0, 1)[0]);
+  const { id } = await issueOf(context, words(context)[0]);
   // Reads it as a prompt reads its own issue: one statement, the same limits.
   const issue = (await promptFacts(context.tx, { ...context.run, issue_id: id }))?.issue ?? null;
   if (issue === null) throw notFound('the issue is gone');
@@ -20,7 +20,7 @@ async function getIssue(context: VerbContext): Promise<VerbOutcome> {
 async function list(context: VerbContext): Promise<VerbOutcome> {
   const { tx, run, action } = context;
   const { status, assignee, priority, project, q, limit } = action.args.named;
-  words(context, 0, 0);
+  words(context);
   const query = validQuery({
     limit: limitOf(limit),
     ...(priority === undefined ? {} : { priority: priority.toLowerCase() }),

@@ -19,7 +19,7 @@ function relation(type: RelationType, direction: 'from own' | 'to own'): Verb {
   return {
     permission: 'issues.update',
     commit: async (context) => {
-      const [word] = words(context, 1, 1);
+      const [word] = words(context);
       const own = await issueOf(context, undefined);
       const other = await issueOf(context, word);
       return direction === 'from own' ? relate(context, own, other, type) : relate(context, other, own, type);

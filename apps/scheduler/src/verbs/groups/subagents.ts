@@ -35,7 +35,7 @@ function park(recursive: boolean): Verb {
   return {
     permission: 'issues.update',
     commit: async (context) => {
-      words(context, 0, 0);
+      words(context);
       const issue = await issueOf(context, undefined);
       const living = await awaitSubagents(context.tx, context.run.actor, issue, { recursive });
       const text = `${issue.identifier} is parked; you are woken when ${living} sub-agents have ended. End your turn now`;

@@ -12,7 +12,7 @@ async function prepare(context: PrepareContext): Promise<Commit> {
   const { database, run, action, tools, call_id } = context;
   const caller = { company_id: run.company_id, actor: run.actor, call_id };
   const name = action.args.positional[0] ?? '';
-  const asked = [caller, name, inputOf(action.rest)] satisfies [object, string, unknown];
+  const asked = [caller, name, inputOf(action.rest || action.body || '')] satisfies [object, string, unknown];
   const { call, provider } = await context.within(TIMEOUT_MS, async (signal) =>
     resolveInTime(tools, database.db, asked, signal),
   );
@@ -40,7 +40,9 @@ function inputOf(rest: string): unknown {
   try {
     return JSON.parse(rest) as unknown;
   } catch {
-    throw invalid('what follows the tool is not JSON: it must be on the same line');
+    throw invalid(
+      'what follows the tool is not JSON: it must be on the same line, or in a fenced block below',
+    );
   }
 }
 

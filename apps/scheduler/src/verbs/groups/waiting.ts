@@ -11,7 +11,7 @@ export const waiting: VerbGroup = {
   'needs-routing': {
     permission: 'issues.update',
     commit: async (context) => {
-      const issue = await issueOf(context, undefined);
+      const issue = await issueOf(context, context.action.args.named.issue);
       await setNeedsRouting(context.tx, context.run.actor, issue);
       await comment(context, issue);
       return { text: `${issue.identifier}: needs routing`, changed: !issue.needs_routing };
@@ -20,7 +20,7 @@ export const waiting: VerbGroup = {
   'await-input': {
     permission: 'issues.update',
     commit: async (context) => {
-      const issue = await issueOf(context, undefined);
+      const issue = await issueOf(context, context.action.args.named.issue);
       await awaitInput(context.tx, context.run.actor, issue, context.action.text || null);
       await comment(context, issue);
       return { text: `${issue.identifier}: waits for input`, changed: !issue.awaiting_input };
