@@ -104,7 +104,7 @@ describe('the install verbs', () => {
     expect(await set.apply(hire)).toEqual(ok('a human is asked to approve: Hire: Bob'));
     expect(await set.apply(hire)).toMatchObject({ ok: true });
     await set.apply(fenced('/install-skill', '---\nname: Painting\ndescription: How\n---\nTwo coats.'));
-    await set.apply(fenced('/install-routine', 'name: Sweep\ncron_expression: 0 9 * * 1'));
+    await set.apply(fenced('/install-routine', 'name: Sweep\ncron: 0 9 * * 1'));
     expect(
       await rowsOf(
         'select type, title, payload from approvals where company_id = $1 order by title',
@@ -115,7 +115,7 @@ describe('the install verbs', () => {
       {
         type: 'install',
         title: 'Install routine: Sweep',
-        payload: expect.objectContaining({ kind: 'routine' }),
+        payload: { kind: 'routine', body: { name: 'Sweep', cron_expression: '0 9 * * 1' } },
       },
       {
         type: 'install',

@@ -14,6 +14,15 @@ const agentFields: Partial<Record<InstallKind, readonly string[]>> = {
   routine: ['assignee_agent_id'],
 };
 
+const text = { body: 'body_markdown', content: 'body_markdown', text: 'body_markdown' } as const;
+/** Names that models give to fields instead of ours. */
+const otherNames: Partial<Record<InstallKind, Readonly<Record<string, string>>>> = {
+  agent: { prompt: 'system_prompt', manager: 'reports_to' },
+  memory: text,
+  note: text,
+  routine: { assignee: 'assignee_agent_id', cron: 'cron_expression', schedule: 'cron_expression' },
+};
+
 /** Creates the resource from the body; if the permission is missing, requests an approval instead (decisions 5). */
 function install(kind: InstallKind): Verb {
   const { permission, admins_only, fields, read } = table[kind];
@@ -25,7 +34,7 @@ function install(kind: InstallKind): Verb {
       const body =
         kind === 'skill' && hasFrontMatter(text)
           ? text
-          : await withIds(context, kind, readYaml(text, 'the body'));
+          : await withIds(context, kind, renamed(kind, readYaml(text, 'the body')));
       const make = read(body);
       // The instructions of such an agent are for an admin to decide.
       const forAdmins =
@@ -44,10 +53,18 @@ function install(kind: InstallKind): Verb {
   };
 }
 
+/** What is given by both names keeps our own. */
+function renamed(kind: InstallKind, body: Fields): Fields {
+  const names = otherNames[kind] ?? {};
+  const own = (key: string) =>
+    Object.hasOwn(names, key) && body[names[key]!] === undefined ? names[key]! : key;
+  return Object.fromEntries(Object.entries(body).map(([key, value]) => [own(key), value]));
+}
+
 async function withIds(context: VerbContext, kind: InstallKind, body: Fields): Promise<Fields> {
-  const { assignee, ...rest } = body;
-  const fields: Fields =
-    kind === 'routine' && assignee !== undefined ? { assignee_agent_id: assignee, ...rest } : { ...body };
+  const fields = { ...body };
+  // Shown in capitals in many a title: `role: QA`.
+  if (kind === 'agent' && typeof fields.role === 'string') fields.role = fields.role.toLowerCase();
   for (const key of agentFields[kind] ?? []) {
     const name = fields[key];
     if (typeof name === 'string' && !isUuid(name)) fields[key] = (await agentOf(context, name)).id;
