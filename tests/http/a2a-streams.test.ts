@@ -164,6 +164,43 @@ it('an agent that sets its task to done in its answer completes it by the end of
   expect(told.at(-1)).toMatch(/"TASK_STATE_COMPLETED".*There are 12 crates\./);
 });
 
+it('an agent that answers and leaves its task open gives the word back: the stream ends, and the next message goes on', async () => {
+  const { id, contextId } = await send();
+  const { heartbeat_runs, wakeup_requests } = schema;
+  const run_id = newId();
+  const mine = eq(heartbeat_runs.id, run_id);
+  await database.db
+    .update(wakeup_requests)
+    .set({ status: 'consumed' })
+    .where(eq(wakeup_requests.issue_id, id));
+  await database.db.insert(heartbeat_runs).values({
+    id: run_id,
+    company_id: cast.company_id,
+    agent_id: cast.agent_id,
+    issue_id: id,
+    status: 'running',
+    wake_reason: 'comment',
+    adapter_type: 'llm',
+  });
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...cast.agent.headers },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tasks/resubscribe', params: { id } }),
+    signal: AbortSignal.timeout(20_000),
+  });
+  const told: string[] = [];
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    if (told.length === 0) {
+      await database.db.update(heartbeat_runs).set({ status: 'succeeded' }).where(mine);
+      await agent.say(id, 'There are 12 crates.');
+    }
+    told.push(...chunk.trim().split('\n\n'));
+  }
+  expect(told.at(-1)).toMatch(/"input-required".*There are 12 crates\./);
+  expect(told.at(-1)).toContain('"final":true');
+  expect(await send(contextId)).toMatchObject({ id, status: { state: 'TASK_STATE_WORKING' } });
+});
+
 it('a message that was taken in is answered with its task, however many streams its client has open', async () => {
   const { id } = await send();
   const ask = async (method: string, params: object, signal = AbortSignal.timeout(60_000)) =>

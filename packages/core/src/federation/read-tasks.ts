@@ -38,14 +38,18 @@ const STOPPED = 'The agent stopped without finishing. A further message wakes it
 
 /**
  * The state of an issue as clients see it (docs/a2a.md). An issue that waits for a human waits for the client, which the
- * company treats as one. An agent sets the status before the end of its run, and its words are posted at the end: until
- * then the task is not over, or clients would be answered without them.
+ * company treats as one; so does one on which the agent has said its word and nothing is under way, whatever it left as its
+ * status, or clients would wait for ever. An agent sets the status before the end of its run, and its words are posted at the
+ * end: until then the task is not over, or clients would be answered without them.
  */
 const state = sql`case
   when i.status = 'cancelled' then 'canceled'
   when spent.is_running then 'working'
   when i.status = 'done' then 'completed'
   when i.awaiting_input or i.needs_human_attention then 'input_required'
+  when i.status in ('todo', 'in_progress', 'in_review') and said.id is not null and not spent.is_queued
+    and not exists (select from wakeup_requests w where w.agent_id = i.assignee_agent_id and w.issue_id = i.id and w.status = 'pending')
+    then 'input_required'
   when i.status in ('backlog', 'todo') and i.checked_out_by_agent_id is null and said.id is null then 'submitted'
   else 'working' end`;
 
@@ -61,7 +65,8 @@ const source = sql`a2a_tasks t
   left join lateral (
     select coalesce(sum(cost_usd), 0)::float8 as cost_usd, coalesce(sum(input_tokens), 0)::float8 as input_tokens,
       coalesce(sum(output_tokens), 0)::float8 as output_tokens,
-      coalesce(bool_or(status = 'running'), false) as is_running
+      coalesce(bool_or(status = 'running'), false) as is_running,
+      coalesce(bool_or(status = 'queued'), false) as is_queued
     from heartbeat_runs where issue_id = i.id
   ) spent on true`;
 
@@ -158,6 +163,7 @@ const spoken = ({ said_id, said }: TaskRow): Task['said'] =>
   said_id === null || said === null ? null : { id: said_id, text: said };
 
 /** The question is stored in the issue; the agent may have said more since. */
-function question({ awaiting_input, blocked_reason, said }: TaskRow): string {
-  return (awaiting_input ? (blocked_reason ?? said) : null) ?? STOPPED;
+function question({ awaiting_input, needs_human_attention, blocked_reason, said }: TaskRow): string {
+  if (awaiting_input) return blocked_reason ?? said ?? STOPPED;
+  return (needs_human_attention ? null : said) ?? STOPPED;
 }
