@@ -490,8 +490,12 @@ it('without a license no task is handed out, and what was begun is brought to it
   const who = { Authorization: `Bearer ${worker.key}` };
   const refused = await fleet.call('POST', '/api/workers/tasks/claim', who, undefined, url);
   const beat = await fleet.call('POST', '/api/workers/heartbeat', who, undefined, url);
+  const again = await fleet.call('POST', '/api/workers/register', who, undefined, url);
+  const new_one = await fleet.call('POST', '/api/workers/register', {}, { name: 'late' }, url);
   const done = await fleet.call('POST', at(task, 'complete'), who, { summary: 'Done.' }, url);
   await until('infinity');
   expect([refused.status, beat.status, done.status]).toEqual([403, 204, 204]);
+  // One that was restarted goes on; no new one comes.
+  expect([again.status, new_one.status]).toEqual([200, 403]);
   expect(await fleet.ended(run_id)).toMatchObject({ status: 'succeeded' });
 });

@@ -33,6 +33,8 @@ it('a glob made to be slow takes no time', () => {
 
 it('provider and model are both asked for; what the task leaves open restricts nothing', () => {
   const shared = [{ provider: 'mine', models: ['m-*'] }];
+  expect(sharesModel([{ provider: 'mine', models: [] }], { providers: ['mine'], model: 'any' })).toBe(true);
+  expect(sharesModel([{ provider: 'mine', models: [] }], { providers: ['other'], model: 'any' })).toBe(false);
   expect(sharesModel(shared, { providers: ['mine', 'family_compat'], model: 'm-1' })).toBe(true);
   expect(sharesModel(shared, { providers: ['other'], model: 'm-1' })).toBe(false);
   expect(sharesModel(shared, { providers: ['mine'], model: 'x' })).toBe(false);

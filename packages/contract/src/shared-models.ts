@@ -10,8 +10,8 @@ const word = { minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f\\u007f
 export const SharedModel = Type.Object({
   /** As named in a task's `adapter_config.provider`. */
   provider: Type.String(word),
-  /** `*` matches any characters, everything else is literal and case-sensitive. */
-  models: Type.Array(Type.String(word), { minItems: 1, maxItems: 200 }),
+  /** `*` matches any characters, everything else is literal and case-sensitive. Empty: all models of the provider. */
+  models: Type.Array(Type.String(word), { maxItems: 200 }),
 });
 export type SharedModel = Static<typeof SharedModel>;
 
@@ -52,7 +52,7 @@ export function sharesModel(shared: readonly SharedModel[], { providers, model }
   return shared.some(
     (entry) =>
       (providers.length === 0 || providers.includes(entry.provider)) &&
-      (model === null || entry.models.some((glob) => matchesGlob(glob, model))),
+      (model === null || entry.models.length === 0 || entry.models.some((glob) => matchesGlob(glob, model))),
   );
 }
 

@@ -38,6 +38,8 @@ export const workerEndpoints = {
     role: 'none',
     scope: { by: 'none' },
     feature,
+    // A worker that is restarted resumes what it has begun; new ones are refused by the handler.
+    while_read_only: true,
     body: RegisterWorker,
     body_optional: true,
     response: WorkerRegistration,

@@ -22,7 +22,7 @@ export async function queueStats(tx: Tx): Promise<QueueStats> {
       'claimed', (select count(*) from task where status <> 'queued'),
       'completed_24h', (select count(*) from recent where status = 'completed'),
       'failed_24h', (select count(*) from recent where status = 'failed'),
-      'oldest_queued_sec', (select greatest(0, extract(epoch from now() - min(created_at))) from task where status = 'queued'),
+      'oldest_queued_sec', (select greatest(0, round(extract(epoch from now() - min(created_at)))) from task where status = 'queued'),
       'workers', (select jsonb_build_object(
         'online', count(*) filter (where status = 'approved' and online),
         'offline', count(*) filter (where status = 'approved' and not online),

@@ -74,6 +74,7 @@ async function register(c: Context<typeof rows.register>): Promise<WorkerRegistr
   }
   if (key_hash !== undefined && (await resolveBearer(c.tx, key_hash)) !== undefined)
     throw unauthenticated(INVALID_KEY);
+  services.instance.requireEntitlement({ ...rows.register, while_read_only: undefined });
   const { worker, raw_key: api_key } = await services.transaction(async (tx) =>
     registerWorker(tx, body, services.fleet.registration),
   );
