@@ -102,6 +102,17 @@ async function leavesNothing(act: () => Promise<unknown>): Promise<void> {
   expect([await stored(), await orphans(), await issuesOf()]).toEqual(before);
 }
 
+it('the limit of a request holds for its fields and files together', async () => {
+  const body_markdown = 'x'.repeat(900_000);
+  await leavesNothing(async () => {
+    const sent = create().field('title', 'Large').field('body_markdown', body_markdown);
+    for (const filename of ['a', 'b']) void sent.attach('file', Buffer.alloc(600_000), { filename });
+    await sent.expect(413);
+  });
+  const sent = create().field('title', 'Large').field('body_markdown', body_markdown);
+  await sent.attach('file', Buffer.alloc(900_000), { filename: 'a' }).expect(201);
+});
+
 describe('attaching', () => {
   it('a member uploads a file: row, bytes, job and activity, and no orphan', async () => {
     const content = randomBytes(300_000);

@@ -45,7 +45,7 @@ export async function readMultipart(
     limits: {
       files: upload.max_files,
       fields: MAX_FIELDS,
-      fieldSize: MAX_FIELD_BYTES,
+      fieldSize: Math.min(MAX_FIELD_BYTES, upload.max_bytes),
       fieldNameSize: MAX_FIELD_NAME_BYTES,
       fieldNestingDepth: 0,
     },
@@ -60,6 +60,7 @@ export async function readMultipart(
   const fields = { ...(request.body as Record<string, unknown>) };
   for (const [name, value] of Object.entries(fields)) if (value === '') delete fields[name];
   checkJson(fields, 0);
+  upload.takeFields(fields);
   return fields;
 }
 

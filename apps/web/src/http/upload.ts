@@ -16,7 +16,7 @@ export type UploadedFile = StoredFile | FailedFile | MemoryFile;
 
 /** Set by the operator (SERVICE_MAX_UPLOAD_SIZE, SERVICE_ATTACHMENT_MAX_*). */
 export interface UploadLimits {
-  /** Limit for all files of a request together. */
+  /** Limit for all files and fields of a request together. */
   readonly upload_bytes: number;
   readonly attachment_bytes: number;
   readonly attachment_files: number;
@@ -42,7 +42,7 @@ export function ownerOf(
 /** The files of one request, from the first byte until a row keeps them or they are removed. */
 export class Upload {
   readonly max_files: number;
-  /** Limit for all files together. */
+  /** Limit for all files and fields together. */
   readonly max_bytes: number;
   readonly #maxFileBytes: number;
   readonly #rule: FileRule;
@@ -72,6 +72,12 @@ export class Upload {
     const taken = this.#take(part);
     this.#files.push(taken);
     await taken;
+  }
+
+  /** Counts the text fields towards the limit. @throws too_large */
+  takeFields(fields: Readonly<Record<string, unknown>>): void {
+    for (const [name, value] of Object.entries(fields))
+      this.#count(Buffer.byteLength(name) + Buffer.byteLength(String(value)));
   }
 
   /** In the order of their parts. Throws `invalid` if the row requires a file and none was sent. */
@@ -123,13 +129,17 @@ export class Upload {
     return Buffer.concat(chunks);
   }
 
-  /** Counts the bytes of all files together. An abort leaves the stream alone: it belongs to the parser. */
+  /** Counts the bytes. An abort leaves the stream alone: it belongs to the parser. */
   async *#chunks(stream: Readable): AsyncGenerator<Uint8Array> {
     for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
       const bytes = chunk as Uint8Array;
-      this.#received += bytes.length;
-      if (this.#received > this.max_bytes) throw tooLarge('payload too large');
+      this.#count(bytes.length);
       yield bytes;
     }
+  }
+
+  #count(bytes: number): void {
+    this.#received += bytes;
+    if (this.#received > this.max_bytes) throw tooLarge('payload too large');
   }
 }
