@@ -1,6 +1,7 @@
 /** Server-sent event frames as text, built once and written to every reader (decisions 4). */
 import { type LiveEvent, liveName } from '@acp/contract';
 import type { SequencedEvent, TranscriptEntry } from '@acp/core';
+import { newId } from '@acp/kernel';
 
 /** Maximum text of one transcript frame, in bytes; longer output is split into several frames with the same `seq`. */
 const MAX_TEXT = 16_384;
@@ -29,7 +30,7 @@ export function transcriptFrames(entry: TranscriptEntry): string {
   return splitPayload(entry.payload)
     .map((payload) => {
       const data: LiveEvent = {
-        id: run_id,
+        id: newId(),
         type: 'run_event',
         company_id,
         occurred_at: created_at,
