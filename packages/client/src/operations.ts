@@ -6109,7 +6109,6 @@ export interface AdminWorker {
 export interface SharedModel {
   provider: string;
   /**
-   * @minItems 1
    * @maxItems 200
    */
   models: string[];

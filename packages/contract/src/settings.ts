@@ -16,7 +16,7 @@ export const instanceSettings = {
   /** Likewise. Lifetime budgets created later only count what is still there. */
   cost_event_retention_days: Type.Integer({ minimum: 90, maximum: 36_500 }),
   /** A cron expression with five fields. */
-  backup_schedule: Type.String({ pattern: '^\\S+( \\S+){4}$', maxLength: 200 }),
+  backup_schedule: Type.String({ pattern: '^(off|\\S+( \\S+){4})$', maxLength: 200 }),
   default_adapter_type: Type.String({ minLength: 1, maxLength: 100 }),
   /** Emergency stop: no runs start. */
   runs_paused: Type.Boolean(),

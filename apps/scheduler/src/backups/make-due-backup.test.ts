@@ -45,6 +45,8 @@ describe('a due backup', () => {
     const { database } = kit;
     await database.pool.query(`update backups set started_at = now() - interval '25 hours'`);
     expect(await isBackupDue(database.db, '0 3 * * *')).toBe(true);
+    await putSetting(database.db, 'backup_schedule', 'off');
+    await makeDueBackup(scheduler({ SERVICE_BACKUP_SCHEDULE: '* * * * *' }), never);
     await putSetting(database.db, 'backup_schedule', '0 3 1 1 *');
     await makeDueBackup(scheduler({ SERVICE_BACKUP_SCHEDULE: '* * * * *' }), never);
     expect(await made()).toEqual(['succeeded']);

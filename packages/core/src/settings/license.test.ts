@@ -60,7 +60,13 @@ describe('the license of an instance', () => {
   it('that is over, or ends before the present one, is refused, and one of the environment is passed over', async () => {
     await boot();
     const refused = { kind: 'invalid', message: 'the license ends before the one that is installed' };
-    await expect(install(license(inDays(-1)))).rejects.toMatchObject(refused);
+    const over = {
+      kind: 'invalid',
+      message: expect.stringMatching(/^the license ended on \d{4}-\d\d-\d\d$/),
+    };
+    await expect(install(license(inDays(-1)))).rejects.toMatchObject(over);
+    const trial = { kind: 'invalid', message: 'the license ends before the trial' };
+    await expect(install(license(inDays(2)))).rejects.toMatchObject(trial);
     await install(license(inDays(100)));
     await expect(install(license(inDays(90)))).rejects.toMatchObject(refused);
     await boot(license(inDays(50)));

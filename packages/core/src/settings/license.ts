@@ -69,7 +69,13 @@ export async function admitEnvironmentLicense(
  */
 export async function installLicense(tx: Tx, actor: Actor, license: License): Promise<LicenseState> {
   await admitLicense(tx, null);
-  if (!(await extend(tx, license))) throw invalid('the license ends before the one that is installed');
+  if (!(await extend(tx, license))) {
+    const { expires_at } = license;
+    if (expires_at !== null && expires_at.getTime() <= Date.now())
+      throw invalid(`the license ended on ${expires_at.toISOString().slice(0, 10)}`);
+    const { status } = await licenseState(tx);
+    throw invalid(`the license ends before the ${status === 'trial' ? 'trial' : 'one that is installed'}`);
+  }
   await recordInstanceAct(tx, actor, 'license.installed', {
     id: license.id,
     holder: license.holder,

@@ -50,7 +50,8 @@ export function checkedSetting(key: SettingKey, value: unknown): SettingValue<Se
 
 // Beyond what a schema can express: existing hours and months.
 function backupSchedule(value: unknown): string {
-  return parseCron(schedulePattern(value), 'backup_schedule').expression;
+  const schedule = schedulePattern(value);
+  return schedule === 'off' ? schedule : parseCron(schedule, 'backup_schedule').expression;
 }
 
 /** Undefined if the instance has no value of its own and the environment's default applies. */
