@@ -12,6 +12,11 @@ document.addEventListener('submit', (event) => {
   if (question && !confirm(question)) event.preventDefault();
 });
 
+// Nothing that somebody typed is left in the tab for whoever signs in next.
+document.addEventListener('submit', ({ target }) => {
+  if (target.getAttribute('action') === '/logout') sessionStorage.clear();
+});
+
 // Acts whose effect arrives by the live stream: the page stays where it is.
 document.addEventListener('submit', (event) => {
   const form = event.target;
@@ -109,6 +114,7 @@ if (shows('[data-preview]')) (await import('./preview-form.js')).startPreviews()
 if (shows('[data-issue-list]')) (await import('./issue-list.js')).startIssueList();
 if (shows('[data-composer]')) void (await import('./composer.js')).startComposers();
 if (shows('[data-chat], .chat-list')) (await import('./chat.js')).startChat();
+if (shows('[data-draft]')) (await import('./drafts.js')).startDrafts();
 if (shows('[data-schedule]')) (await import('./schedule.js')).startSchedules();
 if (shows('.org')) (await import('./org-chart.js')).startOrgChart();
 if (shows('.diff')) (await import('./diff.js')).startDiff();

@@ -1,6 +1,7 @@
 // A chat: replies that are followed while they are written, a thread that stays current, sending without leaving the page.
 // Without script the same forms are plain posts.
 import { ChosenFiles } from './chat-files.js';
+import { keepDraft } from './drafts.js';
 import { hasTyping } from './live-parts.js';
 import { LiveText } from './live-text.js';
 import { t } from './texts.js';
@@ -155,9 +156,11 @@ class Chat {
       // Keeps everything that was typed or chosen, including what was typed since.
       field.value = field.value === '' ? text : `${text}\n\n${field.value}`;
       grow(field);
+      keepDraft(field);
       this.#files.set([...files, ...this.#files.all]);
       return;
     }
+    keepDraft(field);
     await this.refresh();
     scrollToEnd();
   }

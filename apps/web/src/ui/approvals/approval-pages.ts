@@ -309,7 +309,7 @@ function commentForm({ approval, refused }: ApprovalView): Html {
   // Somebody else has decided meanwhile: the note that came too late can still be said.
   const late = refused?.of === 'decision' && !isDecidable(approval) ? refused.form.text('note') : '';
   const hint = late === '' ? '' : t`Your note came after the decision. It can still be sent as a comment.`;
-  return html`<form class="card" method="post" action="/approvals/${approval.id}/comments">
+  return html`<form class="card" method="post" action="/approvals/${approval.id}/comments" data-draft>
     !${formError(errors.general)}
     !${textarea({ name: 'body_markdown', label: 'Comment (Markdown)', rows: 3, required: true, hint, value: form?.text('body_markdown') ?? late, error: errors.of('body_markdown') })}
     <button>Comment</button>

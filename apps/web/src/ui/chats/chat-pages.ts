@@ -100,6 +100,7 @@ function composer({ chat, agent_name, closed, error }: ChatView): Html {
     action="/chats/${chat.id}/messages"
     data-api="/api/chats/${chat.id}/messages"
     data-composer
+    data-draft
   >
     <p class="error" role="alert" data-error !${attributes({ hidden: error === null })}>${error ?? ''}</p>
     <label class="sr-only" for="f-say">Message to ${agent_name}</label>

@@ -161,6 +161,7 @@ function commentForm({ issue, draft }: IssueView): Html {
     method="post"
     action="/issues/${issue.id}/comments"
     data-composer
+    data-draft
     data-files="/api/issues/${issue.id}/attachments"
     data-preview="/companies/${issue.company_id}/preview"
   >

@@ -58,7 +58,7 @@ export function shell(options: ShellOptions): Html {
         </main>
       </div>`,
     streamOf(options),
-    user.preferences,
+    user,
   );
 }
 
@@ -153,14 +153,16 @@ interface Stream {
 
 /**
  * A whole document. `stream` names the company whose live stream the script reads, and the event to start after; the
- * user's preferences are for the style sheet, and the time zone for the script that formats times.
+ * user's preferences are for the style sheet, the time zone for the script that formats times, and the id for what
+ * scripts keep for one person.
  */
 export function documentPage(
   title: string,
   body: Html,
   stream: Stream | null,
-  { theme, density, time_zone }: Preferences = {},
+  user: UserActor | null = null,
 ): Html {
+  const { theme, density, time_zone }: Preferences = user?.preferences ?? {};
   return html`<!doctype html>
     <html lang="${currentLanguage()}"!${attributes({ 'data-scheme': theme, 'data-density': density, 'data-zone': time_zone })}>
       <head>
@@ -173,7 +175,7 @@ export function documentPage(
         <script src="${assetPath('htmx.js')}" defer></script>
         <script src="${assetPath('app.js')}" type="module"></script>
       </head>
-      <body!${attributes({ 'data-company': stream?.id, 'data-cursor': stream?.cursor })}>
+      <body!${attributes({ 'data-company': stream?.id, 'data-cursor': stream?.cursor, 'data-user': user?.user_id })}>
         !${body}
       </body>
     </html>`;

@@ -1,0 +1,129 @@
+/** Text that was typed and not sent yet outlives whatever else is done on its page. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { createApproval, createIssue, systemActor } from '@acp/core';
+import { transaction } from '@acp/db';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { type Cast, createCast, sessionOf } from '../http/cast.ts';
+import { startPages } from '../http/pages.ts';
+import { inBrowser, launchBrowser, without } from './chromium.ts';
+
+inBrowser(`unsent text${without}`, () => {
+  let server: Server;
+  let browser: Browser;
+  let context: BrowserContext;
+  let origin: string;
+  let cast: Cast;
+  let newIssue: () => Promise<string>;
+  let approval: string;
+
+  beforeAll(async () => {
+    const { app, database } = await startPages();
+    cast = await createCast(database);
+    const director = systemActor('tests');
+    newIssue = async () =>
+      transaction(database, async (tx) => {
+        const { id } = await createIssue(tx, director, cast.company_id, { title: 'Order paper' });
+        return `/issues/${id}`;
+      });
+    ({ id: approval } = await transaction(database, async (tx) =>
+      createApproval(tx, director, cast.company_id, { type: 'plan', title: 'Paint the shop' }),
+    ));
+    server = createServer(app).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    browser = await launchBrowser();
+    context = await browser.newContext({ baseURL: origin });
+    await signIn(sessionOf(cast.admin));
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    server?.close();
+  });
+
+  const signIn = async (value: string): Promise<void> =>
+    context.addCookies([{ name: 'service_session', value, url: origin }]);
+  const ready = async (page: Page): Promise<unknown> =>
+    page.waitForSelector('[data-script=ready]', { state: 'attached' });
+  const open = async (path: string): Promise<Page> => {
+    const page = await context.newPage();
+    await page.goto(path);
+    await ready(page);
+    return page;
+  };
+  /** Does something that loads the page again. */
+  const reloads = async (page: Page, act: () => Promise<unknown>): Promise<void> => {
+    await page.evaluate('document.documentElement.dataset.old = ""');
+    await act();
+    await page.waitForSelector('[data-script=ready]:not([data-old])', { state: 'attached' });
+  };
+
+  it('stays while other acts of the issue’s page load it again, and is gone once it is sent', async () => {
+    const page = await open(await newIssue());
+    await page.fill('#f-comment', 'Half a thought');
+    await reloads(page, async () => page.selectOption('[name=priority]', 'critical'));
+    expect(await page.inputValue('#f-comment')).toBe('Half a thought');
+    await page.locator('#f-comment').press('End');
+    await page.keyboard.type(', finished');
+    await reloads(page, async () => page.selectOption('[name=status]', 'blocked'));
+    await reloads(page, async () => page.click('.comment-form > button:not([type])'));
+    expect(await page.textContent('.comment')).toContain('Half a thought, finished');
+    expect(await page.inputValue('#f-comment')).toBe('');
+    await reloads(page, async () => page.selectOption('[name=priority]', 'low'));
+    expect(await page.inputValue('#f-comment')).toBe('');
+    await reloads(page, async () => page.goBack());
+    expect(await page.inputValue('#f-comment')).toBe('');
+    await page.close();
+  });
+
+  it('is still there if its form was refused, or never arrived', async () => {
+    const path = await newIssue();
+    const page = await open(path);
+    for (const status of [204, 503]) {
+      await page.route('**/comments', async (route) =>
+        route.fulfill({ status, contentType: 'text/html', body: '<h1>Not now</h1>' }),
+      );
+      await page.fill('#f-comment', `On its way: ${status}`);
+      const answered = page.waitForResponse('**/comments');
+      await page.click('.comment-form > button:not([type])');
+      await answered;
+      if (status === 503) await page.waitForSelector('h1:has-text("Not now")');
+      await page.goto(path);
+      await ready(page);
+      expect(await page.inputValue('#f-comment')).toBe(`On its way: ${status}`);
+      await page.unroute('**/comments');
+    }
+    await reloads(page, async () => page.click('.comment-form > button:not([type])'));
+    expect(await page.textContent('.comment')).toContain('On its way: 503');
+    expect(await page.inputValue('#f-comment')).toBe('');
+    await page.close();
+  });
+
+  it('belongs to its own form, and to the person who typed it', async () => {
+    const paths = [await newIssue(), `/approvals/${approval}`];
+    const page = await open(paths[0]!);
+    const field = page.locator('[data-draft] textarea');
+    await field.fill('About the paper');
+    await page.goto(paths[1]!);
+    await ready(page);
+    expect(await field.inputValue()).toBe('');
+    await field.fill('About the shop');
+    await page.goto(paths[0]!);
+    await ready(page);
+    expect(await field.inputValue()).toBe('About the paper');
+    await signIn(sessionOf(cast.member));
+    await reloads(page, async () => page.reload());
+    expect(await field.inputValue()).toBe('');
+    await signIn(sessionOf(cast.admin));
+    await page.goto(paths[1]!);
+    await ready(page);
+    expect(await field.inputValue()).toBe('About the shop');
+    await page.evaluate(`document.querySelector('form[action="/logout"]').requestSubmit()`);
+    await page.waitForURL('**/login');
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    await page.close();
+  });
+});
