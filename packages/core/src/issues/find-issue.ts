@@ -1,6 +1,6 @@
 import { isUuid } from '@acp/kernel';
 import { fixedStatement, type Tx } from '@acp/db';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import {
   type IssueRow,
   type IssueVersion,
@@ -57,9 +57,26 @@ export async function resolveIssueRef(tx: Tx, companyId: string, ref: string): P
   return row;
 }
 
+const IDENTIFIER = /^([\p{L}\p{N}]+)-(\d{1,9})$/u;
+
 /** The condition that finds `ABC-12` through the unique index on numbers; undefined if the text is no identifier. */
 export function byIdentifier(text: string) {
-  const match = /^([\p{L}\p{N}]+)-(\d{1,9})$/u.exec(text.trim());
+  const match = IDENTIFIER.exec(text.trim());
   if (!match) return undefined;
   return sql`(i.issue_number = ${Number(match[2])} and i.identifier = ${`${match[1]!.toUpperCase()}-${match[2]}`})`;
+}
+
+const LARGEST_NUMBER = 9_999_999;
+
+/** Conditions that find the longer identifiers that begin like this one, `ABC-120` and `ABC-1299` by `ABC-12`: a range of numbers each. */
+export function byIdentifierStart(text: string): SQL[] {
+  const match = IDENTIFIER.exec(text.trim());
+  if (!match) return [];
+  const start = sql`i.identifier like ${`${match[1]!.toUpperCase()}-${match[2]}_%`}`;
+  const ranges: SQL[] = [];
+  for (let width = 10; Number(match[2]) * width <= LARGEST_NUMBER && width <= LARGEST_NUMBER; width *= 10) {
+    const first = Number(match[2]) * width;
+    ranges.push(sql`i.issue_number between ${first} and ${first + width - 1} and ${start}`);
+  }
+  return ranges;
 }

@@ -139,6 +139,30 @@ describe('listIssues with q', () => {
   });
 });
 
+describe('listIssues with an identifier', () => {
+  it('gives it first, then those that begin with it, and no title that is merely similar', async () => {
+    const s = await stage();
+    await s.titled(...Array.from({ length: 40 }, (_, index) => `Archive the abc records of ${index + 1}`));
+    await s.titled('Follow-up of ABC-3');
+    const numbers = [3, ...Array.from({ length: 10 }, (_, index) => 39 - index)];
+    const expected = numbers.map((number) => `Archive the abc records of ${number}`);
+    const found = await s.titles({ q: 'abc-3' });
+    expect(found).toEqual([...expected, 'Follow-up of ABC-3']);
+    expect(await s.titles({ q: 'ABC-3', status: 'done' })).toEqual([]);
+    for (const q of ['XYZ-3', 'abc-0', 'abc-999999999']) expect(await s.titles({ q })).toEqual([]);
+  });
+
+  it('counts what it lists, of words too', async () => {
+    const s = await stage();
+    await s.titled('Deploy', 'Deplyo to staging', 'Prepare the deployment', 'Bind the books');
+    for (const q of ['deploy', 'abc-1', 'prepare deployment', 'the', 'zebra']) {
+      const listed = await s.titles({ q });
+      expect([q, await countIssues(database.db, s.company.id, { q }, 10)]).toEqual([q, listed.length]);
+    }
+    expect(await countIssues(database.db, s.company.id, { q: 'deploy' }, 2)).toBe(2);
+  });
+});
+
 describe('with 50,000 issues in 20 companies', () => {
   let large: Database;
   let company: { id: string };
@@ -161,7 +185,7 @@ describe('with 50,000 issues in 20 companies', () => {
 
   it('fuzzy search goes through the trigram index and takes milliseconds', async () => {
     const filters = sql`i.company_id = ${company.id} and i.deleted_at is null`;
-    for (const q of ['databse of vienna', 'invoice', 'C-77', 'parser of Oslo 100']) {
+    for (const q of ['databse of vienna', 'invoice', 'abc-77', 'parser of Oslo 100']) {
       const { rows } = await large.db.execute<{ 'QUERY PLAN': string }>(
         sql`explain (analyze) ${searchIssues(filters, q, 51, undefined)}`,
       );

@@ -4,7 +4,7 @@ import { type CursorField, type CursorValue, decodeCursor, encodeCursor, invalid
 import { type SQL, sql } from 'drizzle-orm';
 import { presentedColumns, presentIssue } from './present.ts';
 import { type IssueRow, notTrashed, toJsonRow } from './rows.ts';
-import { hasTrigram, searchIssues, titleOrIdentifier } from './search-issues.ts';
+import { countFound, hasTrigram, searchIssues, titleOrIdentifier } from './search-issues.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
@@ -23,24 +23,29 @@ export async function listIssues(tx: Tx, companyId: string, query: ListIssues): 
   const limit = Math.min(query.limit ?? DEFAULT_LIMIT, MAX_LIMIT);
   const q = query.q?.trim() ?? '';
   const asked = askedFor(companyId, query);
-  if (hasTrigram(q) && query.sort === undefined)
-    return bestFirst(tx, filtersOf(query, asked), q, limit, query.cursor);
+  if (isRated(query, q)) return bestFirst(tx, filtersOf(query, asked), q, limit, query.cursor);
   return inOrder(tx, asked, q, limit, query);
 }
 
-/** The number of matching issues, counted up to `most`. */
+/** The number of issues that the list consists of, counted up to `most`. */
 export async function countIssues(
   tx: Tx,
   companyId: string,
   query: ListIssues,
   most: number,
 ): Promise<number> {
-  const filters = matching(query, askedFor(companyId, query), query.q?.trim() ?? '');
-  const { rows } = await tx.execute<{ count: number }>(sql`
-    select count(*)::int as count from (
-      select from issues i where ${filters} limit ${most}) counted`);
+  const q = query.q?.trim() ?? '';
+  const asked = askedFor(companyId, query);
+  const { rows } = await tx.execute<{ count: number }>(
+    isRated(query, q)
+      ? countFound(filtersOf(query, asked), q, most)
+      : sql`select count(*)::int as count from (
+          select from issues i where ${matching(query, asked, q)} limit ${most}) counted`,
+  );
   return rows[0]!.count;
 }
+
+const isRated = ({ sort }: ListIssues, q: string): boolean => hasTrigram(q) && sort === undefined;
 
 const matching = (query: ListIssues, values: Asked, q: string): SQL =>
   q === '' ? filtersOf(query, values) : sql`${filtersOf(query, values)} and ${titleOrIdentifier(q)}`;

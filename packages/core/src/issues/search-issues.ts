@@ -1,7 +1,7 @@
 import { type CursorValue } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import { shownIssue } from './rows.ts';
-import { byIdentifier } from './find-issue.ts';
+import { byIdentifier, byIdentifierStart } from './find-issue.ts';
 
 // Share of the trigrams of `q` that must occur together in the title. PostgreSQL's 0.6 misses a swap of two letters in
 // six-letter words; below 0.4 everything looks alike.
@@ -23,10 +23,11 @@ const RATED = sql.raw('i.id, i.created_at, i.title, i.issue_number, i.identifier
 export const hasTrigram = (text: string): boolean => /[\p{L}\p{N}]{3}/u.test(text);
 
 /**
- * Issues whose title resembles `q` or contains all its words, or whose identifier is `q`; best first. The score, an integer
- * for the cursor's sake: 5000 for the identifier, 1000 for the verbatim text, up to 1000 for the similarity of the best part
- * of the title and up to 100 for that of the whole. The trigram index `issues_search` serves both kinds of match. A common
- * word has thousands of matches: then the newest are rated, and none that are merely similar.
+ * Issues whose title resembles `q` or contains all its words, or whose identifier is `q` or begins with it; best first. The
+ * score, an integer for the cursor's sake: 5000 for the identifier, less for a longer one, 1000 for the verbatim text, up to
+ * 1000 for the similarity of the best part of the title and up to 100 for that of the whole. The trigram index
+ * `issues_search` serves both kinds of match. A common word has thousands of matches: then the newest are rated, and none that
+ * are merely similar. Nothing resembles an identifier but itself.
  */
 export function searchIssues(
   filters: SQL,
@@ -34,42 +35,64 @@ export function searchIssues(
   limit: number,
   after: readonly CursorValue[] | undefined,
 ): SQL {
-  const identifier = byIdentifier(q) ?? sql`false`;
-  const all = sql.join(q.split(/\s+/).slice(0, MAX_WORDS).map(titleContains), sql` and `);
+  const identifier = byIdentifier(q);
+  const named = identifier
+    ? sql`case when ${identifier} then 5000
+        when ${sql.join([sql`false`, ...byIdentifierStart(q)], sql` or `)} then 4000 - 10 * length(i.identifier) else 0 end`
+    : sql`round((1000 * word_similarity(${q}, i.title) + 100 * similarity(${q}, i.title))::numeric)`;
   const page = after
     ? sql`where (score, created_at, id) < (${after[0]}::bigint, ${after[1]}::timestamptz, ${after[2]}::uuid)`
     : sql``;
-  // `alike` has no limit of its own: with one PostgreSQL would prefer the table over the index. It is read only as far as needed.
-  // The setting is valid for this statement (its transaction at most). It is in force before the index is read, because
-  // the same sub-query supplies the value that the index is searched for.
   return sql`
-    with asked as materialized (
-      select ${q}::text as q, set_config('pg_trgm.word_similarity_threshold', ${WORD_SIMILARITY_THRESHOLD}, true)
-    ),
-    exact as materialized (
-      select ${RATED} from issues i where ${filters} and ${all}
-      order by i.created_at desc nulls last, i.id desc nulls last limit ${MOST_RATED}
-    ),
-    alike as materialized (
-      select ${RATED} from issues i where (select count(*) from exact) < ${MOST_RATED}
-        and ${filters} and i.title %> (select q from asked)
-    ),
+    with ${matches(filters, q, MOST_RATED)},
     rated as materialized (
-      select i.id, i.created_at, (
-        case when ${identifier} then 5000 else 0 end
-        + case when ${titleContains(q)} then 1000 else 0 end
-        + round((1000 * word_similarity(${q}, i.title) + 100 * similarity(${q}, i.title))::numeric)
-      )::int as score
-      from (
-        select * from exact union (select * from alike limit ${MOST_RATED})
-        union select ${RATED} from issues i where ${filters} and ${identifier}
-      ) i
+      select i.id, i.created_at,
+        (case when ${titleContains(q)} then 1000 else 0 end + ${named})::int as score
+      from found i
     ),
     best as materialized (
       select id, score from rated ${page} order by score desc, created_at desc, id desc limit ${limit}
     )
     select ${shownIssue}, best.score from best join issues i on i.id = best.id
     order by best.score desc, i.created_at desc, i.id desc`;
+}
+
+/** Their number, counted up to `most`. */
+export function countFound(filters: SQL, q: string, most: number): SQL {
+  return sql`
+    with ${matches(filters, q, sql.raw(String(most)))}
+    select count(*)::int as count from (select from found limit ${most}) counted`;
+}
+
+/** The sub-query `found`, and those it is made of. @param most of those that contain all the words */
+function matches(filters: SQL, q: string, most: SQL): SQL {
+  const identifier = byIdentifier(q);
+  const all = sql.join(q.split(/\s+/).slice(0, MAX_WORDS).map(titleContains), sql` and `);
+  const named = [...(identifier ? [identifier] : []), ...byIdentifierStart(q)].map(
+    (condition) =>
+      sql`union (select ${RATED} from issues i where ${filters} and ${condition} limit ${MOST_RATED})`,
+  );
+  const similar = identifier
+    ? sql``
+    : sql`alike as materialized (
+      select ${RATED} from issues i where (select count(*) from exact) < ${MOST_RATED}
+        and ${filters} and i.title %> (select q from asked)
+    ),`;
+  // `alike` has no limit of its own: with one PostgreSQL would prefer the table over the index. It is read only as far as needed.
+  // The setting is valid for this statement (its transaction at most). It is in force before the index is read, because
+  // the same sub-query supplies the value that the index is searched for.
+  return sql`asked as materialized (
+      select ${q}::text as q, set_config('pg_trgm.word_similarity_threshold', ${WORD_SIMILARITY_THRESHOLD}, true)
+    ),
+    exact as materialized (
+      select ${RATED} from issues i where ${filters} and ${all}
+      order by i.created_at desc nulls last, i.id desc nulls last limit ${most}
+    ),
+    ${similar}
+    found as materialized (
+      select * from exact ${identifier ? sql`` : sql`union (select * from alike limit ${MOST_RATED})`}
+      ${sql.join(named, sql` `)}
+    )`;
 }
 
 /** Matches part of the title, or the whole identifier. */
