@@ -65,6 +65,17 @@ describe('the list of issues', () => {
     expect(titlesOf((await member.get(list)).text)).toHaveLength(3);
   });
 
+  it('remembers no text that was searched for', async () => {
+    const member = Browser.of(app, cast.member);
+    const found = await member.get(`${list}?q=paper&priority=critical`);
+    expect(titlesOf(found.text)).toEqual(['Order paper']);
+    expect(member.lastSetCookie.join()).not.toContain('paper');
+    member.cookies.set('issue_filter', 'q%3Dbind');
+    for (const path of [list, `/companies/${cast.company_id}/board`])
+      expect((await member.get(path)).text).toContain('Sweep the shop');
+    await member.get(`${list}?all=yes`);
+  });
+
   it('changes what is chosen at once, says so, and takes it back', async () => {
     const member = Browser.of(app, cast.member);
     const form = { issue: ids.slice(0, 2), status: 'todo', add_label: label, assignee_agent_id: '' };

@@ -86,8 +86,8 @@ export function narrows({
 }
 
 /**
- * The filter of a page: the one in its address, else the reader's last one in this company. An address with `all` resets
- * it.
+ * The filter of a page: the one in its address, else the reader's last one in this company, without its search text. An
+ * address with `all` resets it.
  */
 export function rememberedFilter({ query, request, response, company_id }: UiContext): ViewFilter {
   const { cursor: _cursor, all, done: _done, ...asked } = query;
@@ -97,11 +97,14 @@ export function rememberedFilter({ query, request, response, company_id }: UiCon
     return {};
   }
   if (Object.keys(asked).length === 0)
-    return filterOf(Object.fromEntries(new URLSearchParams(rememberedQuery(request))));
+    return withoutText(filterOf(Object.fromEntries(new URLSearchParams(rememberedQuery(request)))));
   const filter = filterOf(asked);
-  response.cookie(COOKIE, queryOf(filter), { ...where, maxAge: REMEMBERED_MS });
+  response.cookie(COOKIE, queryOf(withoutText(filter)), { ...where, maxAge: REMEMBERED_MS });
   return filter;
 }
+
+/** What somebody looked for once is not what they want to see from then on. */
+const withoutText = ({ q: _q, ...filter }: ViewFilter): ViewFilter => filter;
 
 function rememberedQuery(request: UiContext['request']): string {
   try {
