@@ -20,7 +20,7 @@ export function card(issue: BoardCard): Html {
     <span class="card-line"
       ><span class="identifier">${issue.identifier}</span>!${priority(issue.priority)}</span
     >
-    <span class="card-title">${issue.title}</span>
+    <span class="card-title" title="${issue.title}">${issue.title}</span>
     !${when(issue.labels.length > 0, () => html`<span class="labels">!${each(issue.labels, (l) => html`<span class="label">${l.name}</span>`)}</span>`)}
     <span class="card-line">
       !${issue.assignee_name ? html`!${avatar(issue.assignee_name)}<span class="soft small">${issue.assignee_name}</span>` : html`<span class="soft small">unassigned</span>`}

@@ -51,7 +51,8 @@ export function listBody(view: ListView): Html {
           action="${pathWith(`${here}/changes`, filter)}"
           data-issue-list="${queryOf(filter)}"
         >
-          !${issueTable(view)}!${when(can_write, () => bulkBar(view))}
+          <div class="rows">!${issueTable(view)}</div>
+          !${when(can_write, () => bulkBar(view))}
         </form>`
       : nothing(view);
   return html`!${formError(view.error)}!${view.said}!${viewTabs({ ...view, layout: 'list' })}
@@ -146,10 +147,12 @@ const titleColumn = (view: RowView): Column<Issue> => ({
   ...sortBy(view, 'title'),
   cell: (issue) =>
     html`<span class="identifier">${issue.identifier}</span>
-      <a class="issue-title" href="/issues/${issue.id}">${issue.title}</a>!${each(
-        flagsOf(issue),
-        (flag) => html` <span class="flag" data-flag="${flag}">${flag}</span>`,
-      )}`,
+      !${each(flagsOf(issue), (flag) => html`<span class="flag" data-flag="${flag}">${flag}</span> `)}<a
+        class="issue-title"
+        href="/issues/${issue.id}"
+        title="${issue.title}"
+        >${issue.title}</a
+      >`,
 });
 
 /** The same heading again reverses the order. */
