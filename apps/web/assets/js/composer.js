@@ -24,7 +24,13 @@ export async function startComposers() {
   await import('./text-expander.js');
 }
 
+/** The style sheet keeps what gets the focus clear of it, whatever its height. */
+const heights = new ResizeObserver(([{ target }]) =>
+  document.documentElement.style.setProperty('--composer', `${target.offsetHeight + 8}px`),
+);
+
 function start(composer) {
+  heights.observe(composer);
   const field = composer.querySelector('textarea');
   const { files, preview } = composer.dataset;
   const expander = composer.querySelector('text-expander');
