@@ -284,6 +284,6 @@ it('a run in progress is cancelled from its issue, by those who may, and they st
   expect((await member.get(page)).text).toContain(cancels);
   expect((await member.get(`${page}/part/run`)).text).toContain(cancels);
   const cancelled = await member.post(`/runs/${run_id}/cancel`, { back: 'issue' });
-  expect([cancelled.status, cancelled.headers.location]).toEqual([303, page]);
+  expect([cancelled.status, cancelled.headers.location]).toEqual([303, `${page}#run-${run_id}`]);
   expect((await member.get(page)).text).not.toContain(cancels);
 });

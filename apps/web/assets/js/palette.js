@@ -62,6 +62,12 @@ function build() {
     clearTimeout(timer);
     if (company && company !== 'instance') timer = setTimeout(() => void ask(), WAIT_MS);
   });
+  // A search field would only be emptied by the first one.
+  input.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape') return;
+    event.preventDefault();
+    element.close();
+  });
   // A click on a link navigates by itself.
   list.addEventListener('combobox-commit', () => element.close());
   element.addEventListener('click', ({ target }) => target === element && element.close());

@@ -156,6 +156,8 @@ export const issueLink = ({ id, identifier, title }: IssueName): Html =>
 interface RunView {
   run: Run;
   agent: Agent | undefined;
+  /** Undefined if it is in the trash. */
+  issue: IssueName | undefined;
   events: readonly RunEvent[];
   time: RunTime;
   /** Category of the run's error. */
@@ -196,6 +198,7 @@ export function runBody(view: RunView): Html {
 export function runFacts({
   run,
   agent,
+  issue,
   error_category,
   can_cancel,
   changes,
@@ -205,7 +208,7 @@ export function runFacts({
   const fact = (name: string, value: Html): Html =>
     html`<dt>${name}</dt>
       <dd>!${value}</dd>`;
-  return html`<p data-told>!${status(run.status)}</p>
+  return html`<p data-told id="state" tabindex="-1">!${status(run.status)}</p>
     !${when(
       run.error,
       (error) =>
@@ -214,7 +217,7 @@ export function runFacts({
     )}
     <dl class="facts">
       !${fact(t`Agent`, agent ? html`<a href="/agents/${agent.id}">${agent.name}</a>` : t`an agent`)}
-      !${run.issue_id ? fact(t`Issue`, html`<a href="/issues/${run.issue_id}">look at it</a>`) : ''}
+      !${run.issue_id ? fact(t`Issue`, html`!${when(issue, issueLink)} ${issue ? issue.title : t`in the trash`}`) : ''}
       !${changes && run.issue_id ? fact(t`Changes`, html`<a href="/issues/${run.issue_id}/changes?run=${run.id}">what it changed</a>`) : ''}
       !${fact(t`Why`, html`${words(run.wake_reason)} ${run.trigger_detail ?? ''}`)}
       !${fact(t`Adapter`, html`${adapterName(run.adapter_type)} ${run.model ?? ''}`)}

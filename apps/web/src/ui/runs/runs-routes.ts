@@ -43,6 +43,7 @@ async function factsOf({ tx, user, subject, company_id }: UiContext<'run'>) {
   return {
     run,
     agent: agents.find(({ id }) => id === run.agent_id),
+    issue: (await issueNames(tx, company_id, [run.issue_id])).get(run.issue_id ?? ''),
     error_category: subject.error_category,
     can_cancel: roleIn(user, company_id) !== 'viewer',
     changes: await hasChangedFiles(tx, run.id),
@@ -138,8 +139,11 @@ export const runsRoutes: UiRoute[] = [
     );
   }),
   action('/runs/{runId}/cancel', runEndpoints.cancel, {
+    // To what can have the focus: the button is gone.
     next: ({ subject: { id, issue_id } }, _, form) =>
-      form.text('back') === 'issue' && issue_id !== null ? `/issues/${issue_id}` : `/runs/${id}`,
+      form.text('back') === 'issue' && issue_id !== null
+        ? `/issues/${issue_id}#run-${id}`
+        : `/runs/${id}#state`,
     failed: (c, error) => runPage(c, error),
   }),
 ];
