@@ -134,6 +134,23 @@ inBrowser(`a page that stays open${without}`, () => {
     await page.close();
   });
 
+  it('folds the transcript of a run that was followed to its end, unless somebody opened it', async () => {
+    for (const byHand of [false, true]) {
+      const held = Promise.withResolvers<void>();
+      model.setScript(async () => held.promise.then(script));
+      const page = await open(`/issues/${await newIssue({ assignee_agent_id: agent })}`);
+      const transcript = page.locator('.run details:has([data-transcript])');
+      await page.waitForSelector('.run .status[data-status=running]');
+      await page.waitForSelector('[data-script=ready]', { state: 'attached' });
+      if (byHand) for (const _ of ['close', 'open']) await transcript.locator('> summary').click();
+      held.resolve();
+      model.setScript(script);
+      await page.waitForSelector('.run .status[data-status=succeeded]');
+      expect(await transcript.getAttribute('open')).toBe(byHand ? '' : null);
+      await page.close();
+    }
+  });
+
   it('says that there are new issues, and shows them when asked', async () => {
     const page = await open(`/companies/${company}/issues`);
     await page.waitForSelector('[data-script=ready]', { state: 'attached' });

@@ -32,6 +32,10 @@ export function startLiveParts() {
     if (target.dataset?.source !== undefined && waitsForTyping(target)) event.preventDefault();
     else keepState(target);
   });
+  document.addEventListener('click', ({ target }) => {
+    const fold = target.closest?.('summary')?.parentElement;
+    if (fold?.dataset.whileLive !== undefined) fold.dataset.byHand = '';
+  });
   const said = document.createElement('p');
   Object.assign(said, { className: 'sr-only', role: 'status' });
   document.body.append(said);
@@ -163,6 +167,35 @@ function elementAt(part, { selector, at, kind, within }) {
   return kind === null ? named : named?.querySelectorAll(kind)[within];
 }
 
+/** Whether somebody reads here rather than follow the end: has scrolled back, selected text, or is in it with the keyboard. */
+function isRead(details) {
+  const transcript = details.querySelector('[data-transcript]');
+  const { scrollHeight = 0, scrollTop = 0, clientHeight = 0 } = transcript ?? {};
+  const selection = getSelection();
+  return (
+    details.dataset.byHand !== undefined ||
+    scrollHeight - scrollTop - clientHeight > 40 ||
+    transcript?.contains(document.activeElement) ||
+    (!selection.isCollapsed && details.contains(selection.anchorNode))
+  );
+}
+
+/** As the next rendering finds it. @property {boolean} ends it is open only while its run is live, and nobody reads in it */
+const stateOf = (details) => ({
+  open: details.open,
+  byHand: details.dataset.byHand,
+  ends: details.dataset.whileLive !== undefined && !isRead(details),
+  scrolled: isRead(details) ? details.querySelector('[data-transcript]')?.scrollTop : undefined,
+});
+
+function takeState(details, was) {
+  if (was === undefined || (was.ends && details.dataset.whileLive === undefined)) return;
+  details.open = was.open;
+  if (was.byHand !== undefined) details.dataset.byHand = was.byHand;
+  const transcript = details.querySelector('[data-transcript]');
+  if (transcript && was.scrolled !== undefined) transcript.dataset.readAt = was.scrolled;
+}
+
 const toldBy = (part) => part.querySelector('[data-told]')?.textContent.trim();
 
 /** What a screen reader is told of a part that has changed: the state marked `data-told`, such as that the run has ended. */
@@ -176,7 +209,7 @@ function keepState(part) {
   const { activeElement } = document;
   states.set(part, {
     told: toldBy(part),
-    open: new Map(foldsOf(part).map((details, index) => [nameOf(details, index), details.open])),
+    open: new Map(foldsOf(part).map((details, index) => [nameOf(details, index), stateOf(details)])),
     focus: activeElement !== part && part.contains(activeElement) ? placeOf(part, activeElement) : null,
   });
 }
@@ -184,8 +217,7 @@ function keepState(part) {
 function restoreState(part) {
   const { open = new Map(), focus = null } = states.get(part) ?? {};
   foldsOf(part).forEach((details, index) => {
-    const was = open.get(nameOf(details, index));
-    if (was !== undefined) details.open = was;
+    takeState(details, open.get(nameOf(details, index)));
   });
   if (focus) elementAt(part, focus)?.focus({ preventScroll: true });
 }

@@ -10,7 +10,8 @@ const followed = new Map();
 
 function follow(element) {
   followed.set(element, { filling: false, again: false, split: null });
-  if (!goTo(element)) scrollDown(element);
+  const { readAt } = element.dataset;
+  if (!goTo(element)) element.scrollTop = readAt ?? element.scrollHeight;
   if (mayGrow(element)) void fill(element).then(() => goTo(element));
 }
 

@@ -139,7 +139,7 @@ export function runPart({ issue, runs, more_runs, events, agents, can_write }: R
 }
 
 function openRun(run: Run, events: readonly RunEvent[], agents: readonly Agent[], can_write: boolean): Html {
-  return html`<div class="comment-head">
+  return html`<div class="comment-head" id="run-${run.id}" tabindex="-1">
       !${status(run.status)} <strong>${nameOf(run, agents)}</strong>
       <span class="soft small">${words(run.wake_reason)} · !${timeAgo(run.created_at)}</span>
       <span class="grow"></span>
@@ -148,7 +148,7 @@ function openRun(run: Run, events: readonly RunEvent[], agents: readonly Agent[]
       <a class="small" href="/runs/${run.id}">Run</a>
     </div>
     !${when(run.error, (error) => html`<p class="error">${error}</p>`)}
-    <details data-fold="${run.id}" !${isLive(run) ? ' open' : ''}>
+    <details data-fold="${run.id}" !${isLive(run) ? ' open data-while-live' : ''}>
       <summary>Transcript</summary>
       !${transcript(run, events)}
     </details>`;
