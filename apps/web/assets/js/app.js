@@ -4,6 +4,7 @@ import { startConnection } from './connection.js';
 import { startKeys } from './keys.js';
 import { startLive } from './live.js';
 import { startLiveParts } from './live-parts.js';
+import { startSending } from './sending.js';
 import { t } from './texts.js';
 import { startToasts } from './toasts.js';
 
@@ -121,6 +122,7 @@ if (shows('.diff')) (await import('./diff.js')).startDiff();
 if (shows('[data-reads-issue]')) (await import('./reading.js')).startReading();
 if (shows('[data-notices]')) (await import('./notices.js')).startNotices();
 if (shows('[data-transcript]')) (await import('./transcript.js')).startTranscripts(document);
+startSending();
 startToasts();
 startKeys();
 startLiveParts();

@@ -1,0 +1,130 @@
+/** What one needs is in sight: bars at the edge of the window, what has the focus, long titles, and that a form is on its way. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { createIssue, systemActor } from '@acp/core';
+import { transaction } from '@acp/db';
+import type { Browser, Page } from 'playwright-core';
+import { type Cast, createCast, sessionOf } from '../http/cast.ts';
+import { startPages } from '../http/pages.ts';
+import { excessWidth, inBrowser, launchBrowser, without } from './chromium.ts';
+
+const LONG = `${'Measure where people leave, and ask five of them why. '.repeat(8)}${'x'.repeat(120)}`;
+
+inBrowser(`in sight${without}`, () => {
+  let server: Server;
+  let browser: Browser;
+  let page: Page;
+  let cast: Cast;
+  let issue: string;
+
+  beforeAll(async () => {
+    const { app, database } = await startPages();
+    cast = await createCast(database);
+    await transaction(database, async (tx) => {
+      const director = systemActor('tests');
+      for (let index = 0; index < 40; index++) {
+        const title = index === 39 ? LONG : `Sweep the shop ${index}`;
+        ({ id: issue } = await createIssue(tx, director, cast.company_id, { title, status: 'todo' }));
+      }
+    });
+    server = createServer(app).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    browser = await launchBrowser();
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, baseURL: origin });
+    const value = sessionOf(cast.admin);
+    await context.addCookies([{ name: 'service_session', value, url: origin }]);
+    for (let index = 0; index < 12; index++) {
+      const form = { body_markdown: `Said for the ${index}th time.\n\n- at\n- some\n- length` };
+      await context.request.post(`/issues/${issue}/comments`, { form, headers: { origin } });
+    }
+    page = await context.newPage();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    server?.close();
+  });
+
+  const open = async (path: string): Promise<void> => {
+    await page.goto(path);
+    await page.waitForSelector('[data-script=ready]', { state: 'attached' });
+  };
+
+  it.each([
+    [1280, 800],
+    [390, 844],
+  ])('what can be done with chosen issues, as soon as one is, %d pixels wide', async (width, height) => {
+    await page.setViewportSize({ width, height });
+    await open(`/companies/${cast.company_id}/issues?all=yes`);
+    await page.click('tbody tr:nth-child(3) [name=issue]');
+    const { y, height: tall } = (await page.locator('[data-bulk]').boundingBox())!;
+    expect([y > height / 2, y + tall <= height, await excessWidth(page)]).toEqual([true, true, 0]);
+    await page.selectOption('#f-bulk-priority', width > 1000 ? 'critical' : 'low');
+    await page.click('[data-bulk] button:not(.danger)');
+    await page.waitForSelector('[data-toast]:has-text("1 issue changed")');
+  });
+
+  it('the list and the board around a long title, which a pointer can read', async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await open(`/companies/${cast.company_id}/issues?all=yes`);
+    const row = page.locator('tr:has(.issue-title[title^="Measure"])');
+    expect((await row.boundingBox())!.height).toBeLessThan(70);
+    await open(`/companies/${cast.company_id}/board?q=Measure`);
+    const card = page.locator('.issue-card:has([title^="Measure"])');
+    expect((await card.boundingBox())!.height).toBeLessThan(140);
+    const columns = await page.evaluate<number[]>(
+      `[...document.querySelectorAll('.board-column:not([data-empty])')].map((each) => each.offsetWidth)`,
+    );
+    expect(Math.min(...columns)).toBeGreaterThanOrEqual(176);
+    expect(await excessWidth(page)).toBe(0);
+  });
+
+  it('what the keyboard reaches above the composer', async () => {
+    await open(`/issues/${issue}`);
+    await page.focus('h1 ~ *, .comment a');
+    const hidden: string[] = [];
+    for (let step = 0; step < 40; step++) {
+      await page.keyboard.press('Tab');
+      const below = await page.evaluate<string | null>(`(() => {
+        const { activeElement } = document;
+        const composer = document.querySelector('.comment-form');
+        if (activeElement.closest('.comment') === null) return null;
+        const under = activeElement.getBoundingClientRect().bottom > composer.getBoundingClientRect().top;
+        return under ? activeElement.outerHTML : null;
+      })()`);
+      if (below !== null) hidden.push(below);
+    }
+    expect(hidden).toEqual([]);
+  });
+
+  it('that a form is on its way, which is not sent twice, until the browser is back', async () => {
+    await open(`/issues/${issue}`);
+    let sent = 0;
+    // The page stays, as it does while an answer is long in coming.
+    await page.route('**/comments', async (route) => {
+      sent += 1;
+      await route.fulfill({ status: 204 });
+    });
+    const button = page.locator('.comment-form > button:not([type])');
+    await page.fill('#f-comment', 'Said slowly');
+    await button.click();
+    await page.waitForSelector('.comment-form > button[aria-busy=true]:disabled');
+    await page.focus('#f-comment');
+    await page.keyboard.press('Control+Enter');
+    await page.evaluate('dispatchEvent(new PageTransitionEvent("pageshow", { persisted: false }))');
+    expect([sent, await button.isEnabled(), await button.getAttribute('aria-busy')]).toEqual([1, true, null]);
+    await page.unroute('**/comments');
+  });
+
+  it('the page again after one Escape, whatever was typed into the search', async () => {
+    await open(`/companies/${cast.company_id}`);
+    await page.keyboard.press('Control+k');
+    await page.waitForSelector('.palette[open]');
+    await page.keyboard.type('shop');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('.palette', { state: 'hidden' });
+  });
+});
