@@ -125,6 +125,6 @@ inBrowser(`in sight${without}`, () => {
     await page.waitForSelector('.palette[open]');
     await page.keyboard.type('shop');
     await page.keyboard.press('Escape');
-    await page.waitForSelector('.palette', { state: 'hidden' });
+    expect(await page.locator('.palette').isVisible()).toBe(false);
   });
 });

@@ -10,7 +10,8 @@ export function startSending() {
   // On the window, after all who may prevent it or send the form themselves.
   addEventListener('submit', (event) => {
     const { target: form, submitter } = event;
-    if (event.defaultPrevented || form.target || form.dataset.autosubmit !== undefined) return;
+    if (event.defaultPrevented || form.getAttribute('target') || form.dataset.autosubmit !== undefined)
+      return;
     if (sending.has(form)) return event.preventDefault();
     const button = submitter ?? form.querySelector('button:not([type=button])');
     if (!button) return;
