@@ -46,6 +46,29 @@ describe('health', () => {
     expect(broken).toContain('the schedulers’ logs');
     await database.pool.query('delete from alerts');
   });
+
+  it('does not call a company’s used up budget broken, and leads to its incident', async () => {
+    const incident_id = newId();
+    await database.pool.query(
+      `insert into scheduler_processes (scheduler, started_at) values ('here-1', now())
+       on conflict (scheduler) do update set updated_at = now()`,
+    );
+    await database.pool.query(
+      `insert into alerts (company_id, kind, key, level, message, entity_type, entity_id)
+       values ($1, 'budget', 'one', 'error', 'The budget of agent Tim is used up', 'budget_incident', $2)`,
+      [cast.company_id, incident_id],
+    );
+    const text = await health();
+    expect(text).toContain('<h2>Working, but something needs attention</h2>');
+    for (const page of [
+      text,
+      (await Browser.of(app, cast.admin).get(`/companies/${cast.company_id}/alerts`)).text,
+    ])
+      expect(page).toContain(
+        `<a href="/budget-incidents/${incident_id}">The budget of agent Tim is used up</a>`,
+      );
+    await database.pool.query('delete from alerts');
+  });
 });
 
 describe('a password chosen on a page', () => {

@@ -2,6 +2,7 @@
  * The foundation of every other package: errors, ids, time, cursors, configuration, logging, encryption of secrets and the
  * guard on outgoing requests. It knows no business terms and imports no other package of ours.
  */
+export { dollars } from './dollars.ts';
 export {
   conflict,
   errorKinds,

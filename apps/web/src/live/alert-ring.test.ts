@@ -40,7 +40,7 @@ describe('the ring of alerts', () => {
     expect(alert).toMatchObject({
       topic: 'budget',
       level: 'error',
-      message: 'company budget exceeded: 2 of 1 USD',
+      message: 'company: budget used up: $2.00 of $1.00',
       company_id: company.id,
     });
     await spend();

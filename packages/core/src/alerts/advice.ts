@@ -4,7 +4,8 @@ import type { AlertKind } from '@acp/contract';
 export const advice: Readonly<Record<AlertKind, string>> = {
   backup_failed: 'The page Backups shows why; fix it, and make one with `ctl db backup`.',
   backup_late: 'See whether a scheduler runs and the schedule is right; make one with `ctl db backup`.',
-  budget: 'Raise the limit, or resolve the incident on the page Costs.',
+  budget:
+    'Raise the limit, or allow it to continue: work that the budget has stopped waits for that decision.',
   dead_jobs: 'Look for the queue’s name in the schedulers’ logs; sweeps redo the work where they can.',
   disk: 'Free disk space, shorten the retention of runs and backups, or move SERVICE_HOME.',
   key_expiring: 'Mint a new key, give it to whoever uses this one, then revoke this one.',

@@ -352,15 +352,41 @@ describe('what is found', () => {
     );
     const bodyTo = (address: string) => mails.find(({ recipient }) => recipient === address)!.body!;
     expect(bodyTo('ops@example.com')).toMatch(
-      /^ERROR: Spender: a budget of the company is exceeded: 2 of 1 USD\n  Raise the limit/,
+      /^ERROR: Spender: the company’s budget is used up: \$2\.00 of \$1\.00 a day\n  Raise the limit/,
     );
+    expect(bodyTo(admin!.email)).toMatch(/^FEHLER: Spender: .*\$2\.00 .*\$1\.00 pro Tag\n/);
     expect(bodyTo(admin!.email)).toMatch(
-      /^FEHLER: Spender: Ein Budget \(Firma\) ist überschritten: 2 von 1 USD\n {2}(?!Raise)/,
+      /\n\nhttps:\/\/plane\.example\.com\/budget-incidents\/[\da-f-]{36}\n/,
     );
     // Its slice has already notified the company's admins.
     expect(await database.db.select().from(outbox)).toEqual([]);
     const [alert] = await firing();
     expect((await listAlerts(database.db, other.id, {})).items).toEqual([]);
     expect(await findAlert(database.db, alert!.id)).toMatchObject({ company_id: company.id });
+  });
+
+  it('an agent’s budget, by the agent’s name and with what it has spent by now', async () => {
+    const company = await createCompany(database.db, { name: 'Saver' });
+    const agent = await createAgent(database.db, company, { name: 'Tim' });
+    const board = actors.board(company, 'admin');
+    const spend = async (cost_usd: number) =>
+      transaction(database, async (tx) =>
+        reportCost(tx, board, company.id, { provider: 'x', model: 'y', cost_usd, agent_id: agent.id }),
+      );
+    await transaction(database, async (tx) =>
+      createBudgetPolicy(tx, board, company.id, {
+        scope_type: 'agent',
+        scope_id: agent.id,
+        window: 'month',
+        limit_usd: 0.001,
+      }),
+    );
+    await spend(0.0894);
+    await look();
+    const ours = async () => (await firing()).find(({ company_id }) => company_id === company.id)?.message;
+    expect(await ours()).toBe('Saver: the budget of agent Tim is used up: $0.089 of $0.001 a month');
+    await spend(2.5);
+    await look();
+    expect(await ours()).toBe('Saver: the budget of agent Tim is used up: $2.59 of $0.001 a month');
   });
 });

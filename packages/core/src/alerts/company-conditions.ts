@@ -1,4 +1,4 @@
-import { cutText, said, saidValue } from '@acp/kernel';
+import { cutText, dollars, said, type Said } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { KEY_WARNING_DAYS } from '../companies/index.ts';
 import { readOnlyInstance } from '../settings/index.ts';
@@ -22,35 +22,62 @@ type Place = {
   company: string;
 };
 
+/** A window's length. */
+const windows: Readonly<Record<string, Said>> = {
+  day: said`a day`,
+  week: said`a week`,
+  month: said`a month`,
+  lifetime: said`in total`,
+};
+
+function budgetOf(scope_type: string, name: string | null): Said {
+  if (scope_type === 'company') return said`the company’s budget`;
+  return scope_type === 'agent'
+    ? said`the budget of agent ${name ?? '?'}`
+    : said`the budget of project ${name ?? '?'}`;
+}
+
 const budgets: ConditionQuery = {
   rows: () => sql`
-    select i.id, i.company_id, c.name as company, i.kind, p.scope_type,
-      trim_scale(round(i.spent_usd, 4))::text as spent, trim_scale(round(i.limit_usd, 4))::text as most
+    select i.id, i.company_id, c.name as company, i.kind, p.scope_type, p."window",
+      case p.scope_type when 'agent' then (select a.name from agents a where a.id = p.scope_id)
+        when 'project' then (select x.name from projects x where x.id = p.scope_id) end as scope_name,
+      coalesce(w.spent_usd, i.spent_usd)::float8 as spent, i.limit_usd::float8 as most
     from budget_incidents i join budget_policies p on p.id = i.policy_id
     join companies c on c.id = i.company_id and c.deleted_at is null
+    left join budget_windows w on w.policy_id = i.policy_id and w.window_start = i.window_start
     where i.status = 'open' order by i.opened_at desc limit ${MOST_OF_A_KIND}`,
-  condition: ({
-    id,
-    company_id,
-    company,
-    kind,
-    scope_type,
-    spent,
-    most,
-  }: Place & { id: string; kind: string; scope_type: string; spent: string; most: string }) => ({
-    kind: 'budget',
-    key: id,
-    level: kind === 'breach' ? 'error' : 'warning',
-    message:
-      kind === 'breach'
-        ? said`${company}: a budget of the ${saidValue(scope_type)} is exceeded: ${spent} of ${most} USD`
-        : said`${company}: a budget of the ${saidValue(scope_type)} is nearly spent: ${spent} of ${most} USD`,
-    company_id,
-    entity_type: 'budget_incident',
-    entity_id: id,
-    already_notified: true,
-  }),
+  condition: ({ id, company_id, company, kind, ...budget }: Place & BudgetRow) => {
+    const whose = budgetOf(budget.scope_type, budget.scope_name);
+    const [spent, most] = [dollars(budget.spent), dollars(budget.most)];
+    const window = windows[budget.window]!;
+    return {
+      kind: 'budget',
+      key: id,
+      level: kind === 'breach' ? 'error' : 'warning',
+      message:
+        kind === 'breach'
+          ? said`${company}: ${whose} is used up: ${spent} of ${most} ${window}`
+          : said`${company}: ${whose} is nearly used up: ${spent} of ${most} ${window}`,
+      company_id,
+      entity_type: 'budget_incident',
+      entity_id: id,
+      already_notified: true,
+    };
+  },
 };
+
+interface BudgetRow {
+  id: string;
+  kind: string;
+  scope_type: string;
+  /** Null for the company, and for what was deleted for good. */
+  scope_name: string | null;
+  window: string;
+  /** By now, in the window of the incident. */
+  spent: number;
+  most: number;
+}
 
 /** Whether no runs may start, because of a pause or an expired license: waiting ones are then not stuck. */
 const heldByOrder = sql`(${readOnlyInstance} or coalesce(

@@ -1,4 +1,4 @@
-import type { MessageChannel } from '@acp/contract';
+import type { Alert, MessageChannel } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { said, saidText } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
@@ -115,9 +115,7 @@ function messageOf(
     const headed = level === 'error' ? said`ERROR: ${message}` : said`WARNING: ${message}`;
     return said`${headed}\n  ${saidText(mend)}`;
   });
-  const page = (company_id: string | null): string =>
-    company_id === null ? `${public_url}/admin/alerts` : `${public_url}/companies/${company_id}/alerts`;
-  const pages = [...new Set(shown.map(({ company_id }) => page(company_id)))].slice(0, 5);
+  const pages = [...new Set(shown.map((alert) => public_url + pageOf(alert)))].slice(0, 5);
   return {
     channel,
     purpose: 'alert',
@@ -128,4 +126,10 @@ function messageOf(
       payload: { type: 'alerts', instance: name, url: `${public_url}/admin/alerts`, alerts: shown },
     }),
   };
+}
+
+/** Where a recipient sees to the alert: a budget's incident has a page of its own. */
+function pageOf({ company_id, status, entity_type, entity_id }: Alert): string {
+  if (entity_type === 'budget_incident' && status === 'firing') return `/budget-incidents/${entity_id ?? ''}`;
+  return company_id === null ? '/admin/alerts' : `/companies/${company_id}/alerts`;
 }

@@ -1,4 +1,5 @@
 import { schema, type Tx } from '@acp/db';
+import { dollars } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { inArray, type SQL, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
@@ -19,7 +20,7 @@ const budgets = systemActor('budgets');
 export async function openIncidents(tx: Tx, which: SQL): Promise<number> {
   // An open incident of an earlier window would block this window's.
   await rollOver(tx, which);
-  const { rows } = await tx.execute<{ id: string; pauses: boolean; scope_type: string }>(sql`
+  const { rows } = await tx.execute<Opened>(sql`
     with due as materialized (
       select p.id as policy_id, p.company_id, p.limit_usd, w.spent_usd, w.window_start,
         ${dueIncident(sql`w.spent_usd`, sql`w.window_start`)} as kind
@@ -32,7 +33,10 @@ export async function openIncidents(tx: Tx, which: SQL): Promise<number> {
     order by policy_id on conflict do nothing
     returning id,
       (select p.action = 'pause' from budget_policies p where p.id = policy_id) as pauses,
-      (select p.scope_type from budget_policies p where p.id = policy_id) as scope_type`);
+      (select case p.scope_type
+          when 'agent' then (select 'agent ' || a.name from agents a where a.id = p.scope_id)
+          when 'project' then (select 'project ' || x.name from projects x where x.id = p.scope_id)
+          else p.scope_type end from budget_policies p where p.id = policy_id) as scope`);
   if (rows.length === 0) return 0;
   const opened = await incidentsByIds(
     tx,
@@ -42,7 +46,7 @@ export async function openIncidents(tx: Tx, which: SQL): Promise<number> {
   await recordChanges(
     tx,
     budgets,
-    opened.flatMap((row) => openedChanges(row, byId.get(row.id)?.scope_type ?? 'company')),
+    opened.flatMap((row) => openedChanges(row, byId.get(row.id)?.scope ?? 'company')),
   );
   const breached = opened.filter((row) => row.kind === 'breach' && byId.get(row.id)?.pauses === true);
   await settleLater(tx, breached);
@@ -99,12 +103,19 @@ async function incidentsByIds(tx: Tx, ids: string[]): Promise<IncidentRow[]> {
     .orderBy(budget_incidents.opened_at, budget_incidents.id);
 }
 
-function openedChanges(row: IncidentRow, scope_type: string): Change[] {
+interface Opened extends Record<string, unknown> {
+  id: string;
+  pauses: boolean;
+  /** `agent Ada`; null for one that was deleted for good. */
+  scope: string | null;
+}
+
+function openedChanges(row: IncidentRow, scope: string): Change[] {
   const breach = row.kind === 'breach';
   const { company_id, policy_id } = row;
   const incident = presentIncident(row);
   const details = { policy_id, spent_usd: incident.spent_usd, limit_usd: incident.limit_usd };
-  const message = `${scope_type} budget ${breach ? 'exceeded' : 'warning'}: ${incident.spent_usd} of ${incident.limit_usd} USD`;
+  const message = `${scope}: budget ${breach ? 'used up' : 'nearly used up'}: ${dollars(incident.spent_usd)} of ${dollars(incident.limit_usd)}`;
   const entity = { entity_type: 'budget_incident', entity_id: row.id };
   return [
     {

@@ -14,6 +14,8 @@ export interface InstanceFigures {
   webhook_deliveries_pending: number;
   alerts_warning: number;
   alerts_error: number;
+  /** Those of the errors that are used up budgets of companies: nothing of the instance is broken. */
+  alerts_budget: number;
   schedulers: number;
   companies: number;
   /** Null: never. */
@@ -36,6 +38,7 @@ export async function readFigures(tx: Tx): Promise<InstanceFigures> {
       (select count(*)::int from webhook_deliveries where status = 'pending') as webhook_deliveries_pending,
       (select count(*)::int from alerts where status = 'firing' and level = 'warning') as alerts_warning,
       (select count(*)::int from alerts where status = 'firing' and level = 'error') as alerts_error,
+      (select count(*)::int from alerts where status = 'firing' and level = 'error' and kind = 'budget') as alerts_budget,
       (select count(*)::int from scheduler_processes where updated_at > now() - interval '1 minute') as schedulers,
       (select count(*)::int from companies where deleted_at is null) as companies,
       (select extract(epoch from nullif((value ->> 'until')::timestamptz, 'infinity') - now())::float8

@@ -10,7 +10,7 @@ import {
   type SchedulerProcess,
 } from '@acp/core';
 import { type QueueCounts, readQueues } from '@acp/queue';
-import { withCode } from '../alerts/alert-pages.ts';
+import { messagePart, withCode } from '../alerts/alert-pages.ts';
 import { count, span, timeAgo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { say, t } from '../kit/language.ts';
@@ -45,8 +45,9 @@ async function healthPage({ tx, user }: UiContext<'none'>): Promise<Html> {
 }
 
 function verdict(figures: InstanceFigures, alerts: readonly Alert[]): Html {
-  const { schedulers, alerts_error, alerts_warning } = figures;
+  const { schedulers, alerts_error, alerts_warning, alerts_budget } = figures;
   const open = alerts_error + alerts_warning;
+  const broken = alerts_error > alerts_budget;
   if (schedulers > 0 && open === 0)
     return html`<section class="card verdict" data-state="good">
       <h2>All is well</h2>
@@ -55,13 +56,10 @@ function verdict(figures: InstanceFigures, alerts: readonly Alert[]): Html {
   const said =
     schedulers === 0
       ? t`Nothing is running`
-      : alerts_error > 0
+      : broken
         ? t`Something is broken`
         : t`Working, but something needs attention`;
-  return html`<section
-    class="card verdict"
-    data-state="${schedulers === 0 || alerts_error > 0 ? 'bad' : 'warn'}"
-  >
+  return html`<section class="card verdict" data-state="${schedulers === 0 || broken ? 'bad' : 'warn'}">
     <h2>${said}</h2>
     !${when(
       schedulers === 0,
@@ -82,11 +80,13 @@ function verdict(figures: InstanceFigures, alerts: readonly Alert[]): Html {
   </section>`;
 }
 
-const finding = ({ level, message, mend, opened_at }: Alert): Html =>
-  html`<li>
-    <p>!${status(level)} ${message} <span class="soft small">!${timeAgo(opened_at)}</span></p>
+const finding = (alert: Alert): Html => {
+  const { level, mend, opened_at } = alert;
+  return html`<li>
+    <p>!${status(level)} !${messagePart(alert)} <span class="soft small">!${timeAgo(opened_at)}</span></p>
     <p class="soft small">!${withCode(say(mend))}</p>
   </li>`;
+};
 
 function figuresCard(figures: InstanceFigures): Html {
   const { runs_queued, oldest_queued_run_sec } = figures;

@@ -65,12 +65,26 @@ export function alertsPart(view: AlertsView): Html {
 
 const what: Column<Alert> = {
   label: 'What',
-  cell: ({ message, mend, status: state }) =>
+  cell: (alert) =>
     html`<div class="wraps">
-      <p>${message}</p>
-      !${when(state === 'firing', () => html`<p class="soft small">!${withCode(say(mend))}</p>`)}
+      <p>!${messagePart(alert)}</p>
+      !${when(alert.status === 'firing', () => html`<p class="soft small">!${withCode(say(alert.mend))}</p>`)}
     </div>`,
 };
+
+/** Pages by what an alert is about; a key has none of its own. */
+const pages: Record<string, string> = {
+  budget_incident: '/budget-incidents',
+  provider: '/providers',
+  webhook: '/webhooks',
+};
+
+/** The alert's text, as a link to what it is about. */
+export function messagePart({ message, entity_type, entity_id }: Alert): Html {
+  const page = pages[entity_type ?? ''];
+  if (page === undefined || entity_id === null) return html`${message}`;
+  return html`<a href="${page}/${entity_id}">${message}</a>`;
+}
 
 /** Shows text between backticks as code. */
 export const withCode = (text: string): Html =>
