@@ -261,6 +261,20 @@ describe('a council', () => {
 });
 
 describe('a participant', () => {
+  it('that the issue is assigned to, but paused, is named as left out; others take part instead', async () => {
+    const set = await scene();
+    const pause = { status: 'paused' } as const;
+    await write(async (tx) =>
+      tx.update(schema.agents).set(pause).where(eq(schema.agents.id, set.issue.assignee_agent_id!)),
+    );
+    const { participants } = await convene(set);
+    const out = participants.filter(({ left_out_reason: why }) => why !== null);
+    expect(out).toMatchObject([
+      { agent_id: set.issue.assignee_agent_id, left_out_reason: 'agent is paused', is_chair: false },
+    ]);
+    expect(participants.length).toBeGreaterThanOrEqual(3);
+  });
+
   it('that is paused, or runs out of budget, in the middle is left out at once', async () => {
     const set = await scene();
     await budget(set, 1, set.linus);

@@ -121,6 +121,13 @@ describe('a council', () => {
     });
     const here = made.headers.location!;
     const session = (await findCouncil(database.db, here.split('/').at(-1)!))!;
+    const [asked] = await database.db
+      .select()
+      .from(schema.council_turns)
+      .where(and(eq(schema.council_turns.agent_id, bob.id), eq(schema.council_turns.round, 1)));
+    expect((await member.get(here)).text).toMatch(
+      new RegExp(`aria-label="Bob".*href="/runs/${asked!.run_id}".*thinks …`, 's'),
+    );
     const { council_participants, council_sessions, council_turns } = schema;
     const say = async (agent: { id: string }, kind: string, round: number, set: object) =>
       database.db

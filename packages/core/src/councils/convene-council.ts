@@ -16,7 +16,7 @@ import { advanceCouncil } from './advance-council.ts';
 import { endCouncil } from './end-council.ts';
 import { LEAST_RANKED } from './next-step.ts';
 import { councilChange, type CouncilRow, presentCouncil } from './read-councils.ts';
-import { type Member, selectMembers } from './select-members.ts';
+import { deliberates, type Member, selectMembers } from './select-members.ts';
 import { COUNCIL_TURN, turnProposal } from './turn-proposal.ts';
 
 const { council_participants, council_sessions, council_turns } = schema;
@@ -126,7 +126,9 @@ async function insertSession(
 function refusals(session: CouncilRow, members: readonly Member[]): Map<string, string> {
   const found = new Map<string, string>();
   for (const member of members) {
-    const reason = admissionRefusal(member, turnProposal(session, member, newId()));
+    const reason = deliberates(member)
+      ? admissionRefusal(member, turnProposal(session, member, newId()))
+      : `agents with the adapter ${member.adapter_type} cannot deliberate`;
     if (reason !== null) found.set(member.id, reason);
   }
   return found;

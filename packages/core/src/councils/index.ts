@@ -13,4 +13,4 @@ export { councilTurnKind } from './council-kind.ts';
 export { COUNCIL_TURN } from './turn-proposal.ts';
 export { letter, shuffledFor } from './labels.ts';
 export { sweepCouncils } from './sweep-councils.ts';
-export { findCouncil, listCouncils, presentCouncil } from './read-councils.ts';
+export { findCouncil, listCouncils, presentCouncil, turnsInProgress } from './read-councils.ts';

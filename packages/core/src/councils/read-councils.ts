@@ -84,6 +84,20 @@ export async function readParts(
   return { participants, turns };
 }
 
+/** The runs of the turns in progress, by agent. */
+export async function turnsInProgress(
+  tx: Tx,
+  { id, status }: Pick<CouncilRow, 'id' | 'status'>,
+): Promise<ReadonlyMap<string, string>> {
+  if (status !== 'running') return new Map();
+  const { agent_id, run_id, session_id, status: of_turn } = council_turns;
+  const asked = await tx
+    .select({ agent_id, run_id })
+    .from(council_turns)
+    .where(and(eq(session_id, id), eq(of_turn, 'asked')));
+  return new Map(asked.map((turn) => [turn.agent_id, turn.run_id]));
+}
+
 function summarizeCouncil(row: CouncilRow, participants: readonly ParticipantRow[]): CouncilSummary {
   const own = participants.filter(({ session_id }) => session_id === row.id);
   const chair = own.find(({ left_out_reason: reason }) => reason === null);

@@ -38,7 +38,7 @@ async function readMembers(tx: Tx, company_id: string, which: SQL): Promise<Memb
 
 /**
  * The participants, highest in the reporting tree first: those named by the caller, else the assignee, its manager, and up
- * to three whose roles fit the question.
+ * to three whose roles fit the question. Assignee and manager are among them even if they can't take part: the council says so.
  * @throws notFound for an agent of another company, conflict if there are fewer than two
  */
 export async function selectMembers(
@@ -70,29 +70,33 @@ async function namedMembers(tx: Tx, company_id: string, agent_ids: readonly stri
 }
 
 /** Programs that receive a task instead of a prompt can't be given a question. */
-const deliberates = ({ adapter_type }: Member): boolean => adapterTraits(adapter_type).told_by === 'prompt';
+export const deliberates = ({ adapter_type }: Member): boolean =>
+  adapterTraits(adapter_type).told_by === 'prompt';
 
 async function fittingMembers(tx: Tx, issue: IssueRow, question: string): Promise<Member[]> {
   const assignee = issue.assignee_agent_id;
+  const manager = assignee === null ? null : await managerOf(tx, assignee);
   const all = await readMembers(
     tx,
     issue.company_id,
-    sql`a.status in ${wakeableAgentStatuses} and (a.parent_agent_id is null or a.id = ${assignee}::uuid)`,
+    sql`(a.status in ${wakeableAgentStatuses} and a.parent_agent_id is null or a.id in (${assignee}::uuid, ${manager}::uuid))`,
   );
-  const able = all.filter(deliberates);
-  const manager = assignee === null ? null : await managerOf(tx, assignee);
-  const first = [assignee, manager].flatMap((id) => able.filter((each) => each.id === id));
+  const first = [assignee, manager].flatMap((id) => all.filter((each) => each.id === id));
   const text = `${question} ${issue.title} ${(issue.body_markdown ?? '').slice(0, READ)}`;
-  const others = able
-    .filter(({ id }) => !first.some((each) => each.id === id))
+  const others = all
+    .filter((each) => deliberates(each) && !first.includes(each))
     .map((each) => ({ each, fit: roleFit(text, each) }))
     .toSorted((a, b) => b.fit - a.fit || a.each.level - b.each.level);
   const fitting = others.filter(({ fit }) => fit > 0).slice(0, MOST_FITTING);
   const members = [...first, ...fitting.map(({ each }) => each)];
+  const able = members.filter((each) => deliberates(each) && isWakeable(each)).length;
   // If no role fits the question: those at the top can comment on everything.
   const more = others.map(({ each }) => each).filter((each) => !members.includes(each));
-  return [...members, ...more.slice(0, Math.max(0, 2 - members.length))];
+  return [...members, ...more.slice(0, Math.max(0, 2 - able))];
 }
+
+const isWakeable = ({ status }: Member): boolean =>
+  !['paused', 'pending_approval', 'terminated'].includes(status);
 
 async function managerOf(tx: Tx, agent_id: string): Promise<string | null> {
   const { rows } = await tx.execute<{ id: string | null }>(

@@ -54,29 +54,40 @@ function conveneForm(issue_id: string, agents: readonly Agent[]): Html {
       !${input({ name: 'rounds', id: 'council-rounds', label: 'Maximum rounds', type: 'number', min: 1, value: 2, hint: '1 to 5; fewer if no one changes an answer' })}
       <fieldset>
         <legend>Participants (none ticked: the assignee, its manager, and those whose roles fit)</legend>
-        !${each(
-          able,
-          ({ id, name, role }) =>
-            html`<label class="check"
-              ><input type="checkbox" name="agent_ids" value="${id}" />
-              <span>${name} (${words(role)})</span></label
-            >`,
-        )}
+        <div class="choices" tabindex="0" role="group" aria-label="Participants">!${each(able, choice)}</div>
       </fieldset>
       <button>Convene</button>
     </form>
   </details>`;
 }
 
-/** A council: its subject, its rounds side by side, its conclusion. Refreshes itself while it runs. */
-export function councilBody(session: CouncilSession, can_write: boolean, error: string | null): Html {
-  return html`!${formError(error)}
-    <div data-live="council:${session.id}" data-source="/councils/${session.id}/part/rounds">
-      !${councilPart(session, can_write)}
-    </div>`;
+/** An agent that is paused, or not approved yet, would be left out. */
+const choice = ({ id, name, role, status: now }: Agent): Html =>
+  html`<label class="check"
+    ><input type="checkbox" name="agent_ids" value="${id}" />
+    <span
+      >${name}
+      <span class="soft">${words(role)}</span>
+      !${when(now === 'paused' || now === 'pending_approval', () => status(now))}</span
+    ></label
+  >`;
+
+export interface CouncilView {
+  session: CouncilSession;
+  /** Runs of the agents that are thinking, by agent. */
+  in_progress: ReadonlyMap<string, string>;
+  can_write: boolean;
 }
 
-export function councilPart(session: CouncilSession, can_write: boolean): Html {
+/** A council: its subject, its rounds side by side, its conclusion. Refreshes itself while it runs. */
+export function councilBody(view: CouncilView, error: string | null): Html {
+  const { id } = view.session;
+  return html`!${formError(error)}
+    <div data-live="council:${id}" data-source="/councils/${id}/part/rounds">!${councilPart(view)}</div>`;
+}
+
+export function councilPart(view: CouncilView): Html {
+  const { session, can_write } = view;
   const running = session.status === 'running';
   return html`<section class="card" aria-label="Question">
       <div class="comment-head">
@@ -99,7 +110,7 @@ export function councilPart(session: CouncilSession, can_write: boolean): Html {
           !${markdown(text)}
         </section>`,
     )}
-    !${each(roundsOf(session), (round) => roundSection(session, round))}`;
+    !${each(roundsOf(session), (round) => roundSection(view, round))}`;
 }
 
 function participant({ agent_id, name, role, is_chair, left_out_reason: reason }: Participant): Html {
@@ -116,7 +127,7 @@ function roundsOf({ turns, status: now, phase, round }: CouncilSession): number[
   return [...new Set([...known, ...(now === 'running' && phase !== 'conclusion' ? [round] : [])])];
 }
 
-function roundSection(session: CouncilSession, round: number): Html {
+function roundSection({ session, in_progress }: CouncilView, round: number): Html {
   const turns = session.turns.filter((turn) => turn.round === round && turn.kind !== 'conclusion');
   const ranks = round > session.rounds;
   const waits = session.status === 'running' && session.round === round;
@@ -128,13 +139,10 @@ function roundSection(session: CouncilSession, round: number): Html {
     <h2>${ranks ? t`Ranking` : t`Round ${round}`}</h2>
     !${when(ranks && session.ranking, (order) => html`<p>${namesOf(session, order)}</p>`)}
     <div class="side-by-side scroll-x" tabindex="0">
-      !${each(shown, (who) =>
-        turnCard(
-          session,
-          who,
-          turns.find(({ agent_id }) => agent_id === who.agent_id),
-        ),
-      )}
+      !${each(shown, (who) => {
+        const turn = turns.find(({ agent_id }) => agent_id === who.agent_id);
+        return turnCard(session, who, turn, turn?.run_id ?? in_progress.get(who.agent_id));
+      })}
     </div>
   </section>`;
 }
@@ -143,13 +151,14 @@ function turnCard(
   session: CouncilSession,
   { agent_id, name }: Participant,
   turn: CouncilTurn | undefined,
+  run_id: string | undefined,
 ): Html {
   return html`<article class="card" aria-label="${name}">
     <div class="comment-head">
       !${avatar(name)} <a href="/agents/${agent_id}">${name}</a>
       !${when(turn && !turn.is_revised, () => html`<span class="soft small">keeps the answer</span>`)}
       <span class="grow"></span>
-      !${when(turn, ({ run_id }) => html`<a class="small" href="/runs/${run_id}">Run</a>`)}
+      !${when(run_id, (id) => html`<a class="small" href="/runs/${id}">Run</a>`)}
     </div>
     !${turn === undefined ? html`<p class="soft">thinks …</p>` : said(session, turn)}
   </article>`;
