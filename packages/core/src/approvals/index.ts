@@ -16,6 +16,7 @@ export {
   approvalsAskingFor,
   approvalsSnoozedBy,
   countAsking,
+  nextAsking,
   snoozeApproval,
   snoozesOf,
   unsnoozeApproval,

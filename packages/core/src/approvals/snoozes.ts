@@ -1,9 +1,9 @@
 /** Pending approvals that a reader (a user or a board-user key) has put off; for everyone else they keep waiting. */
 import type { Actor, Approval, SnoozedApproval } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { containing, schema, type Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
-import { and, asc, desc, eq, inArray, lte, not, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, lte, ne, not, type SQL, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 import { readerOf } from '../issues/index.ts';
 import { approvalColumns, type ApprovalRow, presentApproval } from './present.ts';
@@ -100,6 +100,35 @@ export async function approvalsAskingFor(
     .orderBy(desc(approvals.created_at), desc(approvals.id))
     .limit(limit);
   return rows.map(presentApproval);
+}
+
+/** The pending approval that follows another in the list, or else the list's first; not one that the reader snoozed. */
+export async function nextAsking(
+  tx: Tx,
+  actor: Actor,
+  { id, company_id, created_at }: Subject & { created_at: Date },
+  q?: string,
+): Promise<{ id: string; title: string } | undefined> {
+  const [next] = await tx
+    .select({ id: approvals.id, title: approvals.title })
+    .from(approvals)
+    .where(
+      and(
+        pendingIn(company_id),
+        ne(approvals.id, id),
+        not(isHidden(readerOf(actor))),
+        containing(q, [approvals.title]),
+      ),
+    )
+    .orderBy(
+      desc(
+        sql`(${approvals.created_at}, ${approvals.id}) < (${created_at.toISOString()}::timestamptz, ${id}::uuid)`,
+      ),
+      desc(approvals.created_at),
+      desc(approvals.id),
+    )
+    .limit(1);
+  return next;
 }
 
 /** What the reader has snoozed, soonest to return first. */

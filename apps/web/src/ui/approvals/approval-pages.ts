@@ -19,10 +19,9 @@ import {
 } from '../kit/parts.ts';
 import { type Column, moreLink, samePage, table } from '../kit/table.ts';
 import { laterMenu } from '../inbox/later-menu.ts';
+import { type ApprovalView, type Names, requester } from './approval-view.ts';
+import { decisionForm, failedToApply, isDecidable } from './decision-form.ts';
 import { payloadPart } from './payload.ts';
-
-/** Names of the agents and users mentioned in approvals, by id. */
-export type Names = ReadonlyMap<string, string>;
 
 export interface ListView {
   company_id: string;
@@ -86,7 +85,10 @@ export function approvalList({
         : emptyState('None', html`<a href="${listPath(company_id, 'all')}">Show all approvals</a>.`),
     );
   const columns: Column<Approval>[] = [
-    { label: 'What', cell: ({ id, title }: Approval) => html`<a href="/approvals/${id}">${title}</a>` },
+    {
+      label: 'What',
+      cell: ({ id, title }: Approval) => html`<a href="${searched(`/approvals/${id}`, query)}">${title}</a>`,
+    },
     { label: 'Kind', phone: 'plain', cell: ({ type }: Approval) => html`${typeNames[type]}` },
     { label: 'Asked by', phone: 'plain', cell: (approval: Approval) => html`${requester(approval, names)}` },
     { label: 'When', phone: 'plain', cell: ({ created_at }: Approval) => timeAgo(created_at) },
@@ -101,38 +103,19 @@ export function approvalList({
   return html`<div class="card">!${table('Approvals', columns, approvals)}!${more}</div>`;
 }
 
-export function requester(approval: Approval, names: Names): string {
-  const id = approval.requested_by_agent_id ?? approval.requested_by_user_id;
-  return (id && names.get(id)) ?? t`an integration`;
-}
-
 /** Approved does not yet mean done if there is something to carry out. */
 function state({ status: value, applied_at, apply_error }: Approval): Html {
   if (value !== 'approved' || applied_at !== null) return status(value);
   return html`!${status(value)} !${apply_error === null ? status('under way') : status('failed')}`;
 }
 
-export interface ApprovalView {
-  approval: Approval;
-  issue: { id: string; title: string } | null;
-  comments: readonly ApprovalComment[];
-  names: Names;
-  can_write: boolean;
-  /** Until when the reader has put it off. */
-  snoozed_until: Date | null;
-  /** The requester may resubmit if a revision is requested. */
-  is_requester: boolean;
-  refused: { of: 'decision' | 'comment' | 'resubmit'; error: string; form: FormValues } | null;
-}
-
 export function approvalBody(view: ApprovalView): Html {
-  const { approval } = view;
+  const { approval, q } = view;
+  const here = `/approvals/${approval.id}`;
   // On a phone, and for a screen reader, the decision comes before the discussion.
   return html`<div class="columns decision">
-    <div data-live="approval:${approval.id}" data-source="/approvals/${approval.id}/part/request">
-      !${requestPart(view)}
-    </div>
-    <aside data-live="approval:${approval.id}" data-source="/approvals/${approval.id}/part/state">
+    <div data-live="approval:${approval.id}" data-source="${here}/part/request">!${requestPart(view)}</div>
+    <aside data-live="approval:${approval.id}" data-source="${searched(`${here}/part/state`, { q })}">
       !${statePart(view)}
     </aside>
     <section aria-label="Comments">
@@ -155,6 +138,7 @@ export function statePart(view: ApprovalView): Html {
   const { decided_at, decided_by_user_id, decision_note, apply_error } = approval;
   return html`<div class="card">
       <p>!${state(approval)}</p>
+      !${nextLink(view)}
       !${when(apply_error, (text) => html`<p class="error">It could not be carried out: ${text}</p>`)}
       <dl class="facts">
         <dt>Kind</dt>
@@ -196,6 +180,13 @@ export function statePart(view: ApprovalView): Html {
     !${when(view.can_write, () => decisionForm(view))}!${when(view.is_requester, () => resubmitForm(view))}`;
 }
 
+/** For whoever decides one after the other. */
+const nextLink = ({ approval, next, q }: ApprovalView): Html =>
+  when(
+    approval.status !== 'pending' && next,
+    ({ id, title }) => html`<p>Next: <a href="${searched(`/approvals/${id}`, { q })}">${title}</a></p>`,
+  );
+
 /** Only what waits can be put off, by anyone: for the others it keeps waiting. */
 function laterPart({ approval, snoozed_until }: ApprovalView): Html {
   if (approval.status !== 'pending') return '';
@@ -205,53 +196,6 @@ function laterPart({ approval, snoozed_until }: ApprovalView): Html {
     <span class="grow">Snoozed: back in your inbox !${timeTo(snoozed_until)}.</span>
     !${postButton(`/approvals/${id}/unsnooze`, 'Bring back', { class: 'quiet small' })}
   </div>`;
-}
-
-const failedToApply = ({ status: value, applied_at, apply_error }: Approval): boolean =>
-  value === 'approved' && applied_at === null && apply_error !== null;
-
-const isDecidable = (approval: Approval): boolean => approval.status === 'pending' || failedToApply(approval);
-
-/** What an approval will trigger, as far as that is known beforehand. */
-function outcome(approval: Approval, names: Names): Html {
-  const { payload, updated_at } = approval;
-  const who = requester(approval, names);
-  const named = (value: unknown): string => (typeof value === 'string' && value !== '' ? ` “${value}”` : '');
-  const said: Record<Approval['type'], string> = {
-    hire_agent: t`Approving hires the agent${named(payload.name)}, with your rights. It may start working, and spending, immediately.`,
-    install: t`Approving installs what is shown here (${words(typeof payload.kind === 'string' ? payload.kind : 'something')}), with your rights.`,
-    plan: t`Nothing happens automatically: ${who} is notified and continues with the plan.`,
-    action: t`Nothing happens automatically: ${who} is notified and may do it.`,
-    budget_override: t`No limit changes automatically: ${who} is notified. Budgets are raised on their own page.`,
-  };
-  return html`${said[approval.type]}
-    <span class="soft"
-      >Your decision is about the version of !${timeAgo(updated_at)}; it is refused if that has changed.</span
-    >`;
-}
-
-function decisionForm({ approval, refused, names }: ApprovalView): Html {
-  const again = failedToApply(approval);
-  const base = `/approvals/${approval.id}`;
-  const form = refused?.of === 'decision' ? refused.form : null;
-  const errors = new FieldErrors(form && refused ? refused.error : null, ['note']);
-  if (!isDecidable(approval)) return formError(errors.general);
-  return html`<form class="card" method="post" action="${base}/approve">
-    <h2>${again ? t`Try again` : t`Decide`}</h2>
-    !${formError(errors.general)}
-    <input type="hidden" name="updated_at" value="${new Date(approval.updated_at).toISOString()}" />
-    <p>!${outcome(approval, names)}</p>
-    !${textarea({ name: 'note', label: 'Note for the requester', hint: 'A rejection needs a reason', rows: 3, value: form?.text('note') ?? '', error: errors.of('note') })}
-    <div class="buttons">
-      <button>${again ? t`Retry` : t`Approve`}</button>
-      !${when(
-        !again,
-        () =>
-          html`<button class="danger" formaction="${base}/reject">Reject</button>
-            <button class="quiet" formaction="${base}/request-revision">Ask for changes</button>`,
-      )}
-    </div>
-  </form>`;
 }
 
 function resubmitForm({ approval, refused }: ApprovalView): Html {

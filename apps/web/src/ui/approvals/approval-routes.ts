@@ -1,34 +1,36 @@
 import { type Approval, approvalEndpoints as rows } from '@acp/contract';
 import {
+  type BudgetUsage,
+  budgetUsage,
   countWaiting,
   findIssue,
   listAgents,
   listApprovalComments,
   listApprovals,
+  nextAsking,
   presentApproval,
   snoozesOf,
   userNames,
 } from '@acp/core';
-import { invalid } from '@acp/kernel';
+import { invalid, isUuid } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { searchOf } from '../kit/list-search.ts';
+import { searched, searchOf } from '../kit/list-search.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import {
   approvalBody,
   approvalList,
   approvalsBody,
-  type ApprovalView,
   listPath,
   type ListView,
-  type Names,
   newApprovalBody,
   requestPart,
   statePart,
 } from './approval-pages.ts';
+import type { ApprovalView, Names } from './approval-view.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byApproval = { by: 'approval', param: 'approvalId' } as const;
@@ -99,19 +101,42 @@ async function loadApproval(
   context: ApprovalContext,
   refused: ApprovalView['refused'] = null,
 ): Promise<ApprovalView> {
-  const { tx, user, subject, company_id } = context;
+  const { tx, user, subject, company_id, query } = context;
   const approval = presentApproval(subject);
+  // A form that was refused names the words itself.
+  const q = searchOf({ q: refused?.form.text('q') || query.q || '' }).q ?? '';
+  const can_write = roleIn(user, company_id) !== 'viewer';
+  const offers_next = can_write && approval.status !== 'pending';
   const issue = approval.issue_id ? await findIssue(tx, approval.issue_id) : undefined;
   return {
     approval,
     issue: issue ? { id: issue.id, title: issue.title } : null,
     comments: (await listApprovalComments(tx, subject, {}, null)).items,
     names: await namesIn(context, [approval]),
-    can_write: roleIn(user, company_id) !== 'viewer',
+    can_write,
+    q,
+    next: (offers_next && (await nextAsking(tx, user, subject, q || undefined))) || null,
+    budgets: await budgetsFor(context, approval),
+    is_admin: roleIn(user, company_id) === 'admin',
     snoozed_until: (await snoozesOf(tx, user, [approval])).get(approval.id) ?? null,
     is_requester: approval.requested_by_user_id === user.user_id,
     refused,
   };
+}
+
+/** The budgets whose ids, or whose scopes' ids, a request for more budget names; those of the asking agent too. */
+async function budgetsFor(
+  { tx, company_id }: ApprovalContext,
+  { type, status, payload, requested_by_agent_id: agent_id }: Approval,
+): Promise<BudgetUsage[]> {
+  if (type !== 'budget_override' || status !== 'pending') return [];
+  const ids = Object.values(payload).filter((value) => typeof value === 'string' && isUuid(value));
+  const scope_ids = agent_id === null ? ids : [...ids, agent_id];
+  const found = [
+    ...(await budgetUsage(tx, company_id, { policy_ids: ids })),
+    ...(await budgetUsage(tx, company_id, { scope_ids })),
+  ];
+  return [...new Map(found.map((usage) => [usage.policy.id, usage])).values()];
 }
 
 async function approvalPage(
@@ -136,7 +161,8 @@ const refusedIn =
 const decision = {
   // The decision applies to the version shown on the page.
   read: (form: FormValues) => ({ note: form.cleared('note'), updated_at: form.given('updated_at') }),
-  next: ({ subject }: ApprovalContext): string => `/approvals/${subject.id}`,
+  next: ({ subject }: ApprovalContext, _: unknown, form: FormValues): string =>
+    searched(`/approvals/${subject.id}`, { q: form.text('q') }),
   failed: refusedIn('decision'),
 };
 

@@ -1,7 +1,7 @@
 /** What awaits a user, each with who asked and what was said: usually enough to know what to do. */
 import type { Approval, Inbox, IssueSummary } from '@acp/contract';
 import type { Reason } from '@acp/core';
-import { type Names, requester } from '../approvals/approval-pages.ts';
+import { type Names, requester } from '../approvals/approval-view.ts';
 import type { IncidentLink } from '../costs/incidents.ts';
 import { firstWords, money, timeAgo, timeTo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
