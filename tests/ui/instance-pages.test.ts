@@ -180,6 +180,16 @@ it('anybody else sees nothing of the fleet', async () => {
   expect((await admin.post('/admin/workers', { new: 'on', name: 'Mine', tags: '' })).status).toBe(403);
 });
 
+it('the settings say what applies while a field is empty, and where that comes from', async () => {
+  const { text } = await Browser.of(app, cast.instance_admin).get('/admin/settings');
+  const hintOf = (name: string): string | undefined => new RegExp(`id="h-${name}">([^<]*)<`).exec(text)?.[1];
+  expect(hintOf('run_retention_days')).toBe('Empty: 90 (SERVICE_RUN_RETENTION_DAYS)');
+  expect(hintOf('backup_schedule')).toBe('Cron, in UTC; empty: 0 3 * * * (SERVICE_BACKUP_SCHEDULE)');
+  expect(hintOf('trash_retention_days')).toBe('Empty: 30');
+  expect(hintOf('activity_retention_days')).toBe('Empty: forever');
+  expect(text).toContain('by default: calls of a model (llm)');
+});
+
 it('an admin of the instance sees its backups: how one goes, and why another failed', async () => {
   const admin = Browser.of(app, cast.instance_admin);
   expect((await admin.get('/admin/backups')).text).toContain('No backups yet');
@@ -189,7 +199,13 @@ it('an admin of the instance sees its backups: how one goes, and why another fai
     ('failed', 'operator', null, null, 0, 'the store <is> full', 'test', now() - interval '2 hours'),
     ('running', 'schedule', 'storage', null, 99, null, 'test', now())`);
   const { text } = await admin.get('/admin/backups');
-  for (const said of ['3 h ago', 'one.backup', '123,456', 'the store &#60;is&#62; full', 'storage'])
+  for (const said of [
+    '3 h ago',
+    'one.backup',
+    'title="123,456 B">123.5 kB<',
+    'the store &#60;is&#62; full',
+    'storage',
+  ])
     expect(text).toContain(said);
   await database.pool.query('delete from backups');
 });

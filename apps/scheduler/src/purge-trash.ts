@@ -1,9 +1,7 @@
-import { findExpiredEntry, getSetting, purgeExpired, purgeExpiredSubagent } from '@acp/core';
+import { findExpiredEntry, getSetting, purgeExpired, purgeExpiredSubagent, TRASH_KEPT_DAYS } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { TimerContext } from './context.ts';
 
-/** How long the trash is kept unless a setting says otherwise (decisions 7.6). */
-const TRASH_KEPT_DAYS = 30;
 /** An entry that can't be purged waits for the next time; this many failures point to the database. */
 const MOST_FAILURES = 100;
 

@@ -62,6 +62,8 @@ export interface Services {
   readonly public_url: string;
   /** Whether the environment configures a model for agents that name none, as far as this process knows. */
   readonly has_model: boolean;
+  /** What applies where the instance's settings are empty, as far as this process knows the schedulers' environment. */
+  readonly defaults: { readonly run_retention_days: number | null; readonly backup_schedule: string | null };
   /** Flags and license: which rows currently answer. */
   readonly instance: InstanceGate;
   /** Verifies a license key. @throws invalid */
@@ -125,6 +127,8 @@ interface ServiceSources {
         | 'max_remote_workers'
         | 'default_llm_provider'
         | 'default_llm_model'
+        | 'run_retention_days'
+        | 'backup_schedule'
         | 'trusted_proxies'
         | 'smtp_url'
         | 'alert_mail_to'
@@ -206,6 +210,10 @@ export function createServices({ database, config, listener, logger, ...sources 
     },
     public_url: config.public_url,
     has_model: Boolean(config.default_llm_provider && config.default_llm_model),
+    defaults: {
+      run_retention_days: config.run_retention_days ?? null,
+      backup_schedule: config.backup_schedule ?? null,
+    },
     instance: sources.instance ?? UNRESTRICTED,
     readLicense: (key) => readGivenLicense(key, config.license_public_key ?? null),
     async command(name, payload, { actor, company_id }) {

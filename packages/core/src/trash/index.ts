@@ -20,5 +20,6 @@ export {
   lockTrashed,
   lockTrashEntry,
   moveToTrash,
+  TRASH_KEPT_DAYS,
 } from './trash.ts';
 export type { Trashed, TrashRow } from './trash.ts';

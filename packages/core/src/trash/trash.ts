@@ -5,6 +5,9 @@ import { actorColumns } from '../activity/index.ts';
 
 const { trash_entries } = schema;
 
+/** How long the trash is kept unless a setting says otherwise (decisions 7.6). */
+export const TRASH_KEPT_DAYS = 30;
+
 export type TrashRow = typeof trash_entries.$inferSelect;
 
 export interface Trashed {

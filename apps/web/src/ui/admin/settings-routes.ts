@@ -1,7 +1,14 @@
 import { adapterTypes, type Flag, type InstanceSettings, settingsEndpoints as rows } from '@acp/contract';
-import { listFlags, readSettings } from '@acp/core';
+import {
+  EVENTS_KEPT_DAYS,
+  listFlags,
+  readSettings,
+  SECURITY_EVENTS_KEPT_DAYS,
+  TRASH_KEPT_DAYS,
+} from '@acp/core';
+import type { Services } from '../../http/services.ts';
 import { boundsPart, readBounds } from './bounds-part.ts';
-import { adapterChoices } from '../kit/adapter-names.ts';
+import { adapterChoices, adapterName } from '../kit/adapter-names.ts';
 import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
@@ -19,14 +26,30 @@ const PATH = '/admin/settings';
 const textFields = ['instance_name', 'backup_schedule', 'default_adapter_type'] as const;
 const numbers = [
   { name: 'company_max_concurrent_runs', label: 'Concurrent runs per company' },
-  { name: 'run_retention_days', label: 'Days that runs are kept' },
+  { name: 'run_retention_days', label: 'Days to keep runs' },
   { name: 'event_retention_days', label: 'Days to keep events' },
-  { name: 'activity_retention_days', label: 'Days to keep activity (empty: forever)' },
-  { name: 'cost_event_retention_days', label: 'Days to keep costs (empty: forever)' },
+  { name: 'activity_retention_days', label: 'Days to keep activity' },
+  { name: 'cost_event_retention_days', label: 'Days to keep costs' },
   { name: 'trash_retention_days', label: 'Days to keep the trash' },
   { name: 'security_event_retention_days', label: 'Days to keep security events' },
-  { name: 'session_idle_minutes', label: 'Minutes after which an idle session ends' },
+  { name: 'session_idle_minutes', label: 'Minutes until an idle sign-in ends' },
 ] as const;
+
+/** What applies while a field is empty, and where that comes from unless it is built in. */
+function whileEmpty({ defaults }: Services): Record<(typeof numbers)[number]['name'], string> {
+  const days = defaults.run_retention_days;
+  const given = (text: string, variable: string): string => `${text} (${variable})`;
+  return {
+    company_max_concurrent_runs: t`Empty: no limit`,
+    run_retention_days: days === null ? '' : given(t`Empty: ${days}`, 'SERVICE_RUN_RETENTION_DAYS'),
+    event_retention_days: t`Empty: ${EVENTS_KEPT_DAYS}`,
+    activity_retention_days: t`Empty: forever`,
+    cost_event_retention_days: t`Empty: forever`,
+    trash_retention_days: t`Empty: ${TRASH_KEPT_DAYS}`,
+    security_event_retention_days: t`Empty: ${SECURITY_EVENTS_KEPT_DAYS}`,
+    session_idle_minutes: t`Empty: it never does`,
+  };
+}
 
 const commonPasswords = (): Choice[] => [
   { value: '', label: t`on pages` },
@@ -45,10 +68,11 @@ async function settingsPage(
   error: string | null = null,
   form: FormValues | null = null,
 ): Promise<Html> {
-  const { tx, user, query } = context;
+  const { tx, user, query, services } = context;
   const settings = await readSettings(tx);
+  const isOther = form?.has('bounds') === true;
   const body = html`!${notice(done[query.done ?? ''])}!${runsPart(settings)}
-    !${form?.has('bounds') ? await settingsForm(settings, null, null) : await settingsForm(settings, error, form)}
+    !${await settingsForm(services, settings, isOther ? null : error, isOther ? null : form)}
     !${await boundsPart(PATH, settings.bounds, error, form)}
     <section class="card">
       <h2>Flags</h2>
@@ -76,6 +100,7 @@ function runsPart({ runs_paused: paused }: InstanceSettings): Html {
 }
 
 async function settingsForm(
+  services: Services,
   settings: InstanceSettings,
   error: string | null,
   form: FormValues | null,
@@ -85,18 +110,26 @@ async function settingsForm(
   });
   const text = (name: Exclude<keyof InstanceSettings, 'bounds'>): string =>
     form?.sent(name) ?? String(settings[name] ?? '');
-  const adapters = [{ value: '', label: t`the service default` }, ...adapterChoices(adapterTypes)];
+  const empty = whileEmpty(services);
+  const schedule = services.defaults.backup_schedule;
+  const cron = t`Cron, five fields, in UTC: 0 3 * * *`;
+  const schedule_hint =
+    schedule === null ? cron : t`Cron, in UTC; empty: ${schedule} (SERVICE_BACKUP_SCHEDULE)`;
+  const adapters = [
+    { value: '', label: t`by default: ${adapterName('llm')}` },
+    ...adapterChoices(adapterTypes),
+  ];
   const fields = html`<form class="card" method="post" action="${PATH}">
     <h2>Settings</h2>
-    <p class="soft">Empty fields use the environment’s value. Instance admins create companies.</p>
+    <p class="soft">Below a field is what applies while it is empty. Instance admins create companies.</p>
     !${formError(errors.general)}
     <div class="row">
-      !${input({ name: 'instance_name', label: 'Name of this instance', value: text('instance_name'), error: errors.of('instance_name') })}
+      !${input({ name: 'instance_name', label: 'Name of this instance', value: text('instance_name'), hint: t`Empty: ${new URL(services.public_url).host}`, error: errors.of('instance_name') })}
       !${select({ name: 'default_adapter_type', label: 'Adapter of new companies', value: text('default_adapter_type'), choices: adapters, error: errors.of('default_adapter_type') })}
-      !${input({ name: 'backup_schedule', label: 'Backup schedule', value: text('backup_schedule'), hint: 'Cron, five fields, in UTC: 0 3 * * *', error: errors.of('backup_schedule') })}
+      !${input({ name: 'backup_schedule', label: 'Backup schedule', value: text('backup_schedule'), hint: schedule_hint, error: errors.of('backup_schedule') })}
     </div>
     <div class="row">
-      !${numbers.map(({ name, label }) => input({ name, label, type: 'number', min: 1, value: text(name), error: errors.of(name) })).join('')}
+      !${numbers.map(({ name, label }) => input({ name, label, type: 'number', min: 1, value: text(name), hint: empty[name], error: errors.of(name) })).join('')}
     </div>
     !${checkbox({ name: 'require_second_factor', label: 'Everyone must have a second factor', checked: form?.ticked('require_second_factor') ?? settings.require_second_factor === true })}
     !${select({ name: 'refuse_common_passwords', label: 'Easily guessed new passwords are refused', value: text('refuse_common_passwords'), choices: commonPasswords() })}

@@ -1,7 +1,7 @@
 /** The instance's backups: the list, the progress of a running one, and why others failed. */
 import type { Backup } from '@acp/contract';
 import { getSetting, lastSuccessfulBackup, listBackups } from '@acp/core';
-import { count, duration, timeAgo, words } from '../kit/format.ts';
+import { count, duration, fileSize, timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { emptyState, status } from '../kit/parts.ts';
@@ -11,7 +11,7 @@ import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
 const PATH = '/admin/backups';
 
-async function backupsPage({ tx, user }: UiContext<'none'>): Promise<Html> {
+async function backupsPage({ tx, user, services }: UiContext<'none'>): Promise<Html> {
   const [backups, last, schedule] = await Promise.all([
     listBackups(tx),
     lastSuccessfulBackup(tx),
@@ -21,7 +21,7 @@ async function backupsPage({ tx, user }: UiContext<'none'>): Promise<Html> {
       !${when(last, ({ started_at }) => html`<p>The last restorable backup began !${timeAgo(started_at)}.</p>`)}
       <p class="soft">
         They are made on a cron schedule, in UTC:
-        !${schedule === undefined ? html`the one of <code>SERVICE_BACKUP_SCHEDULE</code>` : html`<code>${schedule}</code>`}
+        !${schedule === undefined ? html`<code>${services.defaults.backup_schedule ?? ''}</code>, the one of <code>SERVICE_BACKUP_SCHEDULE</code>` : html`<code>${schedule}</code>`}
         (<a href="/admin/settings">settings</a>). <code>ctl db backup</code> makes another one,
         <code>ctl db restore</code> restores one into an empty database.
       </p>
@@ -37,6 +37,8 @@ async function backupsPage({ tx, user }: UiContext<'none'>): Promise<Html> {
   return shell({ title: t`Backups`, user, company: null, active: PATH, body });
 }
 
+const size = (bytes: number): Html => html`<span title="${count(bytes)} B">${fileSize(bytes)}</span>`;
+
 const columns: Column<Backup>[] = [
   { label: 'Started', cell: ({ started_at }) => timeAgo(started_at) },
   {
@@ -45,7 +47,7 @@ const columns: Column<Backup>[] = [
       html`!${status(state)}!${when(phase, (now) => html` <span class="soft">${words(now)}</span>`)}!${when(error, (text) => html`<p class="error wraps">${text}</p>`)}`,
   },
   { label: 'Took', cell: ({ started_at, finished_at }) => html`${duration(started_at, finished_at)}` },
-  { label: 'Bytes', kind: 'number', cell: ({ bytes }) => html`${count(bytes)}` },
+  { label: 'Size', kind: 'number', cell: ({ bytes }) => size(bytes) },
   { label: 'Made by', cell: ({ trigger }) => html`${trigger === 'schedule' ? t`schedule` : t`hand`}` },
   { label: 'File', cell: ({ file }) => html`<span class="small wraps">${file ?? ''}</span>` },
 ];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { money, timeAgo, timeLeft, words } from './format.ts';
+import { fileSize, money, timeAgo, timeLeft, words } from './format.ts';
 
 const NOW = Date.parse('2026-03-31T12:00:00Z');
 const text = (html: string): string => html.replaceAll(/<[^>]+>/g, '').trim();
@@ -18,7 +18,9 @@ describe('an instant', () => {
   });
 
   it.each([
-    ['2026-04-02T12:30:00Z', '2 d left'],
+    ['2026-04-04T12:30:00Z', '4 d left'],
+    ['2026-04-03T11:59:58Z', '72 h left'],
+    ['2026-04-02T12:30:00Z', '49 h left'],
     ['2026-03-31T12:00:05Z', 'ends now'],
   ])('to come, %s, is read as %s', (instant, expected) => {
     expect(text(timeLeft(instant, NOW))).toBe(expected);
@@ -47,4 +49,13 @@ it.each([
   ['llm', 'LLM'],
 ])('the value %s is read as %s', (value, expected) => {
   expect(words(value)).toBe(expected);
+});
+
+it.each([
+  [312, '312 B'],
+  [11_481, '11.5 kB'],
+  [2_000_000, '2.0 MB'],
+  [4_123_481_223, '4.1 GB'],
+])('%d bytes are read as %s', (bytes, expected) => {
+  expect(fileSize(bytes)).toBe(expected);
 });

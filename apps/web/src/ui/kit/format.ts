@@ -41,11 +41,11 @@ export const shortDay = (day: string): string =>
     timeZone: 'UTC',
   });
 
-/** `2 d left` until a future instant; exact on hover. No `datetime`: the script counts up from past instants. */
+/** `3 d left` until a future instant; exact on hover. No `datetime`: the script counts up from past instants. */
 export function timeLeft(instant: Date | string, now = Date.now()): Html {
   const seconds = secondsUntil(instant, now);
   return html`<span title="until ${utc(new Date(instant))}"
-    >${seconds < NOW ? t`ends now` : t`${span(seconds)} left`}</span
+    >${seconds < NOW ? t`ends now` : t`${remaining(seconds)} left`}</span
   >`;
 }
 
@@ -56,6 +56,10 @@ export function timeTo(instant: Date | string, now = Date.now()): Html {
     >${seconds < NOW ? t`now` : t`in ${span(seconds)}`}</span
   >`;
 }
+
+/** Below three days in hours, so that a term of 72 h that has just begun is not two days. */
+const remaining = (seconds: number): string =>
+  seconds > DAY && seconds <= 3 * DAY ? t`${Math.ceil(seconds / HOUR)} h` : span(seconds);
 
 const secondsUntil = (instant: Date | string, now: number): number =>
   (new Date(instant).getTime() - now) / 1000;
@@ -70,10 +74,11 @@ export function span(seconds: number): string {
 
 const utc = (date: Date): string => t`${date.toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 
-/** `312 B`, `4.1 kB`, `2.0 MB`. */
+/** `312 B`, `4.1 kB`, `2.0 MB`, `1.3 GB`. */
 export function fileSize(bytes: number): string {
   if (bytes < 1000) return t`${bytes} B`;
-  return bytes < 1_000_000 ? t`${tenths(bytes / 1000)} kB` : t`${tenths(bytes / 1_000_000)} MB`;
+  if (bytes < 1_000_000) return t`${tenths(bytes / 1000)} kB`;
+  return bytes < 1_000_000_000 ? t`${tenths(bytes / 1_000_000)} MB` : t`${tenths(bytes / 1_000_000_000)} GB`;
 }
 
 /** `1.4 s`, `2 min 5 s`. */
