@@ -1,4 +1,5 @@
 /** The small building blocks of pages. */
+import { assetPath } from './assets.ts';
 import { LIST } from './form-fields.ts';
 import { words } from './format.ts';
 import { attributes, each, html, type Html, when } from './html.ts';
@@ -198,9 +199,11 @@ export function formLink(label: string, field: string): Html {
 
 /** A value that is never shown again, ready to be copied. */
 export function shownOnce(label: string, value: string): Html {
-  return html`<div class="notice once" role="status">
-    <p>${say(label)}</p>
+  return html`<div class="notice once">
+    <p role="status">${say(label)}</p>
     <code>${value}</code>
+    <button type="button" class="quiet small" data-copy-once hidden>Copy</button>
+    <script src="${assetPath('shown-once.js')}" type="module"></script>
   </div>`;
 }
 
