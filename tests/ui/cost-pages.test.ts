@@ -185,9 +185,10 @@ describe('an incident', () => {
     for (const path of [`/companies/${cast.company_id}`, at('inbox'), at('budgets'), at('activity')])
       expect((await admin.get(path)).text).toContain(`href="/budget-incidents/${open!.id}"`);
     expect((await admin.get(at('inbox'))).text).toMatch(/>Used up: [^<]+, a month</);
-    expect((await admin.get(`/budget-incidents/${open!.id}`)).text).toContain(
-      'All agents of the company are paused',
-    );
+    const incident = (await admin.get(`/budget-incidents/${open!.id}`)).text;
+    expect(incident).toContain('All agents of the company are paused');
+    expect(incident).toMatch(new RegExp(`class="trail"><a href="${at('budgets')}">Budgets</a>`));
+    expect(incident).toMatch(/name="limit_usd"[^>]* autofocus/);
     const done = await resolve({ choice: 'waive', limit_usd: '', note: 'the fair is on' });
     expect(done.headers.location).toBe(`${at('budgets')}?done=waived`);
     expect((await admin.get(at('budgets'))).text).toContain('data-status="waived"');

@@ -1,5 +1,5 @@
 import { assetPath } from './kit/assets.ts';
-import { html } from './kit/html.ts';
+import { attributes, html } from './kit/html.ts';
 import { currentLanguage, say } from './kit/language.ts';
 
 /** A whole page. `body` is HTML that is already escaped, `scripts` are names of our own scripts. */
@@ -35,9 +35,18 @@ export interface Field {
   autocomplete?: string;
   value?: string;
   minlength?: number;
+  autofocus?: boolean;
 }
 
-export function field({ name, label, type, autocomplete = 'off', value = '', minlength = 1 }: Field): string {
+export function field({
+  name,
+  label,
+  type,
+  autocomplete = 'off',
+  value = '',
+  minlength = 1,
+  autofocus,
+}: Field): string {
   if (type === 'hidden') return html`<input type="hidden" name="${name}" value="${value}" />`;
   return html`<label
     >${say(label)}
@@ -48,6 +57,7 @@ export function field({ name, label, type, autocomplete = 'off', value = '', min
       autocomplete="${autocomplete}"
       minlength="${minlength}"
       required
+      !${attributes({ autofocus })}
     />
   </label>`;
 }
@@ -55,7 +65,14 @@ export function field({ name, label, type, autocomplete = 'off', value = '', min
 /** Fields of an account created through a link: by the first admin, or someone invited. */
 export function accountFields({ display_name, email }: { display_name: string; email: string }): string {
   return [
-    field({ name: 'display_name', label: 'Name', type: 'text', autocomplete: 'name', value: display_name }),
+    field({
+      name: 'display_name',
+      label: 'Name',
+      type: 'text',
+      autocomplete: 'name',
+      value: display_name,
+      autofocus: true,
+    }),
     field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email }),
     field({
       name: 'password',

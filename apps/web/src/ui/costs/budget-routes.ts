@@ -86,7 +86,12 @@ async function budgetPage(
 ): Promise<Html> {
   const usage = await usageOf(context, context.subject.id);
   const here = budgetsPath(context.company_id);
-  return costsPage(context, { title: budgetName(usage), here, body: await budgetBody(usage, error, form) });
+  return costsPage(context, {
+    title: budgetName(usage),
+    here,
+    trail: [{ label: t`Budgets`, path: here }],
+    body: await budgetBody(usage, error, form),
+  });
 }
 
 async function pastIncidentsPage(context: UiContext<'company'>): Promise<Html> {
@@ -106,10 +111,12 @@ async function incidentPage(
   const { tx, company_id, subject } = context;
   const [of] = await withBudgets(tx, company_id, [presentIncident(subject)]);
   if (!of) throw notFound();
-  const { status } = of.incident;
+  const isOpen = of.incident.status === 'open';
+  const here = isOpen ? budgetsPath(company_id) : incidentsPath(company_id);
   return costsPage(context, {
     title: incidentTitle(of.incident, of.usage),
-    here: status === 'open' ? budgetsPath(company_id) : incidentsPath(company_id),
+    here,
+    trail: [{ label: isOpen ? t`Budgets` : t`Past incidents`, path: here }],
     body: incidentBody(of, isAdmin(context), error, form),
   });
 }

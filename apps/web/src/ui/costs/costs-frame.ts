@@ -2,6 +2,7 @@
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import type { NavItem } from '../kit/navigation.ts';
 import { notice, tabs } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 
@@ -27,9 +28,18 @@ const done: Record<string, string> = texts({
   waived: 'Done. There will be no more warnings until the window ends.',
 });
 
+interface CostsPage {
+  title: string;
+  /** Path of the current tab. */
+  here: string;
+  trail?: readonly NavItem[];
+  actions?: Html;
+  body: Html;
+}
+
 export async function costsPage(
   context: UiContext,
-  { title, here, actions = '', body }: { title: string; here: string; actions?: Html; body: Html },
+  { title, here, trail = [], actions = '', body }: CostsPage,
 ): Promise<Html> {
   const { company_id, query } = context;
   const items = [
@@ -42,6 +52,7 @@ export async function costsPage(
   return companyPage(context, {
     title,
     active: costsPath(company_id),
+    trail,
     actions,
     body: html`!${tabs('Costs', items, here)}!${notice(done[query.done ?? ''])}!${body}`,
   });

@@ -118,7 +118,7 @@ function resolveForm(of: Incident, errors: FieldErrors, form: FormValues | null)
     window_end === null ? t`permanently, at this limit` : t`until the window ends, or the limit changes`;
   return html`<form class="card" method="post" action="${resolvePath(of)}">
     <h2>Decide</h2>
-    !${input({ name: 'limit_usd', label: 'New limit (USD)', required: true, value: form?.text('limit_usd') ?? '', error: errors.of('limit_usd'), hint: 'Above the current one; if that is spent already too, the next incident opens immediately' })}
+    !${input({ name: 'limit_usd', label: 'New limit (USD)', required: true, autofocus: true, value: form?.text('limit_usd') ?? '', error: errors.of('limit_usd'), hint: 'Above the current one; if that is spent already too, the next incident opens immediately' })}
     !${textarea({ name: 'note', label: 'Note', rows: 2, value: form?.text('note') ?? '', error: errors.of('note') })}
     <div class="buttons">
       <button name="choice" value="raise">Raise the limit</button>
