@@ -125,6 +125,8 @@ function failureOfOne(error: object, fields: ThrownFields): AdapterError | null 
   const code = typeof fields['code'] === 'string' ? fields['code'] : '';
   if (silentCodes.has(code)) return new AdapterError('timeout', 'the provider was silent for too long');
   if (code === 'ENOTFOUND') return new AdapterError('config', 'the host of the base URL is not known');
+  if (code === 'ECONNREFUSED')
+    return new AdapterError('transient', `nobody answers at the address of the provider: ${code}`);
   if (passingCodes.has(code))
     return new AdapterError('transient', `connection to the provider failed: ${code}`);
   if (/^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED|UNABLE_TO_)/.test(code)) {

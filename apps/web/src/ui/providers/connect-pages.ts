@@ -61,13 +61,16 @@ interface ConnectForm {
   form: FormValues | null;
 }
 
+const cannotStoreKeys = (): string =>
+  t`Can’t be stored until the operator sets SERVICE_ENCRYPTION_KEY, or runs ctl secrets make-key and starts the service again; endpoints without a key work`;
+
 /** The first half of connecting a model: its endpoint and key. */
 export function connectForm({ path, stores_keys, error, form }: ConnectForm): Html {
   const errors = new FieldErrors(error, ['vendor', 'base_url', 'api_key'], { adapter_type: 'vendor' });
   const choices = Object.entries(vendors).map(([value, { label }]) => ({ value, label: say(label) }));
   const key_hint = stores_keys
     ? t`Stored encrypted. For Bedrock, the credentials as JSON`
-    : t`Can’t be stored until the operator sets SERVICE_ENCRYPTION_KEY, or runs ctl secrets make-key and starts the service again; endpoints without a key work`;
+    : cannotStoreKeys();
   return html`<form method="post" action="${path}">
     !${formError(errors.general)}
     <div class="row">
@@ -96,7 +99,7 @@ const elsewise = /embed|whisper|tts|dall-e|image|audio|moderation|rerank|realtim
 /** The second half: the model for agents that name none. */
 export function modelPart(
   provider: Provider,
-  tested: ProviderTest,
+  tested: ProviderTest & { stores_keys: boolean },
   error: string | null,
   form: FormValues | null,
 ): Html {
@@ -143,13 +146,18 @@ const answeredNotice = ({ model_count, latency_ms }: ProviderTest): Html =>
 /** Nearly always, the address or the key is wrong: both are corrected here, without a way to another page and back. */
 function unansweredPart(
   provider: Provider,
-  tested: ProviderTest,
+  tested: ProviderTest & { stores_keys: boolean },
   error: string | null,
   form: FormValues | null,
 ): Html {
   const { id, name, base_url, has_api_key } = provider;
   const errors = new FieldErrors(error, ['base_url', 'api_key']);
   const by_host = name === hostOf(base_url);
+  const key_hint = tested.stores_keys
+    ? has_api_key
+      ? t`Empty: unchanged`
+      : t`Never shown again`
+    : cannotStoreKeys();
   return html`<section class="card">
     <h2>${name} could not be asked for its models</h2>
     <p class="error form-error" role="alert">${tested.error ?? t`It did not answer.`}</p>
@@ -157,7 +165,7 @@ function unansweredPart(
       !${formError(errors.general)}!${when(by_host, () => html`<input type="hidden" name="by_host" value="yes" />`)}
       <div class="row">
         !${input({ name: 'base_url', label: 'Base URL', type: 'url', value: form?.text('base_url') ?? base_url, autofocus: true, hint: 'Empty: the vendor’s own; your own endpoint needs one', error: errors.of('base_url') })}
-        !${input({ name: 'api_key', label: 'API key', type: 'password', hint: has_api_key ? 'Empty: unchanged' : 'Never shown again', error: errors.of('api_key') })}
+        !${input({ name: 'api_key', label: 'API key', type: 'password', hint: key_hint, error: errors.of('api_key') })}
       </div>
       <button>Try again</button>
     </form>

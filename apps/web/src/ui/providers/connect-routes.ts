@@ -31,13 +31,18 @@ function connectPage(
 }
 
 /** If no scheduler answers, the user can still type the model's name. */
-async function probe({ services, user, subject }: UiContext<'provider'>): Promise<ProviderTest> {
+async function probe({
+  services,
+  user,
+  subject,
+}: UiContext<'provider'>): Promise<ProviderTest & { stores_keys: boolean }> {
+  const stores_keys = services.vault.available;
   try {
-    return await testProvider(services, user, subject);
+    return { ...(await testProvider(services, user, subject)), stores_keys };
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'unavailable') throw error;
     const told = t`No scheduler answered, so it could not be asked. Type the name of a model instead.`;
-    return { ok: false, model_count: null, models: null, latency_ms: 0, error: told };
+    return { ok: false, model_count: null, models: null, latency_ms: 0, error: told, stores_keys };
   }
 }
 
