@@ -180,6 +180,21 @@ it('anybody else sees nothing of the fleet', async () => {
   expect((await admin.post('/admin/workers', { new: 'on', name: 'Mine', tags: '' })).status).toBe(403);
 });
 
+it('the trash says which agent or key deleted what no user did', async () => {
+  const made = await request(app)
+    .post(`/api/companies/${cast.company_id}/notes`)
+    .set(cast.agent.headers)
+    .send({ title: `Thrown ${newId()}`, body_markdown: 'away' })
+    .expect(201);
+  await request(app).delete(`/api/notes/${made.body.id}`).set(cast.agent.headers).expect(204);
+  const { rows } = await database.pool.query<{ name: string }>('select name from agents where id = $1', [
+    cast.agent_id,
+  ]);
+  const { text } = await Browser.of(app, cast.instance_admin).get('/admin/trash?type=note');
+  expect(text).toContain(`data-label="By"><div>${rows[0]!.name}</div>`);
+  expect(text).not.toContain('an agent or a key');
+});
+
 it('the settings say what applies while a field is empty, and where that comes from', async () => {
   const { text } = await Browser.of(app, cast.instance_admin).get('/admin/settings');
   const hintOf = (name: string): string | undefined => new RegExp(`id="h-${name}">([^<]*)<`).exec(text)?.[1];

@@ -14,6 +14,7 @@ export {
 export { recordChanges } from './record-changes.ts';
 export { deleteInstanceActsBefore, recordInstanceAct } from './record-instance-act.ts';
 export type { Change } from './record-changes.ts';
+export { deletersOf } from './deleters.ts';
 export { issueActivity, listActivity } from './list-activity.ts';
 /** For parts of the service; it has every right. */
 export const systemActor = (name: string) => ({ kind: 'system', name }) as const;

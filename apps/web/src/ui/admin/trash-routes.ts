@@ -1,5 +1,5 @@
 import { type TrashEntry, type TrashType, trashEndpoints as rows, trashTypes } from '@acp/contract';
-import { listCompanies, listTrash, userNames } from '@acp/core';
+import { deletersOf, listCompanies, listTrash, userNames } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -64,6 +64,11 @@ async function columnsFor({ tx }: UiContext, entries: readonly TrashEntry[]): Pr
     tx,
     entries.map(({ deleted_by_user_id }) => deleted_by_user_id),
   );
+  const unnamed = entries.filter(({ deleted_by_user_id: id }) => id === null);
+  const others = await deletersOf(
+    tx,
+    unnamed.map(({ entity_id }) => entity_id),
+  );
   const companies = new Map((await listCompanies(tx, null)).map(({ id, name }) => [id, name]));
   return [
     { label: 'What', cell: ({ name, type }) => html`${name} <span class="soft small">${words(type)}</span>` },
@@ -75,7 +80,8 @@ async function columnsFor({ tx }: UiContext, entries: readonly TrashEntry[]): Pr
     { label: 'Deleted', cell: ({ deleted_at }) => timeAgo(deleted_at) },
     {
       label: 'By',
-      cell: ({ deleted_by_user_id: id }) => html`${(id && people.get(id)) ?? t`an agent or a key`}`,
+      cell: ({ deleted_by_user_id: id, entity_id }) =>
+        html`${(id && people.get(id)) ?? others.get(entity_id) ?? t`an agent or a key`}`,
     },
     { label: 'Restore or purge', kind: 'acts', cell: acts },
   ];
