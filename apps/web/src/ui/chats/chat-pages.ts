@@ -4,7 +4,7 @@ import { timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { listSearch, nothingListed, searched } from '../kit/list-search.ts';
-import { emptyState, formError, input, postButton, select } from '../kit/parts.ts';
+import { avatar, emptyState, formError, input, postButton, select } from '../kit/parts.ts';
 import { moreLink } from '../kit/table.ts';
 import { lastingAgents } from '../subagents/working-agents.ts';
 import { thread, type ThreadView } from './thread.ts';
@@ -82,6 +82,9 @@ export function chatBody(view: ChatView): Html {
       !${chatLinks(list, chat.id)}
     </aside>
     <section class="chat-main" data-chat="${chat.id}" aria-label="Conversation">
+      <p class="chat-with">
+        !${avatar(view.agent_name)} <a href="/agents/${chat.agent_id}">${view.agent_name}</a>
+      </p>
       <ol class="thread" data-thread aria-live="polite" aria-relevant="additions">
         !${thread(view)}
       </ol>
