@@ -114,10 +114,8 @@ function figures({ workers, by_tag, ...queue }: QueueStats): Html {
     <section class="card">
       <h2>Fleet</h2>
       <p>${workers.online} online, ${workers.offline} offline</p>
-      <p class="soft small">
-        ${workers.draining} draining, ${workers.disabled} disabled, ${workers.pending_approval} waiting for
-        approval
-      </p>
+      !${when(workers.pending_approval, (waiting) => html`<p><a href="${fleetPath('pending_approval')}">${waiting} waiting for approval</a></p>`)}
+      <p class="soft small">${workers.draining} draining, ${workers.disabled} disabled</p>
     </section>
     <section class="card">
       <h2>Tasks</h2>
@@ -149,7 +147,10 @@ const columns = (names: Names, forms: ReadonlyMap<string, Html>): Column<AdminWo
       ),
   },
   { label: 'Load', kind: 'number', cell: ({ running }) => html`${running}` },
-  { label: 'By', cell: (worker) => answeredBy(names, worker) },
+  {
+    label: 'By',
+    cell: (worker) => answeredBy(names, worker) || html`<span class="soft">the operator</span>`,
+  },
   { label: 'Seen', cell: ({ last_seen_at }) => timeAgo(last_seen_at) },
   { label: 'Change the worker', kind: 'acts', cell: (worker) => acts(worker, forms.get(worker.id) ?? '') },
 ];
