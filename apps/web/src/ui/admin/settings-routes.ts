@@ -32,7 +32,7 @@ const numbers = [
   { name: 'cost_event_retention_days', label: 'Days to keep costs' },
   { name: 'trash_retention_days', label: 'Days to keep the trash' },
   { name: 'security_event_retention_days', label: 'Days to keep security events' },
-  { name: 'session_idle_minutes', label: 'Minutes until an idle sign-in ends' },
+  { name: 'session_idle_minutes', label: 'Idle minutes until sign-out' },
 ] as const;
 
 /** What applies while a field is empty, and where that comes from unless it is built in. */
@@ -47,7 +47,7 @@ function whileEmpty({ defaults }: Services): Record<(typeof numbers)[number]['na
     cost_event_retention_days: t`Empty: forever`,
     trash_retention_days: t`Empty: ${TRASH_KEPT_DAYS}`,
     security_event_retention_days: t`Empty: ${SECURITY_EVENTS_KEPT_DAYS}`,
-    session_idle_minutes: t`Empty: it never does`,
+    session_idle_minutes: t`Empty: never`,
   };
 }
 
