@@ -10,7 +10,7 @@ interface Tier {
   /** Called when a rush is over. */
   rest?(): Promise<void>;
   /** The connections on which it works. */
-  poolStats?(): PoolStats;
+  readonly poolStats?: () => PoolStats;
 }
 
 /** @param before the tiers that the process has started already */

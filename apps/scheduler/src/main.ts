@@ -1,5 +1,4 @@
 /** The scheduler tier as part of a process: what it opens, and in which order it stops. The launcher runs migrations. */
-import type { PoolStats } from '@acp/db';
 import { type Config, type Logger, Vault } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { endRuns } from './end-runs.ts';
@@ -7,11 +6,13 @@ import { LeaseKeeper } from './execution/lease-keeper.ts';
 import { defaultProvider } from './execution/provider.ts';
 import { RunPool } from './execution/run-pool.ts';
 import {
+  connectionsOf,
   instanceName,
   leaveFleet,
   openTierStorage,
   openLinks,
   openPool,
+  type PoolStats,
   withWorkspaces,
 } from './instance.ts';
 import { registerJobs } from './job-handlers.ts';
@@ -51,7 +52,7 @@ export interface RunningScheduler {
   /** What each timer and consumer has done, by name. */
   stats(): Record<string, WorkerTicks>;
   /** The connections on which it works. */
-  poolStats(): PoolStats;
+  readonly poolStats: () => PoolStats;
   /** SQL statements sent so far, except those of the notifier and the listener. */
   statements(): number;
 }
@@ -118,9 +119,7 @@ export async function startScheduler({
 
   return {
     stats: () => counters.snapshot(),
-    statements: () => database.statements(),
-    poolStats: () => database.poolStats(),
-    rest: async () => database.rest(),
+    ...connectionsOf(database),
     async stop({ drain_ms: timeoutMs = config.drain_timeout_sec * 1000, hurry } = {}) {
       // Runs keep their leases while they finish; everything else stops immediately.
       await Promise.all([

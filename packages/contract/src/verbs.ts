@@ -38,8 +38,8 @@ function row(name: string, grammar: string, doc: string, marks: Marks = {}): Ver
     name,
     aliases: [],
     grammar,
-    params: [...grammar.matchAll(/(\[?)\b([A-Z]+)\b/g)].map(([, bracket, name]) => ({
-      name: name!.toLowerCase(),
+    params: [...grammar.matchAll(/(\[?)\b([A-Z]+)\b/g)].map(([, bracket, word]) => ({
+      name: word!.toLowerCase(),
       optional: bracket !== '',
     })),
     keys: [...grammar.matchAll(/\[([a-z_]+)=/g)].map((match) => match[1]!),

@@ -29,10 +29,10 @@ export interface Database {
   /** A single connection outside the pool, created on first use. */
   sideConnection(): Database;
   /** Call it when a rush is over: gives back memory of PostgreSQL's that the next one would need again. */
-  rest(): Promise<void>;
+  readonly rest: () => Promise<void>;
   /** Number of statements sent so far, BEGIN and COMMIT included. */
-  statements(): number;
-  poolStats(): PoolStats;
+  readonly statements: () => number;
+  readonly poolStats: () => PoolStats;
   /** Set by the process; without one, signals go nowhere and only polling finds the work. */
   notifier?: Notifier | undefined;
   close(): Promise<void>;

@@ -354,7 +354,9 @@ describe('what is found', () => {
     expect(bodyTo('ops@example.com')).toMatch(
       /^ERROR: Spender: the company’s budget is used up: \$2\.00 of \$1\.00 a day\n  Raise the limit/,
     );
-    expect(bodyTo(admin!.email)).toMatch(/^FEHLER: Spender: .*\$2\.00 .*\$1\.00 pro Tag\n/);
+    expect(bodyTo(admin!.email)).toMatch(
+      /^FEHLER: Spender: das Budget der Firma ist aufgebraucht: \$2\.00 von \$1\.00 pro Tag\n(?! *Raise)/,
+    );
     expect(bodyTo(admin!.email)).toMatch(
       /\n\nhttps:\/\/plane\.example\.com\/budget-incidents\/[\da-f-]{36}\n/,
     );

@@ -70,9 +70,9 @@ export async function admitEnvironmentLicense(
 export async function installLicense(tx: Tx, actor: Actor, license: License): Promise<LicenseState> {
   await admitLicense(tx, null);
   if (!(await extend(tx, license))) {
-    const { expires_at } = license;
-    if (expires_at !== null && expires_at.getTime() <= Date.now())
-      throw invalid(`the license ended on ${expires_at.toISOString().slice(0, 10)}`);
+    const end = license.expires_at?.toISOString() ?? 'infinity';
+    const { rows } = await tx.execute<{ over: boolean }>(sql`select ${end}::timestamptz <= now() as over`);
+    if (rows[0]!.over) throw invalid(`the license ended on ${end.slice(0, 10)}`);
     const { status } = await licenseState(tx);
     throw invalid(`the license ends before the ${status === 'trial' ? 'trial' : 'one that is installed'}`);
   }

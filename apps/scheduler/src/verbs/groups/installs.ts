@@ -14,12 +14,12 @@ const agentFields: Partial<Record<InstallKind, readonly string[]>> = {
   routine: ['assignee_agent_id'],
 };
 
-const text = { body: 'body_markdown', content: 'body_markdown', text: 'body_markdown' } as const;
+const ofText = { body: 'body_markdown', content: 'body_markdown', text: 'body_markdown' } as const;
 /** Names that models give to fields instead of ours. */
 const otherNames: Partial<Record<InstallKind, Readonly<Record<string, string>>>> = {
   agent: { prompt: 'system_prompt', manager: 'reports_to' },
-  memory: text,
-  note: text,
+  memory: ofText,
+  note: ofText,
   routine: { assignee: 'assignee_agent_id', cron: 'cron_expression', schedule: 'cron_expression' },
 };
 

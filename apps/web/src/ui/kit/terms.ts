@@ -25,7 +25,7 @@ const fields =
   priority project reports_to role status summary title`.split(/\s+/);
 
 const others =
-  `on off yes no none chat council evolution fine warning passing failing pending approved changes_requested merged closed open
+  `on off yes no none chat council evolution fine warning breach passing failing pending approved changes_requested merged closed open
   unknown within_limit nearly_used_up used_up revoked expired accepted archived`.split(/\s+/);
 
 export const terms: readonly string[] = [
