@@ -44,7 +44,7 @@ export const adapterVariables = {
     Type.String({
       format: 'http-url',
       description:
-        'Proxy through which programs of remote workers leave where their company has a list of hosts; sent with the list.',
+        'Proxy through which programs of remote workers leave where their company has a list of hosts; sent with the list, by the web tier.',
     }),
   ),
   SERVICE_REMOTE_EGRESS_DNS_ADDR: Type.Optional(
