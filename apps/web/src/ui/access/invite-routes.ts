@@ -44,7 +44,7 @@ async function invitesPage(
       : emptyState(
           'No one has been invited',
           admin
-            ? html`Create a link below and give it to one person: it can be used once.`
+            ? html`Create a link above and give it to one person: it can be used once.`
             : html`An admin of the company invites people.`,
         );
   const body = html`!${when(link, (url) => shownOnce('The link, shown only once. Give it to one person; whoever opens it joins.', url))}
