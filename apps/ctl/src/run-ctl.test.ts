@@ -24,4 +24,12 @@ describe('what a command is about', () => {
   ])('is said once, and by name where there is more to say: %s is refused', (line) => {
     expect(() => parseCommand(line.split(' '))).toThrow(/usage: /);
   });
+
+  it('names a word that it does not know, and what there is instead', () => {
+    expect(() => parseCommand(['zebra', 'list'])).toThrow(/^there is no noun zebra: use one of .*workers/);
+    expect(() => parseCommand(['workers', 'feed'])).toThrow(
+      /^there is no workers feed; usage:\n  workers list/,
+    );
+    expect(() => parseCommand([])).toThrow(/^usage: npm run ctl/);
+  });
 });

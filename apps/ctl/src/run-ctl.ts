@@ -35,12 +35,20 @@ export function parseCommand(argv: readonly string[]): {
 } {
   const noun = argv[0] ?? '';
   const verbs = Object.hasOwn(nouns, noun) ? nouns[noun]! : undefined;
-  if (!verbs) throw new UsageError(help());
+  if (!verbs)
+    throw new UsageError(
+      ['', '-h', '--help', 'help'].includes(noun)
+        ? help()
+        : `there is no noun ${noun}: use one of ${Object.keys(nouns).join(', ')}`,
+    );
   // Commands consist of two words, one or none.
   const long = argv.slice(1, 3).join(' ');
   const verb = ['', long].find((words) => Object.hasOwn(verbs, words)) ?? argv[1] ?? '';
   const command = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (!command) throw new UsageError(help());
+  if (!command) {
+    const usages = Object.values(verbs).map(({ usage }) => `  ${usage}`);
+    throw new UsageError([`there is no ${[noun, verb].join(' ').trim()}; usage:`, ...usages].join('\n'));
+  }
   const named = [...(command.required ?? []), ...(command.optional ?? [])];
   const options = Object.fromEntries([
     ...named.map((name) => [name, { type: 'string' }]),
