@@ -2,6 +2,7 @@ import { adapterTraits, type AgentRole } from '@acp/contract';
 import { type Tx, wakeableAgentStatuses } from '@acp/db';
 import { conflict, invalid, notFound } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
+import { isWakeable } from '../agents/index.ts';
 import type { IssueRow } from '../issues/index.ts';
 import { agentFactColumns, type AgentFacts, agentPresent } from '../runs/index.ts';
 import { roleFit } from './role-fit.ts';
@@ -89,14 +90,11 @@ async function fittingMembers(tx: Tx, issue: IssueRow, question: string): Promis
     .toSorted((a, b) => b.fit - a.fit || a.each.level - b.each.level);
   const fitting = others.filter(({ fit }) => fit > 0).slice(0, MOST_FITTING);
   const members = [...first, ...fitting.map(({ each }) => each)];
-  const able = members.filter((each) => deliberates(each) && isWakeable(each)).length;
+  const able = members.filter((each) => deliberates(each) && isWakeable(each.status)).length;
   // If no role fits the question: those at the top can comment on everything.
   const more = others.map(({ each }) => each).filter((each) => !members.includes(each));
   return [...members, ...more.slice(0, Math.max(0, 2 - able))];
 }
-
-const isWakeable = ({ status }: Member): boolean =>
-  !['paused', 'pending_approval', 'terminated'].includes(status);
 
 async function managerOf(tx: Tx, agent_id: string): Promise<string | null> {
   const { rows } = await tx.execute<{ id: string | null }>(
