@@ -29,8 +29,8 @@ const patterns: Readonly<Record<string, string>> = texts({
   '^[hH][tT][tT][pP][sS]?://[^\\s\\u0000]+$': 'Use an address that begins with http:// or https://.',
   '^/[^\\u0000]+$': 'Use a path that begins with a slash: /opt/plugins/github.',
   '^[0-9a-f]{64}$': 'Use the 64 digits (0-9, a-f) of a SHA-256 checksum.',
-  '^\\S+( \\S+){4}$':
-    'Use five fields with a space between them: minute, hour, day, month and weekday, such as 0 3 * * *.',
+  '^(off|\\S+( \\S+){4})$':
+    'Use five fields with a space between them, minute, hour, day, month and weekday, such as 0 3 * * *, or off.',
   '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$': 'Use the code of a language, such as en or pt-BR.',
   '^(\\*|[a-z][a-z_]*)(\\.(\\*|[a-z][a-z_]*))*$':
     'Use names of events, such as issue.created, or patterns, such as issue.* or *.',
