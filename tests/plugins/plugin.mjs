@@ -97,7 +97,7 @@ const tools = {
     schema: any,
     call: async ({ processes }) => {
       for (let n = 0; n < processes; n += 1)
-        spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }).on('error', () => undefined);
+        spawn('sh', ['-c', 'while :; do :; done'], { stdio: 'ignore' }).on('error', () => undefined);
     },
   },
   fill: {
