@@ -24,9 +24,9 @@ export interface BroughtResult {
 }
 
 /**
- * Applies a delivered result to a run. Only verbs that the table allows for remote results and the run's kind obeys are
- * applied, other lines stay in the text (specification, behaviour rule 6); from the first unrecorded ordinal on, so a repeat after a crash does nothing twice. Throws RunStopped if the
- * run is no longer ours.
+ * Applies a delivered result to a run. Lines of verbs that the table does not allow for remote results stay in the text
+ * (specification, behaviour rule 6); of the others, those that the run's kind obeys are applied, from the first unrecorded
+ * ordinal on, so a repeat after a crash does nothing twice. Throws RunStopped if the run is no longer ours.
  */
 export async function applyRemoteResult(
   settings: ExecutionSettings,
@@ -36,8 +36,7 @@ export async function applyRemoteResult(
 ): Promise<RunResult> {
   const { database, logger, storage, tools } = settings;
   const { held, scrubber } = parts;
-  const kind = kindOfRun(run.kind);
-  const applies = (verb: VerbRow) => verb.remote && kind.verbs(verb);
+  const { verbs: applies } = kindOfRun(run.kind);
   const applying = { database, logger, run, held, scrubber, storage, tools, applies, workspace: null };
   const texts = brought.texts.map((text) => storableText(scrubber.scrub(text)));
   const how = {

@@ -1,4 +1,3 @@
-import { verbByName } from '@acp/contract';
 import type { VerbRow } from '@acp/contract';
 import { beginAction, completeAction, keyLedger, recordAction } from '@acp/core';
 import type { ClaimedRun, RunAction, ToolRegistry } from '@acp/core';
@@ -12,7 +11,7 @@ import type { HeldRun } from '../execution/held-run.ts';
 import { retryTransient } from '../execution/retry-transient.ts';
 import type { ParsedAction } from './parse.ts';
 import { boundedBy } from './prepare.ts';
-import { requirePermission } from './resolve.ts';
+import { requireKnownKeys, requirePermission, rowOf } from './resolve.ts';
 import type { Commit, Verb, VerbFile, VerbOutcome, WorkspaceFiles } from './verb.ts';
 import { verbs } from './verbs.ts';
 
@@ -58,9 +57,7 @@ class NotRecorded extends Error {}
  * never fails the run. Throws RunStopped.
  */
 export async function applyAction(settings: ApplySettings, action: ParsedAction): Promise<AppliedAction> {
-  const row = verbByName.get(action.verb);
-  if (row === undefined) throw new Error(`verb ${action.verb} is not in the table`);
-  return new Application(settings, action, row).apply();
+  return new Application(settings, action, rowOf(action.verb)).apply();
 }
 
 /** Checks everything about a verb that can be checked before it does anything. @throws invalid, forbidden */
@@ -75,6 +72,7 @@ export function assertPermitted({
     throw invalid(`verb /${row.name} is not available`);
   if (row.body === 'required' && action.body === null) throw invalid('a fenced body is missing');
   if (verb.permission !== undefined) requirePermission(run, verb.permission);
+  requireKnownKeys(row, action);
   return verb;
 }
 

@@ -1,9 +1,10 @@
-import { verbByName, verbLine } from '@acp/contract';
+import { verbLine } from '@acp/contract';
 import type { ClaimedRun, RehearsedVerb } from '@acp/core';
 import { asServiceError } from '@acp/db';
 import { bounded } from '@acp/kernel';
 import { assertPermitted } from './apply.ts';
 import { parse } from './parse.ts';
+import { rowOf } from './resolve.ts';
 
 /** More than any sane run has. */
 const MOST = 200;
@@ -18,9 +19,7 @@ export function rehearse(run: ClaimedRun, text: string): RehearsedVerb[] {
   const read = actions.slice(0, MOST).map((action): RehearsedVerb => {
     const line = bounded(verbLine({ verb: action.verb, args: { line: action.rest } }), LINE);
     try {
-      const row = verbByName.get(action.verb);
-      if (row === undefined) throw new Error(`verb ${action.verb} is not in the table`);
-      assertPermitted({ run, action, row, applies: () => true });
+      assertPermitted({ run, action, row: rowOf(action.verb), applies: () => true });
       return { line, error: null };
     } catch (err) {
       const refusal = asServiceError(err);

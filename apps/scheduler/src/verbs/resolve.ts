@@ -42,11 +42,12 @@ export async function issueOf({ tx, run }: VerbContext, word: string | undefined
  * 7.18) or end a sentence.
  */
 export async function agentOf({ tx, run }: Pick<VerbContext, 'tx' | 'run'>, word: string): Promise<Named> {
-  const name = word.trim().replace(/^@/, '').replaceAll('"', '');
+  const written = word.trim();
+  const name = written.replace(/^@/, '').replaceAll('"', '');
   try {
     return await agentNamed(tx, run.company_id, name);
   } catch (error) {
-    const other = word.startsWith('@') ? plain(name).replaceAll('-', ' ') : plain(name);
+    const other = written.startsWith('@') ? plain(name).replaceAll('-', ' ') : plain(name);
     if (asServiceError(error)?.kind !== 'not_found' || other === name) throw error;
     return agentNamed(tx, run.company_id, other);
   }
@@ -85,7 +86,7 @@ export function textOf({ action }: { action: Pick<VerbContext['action'], 'text'>
  * takes is reported as a mistake instead of guessing.
  */
 export function words({ action }: Pick<VerbContext, 'action'>): (string | undefined)[] {
-  const { params } = known(action);
+  const { params } = rowOf(action.verb);
   const { positional, named } = action.args;
   const left = [...positional];
   const given = params.map(({ name }) => named[name] ?? left.shift());
@@ -95,13 +96,20 @@ export function words({ action }: Pick<VerbContext, 'action'>): (string | undefi
   return given;
 }
 
-/** The verb's row, if the line names nothing else than its arguments. */
-export function known({ verb, args }: Pick<VerbContext['action'], 'verb' | 'args'>): VerbRow {
+/** The row of a parsed verb. */
+export function rowOf(verb: string): VerbRow {
   const row = verbByName.get(verb);
   if (row === undefined) throw new Error(`verb ${verb} is not in the table`);
-  const strange = Object.keys(args.named).find(
-    (key) => !row.keys.includes(key) && row.params.every(({ name }) => name !== key),
-  );
-  if (strange !== undefined) throw invalid(`/${row.name} takes no ${inline(strange, 100)}=`);
   return row;
+}
+
+/** @throws invalid for a line with a `key=` that its verb does not have */
+export function requireKnownKeys(
+  { name: verb, keys, params }: VerbRow,
+  { args }: Pick<VerbContext['action'], 'args'>,
+): void {
+  const strange = Object.keys(args.named).find(
+    (key) => !keys.includes(key) && params.every(({ name }) => name !== key),
+  );
+  if (strange !== undefined) throw invalid(`/${verb} takes no ${inline(strange, 100)}=`);
 }

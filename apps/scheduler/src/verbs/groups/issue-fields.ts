@@ -1,7 +1,7 @@
 import { createValidator, UpdateIssue } from '@acp/contract';
 import { delegate, type FoundPeerAgent, peerAgentNamed, updateIssue } from '@acp/core';
 import { invalid } from '@acp/kernel';
-import { agentOf, issueOf, known, looksLikeIssue, plain, words } from '../resolve.ts';
+import { agentOf, issueOf, looksLikeIssue, plain, words } from '../resolve.ts';
 import type { VerbContext, VerbGroup, VerbOutcome } from '../verb.ts';
 
 // The same schema as for PATCH: a model's input is validated like any client's.
@@ -54,7 +54,6 @@ export const issueFields: VerbGroup = {
   assign: {
     permission: 'issues.assign',
     commit: async (context) => {
-      known(context.action);
       const { positional, named } = context.action.args;
       const last = positional.at(named.agent === undefined ? 1 : 0) && positional.at(-1);
       const word = named.issue === undefined && last && looksLikeIssue(last) ? last : undefined;
