@@ -2,19 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { admitEncryptionKey, admitEnvironmentLicense, deleteProcess, knowsStorageMarker } from '@acp/core';
-import {
-  createListener,
-  createNotifier,
-  type Database,
-  openDatabase,
-  type PoolStats,
-  transaction,
-} from '@acp/db';
+import { createListener, createNotifier, type Database, openDatabase, transaction } from '@acp/db';
 import type { Config, Logger, Vault } from '@acp/kernel';
 import { openInstanceStorage, type Storage } from '@acp/storage';
 import { type WorkspaceSources, workspaceSources } from './workspaces/sources.ts';
-
-export type { PoolStats };
 
 /** Opens the process's connections, then checks the database's encryption key and the license or trial. */
 export async function openPool(
@@ -50,10 +41,16 @@ export async function openTierStorage(config: Config, database: Database, logger
   return openInstanceStorage(config, async (marker) => knowsStorageMarker(database.db, marker), logger);
 }
 
-/** Names this process in `claimed_by`, uniquely even if its process id is reused. */
-/** What others may know of, and do with, the connections of a tier. */
-export const connectionsOf = ({ statements, poolStats, rest }: Database) => ({ statements, poolStats, rest });
+/** What others may know of, and do with, the connections on which the tier works; its notifier and listener have their own. */
+export type TierConnections = Pick<Database, 'statements' | 'poolStats' | 'rest'>;
 
+export const connectionsOf = ({ statements, poolStats, rest }: Database): TierConnections => ({
+  statements,
+  poolStats,
+  rest,
+});
+
+/** Names this process in `claimed_by`, uniquely even if its process id is reused. */
 export function instanceName(): string {
   return `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`;
 }

@@ -12,7 +12,7 @@ import {
   openTierStorage,
   openLinks,
   openPool,
-  type PoolStats,
+  type TierConnections,
   withWorkspaces,
 } from './instance.ts';
 import { registerJobs } from './job-handlers.ts';
@@ -41,20 +41,14 @@ interface SchedulerOptions {
   tool_providers?: readonly ToolProvider[];
 }
 
-export interface RunningScheduler {
+export interface RunningScheduler extends TierConnections {
   /**
    * Lets runs finish for a time, hands back the rest, and closes everything. A few seconds after that time no program is left
    * running, whatever the database does; abandoning a database that never answers is up to the caller.
    */
   stop(options?: StopOptions): Promise<void>;
-  /** Call it when a rush is over. */
-  rest(): Promise<void>;
   /** What each timer and consumer has done, by name. */
   stats(): Record<string, WorkerTicks>;
-  /** The connections on which it works. */
-  readonly poolStats: () => PoolStats;
-  /** SQL statements sent so far, except those of the notifier and the listener. */
-  statements(): number;
 }
 
 export async function startScheduler({
