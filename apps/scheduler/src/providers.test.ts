@@ -1,14 +1,18 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  agentNamed,
+  approve,
   createProvider,
+  findApproval,
   findProvider,
   findRun,
   invokeAgent,
+  listApprovals,
   listRunEvents,
   triggerIssue,
   updateProvider,
 } from '@acp/core';
-import type { RunRow } from '@acp/core';
+import type { AgentRow, RunRow } from '@acp/core';
 import type { CommandName, CommandPayload, UpdateProvider } from '@acp/contract';
 import { createListener, type Listener, transaction } from '@acp/db';
 import { loadConfig, Vault } from '@acp/kernel';
@@ -19,6 +23,7 @@ import {
   createAgent,
   createCompany,
   createIssue,
+  createMembership,
   createUser,
   startFakeModel,
   testLogger,
@@ -71,7 +76,7 @@ async function start(env: Record<string, string> = {}): Promise<void> {
   running.push(await startScheduler({ config, logger: testLogger() }));
 }
 
-async function scene(input: { model?: string | null } = {}) {
+async function scene(input: { model?: string | null; permissions?: Record<string, boolean> } = {}) {
   const tx = db.database.db;
   const company = await createCompany(tx);
   const human = actors.user(await createUser(tx), { [company.id]: 'admin' });
@@ -91,8 +96,8 @@ async function scene(input: { model?: string | null } = {}) {
       { egress: 'any' },
     ),
   );
-  const { model = 'own-model' } = input;
-  const agent = await createAgent(tx, company, { provider_id: provider.id, model });
+  const { model = 'own-model', permissions = {} } = input;
+  const agent = await createAgent(tx, company, { provider_id: provider.id, model, permissions });
   const issue = await createIssue(tx, company, { assignee_agent_id: agent.id });
   const run = async (of = agent, chosen?: string): Promise<RunRow> => {
     const { id } = await transaction(db.database, async (each) =>
@@ -203,6 +208,50 @@ describe('a run of an agent that names no provider', () => {
     await s.update({ enabled: false });
     expect(await s.run(agent)).toMatchObject({ status: 'succeeded', model: 'instance-model' });
     expect(own.count()).toBe(before + 1);
+  });
+
+  it('says what to choose where its company has providers and neither a default nor the instance’s own', async () => {
+    await start({ SERVICE_DEFAULT_LLM_PROVIDER: '', SERVICE_DEFAULT_LLM_BASE_URL: '' });
+    const s = await scene();
+    const agent = await createAgent(db.database.db, s.company);
+    await createIssue(db.database.db, s.company, { assignee_agent_id: agent.id });
+    expect((await s.run(agent)).error).toBe(
+      'no LLM provider is configured for this agent: choose one for it, or a default provider of the company',
+    );
+  });
+});
+
+describe('an agent hired by one that names a provider', () => {
+  it('works by that provider and its model, and by the company’s default where there is one', async () => {
+    await start({ SERVICE_DEFAULT_LLM_PROVIDER: '', SERVICE_DEFAULT_LLM_BASE_URL: '' });
+    const s = await scene();
+    const hire = async (name: string): Promise<AgentRow> => {
+      own.setScript(() => `/install-agent\n\`\`\`json\n${JSON.stringify({ name })}\n\`\`\``);
+      expect(await s.run()).toMatchObject({ status: 'succeeded' });
+      return agentNamed(db.database.db, s.company.id, name);
+    };
+    const hand = await hire('Hand');
+    expect(hand).toMatchObject({ provider_id: s.provider.id, model: 'own-model' });
+    await createIssue(db.database.db, s.company, { assignee_agent_id: hand.id });
+    own.setScript(() => 'Done.');
+    expect(await s.run(hand)).toMatchObject({ status: 'succeeded', model: 'own-model' });
+    await s.update({ is_default: true, default_model: 'company-model' });
+    expect(await hire('Foot')).toMatchObject({ provider_id: null, model: null });
+  });
+
+  it('does so too where a person grants the hire', async () => {
+    await start({ SERVICE_DEFAULT_LLM_PROVIDER: '', SERVICE_DEFAULT_LLM_BASE_URL: '' });
+    const s = await scene({ permissions: { 'agents.create': false } });
+    own.setScript(() => '/install-agent\n```json\n{"name":"Hand"}\n```');
+    await s.run();
+    await createMembership(db.database.db, s.company, { id: s.human.user_id }, 'admin');
+    const request = (await listApprovals(db.database.db, s.company.id)).items[0]!;
+    await transaction(db.database, async (tx) => approve(tx, s.human, (await findApproval(tx, request.id))!));
+    const found = async () => agentNamed(db.database.db, s.company.id, 'Hand').catch(() => undefined);
+    expect(await waitFor(found, { what: 'the hire' })).toMatchObject({
+      provider_id: s.provider.id,
+      model: 'own-model',
+    });
   });
 });
 

@@ -1,6 +1,6 @@
 import { fallbackModel, fetchFor } from '@acp/adapters';
 import type { ProviderSpec, ReachConfig } from '@acp/adapters';
-import { openProvider } from '@acp/core';
+import { hasProvider, openProvider } from '@acp/core';
 import type { PromptAgent, UsableProvider } from '@acp/core';
 import type { Database, Tx } from '@acp/db';
 import { ServiceError } from '@acp/kernel';
@@ -69,7 +69,7 @@ export async function chooseModel(
     if (model === null) throw new RunFailure('config', 'neither the agent nor its provider names a model');
     return { provider: spec, model, provider_id: own.id };
   }
-  if (provider === null) throw new RunFailure('config', 'no LLM provider is configured');
+  if (provider === null) throw new RunFailure('config', await whyNone(database.db, company_id));
   const model =
     agent.model ??
     config.default_llm_model ??
@@ -77,6 +77,14 @@ export async function chooseModel(
   if (model === null) throw new RunFailure('config', 'no model is configured');
   const held = listedFetch(database, { ...asking, door: 'model' }, fetchFor(config, provider.base_url));
   return { provider: { ...provider, fetch: held }, model, provider_id: null };
+}
+
+/** Why there is no provider for an agent that names none: the company may have some, but no default. */
+async function whyNone(tx: Tx, company_id: string): Promise<string> {
+  const none = 'no LLM provider is configured';
+  return (await hasProvider(tx, company_id))
+    ? `${none} for this agent: choose one for it, or a default provider of the company`
+    : none;
 }
 
 /** The company's provider for the agent; undefined if it uses the instance's. */

@@ -109,8 +109,8 @@ function readRoutine(body: Body): Make {
 
 function readAgent(body: Body): Make {
   const input = agent(fields(body));
-  return async (tx, actor, { company_id }) => {
-    const hired = await createAgent(tx, actor, company_id, input);
+  return async (tx, actor, { company_id, agent_id }) => {
+    const hired = await createAgent(tx, actor, company_id, input, { requested_by: agent_id });
     return 'agent' in hired ? hired.agent.name : hired.name;
   };
 }

@@ -6,6 +6,7 @@ import { type CompanyRow, findCompany } from '../companies/index.ts';
 import { assertReferences } from '../trash/index.ts';
 import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
 import { firstHeartbeatAt } from './heartbeat.ts';
+import { inheritedModel } from './inherited-model.ts';
 import { insertKey, mayMintKeys } from './keys.ts';
 import { assertMayConfigure, permissionsOfHire } from './policy.ts';
 import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
@@ -21,13 +22,15 @@ interface HireOptions {
   rules?: AdapterRules;
   /** An agent that hires another gets its key, shown only once; not during a run. */
   first_key?: boolean;
+  /** The agent that asked for the hire, if a person carries it out. */
+  requested_by?: string | null;
   /** Set for sub-agents only. */
   spawned?: Pick<AgentRow, 'parent_agent_id' | 'subagent_depth' | 'ancestor_ids' | 'spawn_reason'>;
 }
 
 /**
- * Hires an agent: omitted fields come from the company's defaults and the role. An agent hired by another gets no permission
- * that the other one lacks.
+ * Hires an agent: omitted fields come from the company's defaults, the role, and the agent that hires it. It gets no permission
+ * that the agent that hires it lacks.
  * @throws invalid for an unknown provider or manager, or a configuration that does not fit its adapter; forbidden for a
  * configuration that the actor may not write
  */
@@ -35,15 +38,17 @@ export async function createAgent(
   tx: Tx,
   actor: Actor,
   company_id: string,
-  input: CreateAgent,
-  { rules, first_key = false, spawned }: HireOptions = {},
+  given: CreateAgent,
+  { rules, first_key = false, requested_by, spawned }: HireOptions = {},
 ): Promise<Agent | { agent: Agent; api_key: string | null }> {
-  if (input.adapter_config) assertMayConfigure(actor, company_id, {}, input.adapter_config);
-  await assertProvider(tx, company_id, input.provider_id);
+  if (given.adapter_config) assertMayConfigure(actor, company_id, {}, given.adapter_config);
   const company = await findCompany(tx, company_id);
   if (!company) throw notFound();
+  const adapter = adapterOf(given, company);
+  const place = { company_id, adapter_type: adapter.adapter_type };
+  const input = { ...given, ...(await inheritedModel(tx, actor, place, given, requested_by)) };
+  await assertProvider(tx, company_id, input.provider_id);
   if (input.adapter_config !== undefined || input.adapter_type !== undefined) {
-    const adapter = adapterOf(input, company);
     // A default set by an admin is inherited as is; combined with another adapter it becomes the actor's choice.
     if (adapter.adapter_type !== (company.agent_default_adapter_type || 'llm'))
       assertMayConfigure(actor, company_id, {}, adapter.adapter_config);

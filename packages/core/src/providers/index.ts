@@ -13,4 +13,4 @@ export type { ProviderRules } from './base-url.ts';
 export { assertProvider, openProvider, pauseProvider } from './use-provider.ts';
 export type { UsableProvider } from './use-provider.ts';
 export { embeddingsProvider } from './embeddings.ts';
-export { hasDefaultProvider } from './default-provider.ts';
+export { hasDefaultProvider, hasProvider } from './default-provider.ts';
