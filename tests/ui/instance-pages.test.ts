@@ -1,6 +1,6 @@
 /** Pages of the instance: the fleet and its actions, the backups, alerts. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { hashPassword } from '@acp/core';
+import { hashPassword, listBackups } from '@acp/core';
 import { type Database, schema } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { eq } from 'drizzle-orm';
@@ -222,6 +222,23 @@ it('an admin of the instance sees its backups: how one goes, and why another fai
     'storage',
   ])
     expect(text).toContain(said);
+  // Another one would be refused while one is being made.
+  expect(text).not.toContain('Back up now');
+  await database.pool.query('delete from backups');
+});
+
+it('an admin of the instance requests a backup, once until it is made', async () => {
+  const admin = Browser.of(app, cast.instance_admin);
+  expect((await admin.get('/admin/backups')).text).toContain('Back up now');
+  const sent = await admin.post('/admin/backups', {});
+  expect(sent.headers.location).toBe('/admin/backups?done=requested');
+  expect(await listBackups(database.db)).toMatchObject([{ status: 'queued', trigger: 'operator' }]);
+  const part = await admin.get('/admin/backups/part/list');
+  expect(part.text).toContain('data-awaits');
+  expect(part.text).not.toContain('Back up now');
+  const again = await admin.post('/admin/backups', {});
+  expect(again.status).toBe(409);
+  expect(again.text).toContain('a backup is already requested');
   await database.pool.query('delete from backups');
 });
 

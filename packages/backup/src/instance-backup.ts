@@ -36,16 +36,16 @@ interface InstanceParts {
 }
 
 /**
- * Makes a backup and deletes expired ones.
+ * Makes a backup, perhaps one that was requested (`id`), and deletes expired ones.
  * @throws conflict while another one is being made; any error of the backup, which is also recorded in its row
  */
 export async function backUpInstance(
   parts: InstanceParts,
-  by: { trigger: Backup['trigger']; claimed_by: string },
+  by: { id?: string | null; trigger: Backup['trigger']; claimed_by: string },
   signal: AbortSignal,
 ): Promise<MadeBackup & { id: string; file: string }> {
   const { database, backups, logger } = parts;
-  const id = newId();
+  const id = by.id ?? newId();
   const file = `${new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${id.slice(0, 8)}.backup`;
   await transaction(database, async (tx) => beginBackup(tx, id, { ...by, file }));
   const given_up = new AbortController();

@@ -112,6 +112,27 @@ export interface Operations {
     answer: LicenseState;
   };
   /**
+   * The instance’s backups, newest first.
+   */
+  'backups.list': {
+    path: undefined;
+    query: {
+      limit?: number;
+      cursor?: string;
+    };
+    body: undefined;
+    answer: Backup[];
+  };
+  /**
+   * Requests a backup, which a scheduler begins within half a minute; 409 while one is requested or being made.
+   */
+  'backups.request': {
+    path: undefined;
+    query: undefined;
+    body: undefined;
+    answer: Backup;
+  };
+  /**
    * The security log, newest first, 50 a page.
    */
   'security.list-events': {
@@ -4703,6 +4724,17 @@ export interface LicenseState {
   holder: string | null;
   expires_at: string | null;
 }
+export interface Backup {
+  id: string;
+  status: 'queued' | 'running' | 'succeeded' | 'failed';
+  trigger: 'schedule' | 'operator';
+  phase: ('database' | 'storage' | 'homes' | 'verification') | null;
+  file: string | null;
+  bytes: number;
+  error: string | null;
+  started_at: string;
+  finished_at: string | null;
+}
 export interface SecurityEvent {
   id: string;
   kind:
@@ -7864,6 +7896,8 @@ export const routes = {
   'settings.delete-flag': ['DELETE', "/api/admin/flags/{name}", false],
   'license.get': ['GET', "/api/admin/license", false],
   'license.install': ['POST', "/api/admin/license", true],
+  'backups.list': ['GET', "/api/admin/backups", false],
+  'backups.request': ['POST', "/api/admin/backups", true],
   'security.list-events': ['GET', "/api/instance/security-events", false],
   'security.export-events': ['GET', "/api/instance/security-events/export", false],
   'security.list-company-events': ['GET', "/api/companies/{companyId}/security-events", false],

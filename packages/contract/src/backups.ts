@@ -1,11 +1,13 @@
-/** A backup's self-description: the first and last entries of the archive. */
+/** A backup's self-description (the first and last entries of the archive), and the endpoints for backups. */
 import { type Static, Type } from 'typebox';
-import { Nullable, OneOf, Timestamp, Uuid } from './schema-kit.ts';
+import { BEARER, endpoint } from './endpoint.ts';
+import { Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
 import { createValidator } from './validator.ts';
 
 export const BACKUP_FORMAT = 1;
 
-export const backupStatuses = ['running', 'succeeded', 'failed'] as const;
+/** `queued`: requested, and not yet begun by a scheduler. */
+export const backupStatuses = ['queued', 'running', 'succeeded', 'failed'] as const;
 export const backupTriggers = ['schedule', 'operator'] as const;
 /** The phases of a backup, in this order. */
 export const backupPhases = ['database', 'storage', 'homes', 'verification'] as const;
@@ -57,7 +59,38 @@ export const Backup = Type.Object({
   /** Size of the file; while it is being written, the bytes read so far. */
   bytes: Type.Integer({ minimum: 0 }),
   error: Nullable(Type.String()),
+  /** While it is queued: when it was requested. */
   started_at: Timestamp,
   finished_at: Nullable(Timestamp),
 });
 export type Backup = Static<typeof Backup>;
+
+const backups = {
+  path: '/api/admin/backups',
+  auth: BEARER,
+  role: 'instance_admin',
+  scope: { by: 'none' },
+} as const;
+
+export const backupEndpoints = {
+  list: endpoint({
+    ...backups,
+    id: 'backups.list',
+    method: 'GET',
+    query: Type.Object(PageQuery),
+    response: Type.Array(Backup),
+    status: 200,
+    tx: 'none',
+    paged: true,
+    doc: 'The instance’s backups, newest first.',
+  }),
+  request: endpoint({
+    ...backups,
+    id: 'backups.request',
+    method: 'POST',
+    response: Backup,
+    status: 201,
+    tx: 'write',
+    doc: 'Requests a backup, which a scheduler begins within half a minute; 409 while one is requested or being made.',
+  }),
+};

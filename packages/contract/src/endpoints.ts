@@ -11,6 +11,7 @@ import { alertEndpoints } from './alerts.ts';
 import { approvalEndpoints } from './approvals.ts';
 import { budgetEndpoints } from './budget-endpoints.ts';
 import { attachmentEndpoints } from './attachments.ts';
+import { backupEndpoints } from './backups.ts';
 import { commentEndpoints } from './comments.ts';
 import { channelEndpoints } from './channels.ts';
 import { chatEndpoints } from './chats.ts';
@@ -63,6 +64,7 @@ export const endpoints: readonly EndpointRow[] = [
   activityEndpoints,
   settingsEndpoints,
   licenseEndpoints,
+  backupEndpoints,
   securityEndpoints,
   identityEndpoints,
   accountMailEndpoints,

@@ -9,6 +9,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   alerts: 'What an operator, or an admin of a company, has to see to.',
   approvals: 'What agents ask people to decide.',
   attachments: 'Files of an issue.',
+  backups: 'Backups of the instance.',
   'board-user-keys': 'Keys of a company for scripts.',
   budgets: 'Limits of spending, their incidents, and what was spent.',
   chats: 'Conversations with agents.',

@@ -3,7 +3,7 @@ import { cpus, freemem, loadavg, platform, release, totalmem } from 'node:os';
 import {
   lastSuccessfulBackup,
   licenseState,
-  listBackups,
+  pageOfBackups,
   listFlags,
   readFigures,
   readSettings,
@@ -45,7 +45,7 @@ export const facts: Readonly<Record<string, Fact>> = {
   workers: async ({ database }) => readTicks(database.db),
   backups: async ({ database }) => ({
     last: (await lastSuccessfulBackup(database.db)) ?? null,
-    all: await listBackups(database.db, 30),
+    all: (await pageOfBackups(database.db, { limit: 30 })).items,
   }),
   schedulers: rows(
     sql`select scheduler, started_at, updated_at, disk_used_pct from scheduler_processes order by 1`,

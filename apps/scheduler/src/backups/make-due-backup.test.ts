@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { isBackupDue, listBackups, putSetting } from '@acp/core';
+import { dueBackup, listBackups, putSetting, requestBackup } from '@acp/core';
+import { transaction } from '@acp/db';
 import { loadConfig, newId, Vault } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
-import { cloneDatabase, type TestDatabase, testLogger } from '@acp/testkit';
+import { actors, cloneDatabase, type TestDatabase, testLogger } from '@acp/testkit';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -44,7 +45,7 @@ describe('a due backup', () => {
   it('comes again by the schedule, which the setting decides; after a failure in an hour', async () => {
     const { database } = kit;
     await database.pool.query(`update backups set started_at = now() - interval '25 hours'`);
-    expect(await isBackupDue(database.db, '0 3 * * *')).toBe(true);
+    expect(await dueBackup(database.db, '0 3 * * *')).toEqual({ id: null, trigger: 'schedule' });
     await putSetting(database.db, 'backup_schedule', 'off');
     await makeDueBackup(scheduler({ SERVICE_BACKUP_SCHEDULE: '* * * * *' }), never);
     await putSetting(database.db, 'backup_schedule', '0 3 1 1 *');
@@ -57,7 +58,7 @@ describe('a due backup', () => {
         [minutes],
       );
     await failing(50);
-    expect(await isBackupDue(database.db, '0 3 1 1 *')).toBe(false);
+    expect(await dueBackup(database.db, '0 3 1 1 *')).toBeUndefined();
     await database.pool.query(`delete from backups where status = 'failed'`);
     await failing(61);
     await makeDueBackup(scheduler(), never);
@@ -85,5 +86,27 @@ describe('a due backup', () => {
     await killed(61, 180);
     await makeDueBackup(scheduler(), never);
     expect(await made()).toEqual(['succeeded', 'failed']);
+  });
+
+  it('is made when someone requests it, whatever the schedule; by one scheduler, after the one under way', async () => {
+    const { database } = kit;
+    await database.pool.query('delete from backups');
+    await putSetting(database.db, 'backup_schedule', 'off');
+    const request = async () => transaction(database, async (tx) => requestBackup(tx, actors.system));
+    const { id, status } = await request();
+    expect(status).toBe('queued');
+    await expect(request()).rejects.toMatchObject({
+      kind: 'conflict',
+      message: 'a backup is already requested',
+    });
+    await database.pool.query(`insert into backups (status, trigger, claimed_by, started_at)
+      values ('running', 'operator', 'ctl', now())`);
+    await makeDueBackup(scheduler(), never);
+    expect((await made()).toSorted()).toEqual(['queued', 'running']);
+    await database.pool.query(`delete from backups where status = 'running'`);
+    await Promise.all([1, 2, 3].map(async () => makeDueBackup(scheduler(), never)));
+    expect(await listBackups(database.db)).toMatchObject([{ id, status: 'succeeded', trigger: 'operator' }]);
+    await makeDueBackup(scheduler(), never);
+    expect(await made()).toEqual(['succeeded']);
   });
 });

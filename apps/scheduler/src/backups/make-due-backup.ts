@@ -1,5 +1,5 @@
 import { backUpInstance, openBackupStore } from '@acp/backup';
-import { isBackupDue } from '@acp/core';
+import { dueBackup } from '@acp/core';
 import { ServiceError } from '@acp/kernel';
 import type { TimerContext } from '../context.ts';
 
@@ -15,10 +15,11 @@ type Parts = Pick<
 export async function makeDueBackup(parts: Parts, signal: AbortSignal): Promise<void> {
   const { config, database, started_at, claimed_by } = parts;
   if (Date.now() - started_at.getTime() < AFTER_START_MS) return;
-  if (!(await isBackupDue(database.db, config.backup_schedule))) return;
+  const due = await dueBackup(database.db, config.backup_schedule);
+  if (due === undefined) return;
   const backups = await openBackupStore(config);
   try {
-    await backUpInstance({ ...parts, backups }, { trigger: 'schedule', claimed_by }, signal);
+    await backUpInstance({ ...parts, backups }, { ...due, claimed_by }, signal);
   } catch (error) {
     // Another scheduler was faster, or this one is being stopped.
     if (signal.aborted || (error instanceof ServiceError && error.kind === 'conflict')) return;

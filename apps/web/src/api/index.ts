@@ -14,6 +14,7 @@ import { evolutionRoutes } from './evolutions/routes.ts';
 import { subagentRoutes } from './subagents/routes.ts';
 import { budgetRoutes } from './budgets/routes.ts';
 import { attachmentRoutes } from './attachments/routes.ts';
+import { backupRoutes } from './backups/routes.ts';
 import { commentRoutes } from './comments/routes.ts';
 import { inviteRoutes } from './companies/invite-routes.ts';
 import { logoRoutes } from './companies/logo-routes.ts';
@@ -58,6 +59,7 @@ export const apiRoutes: readonly Route[] = [
   activityRoutes,
   settingsRoutes,
   licenseRoutes,
+  backupRoutes,
   securityRoutes,
   identityRoutes,
   accountMailRoutes,

@@ -6,6 +6,7 @@ import { assertReferences } from '../trash/index.ts';
 import { assertHome } from './agent-home.ts';
 
 export { assertRoom } from '../bounds/index.ts';
+export { inheritedModel } from './inherited-model.ts';
 export { assertProvider } from '../providers/index.ts';
 export type { HomeRules } from '../companies/index.ts';
 

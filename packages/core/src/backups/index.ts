@@ -1,8 +1,15 @@
 /**
  * Owns `backups`: the list of backups, when one is due, and how long they are kept.
- * Invariants: at most one is running; one whose process has died is marked as failed when the next one begins; the newest
- * successful one is kept, however old it is.
+ * Invariants: at most one is running, and one more requested; one whose process has died is marked as failed when the next one
+ * begins; the newest successful one is kept, however old it is.
  */
 export { beginBackup, failBackup, finishBackup, noteBackupProgress } from './run-backup.ts';
-export { isBackupDue, isBackupRunning, lastSuccessfulBackup, listBackups } from './read-backups.ts';
+export {
+  dueBackup,
+  isBackupRunning,
+  lastSuccessfulBackup,
+  listBackups,
+  pageOfBackups,
+} from './read-backups.ts';
+export { requestBackup } from './request-backup.ts';
 export { abandonedBackups, expiredBackups, deleteBackup, clearBackupFile } from './retention.ts';

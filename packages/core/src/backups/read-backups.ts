@@ -1,6 +1,6 @@
 import { Backup, createValidator } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
-import { desc, sql } from 'drizzle-orm';
+import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
 import { nextFireTime } from '../routines/index.ts';
 
 const { backups } = schema;
@@ -11,20 +11,29 @@ export const SILENT_SEC = 120;
 /** Delay after a failure before the next attempt, if the schedule does not demand one earlier. */
 const RETRY_SEC = 3600;
 
+const running = sql`select from backups
+  where status = 'running' and updated_at > now() - make_interval(secs => ${SILENT_SEC})`;
+
+/** A backup to be made now: one that was requested has an id already. */
+type DueBackup = { id: string; trigger: 'operator' } | { id: null; trigger: 'schedule' };
+
 /**
- * Whether a backup is due: there has never been one, the schedule (cron, UTC) has fired since the last attempt, or the last one
- * failed an hour ago. Never if the schedule is `off`. A backup whose process has died counts as failed, though its row says
- * otherwise until the next one begins.
+ * The backup that is due, if any. One that was requested, unless another is running; else one by the schedule: there has never
+ * been one, the schedule (cron, UTC) has fired since the last attempt, or the last one failed an hour ago. If the schedule is
+ * `off`, only those requested. A backup whose process has died counts as failed, though its row says otherwise until the next
+ * one begins.
  * @param by_default the schedule unless the setting says another
  */
-export async function isBackupDue(tx: Tx, by_default: string): Promise<boolean> {
+export async function dueBackup(tx: Tx, by_default: string): Promise<DueBackup | undefined> {
   const { rows } = await tx.execute<{
+    queued_id: string | null;
     schedule: unknown;
     status: string | null;
     started_at: string | null;
     now: string;
   }>(sql`
     select (select value from instance_settings where key = 'backup_schedule') as schedule,
+      (select id from backups where status = 'queued' and not exists (${running})) as queued_id,
       last.status, last.started_at, now() as now
     from (select 1) one left join lateral (
       select case when status = 'running' and updated_at < now() - make_interval(secs => ${SILENT_SEC}) then 'failed'
@@ -32,8 +41,16 @@ export async function isBackupDue(tx: Tx, by_default: string): Promise<boolean> 
       from backups where trigger = 'schedule' or status = 'succeeded'
       order by started_at desc, id desc limit 1
     ) last on true`);
-  const { status, started_at, now, schedule: set } = rows[0]!;
-  const schedule = typeof set === 'string' ? set : by_default;
+  const { queued_id, schedule, ...last } = rows[0]!;
+  if (queued_id !== null) return { id: queued_id, trigger: 'operator' };
+  const is_due = isDue(typeof schedule === 'string' ? schedule : by_default, last);
+  return is_due ? { id: null, trigger: 'schedule' } : undefined;
+}
+
+function isDue(
+  schedule: string,
+  { status, started_at, now }: { status: string | null; started_at: string | null; now: string },
+): boolean {
   if (schedule === 'off') return false;
   if (started_at === null || status === null) return true;
   if (status === 'running') return false;
@@ -45,9 +62,7 @@ export async function isBackupDue(tx: Tx, by_default: string): Promise<boolean> 
 
 /** While a backup is running, nothing that its snapshot references may be deleted from the store. */
 export async function isBackupRunning(tx: Tx): Promise<boolean> {
-  const { rows } = await tx.execute(
-    sql`select from backups where status = 'running' and updated_at > now() - make_interval(secs => ${SILENT_SEC})`,
-  );
+  const { rows } = await tx.execute(running);
   return rows.length > 0;
 }
 
@@ -61,18 +76,35 @@ export async function lastSuccessfulBackup(
   return rows[0] && { ...rows[0], started_at: new Date(rows[0].started_at) };
 }
 
+/** As shown to operators, without the process that makes it. */
+export function presentBackup({ started_at, finished_at, ...row }: typeof backups.$inferSelect): Backup {
+  const { id, status, trigger, phase, file, bytes, error } = row;
+  return readBackup({
+    id,
+    status,
+    trigger,
+    phase,
+    file,
+    bytes,
+    error,
+    started_at: started_at.toISOString(),
+    finished_at: finished_at && finished_at.toISOString(),
+  });
+}
+
 /** Newest first. */
-export async function listBackups(tx: Tx, limit = 100): Promise<Backup[]> {
+export async function pageOfBackups(tx: Tx, request: PageRequest = {}): Promise<Page<Backup>> {
+  const page = newestFirst(backups.started_at, backups.id, request, 100);
   const rows = await tx
     .select()
     .from(backups)
-    .orderBy(desc(backups.started_at), desc(backups.id))
-    .limit(limit);
-  return rows.map(({ started_at, finished_at, ...row }) =>
-    readBackup({
-      ...row,
-      started_at: started_at.toISOString(),
-      finished_at: finished_at && finished_at.toISOString(),
-    }),
-  );
+    .where(page.where)
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, ({ started_at, id }) => ({ at: started_at, id }), presentBackup);
+}
+
+/** The last hundred, newest first. */
+export async function listBackups(tx: Tx): Promise<Backup[]> {
+  return (await pageOfBackups(tx)).items;
 }

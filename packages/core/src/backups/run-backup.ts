@@ -13,6 +13,7 @@ const ENDED = 'the process that made it has ended';
 /**
  * Begins a backup. Its row is not locked: it is kept alive by `noteBackupProgress`, and contains the file name from the beginning,
  * so that the leftovers of a killed process are found.
+ * @param id of the request, if someone requested it
  * @throws conflict while another one is running
  */
 export async function beginBackup(
@@ -31,10 +32,11 @@ export async function beginBackup(
       and usename = current_user and application_name in ${sessions}`);
   }
   for (const each of broken) await tell(tx, each.id, 'error', `a backup failed: ${ENDED}`);
+  await tx.delete(backups).where(and(eq(backups.id, id), eq(backups.status, 'queued')));
   const { rowCount } = await tx.execute(sql`
     insert into backups (id, status, trigger, claimed_by, file, started_at)
     values (${id}, 'running', ${trigger}, ${claimed_by}, ${file}, now())
-    on conflict (status) where status = 'running' do nothing`);
+    on conflict do nothing`);
   if (rowCount === 0) throw conflict('a backup is already in progress');
 }
 

@@ -7,6 +7,7 @@ export const backups = pgTable(
   'backups',
   {
     id: id(),
+    /** `queued` ones are requested by people; the first free scheduler begins them. */
     status: text().notNull(),
     trigger: text().notNull(),
     /** Current step of a running backup. */
@@ -26,6 +27,9 @@ export const backups = pgTable(
     uniqueIndex('backups_running')
       .on(t.status)
       .where(sql`status = 'running'`),
+    uniqueIndex('backups_queued')
+      .on(t.status)
+      .where(sql`status = 'queued'`),
     index('backups_started_at').on(t.started_at.desc(), t.id.desc()),
   ],
 );

@@ -1,0 +1,1 @@
+CREATE UNIQUE INDEX "backups_queued" ON "backups" USING btree ("status") WHERE status = 'queued';
