@@ -87,6 +87,23 @@ it('a run says where its time went, turn by turn, each with its place in the tra
   expect(text).not.toContain('Run again');
 });
 
+it('an issue says what its agent wanted and had no effect, without its transcript being opened', async () => {
+  const { run_id, issue_id } = await run();
+  const verbs = [
+    { verb: 'comment', ok: true, error: null },
+    { verb: 'status', ok: false, error: 'unknown <status>' },
+  ];
+  await database.db
+    .insert(schema.run_actions)
+    .values(verbs.map((each, index) => ({ ...each, run_id, ordinal: index + 1, args: {}, mutating: true })));
+  const viewer = Browser.of(app, cast.viewer);
+  for (const path of ['', '/part/run']) {
+    const { text } = await viewer.get(`/issues/${issue_id}${path}`);
+    expect(text).toContain('<code>/status</code> had no effect: unknown &#60;status&#62;');
+    expect(text).not.toContain('<code>/comment</code> had no effect');
+  }
+});
+
 it('a run of a program says what each of its tools took, which failed, and which never came to an end', async () => {
   const { run_id } = await run({ status: 'failed' }, [
     ['tool', 9, { name: 'set-up', command: 'npm ci' }],

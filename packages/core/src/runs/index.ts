@@ -39,6 +39,8 @@ export { findRunBefore, readRunText } from './compare-runs.ts';
 export { listRunSteps, listRunTools, MOST_RUN_TOOLS } from './read-steps.ts';
 export type { RunStep, RunTool } from './read-steps.ts';
 export { readJsonAnswer } from './json-answer.ts';
+export { refusedVerbs } from './refused-verbs.ts';
+export type { RefusedVerb } from './refused-verbs.ts';
 export { lockRun, recordAction } from './record-action.ts';
 export { renewLeases } from './renew-leases.ts';
 export { deleteRunsBefore } from './retention.ts';

@@ -1,4 +1,5 @@
 import type { Agent, CouncilSession, IssueDetail, Run, RunEvent, Subagent, Workspace } from '@acp/contract';
+import type { RefusedVerb } from '@acp/core';
 import { councilsPart } from '../councils/council-pages.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, plural, t, when } from '../kit/html.ts';
@@ -22,6 +23,8 @@ interface RunsOfIssue {
   more_runs: boolean;
   /** Events of the runs that are shown with their transcripts, by run. */
   events: ReadonlyMap<string, readonly RunEvent[]>;
+  /** What had no effect in those. */
+  refused: readonly RefusedVerb[];
   agents: readonly Agent[];
   can_write: boolean;
 }
@@ -116,12 +119,13 @@ const runLine = (run: Run, agents: readonly Agent[]): Html =>
   </li>`;
 
 /** Live runs, expanded and followed, or else the newest one; then all others. */
-export function runPart({ issue, runs, more_runs, events, agents, can_write }: RunsOfIssue): Html {
+export function runPart(view: RunsOfIssue): Html {
+  const { issue, runs, more_runs, events, agents } = view;
   const shown = runs.filter(({ id }) => events.has(id));
   if (shown.length === 0) return '';
   const rest = runs.filter(({ id }) => !events.has(id));
   return html`<section class="card run" aria-label="Runs">
-    !${each(shown, (run) => openRun(run, events.get(run.id) ?? [], agents, can_write))}
+    !${each(shown, (run) => openRun(run, view))}
     !${when(
       rest.length > 0,
       () =>
@@ -138,7 +142,7 @@ export function runPart({ issue, runs, more_runs, events, agents, can_write }: R
   </section>`;
 }
 
-function openRun(run: Run, events: readonly RunEvent[], agents: readonly Agent[], can_write: boolean): Html {
+function openRun(run: Run, { events, refused, agents, can_write }: RunsOfIssue): Html {
   return html`<div class="comment-head" id="run-${run.id}" tabindex="-1">
       !${status(run.status)} <strong>${nameOf(run, agents)}</strong>
       <span class="soft small">${words(run.wake_reason)} · !${timeAgo(run.created_at)}</span>
@@ -148,9 +152,13 @@ function openRun(run: Run, events: readonly RunEvent[], agents: readonly Agent[]
       <a class="small" href="/runs/${run.id}">Run</a>
     </div>
     !${when(run.error, (error) => html`<p class="error">${error}</p>`)}
+    !${each(
+      refused.filter(({ run_id }) => run_id === run.id),
+      ({ verb, error }) => html`<p class="error"><code>/${verb}</code> had no effect: ${error ?? ''}</p>`,
+    )}
     <details data-fold="${run.id}" !${isLive(run) ? ' open data-while-live' : ''}>
       <summary>Transcript</summary>
-      !${transcript(run, events)}
+      !${transcript(run, events.get(run.id) ?? [])}
     </details>`;
 }
 

@@ -19,6 +19,7 @@ import {
   presentIssue,
   presentWorkspace,
   readFamily,
+  refusedVerbs,
 } from '@acp/core';
 import { councilsPart } from '../councils/council-pages.ts';
 import type { Html } from '../kit/html.ts';
@@ -80,7 +81,8 @@ async function loadRuns({ tx, user, subject, company_id }: IssueContext) {
   const events = new Map<string, readonly RunEvent[]>();
   for (const { id } of live.length > 0 ? live.slice(0, MOST_OPEN) : runs.slice(0, 1))
     events.set(id, await listRunEvents(tx, user, id, { limit: FIRST_ENTRIES }));
-  return { runs, more_runs: page.next_cursor !== null, events };
+  const refused = await refusedVerbs(tx, [...events.keys()]);
+  return { runs, more_runs: page.next_cursor !== null, events, refused };
 }
 
 async function loadTimeline(context: IssueContext, agents: readonly Agent[]): Promise<TimelineView> {

@@ -1,0 +1,27 @@
+import type { Tx } from '@acp/db';
+import { sql } from 'drizzle-orm';
+
+/** A verb that had no effect. */
+export interface RefusedVerb {
+  run_id: string;
+  verb: string;
+  /** Null once the run's content was cleared. */
+  error: string | null;
+}
+
+/** Number of verbs returned for each run. */
+const MOST = 5;
+
+/** The first verbs of each run that had no effect, in their order. The caller may see the runs. */
+export async function refusedVerbs(tx: Tx, run_ids: readonly string[]): Promise<RefusedVerb[]> {
+  if (run_ids.length === 0) return [];
+  const ids = sql.join(
+    run_ids.map((id) => sql`${id}::uuid`),
+    sql`, `,
+  );
+  const { rows } = await tx.execute<{ run_id: string; verb: string; error: string | null }>(sql`
+    select d.run_id, d.verb, d.error from unnest(array[${ids}]) run (id)
+    join lateral (select * from run_actions where run_id = run.id and not ok order by ordinal limit ${MOST}) d on true
+    order by d.run_id, d.ordinal`);
+  return rows;
+}
