@@ -116,7 +116,7 @@ describe('the texts of a page', () => {
 
 describe('the thread', () => {
   it('renders short texts before long ones, and gives up what nobody waits for', async () => {
-    const thread = new TextThread();
+    const thread = new TextThread({ limit_ms: 60_000 });
     const { signal } = new AbortController();
     const order: string[] = [];
     const done = (name: string) => (html: Rendered) => void order.push(`${name} ${typeof html}`);
