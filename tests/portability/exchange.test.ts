@@ -170,4 +170,20 @@ describe('a company on its way from one instance to another', () => {
     expect(skipped).toHaveLength(19);
     expect(await rowsOf(there)).toEqual(after);
   });
+
+  it('merges a company’s own bundle back without doubling its issues, though some have gone since', async () => {
+    const bundle = await exported(here, company_id);
+    const [first, ...rest] = await here.database.db
+      .select()
+      .from(schema.issues)
+      .where(eq(schema.issues.company_id, company_id))
+      .orderBy(schema.issues.issue_number);
+    expect(rest.length).toBeGreaterThan(0);
+    await here.database.db.delete(schema.issues).where(eq(schema.issues.id, first!.id));
+    const merged = await importInto(here, { bundle, company_id, dry_run: true });
+    expect((merged.body as ImportedCompany).created).toMatchObject({ issues: 1 });
+    const later = await exported(here, company_id);
+    const again = await importInto(here, { bundle: later, company_id, dry_run: true });
+    expect((again.body as ImportedCompany).created.issues ?? 0).toBe(0);
+  });
 });

@@ -9,7 +9,10 @@ import { listOf } from './bundle-places.ts';
 /** By list: ids of existing entities by the index of their twin in the bundle. */
 export type Existing = ReadonlyMap<string, ReadonlyMap<number, string>>;
 
-/** Issues are matched by their origin: titles need not be unique, and may change. */
+/**
+ * Titles of issues need not be unique, and may change: imported ones are recognized by this, and those that the company's own
+ * bundle was made of by title and instant of creation.
+ */
 export function originOf(
   bundle: CompanyBundle,
   issue: { slug: string; title: string; created_at?: Date | string | undefined },
@@ -24,8 +27,8 @@ function wantedOf(bundle: CompanyBundle) {
     list: string,
     entities: readonly T[],
     key: (entity: T) => string,
-    kind?: (e: T) => string,
-  ) => entities.map((entity, index) => ({ list, index, key: key(entity), kind: kind?.(entity) ?? null }));
+    more: (entity: T) => { kind?: string; title?: string; at?: Date | string | undefined } = () => ({}),
+  ) => entities.map((entity, index) => ({ list, index, key: key(entity), ...more(entity) }));
   return [
     ...each('labels', listOf(bundle, 'labels'), ({ name }) => name.trim()),
     ...each('providers', listOf(bundle, 'providers'), ({ label }) => label),
@@ -34,12 +37,17 @@ function wantedOf(bundle: CompanyBundle) {
     ...each('goals', listOf(bundle, 'goals'), ({ title }) => title),
     ...each('projects', listOf(bundle, 'projects'), ({ name }) => name),
     ...each('routines', listOf(bundle, 'routines'), ({ name }) => name),
-    ...each('issues', listOf(bundle, 'issues'), (issue) => originOf(bundle, issue)),
+    ...each(
+      'issues',
+      listOf(bundle, 'issues'),
+      (issue) => originOf(bundle, issue),
+      ({ title, created_at }) => ({ title, at: created_at }),
+    ),
     ...each(
       'notes',
       listOf(bundle, 'notes'),
       ({ title }) => title,
-      ({ kind }) => kind ?? 'note',
+      ({ kind = 'note' }) => ({ kind }),
     ),
   ];
 }
@@ -53,7 +61,7 @@ export async function matchExisting(tx: Tx, company_id: string, bundle: CompanyB
   const { rows } = await tx.execute<{ list: string; index: number; id: string }>(sql`
     with wanted as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(wantedOf(bundle))}::jsonb)
-        as w(list text, index int, key text, kind text)
+        as w(list text, index int, key text, kind text, title text, at timestamptz)
     ), found as (
       select w.list, w.index, t.id, t.created_at from wanted w join labels t
         on w.list = 'labels' and t.company_id = ${company_id} and lower(t.name) = lower(w.key)
@@ -83,6 +91,10 @@ export async function matchExisting(tx: Tx, company_id: string, bundle: CompanyB
       select w.list, w.index, issues.id, issues.created_at from wanted w join issues
         on w.list = 'issues' and issues.company_id = ${company_id} and issues.origin_kind = 'import'
           and issues.origin_id = w.key and ${inNoTrash('issues')}
+      union all
+      select w.list, w.index, issues.id, issues.created_at from wanted w join issues
+        on w.list = 'issues' and issues.company_id = ${company_id} and issues.created_at = w.at
+          and issues.title = w.title and ${inNoTrash('issues')}
       union all
       select w.list, w.index, t.id, t.created_at from wanted w join notes t
         on w.list = 'notes' and t.company_id = ${company_id} and lower(t.title) = lower(w.key)
