@@ -84,7 +84,13 @@ inBrowser(`the keyboard alone${without}`, () => {
     await press('j', 'x', 'j', 'x');
     expect(await page.textContent('[data-chosen]')).toBe('2 selected');
     expect([await excessWidth(page), await seriousFaults(page)]).toEqual([0, []]);
-    await page.selectOption('#f-bulk-priority', 'critical');
+    const focused = async () =>
+      page.evaluate<string>('document.activeElement.id || document.activeElement.localName');
+    await press('m', 'Escape');
+    expect(await focused()).toBe('tr');
+    await press('m', 'Tab');
+    expect(await focused()).toBe('f-bulk-priority');
+    await page.keyboard.type('critical');
     await page.focus('[data-bulk] button:not(.danger)');
     await press('Enter');
     await page.waitForSelector('[data-toast]');
@@ -105,6 +111,36 @@ inBrowser(`the keyboard alone${without}`, () => {
     await page.selectOption('td select', 'high');
     await page.waitForSelector('tbody tr:first-child [data-priority=high]');
     expect(await page.locator('td [data-priority=high]').count()).toBe(1);
+  });
+
+  it('passes over the choices of a property by arrow keys, and makes one with Enter or by leaving', async () => {
+    const posts: string[] = [];
+    page.on('request', (sent) => {
+      if (sent.url().endsWith('/properties')) posts.push(sent.postData() ?? '');
+    });
+    await press('j', 'Enter');
+    await page.waitForURL(/\/issues\/[0-9a-f-]{36}/);
+    await ready();
+    const value = async () => page.inputValue('[name=status]');
+    const saves = page.locator('form:has([name=status]) button');
+    await page.focus('[name=status]');
+    expect(await saves.isVisible()).toBe(false);
+    await press('ArrowDown', 'ArrowDown');
+    expect([await value(), await saves.isVisible(), posts]).toEqual(['in_progress', true, []]);
+    await press('Escape');
+    expect([await value(), await saves.isVisible()]).toEqual(['backlog', false]);
+    await press('ArrowDown');
+    await Promise.all([page.waitForEvent('load'), press('Enter')]);
+    await ready();
+    expect(posts).toEqual(['status=todo']);
+    expect(await page.evaluate('document.activeElement.name')).toBe('status');
+    // The button that has appeared is next.
+    await press('ArrowUp', 'Tab');
+    await Promise.all([page.waitForEvent('load'), press('Enter')]);
+    await ready();
+    expect([await value(), posts]).toEqual(['backlog', ['status=todo', 'status=backlog']]);
+    await page.goto(`${issues}?sort=title`);
+    await ready();
   });
 
   it('completes names while one writes, shows what it will look like, and sends it', async () => {

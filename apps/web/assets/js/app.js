@@ -1,5 +1,6 @@
 // Makes the pages live: the event stream, parts that refresh themselves, forms that need no button.
 // Everything here is an enhancement: without it each act works as a plain form post.
+import { startAutosubmit } from './choices.js';
 import { startConnection } from './connection.js';
 import { startKeys } from './keys.js';
 import { startLive } from './live.js';
@@ -83,10 +84,6 @@ async function copy(code, button) {
   button.textContent = t`Copied`;
 }
 
-document.addEventListener('change', (event) => {
-  event.target.closest('form[data-autosubmit]')?.requestSubmit();
-});
-
 // `toggle` does not bubble.
 document.addEventListener(
   'toggle',
@@ -159,6 +156,7 @@ if (shows('[data-reads-issue]')) (await import('./reading.js')).startReading();
 if (shows('[data-notices]')) (await import('./notices.js')).startNotices();
 if (shows('[data-transcript]')) (await import('./transcript.js')).startTranscripts(document);
 startToasts();
+startAutosubmit();
 startKeys();
 startLiveParts();
 const { company, cursor } = document.body.dataset;

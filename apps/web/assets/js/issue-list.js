@@ -1,4 +1,5 @@
 // The list of issues: cells that are edited in place, row selection, and the keyboard.
+import { isPassing } from './choices.js';
 import { isTyping, lettersAct } from './keys.js';
 import { plural, t } from './texts.js';
 import { toast } from './toasts.js';
@@ -37,7 +38,7 @@ function watchNew() {
   });
 }
 
-/** Replaces the cell's content with a select; a choice is sent immediately. */
+/** Replaces the cell's content with a select; a choice is sent immediately, one that keys pass over with Enter. */
 function edit(list, cell) {
   const template = document.querySelector(`template[data-choices="${cell.dataset.edit}"]`);
   if (!template) return;
@@ -56,16 +57,21 @@ function edit(list, cell) {
   field.addEventListener('blur', back);
   field.addEventListener('keydown', (event) => {
     event.stopPropagation();
+    if (event.key === 'Enter' && isPassing(field)) {
+      event.preventDefault();
+      void choose();
+    }
     if (event.key !== 'Escape') return;
     back();
     cell.focus();
   });
-  field.addEventListener('change', async () => {
+  field.addEventListener('change', () => isPassing(field) || void choose());
+  async function choose() {
     sent = true;
     const said = await send(row.dataset.issue, { [cell.dataset.edit]: field.value });
     if (said) toast(`${row.dataset.title}: ${said}`);
     await renew(list, row, cell.dataset.edit);
-  });
+  }
   openAfterFrame(field);
 }
 
@@ -151,9 +157,16 @@ function startChoosing(list, rows) {
   tell();
 }
 
+/** The acts on the chosen rows; null while none is chosen. */
+const bulkOf = (list) => list.querySelector('[data-bulk]:not([hidden])');
+
 function onKey(event, list, rows) {
   const { key, target, ctrlKey, metaKey, altKey } = event;
-  if (ctrlKey || metaKey || altKey || !lettersAct() || isTyping(target)) return;
+  if (key === 'Escape' && target.closest('[data-bulk]'))
+    return rows()
+      .findLast((row) => row.querySelector('[name=issue]')?.checked)
+      ?.focus();
+  if (ctrlKey || metaKey || altKey || !lettersAct() || isTyping(target)) return undefined;
   const row = document.activeElement?.closest('[data-issue-list] tbody tr');
   if (key === 'j' || key === 'k') {
     const known = rows();
@@ -164,13 +177,16 @@ function onKey(event, list, rows) {
   } else if (row && key === 'x') {
     row.querySelector('[name=issue]')?.click();
     row.focus();
+  } else if (key === 'm' && bulkOf(list)) {
+    bulkOf(list).querySelector('select').focus();
   } else if (row && key === 'Enter' && target === row) {
     row.querySelector('.issue-title')?.click();
   } else if (row && EDITS[key]) {
     const cell = row.querySelector(`[data-edit="${EDITS[key]}"]`);
-    if (!cell) return;
+    if (!cell) return undefined;
     event.preventDefault();
     edit(list, cell);
-  } else return;
+  } else return undefined;
   if (key !== 'Enter') event.preventDefault();
+  return undefined;
 }

@@ -64,6 +64,7 @@ const keys = (): [keys: string, does: string][] => [
   ['?', t`this page`],
   ['j, k', t`down and up in a list`],
   ['x', t`choose the issue of the row`],
+  ['m', t`change the chosen issues; Esc goes back to the rows`],
   ['s, p, a', t`change status, priority or assignee of the row`],
   ['h', t`snooze an item in the inbox`],
   ['e', t`mark the issue in the inbox as read`],
