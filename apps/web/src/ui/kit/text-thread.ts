@@ -3,8 +3,10 @@ import { Worker } from 'node:worker_threads';
 import { repositoryRoot } from '@acp/kernel';
 import type { Html } from './html.ts';
 
-/** Time limit per text, including the start of a new thread; then the thread is terminated, as nothing else stops it. */
+/** Time limit per text; then the thread is terminated, as nothing else stops it. */
 const TEXT_LIMIT_MS = 5000;
+/** Time limit for the start of a thread, which is no fault of the text that it starts for. */
+const START_LIMIT_MS = 60_000;
 const IDLE_MS = 60_000;
 const MEMORY_MB = 128;
 
@@ -24,6 +26,7 @@ export class TextThread {
   readonly #waiting: Task[] = [];
   #current: Task | null = null;
   #worker: Worker | null = null;
+  #ready = false;
   #timer: NodeJS.Timeout | undefined;
   readonly #limit_ms: number;
 
@@ -59,15 +62,25 @@ export class TextThread {
       return;
     }
     this.#worker ??= this.#start();
-    this.#timer = setTimeout(() => this.#end(), this.#limit_ms).unref();
+    this.#limitTo(this.#ready ? this.#limit_ms : START_LIMIT_MS);
     this.#worker.postMessage(this.#current.text, []);
+  }
+
+  #limitTo(limit_ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#end(), limit_ms).unref();
   }
 
   #start(): Worker {
     const worker = new Worker(join(repositoryRoot, 'apps/web/src/ui/kit/markdown-thread.ts'), {
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
     });
-    worker.on('message', (html: Html) => worker === this.#worker && this.#finish(html));
+    worker.on('message', (html: Html | null) => {
+      if (worker !== this.#worker) return;
+      if (html !== null) return this.#finish(html);
+      this.#ready = true;
+      if (this.#current !== null) this.#limitTo(this.#limit_ms);
+    });
     // Out of memory or a parser fault: the text is given up, the next one gets a new thread.
     worker.on('error', () => this.#end(worker));
     // After the listeners, which would keep the process alive again.
@@ -78,6 +91,7 @@ export class TextThread {
   #end(worker = this.#worker): void {
     if (worker === null || worker !== this.#worker) return;
     this.#worker = null;
+    this.#ready = false;
     void worker.terminate();
     this.#finish(null);
   }
