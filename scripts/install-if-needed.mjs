@@ -1,4 +1,5 @@
-// Runs before every npm script: installs the dependencies if they are missing or differ from package-lock.json.
+// Runs before every npm script: installs the dependencies if they are missing or differ from package-lock.json. Scripts that run
+// the service do with those of `npm ci --omit=dev`.
 // Plain JavaScript for Node.js 20: the Node.js 24 that everything else runs on may be one of the things to install.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,6 +12,8 @@ const modules = path.join(root, 'node_modules');
 const lockFile = path.join(root, 'package-lock.json');
 const stampFile = path.join(modules, '.install-stamp');
 const NEEDED_MAJOR = 24;
+/** Scripts that need no development dependencies. */
+const PRODUCTION = ['start', 'demo', 'worker', 'ctl', 'build'];
 
 const read = (file) => {
   try {
@@ -20,36 +23,51 @@ const read = (file) => {
   }
 };
 
+/** Ends the stamp of an installation that lacks the development dependencies. */
+const WITHOUT_DEV = ' without dev';
+
 const majorOf = (version) => Number(/\d+/.exec(version)?.[0]);
 const hashOfLock = () => createHash('sha256').update(readFileSync(lockFile)).digest('hex');
 
+const needsAll = !PRODUCTION.includes(process.env.npm_lifecycle_event ?? '');
+
 // Two npm ci in one folder destroy each other's work.
-if (read(stampFile) !== hashOfLock()) await oneAtATime(`install ${root}`, installUnlessDone);
+if (!isStamped(hashOfLock())) await oneAtATime(`install ${root}`, installUnlessDone);
 await requireNode();
 
 /** Checks npm's own record first: someone may have installed manually, and npm ci would start by deleting it all. */
 async function installUnlessDone() {
   const hash = hashOfLock();
-  if (read(stampFile) === hash) return;
-  if (!isInstalled()) {
+  if (isStamped(hash)) return;
+  if (!isInstalled({ dev: needsAll })) {
     console.log('installing dependencies (npm ci) …');
     await runNpm();
   }
   mkdirSync(modules, { recursive: true });
-  writeFileSync(stampFile, hash);
+  writeFileSync(stampFile, isInstalled({ dev: true }) ? hash : hash + WITHOUT_DEV);
 }
 
-/** The record npm wrote at the end of its last install contains every package of the lock file, in the same version. */
-function isInstalled() {
+/** Whether an earlier script found here, or installed, what this one needs. */
+function isStamped(hash) {
+  const stamp = read(stampFile);
+  return stamp === hash || (!needsAll && stamp === hash + WITHOUT_DEV);
+}
+
+/**
+ * The record npm wrote at the end of its last install contains every package of the lock file, in the same version; those for
+ * development only if they are asked for.
+ */
+function isInstalled({ dev: withDev }) {
   const record = read(path.join(modules, '.package-lock.json'));
   if (record === undefined) return false;
   const installed = JSON.parse(record).packages;
   const wanted = Object.entries(JSON.parse(readFileSync(lockFile, 'utf8')).packages);
-  return wanted.every(([place, { version, link, optional }]) => {
+  return wanted.every(([place, { version, link, optional, dev }]) => {
     // The root and the workspaces themselves; npm records only the links to them.
     if (!place.includes('node_modules/')) return true;
     const found = installed[place];
-    if (found === undefined) return optional === true && !isForThisPlatform(place);
+    if (found === undefined)
+      return (dev === true && !withDev) || (optional === true && !isForThisPlatform(place));
     return link === true ? found.link === true : found.version === version;
   });
 }
@@ -65,7 +83,9 @@ async function runNpm() {
   // The npm that runs this script, if any.
   const npm = process.env.npm_execpath;
   const [command, args] = npm === undefined ? ['npm', []] : [process.execPath, [npm]];
-  const child = spawn(command, [...args, 'ci', '--loglevel=error'], {
+  // With NODE_ENV=production npm leaves them out by itself.
+  const development = needsAll ? ['--include=dev'] : [];
+  const child = spawn(command, [...args, 'ci', ...development, '--loglevel=error'], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
