@@ -1,6 +1,13 @@
 /** Backups end to end: what goes in comes out, and a defective file changes nothing. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { beginBackup, createNote, listBackups, recentNotifications, systemActor } from '@acp/core';
+import {
+  beginBackup,
+  createNote,
+  knowsStorageMarker,
+  listBackups,
+  recentNotifications,
+  systemActor,
+} from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { newId, Vault } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
@@ -186,6 +193,23 @@ describe('a backup', () => {
     });
     // The next id after those restored from the backup.
     await expect(transaction(restored.database, async (tx) => createCompany(tx))).resolves.toBeDefined();
+  });
+
+  it('is at home where it was restored: its storage is the instance’s own, and no scheduler is missed', async () => {
+    const marker = await storage.markerId();
+    await knowsStorageMarker(kit.database.db, marker);
+    await kit.database.pool.query(
+      `insert into scheduler_processes (scheduler, started_at) values ('old:1', now())`,
+    );
+    const { bytes_of: file } = await backUp('moved');
+    const restored = await restore(file);
+    const here = await restored.storage.markerId();
+    expect(here).not.toBe(marker);
+    expect(await knowsStorageMarker(restored.database.db, here, { remember: false })).toBe(true);
+    expect(await knowsStorageMarker(restored.database.db, marker, { remember: false })).toBe(false);
+    expect((await restored.database.pool.query('select from scheduler_processes')).rows).toEqual([]);
+    await kit.database.pool.query(`delete from instance_settings where key = 'storage_marker'`);
+    await kit.database.pool.query('delete from scheduler_processes');
   });
 
   it('that is cut off, changed, or of another key is refused before anything is changed', async () => {

@@ -16,6 +16,7 @@ import {
 } from '@acp/kernel';
 import { migrateQueue } from '@acp/queue';
 import type { Storage } from '@acp/storage';
+import { adoptPlace } from './adopt-place.ts';
 import { type ArchivedFile, readArchive } from './read-archive.ts';
 import { beginRestore, endRestore } from './restore-note.ts';
 import { TableLoader } from './table-loader.ts';
@@ -54,6 +55,7 @@ export async function restoreBackup(
         file: async (file, body) => putFile(target, header.id, file, body),
       });
       await tables.finish();
+      await adoptPlace(client, target.storage, trailer);
       await endRestore(client);
       await client.query('commit');
     } catch (error) {
