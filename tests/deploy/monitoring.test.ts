@@ -155,7 +155,7 @@ let exposed: { name: string; labels: string }[];
 beforeAll(async () => {
   const { database } = await testDatabase();
   const config = loadConfig({ SERVICE_METRICS_TOKEN: 'token' });
-  const app = createHealthApp(healthRouter({ config, database, streams: () => 0 }), testLogger());
+  const app = createHealthApp(healthRouter({ config, database, streams: () => 0 }), config, testLogger());
   // A series exists only after its first increment.
   countRun('heartbeat', { failure: null }, 1);
   countCall('family_compat', 'transient', 1, { input_tokens: 1, output_tokens: 1 });

@@ -1,7 +1,7 @@
 /** The order in which a request passes through the web tier; this file is the one place to read it. */
 import { asServiceError, type Database, type Listener } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
-import type { Express, Request, RequestHandler } from 'express';
+import type { Express, RequestHandler } from 'express';
 import { apiRoutes } from './api/index.ts';
 import { accessLog } from './http/access-log.ts';
 import { bareApp, beginRequest, unknownPath } from './http/begin-request.ts';
@@ -10,7 +10,7 @@ import { csrfGuard, ownOriginGuard } from './http/csrf.ts';
 import { errorHandler } from './http/errors.ts';
 import type { Route } from './http/handle.ts';
 import { mount } from './http/mount.ts';
-import { rateLimiter } from './http/rate-limit.ts';
+import { rateLimiters } from './http/rate-limit.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { createServices, type Services } from './http/services.ts';
 import { type ProtocolDeps, protocolRoutes } from './protocol-routes.ts';
@@ -43,12 +43,7 @@ export function createApp(deps: AppDeps): Express {
   app.use(beginRequest);
   if (config.log_level === 'debug') app.use(accessLog(logger));
   app.use(securityHeaders(config.public_url));
-  const limiter = rateLimiter({
-    requests_per_minute: config.rate_limit_rpm,
-    trusted_proxies: config.trusted_proxies,
-    skip: isUncounted,
-  });
-  if (limiter) app.use(limiter);
+  for (const limiter of rateLimiters(config)) app.use(limiter);
   app.use(csrfGuard(config));
   if (deps.health) app.use(deps.health);
   const acts = deps.routes ?? apiRoutes;
@@ -80,10 +75,4 @@ function afterPause({ instance }: Services): RequestHandler {
     }
     next();
   };
-}
-
-/** Static files, and the routes for worker keys: a fleet behind one address is no attack (decisions 7.44). */
-function isUncounted({ path }: Request): boolean {
-  if (path.startsWith('/static/')) return true;
-  return path.startsWith('/api/workers/') && path !== '/api/workers/register';
 }

@@ -5,6 +5,7 @@ import type { Express, RequestHandler } from 'express';
 import { healthRouter } from './health/router.ts';
 import { bareApp, beginRequest, unknownPath } from './http/begin-request.ts';
 import { errorHandler } from './http/errors.ts';
+import { rateLimiter } from './http/rate-limit.ts';
 import { listen, type WebServer } from './http/server.ts';
 import { openTierDatabase } from './http/tier-connections.ts';
 
@@ -28,7 +29,10 @@ export async function startHealthServer({
   pool,
 }: HealthServerOptions): Promise<RunningHealth> {
   const database = openTierDatabase({ ...config, database_pool_size: 2 }, logger, 'health');
-  const server = await listen(createHealthApp(healthRouter({ config, database, pool }), logger), config);
+  const server = await listen(
+    createHealthApp(healthRouter({ config, database, pool }), config, logger),
+    config,
+  );
   logger.info('health is served', { url: server.url });
   return {
     url: server.url,
@@ -40,10 +44,19 @@ export async function startHealthServer({
   };
 }
 
-/** Reports errors in the same form as everywhere. */
-export function createHealthApp(health: RequestHandler, logger: Logger): Express {
+/** Limits requests and reports errors like the web tier. */
+export function createHealthApp(
+  health: RequestHandler,
+  config: Pick<Config, 'rate_limit_rpm' | 'trusted_proxies'>,
+  logger: Logger,
+): Express {
   const app = bareApp();
-  app.use(...beginRequest, health, unknownPath);
+  app.use(...beginRequest);
+  const limiter = rateLimiter(config);
+  if (limiter) app.use(limiter);
+  // The API's own is the web tier's.
+  app.use('/api', unknownPath);
+  app.use(health, unknownPath);
   app.use(errorHandler(logger));
   return app;
 }

@@ -277,9 +277,16 @@ describe('/metrics', () => {
 
   it('is served by a process without a database too', async () => {
     const health = healthRouter({ config: loadConfig({}), database: away });
-    const app = createHealthApp(health, testLogger());
+    const app = createHealthApp(health, loadConfig({ RATE_LIMIT_RPM: '3' }), testLogger());
     await request(app).get('/metrics').expect(200);
     await request(app).get('/readyz').expect(503);
     await request(app).get('/healthz').expect(200);
+    await request(app).get('/healthz').expect(429);
+  });
+
+  it('is all that a process of another tier serves', async () => {
+    const config = loadConfig({});
+    const app = createHealthApp(healthRouter({ config, database: away }), config, testLogger());
+    for (const path of ['/api/health', '/api/agents', '/login']) await request(app).get(path).expect(404);
   });
 });

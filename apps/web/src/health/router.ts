@@ -9,6 +9,7 @@ import {
 } from '@acp/kernel';
 import { type Request, type Response, Router } from 'express';
 import { sql } from 'drizzle-orm';
+import { HEALTH_PATHS } from './paths.ts';
 import { createMetrics } from './metrics.ts';
 import { Readiness, type ReadinessOptions } from './readiness.ts';
 
@@ -17,8 +18,6 @@ interface HealthDependencies extends ReadinessOptions {
   database: Database;
   streams?: () => number;
 }
-
-const PATHS = ['/healthz', '/healthz/live', '/healthz/ready', '/readyz', '/metrics', '/api/health'] as const;
 
 export function healthRouter({ config, database, streams, ...options }: HealthDependencies): Router {
   const readiness = new Readiness(database, config, options);
@@ -51,7 +50,7 @@ export function healthRouter({ config, database, streams, ...options }: HealthDe
       .status(up ? 200 : 503)
       .json({ status: up ? 'ok' : 'unavailable', db: up ? 'ok' : 'unreachable' });
   });
-  router.all([...PATHS], () => {
+  router.all([...HEALTH_PATHS], () => {
     throw methodNotAllowed(['GET', 'HEAD']);
   });
   return router;

@@ -3,17 +3,13 @@ import { parseTrustedProxies } from '@acp/kernel';
 import express from 'express';
 import request from 'supertest';
 import { errorHandler } from './errors.ts';
-import { ClientWindows, rateLimiter } from './rate-limit.ts';
+import { ClientWindows, rateLimiters } from './rate-limit.ts';
 import { createLogger } from '@acp/kernel';
 
 function limitedApp(limit: number, trusted = '') {
   const app = express();
-  const limiter = rateLimiter({
-    requests_per_minute: limit,
-    trusted_proxies: parseTrustedProxies(trusted),
-    skip: ({ path }) => path.startsWith('/static/'),
-  });
-  if (limiter) app.use(limiter);
+  const config = { rate_limit_rpm: limit, trusted_proxies: parseTrustedProxies(trusted) };
+  for (const limiter of rateLimiters(config)) app.use(limiter);
   app.use((_request, response) => void response.json({}));
   app.use(errorHandler(createLogger({ level: 'error', format: 'json', role: 'test' })));
   return app;
@@ -37,8 +33,14 @@ describe('the rate limit', () => {
   });
 
   it('the limit is 0: switched off', () => {
-    const options = { trusted_proxies: parseTrustedProxies(''), skip: () => false };
-    expect(rateLimiter({ requests_per_minute: 0, ...options })).toBeUndefined();
+    expect(rateLimiters({ rate_limit_rpm: 0, trusted_proxies: parseTrustedProxies('') })).toEqual([]);
+  });
+
+  it('a busy client is at the address of the probes: they are counted apart', async () => {
+    const app = limitedApp(2);
+    for (const status of [200, 200, 429]) await request(app).get('/api/agents').expect(status);
+    for (const path of ['/healthz/live', '/metrics']) await request(app).get(path).expect(200);
+    await request(app).get('/healthz/ready').expect(429);
   });
 
   it('a trusted proxy passes on several clients: each has its own budget', async () => {

@@ -1,17 +1,13 @@
 /** Requests per minute and client address (specification, Limits), counted by each process separately (decisions 7.44). */
 import { clientAddress, rateLimited } from '@acp/kernel';
-import type { TrustedProxies } from '@acp/kernel';
+import type { Config, TrustedProxies } from '@acp/kernel';
 import type { Request, RequestHandler } from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
 import type { ClientRateLimitInfo, Store } from 'express-rate-limit';
 import type { Socket } from 'node:net';
+import { HEALTH_PATHS } from '../health/paths.ts';
 
-interface RateLimitOptions {
-  requests_per_minute: number;
-  trusted_proxies: TrustedProxies;
-  /** Requests that are not counted: static files, routes for worker keys. */
-  skip: (request: Request) => boolean;
-}
+type RateLimitConfig = Pick<Config, 'rate_limit_rpm' | 'trusted_proxies'>;
 
 const WINDOW_MS = 60_000;
 // An attacker with many addresses must not exhaust the memory; about 10 MB.
@@ -19,15 +15,37 @@ const MAX_CLIENTS = 50_000;
 // The owner of an IPv6 address has the /64 around it.
 const IPV6_PREFIX = 64;
 
-/** Undefined if the limit is switched off. */
-export function rateLimiter(options: RateLimitOptions): RequestHandler | undefined {
-  if (options.requests_per_minute === 0) return undefined;
+/**
+ * The limiters of the web tier; none if the limit is switched off. Probes are counted apart: a busy client at their address would
+ * otherwise have the process restarted.
+ */
+export function rateLimiters(config: RateLimitConfig): RequestHandler[] {
+  const isProbe = ({ path }: Request): boolean => HEALTH_PATHS.includes(path);
+  const isOther = (request: Request): boolean => !isProbe(request) && !isUncounted(request);
+  return [isProbe, isOther].flatMap((counts) => rateLimiter(config, counts) ?? []);
+}
+
+/** Static files, and the routes for worker keys: a fleet behind one address is no attack (decisions 7.44). */
+function isUncounted({ path }: Request): boolean {
+  if (path.startsWith('/static/')) return true;
+  return path.startsWith('/api/workers/') && path !== '/api/workers/register';
+}
+
+/**
+ * Limits the requests of each client address. Undefined if the limit is switched off.
+ * @param counts whether a request is counted; default: all
+ */
+export function rateLimiter(
+  { rate_limit_rpm, trusted_proxies }: RateLimitConfig,
+  counts: (request: Request) => boolean = () => true,
+): RequestHandler | undefined {
+  if (rate_limit_rpm === 0) return undefined;
   return rateLimit({
     windowMs: WINDOW_MS,
-    limit: options.requests_per_minute,
+    limit: rate_limit_rpm,
     store: new ClientWindows(),
-    keyGenerator: (request) => rateLimitKey(request, options.trusted_proxies),
-    skip: options.skip,
+    keyGenerator: (request) => rateLimitKey(request, trusted_proxies),
+    skip: (request) => !counts(request),
     handler: (request, _response, next) => next(exceeded(request)),
     legacyHeaders: false,
     standardHeaders: false,
