@@ -3,7 +3,7 @@ import type { Issue } from '@acp/contract';
 import { asShown } from '../kit/as-shown.ts';
 import { html, type Html } from '../kit/html.ts';
 import { markdown } from '../kit/markdown.ts';
-import { input, textarea } from '../kit/parts.ts';
+import { input, status, textarea } from '../kit/parts.ts';
 
 /** The text refreshes even while someone is typing in the form below it; the form only if no one is. */
 export async function description({ issue, can_write }: { issue: Issue; can_write: boolean }): Promise<Html> {
@@ -21,7 +21,9 @@ export async function description({ issue, can_write }: { issue: Issue; can_writ
         !${await asShown(form)}
       </details>`
     : '';
+  // On a phone the properties are below the whole conversation.
   return html`<section class="card" aria-label="Description">
+    <p class="phone-only">!${status(issue.status)} <a class="small" href="#properties">Properties</a></p>
     <div data-reads data-heading="${issue.identifier} ${issue.title}">!${text}</div>
     !${edit}
   </section>`;

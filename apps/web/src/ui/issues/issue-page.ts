@@ -1,33 +1,17 @@
-import type { Agent, CouncilSession, IssueDetail, Run, RunEvent, Subagent, Workspace } from '@acp/contract';
-import type { RefusedVerb } from '@acp/core';
+import type { CouncilSession, IssueDetail, Subagent, Workspace } from '@acp/contract';
 import { councilsPart } from '../councils/council-pages.ts';
-import { money, timeAgo, words } from '../kit/format.ts';
-import { each, html, type Html, plural, t, when } from '../kit/html.ts';
-import { formError, postButton, status, textarea } from '../kit/parts.ts';
+import { html, type Html, when } from '../kit/html.ts';
+import { formError, postButton, textarea } from '../kit/parts.ts';
 import { promoteForm } from '../routines/promote-form.ts';
 import type { Refused } from '../routines/routine-form.ts';
-import { transcript } from '../runs/transcript.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 import { changesCard } from '../workspaces/changes-page.ts';
 import { type BelongingsView, besidePart, workPart } from './belongings.ts';
 import { description } from './description.ts';
 import { issueTabs } from './issue-tabs.ts';
 import { propertiesPart, type PropertiesView } from './properties-part.ts';
+import { runPart, type RunsOfIssue } from './run-part.ts';
 import { timeline, type TimelineView } from './timeline.ts';
-
-interface RunsOfIssue {
-  issue: Pick<IssueDetail, 'id' | 'company_id'>;
-  /** Live runs first, then by age. */
-  runs: readonly Run[];
-  /** Whether there are older ones. */
-  more_runs: boolean;
-  /** Events of the runs that are shown with their transcripts, by run. */
-  events: ReadonlyMap<string, readonly RunEvent[]>;
-  /** What had no effect in those. */
-  refused: readonly RefusedVerb[];
-  agents: readonly Agent[];
-  can_write: boolean;
-}
 
 export interface IssueView extends BelongingsView, PropertiesView, RunsOfIssue {
   issue: IssueDetail;
@@ -89,7 +73,12 @@ export async function issueBody(view: IssueView): Promise<Html> {
         !${when(view.can_write, () => commentForm(view))}
       </div>
       <aside>
-        <div class="card" data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/properties">
+        <div
+          class="card"
+          id="properties"
+          data-live="issue:${issue.id}"
+          data-source="/issues/${issue.id}/part/properties"
+        >
           !${propertiesPart(view)}
         </div>
         <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/beside">
@@ -102,64 +91,6 @@ export async function issueBody(view: IssueView): Promise<Html> {
         !${when(view.can_write, () => html`<p>!${postButton(`/issues/${issue.id}/delete`, 'Move to the trash', { class: 'danger small' })}</p>`)}
       </aside>
     </div>`;
-}
-
-const nameOf = ({ agent_id }: Run, agents: readonly Agent[]): string =>
-  agents.find(({ id }) => id === agent_id)?.name ?? t`an agent`;
-
-export const isLive = ({ status: state }: Pick<Run, 'status'>): boolean =>
-  state === 'running' || state === 'queued';
-
-const runLine = (run: Run, agents: readonly Agent[]): Html =>
-  html`<li>
-    !${status(run.status)}
-    <a class="grow" href="/runs/${run.id}">${nameOf(run, agents)}, ${words(run.wake_reason)}</a>
-    <span class="soft small">!${timeAgo(run.created_at)}</span>
-    !${when(run.cost_usd > 0, () => money(run.cost_usd))}
-  </li>`;
-
-/** Live runs, expanded and followed, or else the newest one; then all others. */
-export function runPart(view: RunsOfIssue): Html {
-  const { issue, runs, more_runs, events, agents } = view;
-  const shown = runs.filter(({ id }) => events.has(id));
-  if (shown.length === 0) return '';
-  const rest = runs.filter(({ id }) => !events.has(id));
-  return html`<section class="card run" aria-label="Runs">
-    !${each(shown, (run) => openRun(run, view))}
-    !${when(
-      rest.length > 0,
-      () =>
-        html`<details data-fold="other-runs">
-          <summary>
-            ${more_runs ? t`${rest.length} and more other runs` : plural(rest.length, '# other run', '# other runs')}
-          </summary>
-          <ul class="list">
-            !${each(rest, (earlier) => runLine(earlier, agents))}
-          </ul>
-          !${when(more_runs, () => html`<p class="more"><a href="/companies/${issue.company_id}/runs?issue=${issue.id}">All runs of the issue</a></p>`)}
-        </details>`,
-    )}
-  </section>`;
-}
-
-function openRun(run: Run, { events, refused, agents, can_write }: RunsOfIssue): Html {
-  return html`<div class="comment-head" id="run-${run.id}" tabindex="-1">
-      !${status(run.status)} <strong>${nameOf(run, agents)}</strong>
-      <span class="soft small">${words(run.wake_reason)} · !${timeAgo(run.created_at)}</span>
-      <span class="grow"></span>
-      !${when(run.cost_usd > 0, () => money(run.cost_usd))}
-      !${when(can_write && isLive(run), () => postButton(`/runs/${run.id}/cancel`, 'Cancel the run', { class: 'quiet small', fields: { back: 'issue' } }))}
-      <a class="small" href="/runs/${run.id}">Run</a>
-    </div>
-    !${when(run.error, (error) => html`<p class="error">${error}</p>`)}
-    !${each(
-      refused.filter(({ run_id }) => run_id === run.id),
-      ({ verb, error }) => html`<p class="error"><code>/${verb}</code> had no effect: ${error ?? ''}</p>`,
-    )}
-    <details data-fold="${run.id}" !${isLive(run) ? ' open data-while-live' : ''}>
-      <summary>Transcript</summary>
-      !${transcript(run, events.get(run.id) ?? [])}
-    </details>`;
 }
 
 /** Always in sight. Completes names and issues, takes dropped files, and submits on Ctrl-Enter. */

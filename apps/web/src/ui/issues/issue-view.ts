@@ -1,5 +1,5 @@
 /** Loads what an issue's page shows, and its parts separately: an event refreshes parts, not the page. */
-import type { Agent, CouncilSession, RunEvent, Subagent, Workspace } from '@acp/contract';
+import type { Agent, CouncilSession, Subagent, Workspace } from '@acp/contract';
 import {
   findWorkspace,
   issueActivity,
@@ -10,8 +10,6 @@ import {
   listCouncils,
   listDocuments,
   listProjects,
-  listRunEvents,
-  listRuns,
   listSubagents,
   listWorkProducts,
   openApprovalsOf,
@@ -19,20 +17,19 @@ import {
   presentIssue,
   presentWorkspace,
   readFamily,
-  refusedVerbs,
 } from '@acp/core';
 import { councilsPart } from '../councils/council-pages.ts';
 import type { Html } from '../kit/html.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
-import { FIRST_ENTRIES } from '../runs/transcript.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 import { changesCard } from '../workspaces/changes-page.ts';
 import { besidePart, workPart } from './belongings.ts';
 import { decisionsPart } from './decisions-part.ts';
 import { description } from './description.ts';
-import { isLive, type IssueView, runPart } from './issue-page.ts';
+import type { IssueView } from './issue-page.ts';
 import { propertiesPart } from './properties-part.ts';
+import { loadRuns, runPart } from './run-part.ts';
 import { timeline, type TimelineView } from './timeline.ts';
 
 export type IssueContext = UiContext<'issue'>;
@@ -70,20 +67,6 @@ const loadMaterial = async ({ tx, subject }: IssueContext) => ({
   attachments: (await listAttachments(tx, subject, MOST_BESIDE)).items,
   documents: (await listDocuments(tx, subject, MOST_BESIDE)).items,
 });
-
-/** Number of runs whose transcripts are expanded at the same time. */
-const MOST_OPEN = 3;
-
-async function loadRuns({ tx, user, subject, company_id }: IssueContext) {
-  const page = await listRuns(tx, user, company_id, { issueId: subject.id, limit: 20 });
-  const live = page.items.filter(isLive);
-  const runs = [...live, ...page.items.filter((run) => !isLive(run))];
-  const events = new Map<string, readonly RunEvent[]>();
-  for (const { id } of live.length > 0 ? live.slice(0, MOST_OPEN) : runs.slice(0, 1))
-    events.set(id, await listRunEvents(tx, user, id, { limit: FIRST_ENTRIES }));
-  const refused = await refusedVerbs(tx, [...events.keys()]);
-  return { runs, more_runs: page.next_cursor !== null, events, refused };
-}
 
 async function loadTimeline(context: IssueContext, agents: readonly Agent[]): Promise<TimelineView> {
   const { tx, user, subject, company_id } = context;
