@@ -7,7 +7,7 @@ import { invalid, ServiceError } from '@acp/kernel';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { inTimeOf } from './schema-time.ts';
-import { describeError } from './validator.ts';
+import { describeError } from './describe-error.ts';
 
 /** In characters of JSON. */
 export const LONGEST_SCHEMA = 32_768;
@@ -76,7 +76,7 @@ export function outsideValidator(
       if (error instanceof ServiceError) throw error;
       throw invalid('the input schema of the tool can’t be used: its provider has to mend it');
     }
-    if (!isValid) throw invalid(describeError('input', compiled?.errors?.[0]));
+    if (!isValid) throw invalid(describeError('input', compiled?.errors));
     return input;
   };
 }

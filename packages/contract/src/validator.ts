@@ -1,8 +1,9 @@
 /** Ajv for the contract's schemas: one compiled function per schema, created on first use or at startup. */
 import { invalid } from '@acp/kernel';
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import type { Static, TSchema } from 'typebox';
+import { describeError } from './describe-error.ts';
 
 /** As browsers check it (HTML, `input type=email`): unlike the library's, without a dot in the domain too, as in `admin@localhost`. */
 const EMAIL =
@@ -19,21 +20,6 @@ function withFormats(ajv: Ajv): Ajv {
   return ajv.addFormat('email', EMAIL);
 }
 
-/** Location and problem of the first error, in terms of the request: `body.title must be string`. */
-export function describeError(place: string, error: ErrorObject | undefined): string {
-  if (!error) return `${place} is invalid`;
-  const path = error.instancePath.replaceAll('/', '.');
-  const allowed =
-    error.keyword === 'enum'
-      ? `: ${(error.params as { allowedValues: unknown[] }).allowedValues.join(', ')}`
-      : '';
-  const unknown =
-    error.keyword === 'additionalProperties'
-      ? `: ${(error.params as { additionalProperty: string }).additionalProperty.slice(0, 100)}`
-      : '';
-  return `${place}${path} ${error.message ?? 'is invalid'}${allowed}${unknown}`;
-}
-
 export interface Validator<T> {
   /** Throws `invalid` (400) naming the location; returns the same value, typed. */
   (value: unknown): T;
@@ -48,7 +34,7 @@ export function createValidator<S extends TSchema>(
   let compiled: ValidateFunction | undefined;
   return (value) => {
     compiled ??= (coerce ? coercingAjv : strictAjv).compile(schema);
-    if (!compiled(value)) throw invalid(describeError(place, compiled.errors?.[0]));
+    if (!compiled(value)) throw invalid(describeError(place, compiled.errors, schema));
     return value as Static<S>;
   };
 }

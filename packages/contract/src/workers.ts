@@ -68,7 +68,12 @@ export const RegisterWorker = Type.Object({
   commit: Optional(stamp),
   build_date: Optional(stamp),
   prompt_version: Optional(stamp),
-  shared_models: Optional(Type.Union([Type.String({ maxLength: 20_000 }), SharedModelList])),
+  shared_models: Optional(
+    Type.Union([Type.String({ maxLength: 20_000 }), SharedModelList], {
+      description:
+        'a text like provider:model,model;provider:model, or a list like [{"provider": "…", "models": ["…"]}]',
+    }),
+  ),
 });
 export type RegisterWorker = Static<typeof RegisterWorker>;
 
