@@ -108,11 +108,11 @@ describe('the price of a model', () => {
     const { run_id, cost_usd } = await chargedFor('two-turns');
     expect(cost_usd).toBe(0.04);
     const page = await pageOf(`/runs/${run_id}`, viewer);
-    expect(page.match(/Turn \d .{0,90}200 input tokens, 1,000 output tokens, \$0\.020/g)).toHaveLength(2);
+    expect(page.match(/Turn \d .{0,90}200 input tokens, 1,000 output tokens, \$0\.02\b/g)).toHaveLength(2);
     model.setScript(() => ({ text: 'Done.', usage }));
     const { run_id: other } = await chargedFor('two-turns');
     expect(await pageOf(`/runs/${other}`, viewer)).toMatch(
-      /Answer .{0,90}200 input tokens, 1,000 output tokens, \$0\.020/,
+      /Answer .{0,90}200 input tokens, 1,000 output tokens, \$0\.02\b/,
     );
   });
 

@@ -3,6 +3,7 @@
  * guard on outgoing requests. It knows no business terms and imports no other package of ours.
  */
 export { dollars } from './dollars.ts';
+export { written } from './numbers.ts';
 export {
   conflict,
   errorKinds,

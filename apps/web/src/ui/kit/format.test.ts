@@ -36,6 +36,7 @@ it.each([
   [12.3456, '$12.35'],
   [0.00123456, '$0.0012'],
   [0.00000012, '$0.00000012'],
+  [0.01, '$0.01'],
   [1234567.891, '$1,234,567.89'],
 ])('%d USD are read as %s, with all digits on hover', (usd, expected) => {
   expect(text(money(usd))).toBe(expected);

@@ -1,7 +1,7 @@
 /** Formats instants, money and numbers for people: short, and exact on hover. */
+import { dollars, written } from '@acp/kernel';
 import { html, type Html } from './html.ts';
 import { currentLocale, translateValue, t } from './language.ts';
-import { written } from './numbers.ts';
 
 const MINUTE = 60;
 const HOUR = 3600;
@@ -89,20 +89,22 @@ export function duration(from: Date | string | null, to: Date | string | null): 
   return t`${Math.floor(seconds / MINUTE)} min ${Math.round(seconds % MINUTE)} s`;
 }
 
-/** `$0.12`; small amounts keep two significant digits, all of them on hover. */
+/** `$0.12`; all digits on hover. */
 export function money(amount: number): Html {
-  const exact = { minimumFractionDigits: 8, maximumFractionDigits: 8, useGrouping: false };
-  return html`<span class="number" title="${inDollars(amount, exact)}">${usd(amount)}</span>`;
+  const exact = written(amount, currentLocale(), EXACT_DOLLARS);
+  return html`<span class="number" title="${exact}">${usd(amount)}</span>`;
 }
 
+const EXACT_DOLLARS: Intl.NumberFormatOptions = {
+  style: 'currency',
+  currency: 'USD',
+  minimumFractionDigits: 8,
+  maximumFractionDigits: 8,
+  useGrouping: false,
+};
+
 /** The same as plain text, for places without HTML. */
-export function usd(amount: number): string {
-  if (amount === 0 || amount >= 0.1)
-    return inDollars(amount, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-  return amount >= 0.000_001
-    ? inDollars(amount, { minimumSignificantDigits: 2, maximumSignificantDigits: 2 })
-    : inDollars(amount, { minimumFractionDigits: 8, maximumFractionDigits: 8 });
-}
+export const usd = (amount: number): string => dollars(amount, currentLocale());
 
 /** `12,345`; `1.2 M` from a million on. */
 export function count(value: number): string {
@@ -114,8 +116,6 @@ export const words = translateValue;
 
 const tenths = (value: number): string =>
   written(value, currentLocale(), { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-const inDollars = (amount: number, digits: Intl.NumberFormatOptions): string =>
-  written(amount, currentLocale(), { style: 'currency', currency: 'USD', ...digits });
 
 /** Markdown as one line of plain text. */
 export function firstWords(markdown: string, most?: number): string {

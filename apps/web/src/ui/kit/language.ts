@@ -4,8 +4,8 @@
  * context: templates look up their static text by themselves (html.ts), other texts use `t`, `plural` and `say`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { written } from '@acp/kernel';
 import type { Catalogue, Sentence } from './catalogue.ts';
-import { written } from './numbers.ts';
 
 /** Null: English. */
 const spoken = new AsyncLocalStorage<Catalogue | null>();
