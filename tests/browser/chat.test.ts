@@ -80,8 +80,15 @@ inBrowser(`a chat${without}`, () => {
     await waitFor(async () => (await page.textContent('h1')) === 'Show me what you can');
     await page.hover('.said pre code');
     expect(await page.locator('.said pre button').count()).toBe(1);
+    // The browser refuses at first: it is not said to have copied.
+    await page.click('.said pre .copy');
+    expect(await page.textContent('.said pre .copy')).toBe('Copy');
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.click('.said pre .copy');
     await page.waitForSelector('.said pre .copy:has-text("Copied")');
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
+      await page.textContent('.said pre code'),
+    );
     expect(await seriousFaults(page)).toEqual([]);
     await page.setViewportSize({ width: 390, height: 844 });
     expect(await excessWidth(page)).toBe(0);

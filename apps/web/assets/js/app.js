@@ -1,6 +1,7 @@
 // Makes the pages live: the event stream, parts that refresh themselves, forms that need no button.
 // Everything here is an enhancement: without it each act works as a plain form post.
 import { startAutosubmit } from './choices.js';
+import { copyText } from './clipboard.js';
 import { startConnection } from './connection.js';
 import { startKeys } from './keys.js';
 import { startLive } from './live.js';
@@ -74,15 +75,13 @@ document.addEventListener('pointerover', ({ target }) => {
   button.className = 'quiet small copy-code';
   button.dataset.copy = '';
   button.textContent = t`Copy`;
-  button.addEventListener('click', () => void copy(code, button));
+  button.addEventListener(
+    'click',
+    () => void copyText(code.querySelector('code')?.textContent ?? '', button),
+  );
   code.append(button);
   code.addEventListener('pointerleave', () => button.remove(), { once: true });
 });
-
-async function copy(code, button) {
-  await navigator.clipboard.writeText(code.querySelector('code')?.textContent ?? '');
-  button.textContent = t`Copied`;
-}
 
 // `toggle` does not bubble.
 document.addEventListener(

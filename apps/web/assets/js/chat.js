@@ -1,6 +1,7 @@
 // A chat: replies that are followed while they are written, a thread that stays current, sending without leaving the page.
 // Without script the same forms are plain posts.
 import { ChosenFiles } from './chat-files.js';
+import { copyText } from './clipboard.js';
 import { keepDraft } from './drafts.js';
 import { hasTyping } from './live-parts.js';
 import { LiveText } from './live-text.js';
@@ -296,12 +297,10 @@ function addCopy(block) {
   block.append(button);
 }
 
-async function copyCode({ target }) {
+function copyCode({ target }) {
   if (!target.matches?.('.copy')) return;
   const code = target.closest('pre').querySelector('code') ?? target.closest('pre');
-  await navigator.clipboard?.writeText(code.textContent).catch(() => undefined);
-  target.textContent = t`Copied`;
-  setTimeout(() => (target.textContent = t`Copy`), 1500);
+  void copyText(code.textContent, target);
 }
 
 function focusSearch(event) {

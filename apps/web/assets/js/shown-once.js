@@ -1,13 +1,11 @@
 // Copies a value that is shown only once.
-import { t } from './texts.js';
+import { copyText } from './clipboard.js';
 
 for (const button of document.querySelectorAll('[data-copy-once]')) {
   // Without a secure connection a browser has no clipboard: one click on the value selects it.
   button.hidden = navigator.clipboard === undefined;
-  button.addEventListener('click', () => void copy(button));
-}
-
-async function copy(button) {
-  await navigator.clipboard.writeText(button.closest('.once').querySelector('code').textContent);
-  button.textContent = t`Copied`;
+  button.addEventListener(
+    'click',
+    () => void copyText(button.closest('.once').querySelector('code').textContent, button),
+  );
 }
