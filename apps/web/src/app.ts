@@ -7,7 +7,7 @@ import { accessLog } from './http/access-log.ts';
 import { bareApp, beginRequest, unknownPath } from './http/begin-request.ts';
 import { createCredentials, type Credentials } from './http/credentials.ts';
 import { csrfGuard, ownOriginGuard } from './http/csrf.ts';
-import { errorHandler } from './http/errors.ts';
+import { errorHandler, type RefuseInPage } from './http/errors.ts';
 import type { Route } from './http/handle.ts';
 import { mount } from './http/mount.ts';
 import { rateLimiters } from './http/rate-limit.ts';
@@ -31,7 +31,7 @@ interface AppDeps {
   /** Health and metrics. */
   health?: RequestHandler | undefined;
   /** Pages and their static files. */
-  ui?: RequestHandler | undefined;
+  ui?: { pages: RequestHandler; refuse: RefuseInPage } | undefined;
   /** For tests: validates answers against the contract. */
   validate_responses?: boolean;
 }
@@ -58,9 +58,9 @@ export function createApp(deps: AppDeps): Express {
   app.use(mount(routes, parts));
   // Paths that programs probe: never a page, nor a redirect to one.
   app.use(['/api', '/mcp', '/.well-known'], unknownPath);
-  if (deps.ui) app.use(deps.ui);
+  if (deps.ui) app.use(deps.ui.pages);
   app.use(unknownPath);
-  app.use(errorHandler(logger));
+  app.use(errorHandler(logger, deps.ui?.refuse));
   return app;
 }
 

@@ -1,14 +1,14 @@
 /** Maps errors to HTTP: each kind has one status, the body is `{"error": message}`, and a defect reveals nothing. */
 import type { EndpointRow } from '@acp/contract';
 import { asServiceError } from '@acp/db';
-import { invalid, ServiceError, tooLarge, unsupported } from '@acp/kernel';
+import { httpStatusOf, invalid, ServiceError, tooLarge, unsupported } from '@acp/kernel';
 import type { Logger } from '@acp/kernel';
-import type { ErrorRequestHandler } from 'express';
+import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { ServerResponse } from 'node:http';
 import { sendJson } from './answer.ts';
 import { sendRowError } from './row-errors.ts';
-import { sendError } from './send-error.ts';
-import { sendToLogin, wantsPage } from './to-login.ts';
+import { sendError, setErrorHeaders } from './send-error.ts';
+import { sendToLogin, showsPage, wantsPage } from './to-login.ts';
 
 /** The part of an error that the caller may see; null for a defect of ours. */
 export function publicError(error: unknown): ServiceError | null {
@@ -31,11 +31,28 @@ function bodyProblem(type: unknown): string {
   return type === 'entity.parse.failed' ? 'malformed JSON' : 'malformed body';
 }
 
+/** What a page says about a refused request. */
+export interface Refusal {
+  status: number;
+  message: string;
+  retry_after_sec?: number | undefined;
+}
+
+export type RefuseInPage = (refused: Refusal, request: Request, response: Response) => Promise<void>;
+
+export const refusalOf = ({ kind, message, retry_after_sec }: ServiceError): Refusal => ({
+  status: httpStatusOf(kind),
+  message,
+  retry_after_sec,
+});
+
+const DEFECT: Refusal = { status: 500, message: 'internal error' };
+
 // An unavailable database fails every request: one line a second says as much as a thousand.
 const UNAVAILABLE_LOG_EVERY_MS = 1000;
 
 /** The last middleware, and the only place that logs errors of requests. */
-export function errorHandler(logger: Logger): ErrorRequestHandler {
+export function errorHandler(logger: Logger, refuseInPage?: RefuseInPage): ErrorRequestHandler {
   let loggedAt = Number.NEGATIVE_INFINITY;
   return (error: unknown, request, response, _next) => {
     // There is no one to answer, and nothing went wrong here.
@@ -52,10 +69,18 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
     if (response.headersSent) {
       // Too late for a status: a closed connection shows the client that the answer is incomplete.
       response.destroy();
+    } else if (known?.kind === 'unauthenticated' && wantsPage(request)) {
+      sendToLogin(request, response);
+    } else if (refuseInPage !== undefined && showsPage(request)) {
+      if (known !== null) setErrorHeaders(response, known);
+      return refuseInPage(known === null ? DEFECT : refusalOf(known), request, response).catch(
+        (failure: unknown) => {
+          logger.error('a refusal could not be shown', { ...where, error: failure });
+          response.destroy();
+        },
+      );
     } else if (known === null) {
       sendJson(response, 500, '{"error":"internal error"}');
-    } else if (known.kind === 'unauthenticated' && wantsPage(request)) {
-      sendToLogin(request, response);
     } else {
       sendError(response, known);
     }

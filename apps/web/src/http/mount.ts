@@ -52,6 +52,7 @@ export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler
       await serve(call, match.values, query, deps);
     } catch (error) {
       noteRefusal(error, call, deps);
+      response.locals.actor = call.actor;
       throw error;
     }
   };

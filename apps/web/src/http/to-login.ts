@@ -8,6 +8,15 @@ export function wantsPage(request: Request): boolean {
   return html && authorization === undefined && !request.path.startsWith('/api/');
 }
 
+/** Whether a person sees the answer: of a page or a file, or of a form, whatever its path; and not a script of a page. */
+export function showsPage(request: Request): boolean {
+  if (request.get('hx-request') === 'true') return false;
+  if (request.method === 'GET') return wantsPage(request) && !request.path.startsWith('/static/');
+  const { accept = '', authorization } = request.headers;
+  const isForm = request.is(['urlencoded', 'multipart']) !== false;
+  return request.method === 'POST' && isForm && authorization === undefined && accept.includes('text/html');
+}
+
 export function sendToLogin(request: Request, response: Response): void {
   // Signing in leads to the list of companies anyway.
   const back =

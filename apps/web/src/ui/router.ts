@@ -1,14 +1,16 @@
 /** HTML pages: server-rendered, session only (specification, Public endpoints: /login, /logout). */
 import type { Database } from '@acp/db';
 import type { Config, Logger } from '@acp/kernel';
-import { Router } from 'express';
+import { type RequestHandler, Router } from 'express';
 import { apiRoutes } from '../api/index.ts';
 import type { Credentials } from '../http/credentials.ts';
+import type { RefuseInPage } from '../http/errors.ts';
 import { createServices, type Services } from '../http/services.ts';
 import { assetsRouter } from './kit/assets.ts';
 import { sharedTexts } from './kit/markdown-renderer.ts';
 import { useBrowserLanguage } from './kit/languages.ts';
 import { mountUi } from './kit/mount-ui.ts';
+import { refuseInPage } from './kit/refused-request.ts';
 import { uiPages } from './pages.ts';
 import { signedOutRouter } from './signed-out-router.ts';
 import { unknownPage } from './unknown-page.ts';
@@ -22,7 +24,8 @@ interface UiDependencies {
   logger: Logger;
 }
 
-export function uiRouter(deps: UiDependencies): Router {
+/** @returns the pages, and what answers a browser whose request was refused before it came to one */
+export function uiRouter(deps: UiDependencies): { pages: RequestHandler; refuse: RefuseInPage } {
   const { config, database, credentials, logger } = deps;
   const router = Router();
   const services = deps.services ?? createServices({ database, config, logger });
@@ -36,9 +39,9 @@ export function uiRouter(deps: UiDependencies): Router {
   router.get('/', (_request, response) => response.redirect(303, '/companies'));
   router.use(signedOutRouter({ config, database, credentials, services, logger }));
 
-  router.use(
-    mountUi(uiPages, { database, credentials, services, logger, routes: apiRoutes, texts: sharedTexts }),
-  );
+  const parts = { database, credentials, services, logger, routes: apiRoutes, texts: sharedTexts };
+  const { handler, secretsAt } = mountUi(uiPages, parts);
+  router.use(handler);
   router.use(unknownPage(credentials, database));
-  return router;
+  return { pages: router, refuse: refuseInPage(secretsAt) };
 }

@@ -1,17 +1,21 @@
 import type { UserActor } from '@acp/contract';
+import { READ_ONLY } from '@acp/core';
+import type { Refusal } from '../../http/errors.ts';
 import { AS_SHOWN } from './as-shown.ts';
-import { words } from './format.ts';
+import { span, words } from './format.ts';
 import type { ErrorPlace } from './error-place.ts';
 import type { FormValues } from './form-values.ts';
 import { each, html, type Html, when } from './html.ts';
-import { say, texts } from './language.ts';
-import { textarea } from './parts.ts';
+import { say, t, texts } from './language.ts';
+import { input, textarea } from './parts.ts';
 import { shell } from './shell.ts';
 
 const titles: Record<number, string> = texts({
   403: 'You may not do this',
   404: 'There is nothing here',
   409: 'That is not possible now',
+  413: 'That was too large',
+  429: 'Too many requests',
   503: 'Not available at the moment',
   500: 'Something went wrong',
   400: 'That did not work',
@@ -36,42 +40,83 @@ const ways: Record<number, string> = texts({
 /** Missing and inaccessible subjects look the same. @param place the company in whose frame the page is shown */
 export function errorPage(
   user: UserActor,
-  { status, message }: { status: number; message: string },
+  refusal: Refusal,
   place: ErrorPlace | null,
   unsent: Unsent | null = null,
 ): Html {
   return shell({
-    title: titles[status] ?? titles[status >= 500 ? 500 : 400]!,
+    title: refusalTitle(refusal.status),
     user,
     ...(place ?? { company: null }),
-    body: html`<p class="lead" role="alert">${say(message)}</p>
-      !${when(ways[status], (way) => html`<p>${way}</p>`)} !${when(unsent, resendForm)}
+    body: html`!${refusalBody(refusal, unsent)}
       <p>
         !${place === null ? html`<a href="/companies">Back to the companies</a>` : waysOn(place.company.id)}
       </p>`,
   });
 }
 
+export const refusalTitle = (status: number): string => titles[status] ?? titles[status >= 500 ? 500 : 400]!;
+
+/** What was refused, what the reader can do about it, and what was typed. */
+export const refusalBody = (refusal: Refusal, unsent: Unsent | null): Html =>
+  html`<p class="lead" role="alert">${say(refusal.message)}</p>
+    !${when(wayOut(refusal), (way) => html`<p>${way}</p>`)} !${when(unsent, resendForm)}`;
+
+function wayOut({ status, message, retry_after_sec }: Refusal): string | undefined {
+  if (retry_after_sec !== undefined) return t`Nothing was done. Try again in ${span(retry_after_sec)}.`;
+  // No role helps.
+  return message === READ_ONLY ? undefined : ways[status];
+}
+
 const waysOn = (id: string): Html =>
   html`<a href="/companies/${id}">Dashboard</a> · <a href="/companies/${id}/inbox">Inbox</a> ·
     <a href="/companies/${id}/find">Find something</a>`;
 
-/** Empty if nothing was typed. */
+/** Empty if nothing was typed. Secrets have to be typed again. */
 export function resendForm({ path, typed, secrets }: Unsent): Html {
   const names = typed.names.filter((name) => !secrets.includes(name));
   if (names.every((name) => typed.text(name).trim() === '')) return '';
+  const given = secrets.filter((name) => typed.text(name) !== '');
   const digests = typed.shown && JSON.stringify(Object.fromEntries(typed.shown));
   return html`<form class="card" method="post" action="${path}">
     <h2>What you sent</h2>
     !${when(digests, (text) => html`<input type="hidden" name="${AS_SHOWN}" value="${text}" />`)}
-    !${each(names, (name) => resent(name, typed))}
+    !${each(names, (name) => resent(name, typed))}!${each(given, (name) => askedAgain(name, typed))}
     <button>Send again</button>
   </form>`;
 }
 
-/** Ticked boxes are sent again as they are. */
+/** Of fields that are refused before their page is known. */
+const labels: Record<string, string> = texts({
+  email: 'E-mail',
+  password: 'Password',
+  display_name: 'Name',
+  code: 'Code',
+});
+
+/** Ids and instants: the form's own constants. */
+const NOT_TYPED = /^(?:[\da-f]{8}-[\da-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/;
+
+/** Whether somebody may have typed the value. */
+export const isTyped = (value: string): boolean => !NOT_TYPED.test(value);
+
+/** Hidden in the forms for people without a session. */
+const HIDDEN: readonly string[] = ['next', 'token', 'accept'];
+
+/** Ticked boxes, and what nobody typed, are sent again as they are. */
 function resent(name: string, typed: FormValues): Html {
   const values = typed.all(name).filter((value) => value !== '');
-  if (values.length < 2) return textarea({ name, label: words(name), rows: 3, value: typed.text(name) });
-  return each(values, (value) => html`<input type="hidden" name="${name}" value="${value}" />`);
+  if (HIDDEN.includes(name) || values.length > 1 || !isTyped(values[0] ?? ''))
+    return each(values, (value) => html`<input type="hidden" name="${name}" value="${value}" />`);
+  const label = labels[name];
+  const value = typed.text(name);
+  return label === undefined
+    ? textarea({ name, label: words(name), rows: 3, value })
+    : input({ name, label, value });
+}
+
+/** An input would join the lines of a private key. */
+function askedAgain(name: string, typed: FormValues): Html {
+  const field = { name, label: labels[name] ?? words(name) };
+  return typed.text(name).includes('\n') ? textarea(field) : input({ ...field, type: 'password' });
 }

@@ -25,15 +25,23 @@ interface UiMountDependencies extends Omit<PageDependencies, 'endpoints'> {
 /** The only pages open to users whose mandatory second factor is missing. */
 const ENROLMENT_PAGES = '/profile/security';
 
-/** Passes on requests for other paths. Redirects callers without a session to the sign-in and back. */
-export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies): RequestHandler {
+interface MountedPages {
+  /** Passes on requests for other paths. Redirects callers without a session to the sign-in and back. */
+  handler: RequestHandler;
+  /** Names of the secret fields of the form at a path; undefined if it has none. */
+  secretsAt: (path: string) => readonly string[] | undefined;
+}
+
+export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies): MountedPages {
   const deps = { ...options, endpoints: new Endpoints(routes, options.routes) };
   const table = new RouteTable<MountedRoute>();
   for (const route of routes) {
     const method = route.kind === 'page' ? 'GET' : 'POST';
     table.add({ method, path: route.path }, { route, params: pathNames(route.path) });
   }
-  return async (request, response, next) => {
+  const secretsOf = (route: UiRoute): readonly string[] =>
+    route.kind === 'action' ? deps.endpoints.secretsOf(route) : [];
+  const handler: RequestHandler = async (request, response, next) => {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const match = table.find(method, request.path);
     if (match === undefined) return next();
@@ -42,12 +50,7 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
     response.setHeader('Cache-Control', 'no-store');
     response.vary('HX-Request');
     const { route } = match.target;
-    if (!user)
-      return redirectToLogin(
-        request,
-        response,
-        route.kind === 'action' ? deps.endpoints.secretsOf(route) : [],
-      );
+    if (!user) return redirectToLogin(request, response, secretsOf(route));
     if (user.must_enrol && !route.path.startsWith(ENROLMENT_PAGES))
       return response.redirect(303, ENROLMENT_PAGES);
     return speak(request, response, user, async () => {
@@ -57,10 +60,21 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
           confirmContext(match.target, match.values, context, deps),
         );
       } catch (error) {
-        await answerError(error, user, { request, response }, deps);
+        await answerError(error, user, { request, response }, deps, secretsOf(route));
       }
     });
   };
+  return { handler, secretsAt };
+
+  function secretsAt(path: string): readonly string[] | undefined {
+    try {
+      const match = table.find('POST', path);
+      return match && secretsOf(match.target.route);
+    } catch {
+      // The path takes no form.
+      return undefined;
+    }
+  }
 }
 
 async function serve(

@@ -1,10 +1,10 @@
 /** What a page shows when something went wrong. */
 import type { UserActor } from '@acp/contract';
 import type { Database } from '@acp/db';
-import { httpStatusOf, type Logger } from '@acp/kernel';
+import type { Logger } from '@acp/kernel';
 import type { Request, Response } from 'express';
-import { publicError } from '../../http/errors.ts';
-import { errorPage, resendForm, type Unsent } from './error-page.ts';
+import { publicError, type Refusal, refusalOf } from '../../http/errors.ts';
+import { errorPage, isTyped, resendForm, type Unsent } from './error-page.ts';
 import { errorPlace } from './error-place.ts';
 import { withLabel } from './field-errors.ts';
 import { type ReadForm, readForms } from './form-fields.ts';
@@ -12,6 +12,7 @@ import { giveBack } from './give-back.ts';
 import { html, type Html } from './html.ts';
 import { t } from './language.ts';
 import { formError } from './parts.ts';
+import { readUnsent } from './refused-request.ts';
 import type { ActionRow, UiContext } from './ui-routes.ts';
 
 /** Null if the action has no such page, or rendering it fails too: then an error page keeps what was typed. */
@@ -37,7 +38,7 @@ export async function failedPage(
 /** Only the error, and what was typed. */
 export async function lonePage(
   { tx, user, request, company_id }: UiContext,
-  problem: { status: number; message: string },
+  problem: Refusal,
   unsent: Unsent,
 ): Promise<Html> {
   return errorPage(user, problem, await errorPlace(tx, user, request, company_id), unsent);
@@ -52,15 +53,12 @@ function inPlainWords(page: Html, message: string, forms: readonly ReadForm[]): 
   return { page: shown === error ? page : page.replace(shown, () => error), error };
 }
 
-/** Ids and instants: the form's own constants. */
-const NOT_TYPED = /^(?:[\da-f]{8}-[\da-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/;
-
 /** The page with the error, and after it what was typed; without what the page shows anyway. */
 function withUnsent(page: Html, error: Html, unsent: Unsent): Html {
   const { typed, secrets } = unsent;
   const isLost = (name: string): boolean => {
     const text = typed.text(name);
-    return !secrets.includes(name) && !NOT_TYPED.test(text) && !page.includes(html`${text}`);
+    return !secrets.includes(name) && isTyped(text) && !page.includes(html`${text}`);
   };
   const added = typed.names.some(isLost) ? resendForm(unsent) : '';
   const at = page.indexOf(error);
@@ -73,13 +71,9 @@ function withUnsent(page: Html, error: Html, unsent: Unsent): Html {
 }
 
 /** The error as it may be shown to the user; a defect is logged and reveals nothing. */
-export function userFacingError(
-  error: unknown,
-  { method, path }: Request,
-  logger: Logger,
-): { status: number; message: string } {
+export function userFacingError(error: unknown, { method, path }: Request, logger: Logger): Refusal {
   const known = publicError(error);
-  if (known) return { status: httpStatusOf(known.kind), message: known.message };
+  if (known) return refusalOf(known);
   logger.error('a page failed', { method, path, error });
   return { status: 500, message: t`internal error` };
 }
@@ -89,15 +83,17 @@ export async function answerError(
   user: UserActor,
   { request, response }: { request: Request; response: Response },
   { logger, database: { db } }: { logger: Logger; database: Database },
+  /** Of the form that was refused. */
+  secrets: readonly string[],
 ): Promise<void> {
-  const { status, message } = userFacingError(error, request, logger);
+  const refusal = userFacingError(error, request, logger);
   if (response.headersSent) {
     response.destroy();
     return;
   }
   const place = await errorPlace(db, user, request);
   response
-    .status(status)
+    .status(refusal.status)
     .type('html')
-    .send(errorPage(user, { status, message }, place));
+    .send(errorPage(user, refusal, place, await readUnsent(request, response, secrets)));
 }
