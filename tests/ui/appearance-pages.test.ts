@@ -32,6 +32,13 @@ it('is nothing at first, then what was chosen, on every page of that person alon
   expect((await member.api('get', '/api/me/preferences')).body).toEqual(sent);
 });
 
+it('the zone is named where the exact time matters, and is UTC for those who chose none', async () => {
+  const here = `/companies/${cast.company_id}/activity`;
+  expect((await member.get(here)).text).toMatch(/· \d+ \w+, \d\d:\d\d:\d\d GMT\+5:30</);
+  const viewer = Browser.of(pages.app, cast.viewer);
+  expect((await viewer.get(here)).text).toMatch(/· \d+ \w+, \d\d:\d\d:\d\d UTC</);
+});
+
 it('takes one back, leaves the others, and refuses a zone that is none', async () => {
   const changed = await member.api('patch', '/api/me/preferences', { theme: null });
   expect(changed.body).toEqual({ density: 'compact', time_zone: 'Asia/Kolkata' });

@@ -98,9 +98,9 @@ function outside(text: string): string[] {
     .filter((line) => /\p{L}{2}/u.test(line));
 }
 
-/** Names of programs, formats, languages and months, amounts of money, and identifiers that are shown as code or beside a name. */
+/** Names of programs, formats, languages and months, times, amounts of money, and identifiers shown as code or beside a name. */
 const NOBODYS =
-  /^(?:TOML|SHA-256|SERVICE_[A-Z_]+|[a-z]+\.[a-z]+|\d+ [A-Z][a-z]{2}|(?:\d+ [A-Z][a-z]{2}: )?[\d.,\s]+USD|tests: Staged|family_\w+|cli_[ab]_\w+|docker|lambda|[A-Z]{2}|[A-Z]\w+-\d+ Staged|(?:Esperanto|English|Deutsch)|\p{L}+ \d{4})$/u;
+  /^(?:TOML|SHA-256|SERVICE_[A-Z_]+|[a-z]+\.[a-z]+|\d+ [A-Z][a-z]{2}(?:(?: \d{4})?, [\d:]+ UTC)?|(?:\d+ [A-Z][a-z]{2}: )?[\d.,\s]+USD|tests: Staged|family_\w+|cli_[ab]_\w+|docker|lambda|[A-Z]{2}|[A-Z]\w+-\d+ Staged|(?:Esperanto|English|Deutsch)|\p{L}+ \d{4})$/u;
 
 /** Identifiers of values are in the database too: when one is shown, it must be translated. */
 const isTerm = (text: string): boolean => terms.includes(text.replaceAll(' ', '_'));

@@ -84,7 +84,9 @@ describe('the list of routines', () => {
         .then(({ text }) =>
           said(/<tr[^>]*>(?:(?!<\/tr>)[\s\S])*Counted[\s\S]*?<\/tr>/.exec(text)?.[0] ?? ''),
         );
-    expect(await row()).toMatch(/^Counted active \S.* in \d+ (?:d|h|min|s) never$/);
+    expect(await row()).toMatch(
+      /^Counted active \S.* in \d+ (?:d|h|min|s) · \d+ \w+(?: \d{4})?, 09:00 UTC never$/,
+    );
     await member.post(`${here}/fire`);
     await member.post(`${here}/status`, { status: 'paused' });
     expect(await row()).toMatch(/^Counted paused \S.* no schedule just now$/);
@@ -243,7 +245,8 @@ describe('a schedule', () => {
       label: 'Start of the week',
     });
     expect(answer.headers.location).toBe(`${here}?done=trigger`);
-    const fires = async () => (await member.get(here)).text.match(/<li>\s*Mon, \d+ \w+ \d{4}, 09:30/g) ?? [];
+    const fires = async () =>
+      (await member.get(here)).text.match(/<li>\s*Mon, \d+ \w+ \d{4}, 09:30 GMT\+9/g) ?? [];
     expect(new Set(await fires()).size).toBe(5);
     const path = `/routine-triggers/${trigger.id}`;
     await member.post(`${path}/enabled`, { enabled: '' });

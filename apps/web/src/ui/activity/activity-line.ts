@@ -19,13 +19,13 @@ const pages: Readonly<Record<string, string>> = {
   secret: '/secrets/',
 };
 
-/** One activity entry, linked to its subject. */
-export function activityLine(entry: ActivityEntry): Html {
+/** One activity entry, linked to its subject. @param time how it tells the time */
+export function activityLine(entry: ActivityEntry, time: (instant: Date | string) => Html = timeAgo): Html {
   return html`<li class="activity">
     <span class="dot" aria-hidden="true"></span
     ><span
       ><strong>${entry.actor_name}</strong> ${sentence(entry)}!${linkOf(entry)}
-      <span class="soft">!${timeAgo(entry.created_at)}</span></span
+      <span class="soft">!${time(entry.created_at)}</span></span
     >
   </li>`;
 }

@@ -1,6 +1,6 @@
 import { listActivity } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
-import { words } from '../kit/format.ts';
+import { exactTime, words } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { emptyState, select } from '../kit/parts.ts';
@@ -30,7 +30,7 @@ async function activityPage(context: UiContext<'company'>): Promise<Html> {
     items.length > 0
       ? html`<section class="card">
           <ol class="timeline flat">
-            !${each(items, activityLine)}
+            !${each(items, (entry) => activityLine(entry, exactTime))}
           </ol>
           !${moreLink(type === undefined ? path : `${path}?type=${type}`, next_cursor, 'Earlier')}
         </section>`

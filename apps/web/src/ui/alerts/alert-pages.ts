@@ -1,6 +1,6 @@
 import type { Alert, OutgoingMessage } from '@acp/contract';
 import type { AlertTargets } from '@acp/core';
-import { timeAgo, timeLeft, words } from '../kit/format.ts';
+import { exactTime, timeLeft, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { say, t, texts } from '../kit/language.ts';
 import { emptyState, formError, notice, postButton, status, tabs } from '../kit/parts.ts';
@@ -96,20 +96,20 @@ export const withCode = (text: string): Html =>
 const pastColumns: Column<Alert>[] = [
   { label: 'Level', cell: ({ level }) => status(level) },
   what,
-  { label: 'Since', cell: ({ opened_at }) => timeAgo(opened_at) },
-  { label: 'Resolved', cell: ({ resolved_at }) => timeAgo(resolved_at) },
+  { label: 'Since', cell: ({ opened_at }) => exactTime(opened_at) },
+  { label: 'Resolved', cell: ({ resolved_at }) => exactTime(resolved_at) },
 ];
 
 const currentColumns = ({ acts, names }: AlertsView): Column<Alert>[] => [
   { label: 'Level', cell: ({ level }) => status(level) },
   what,
-  { label: 'Since', cell: ({ opened_at }) => timeAgo(opened_at) },
+  { label: 'Since', cell: ({ opened_at }) => exactTime(opened_at) },
   {
     label: 'Acknowledged',
     cell: ({ acknowledged_at, acknowledged_by_user_id: by }) =>
       acknowledged_at === null
         ? html`<span class="soft">not yet</span>`
-        : html`${(by && names.get(by)) ?? t`an integration`} !${timeAgo(acknowledged_at)}`,
+        : html`${(by && names.get(by)) ?? t`an integration`} !${exactTime(acknowledged_at)}`,
   },
   {
     label: 'Actions',
@@ -161,7 +161,7 @@ export function channelsPart(
 }
 
 const messageColumns: Column<OutgoingMessage>[] = [
-  { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
+  { label: 'When', cell: ({ created_at }) => exactTime(created_at) },
   { label: 'State', cell: (message) => status(message.status) },
   {
     label: 'To',

@@ -217,7 +217,7 @@ export function dashboardParts(view: DashboardView): Html {
                 <a href="/companies/${company_id}/issues/new">write an issue</a>.`,
             )
           : html`<ol class="timeline flat">
-                !${each(activity, activityLine)}
+                !${each(activity, (entry) => activityLine(entry))}
               </ol>
               <p class="more"><a href="/companies/${company_id}/activity">All activity</a></p>`
       }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { fileSize, money, timeAgo, timeLeft, words } from './format.ts';
+import { exactTime, exactTimeTo, fileSize, money, timeAgo, timeLeft, words } from './format.ts';
+import { inLanguage } from './language.ts';
+import { catalogueOf } from './languages.ts';
 
 const NOW = Date.parse('2026-03-31T12:00:00Z');
 const text = (html: string): string => html.replaceAll(/<[^>]+>/g, '').trim();
@@ -59,4 +61,33 @@ it.each([
   [4_123_481_223, '4.1 GB'],
 ])('%d bytes are read as %s', (bytes, expected) => {
   expect(fileSize(bytes)).toBe(expected);
+});
+
+describe('where the exact time matters', () => {
+  const inBerlin = <T>(work: () => T): T => inLanguage(null, work, 'Europe/Berlin');
+  const read = (html: string): string => text(html).replaceAll(/\s+/g, ' ');
+
+  it('is shown with its zone: the reader’s, or UTC', () => {
+    expect(read(exactTime('2026-03-31T11:57:00Z', NOW))).toBe('3 min ago · 31 Mar, 11:57:00 UTC');
+    expect(inBerlin(() => read(exactTime('2026-03-31T11:57:00Z', NOW)))).toBe(
+      '3 min ago · 31 Mar, 13:57:00 CEST',
+    );
+    expect(inBerlin(() => read(exactTimeTo('2099-01-01T11:57:00Z')))).toMatch(
+      /^in \d+ d · 1 Jan 2099, 12:57 CET$/,
+    );
+  });
+
+  it('long ago, the clock alone says it', () => {
+    expect(inBerlin(() => read(exactTime('2026-01-01T23:30:00Z', NOW)))).toBe('2 Jan 2026, 00:30:00 CET');
+    expect(read(exactTime(null))).toBe('never');
+  });
+
+  it('another language has its own names of months and zones', () => {
+    const said = inLanguage(
+      catalogueOf('de'),
+      () => read(exactTime('2026-03-31T11:57:00Z', NOW)),
+      'Europe/Berlin',
+    );
+    expect(said).toBe('vor 3 min · 31. März, 13:57:00 MESZ');
+  });
 });

@@ -1,6 +1,7 @@
 /** Formats instants, money and numbers for people: short, and exact on hover. */
 import { dollars, written } from '@acp/kernel';
 import { html, type Html } from './html.ts';
+import { clockTime } from './clock-time.ts';
 import { currentLocale, translateValue, t } from './language.ts';
 
 const MINUTE = 60;
@@ -27,6 +28,25 @@ const readable = (date: Date, seconds: number): string =>
 
 export function ago(seconds: number): string {
   return seconds < NOW ? t`just now` : t`${span(seconds)} ago`;
+}
+
+/** `3 min ago · 28 Nov, 10:24:05 CET`: where the exact time matters, in the reader's time zone. */
+export function exactTime(instant: Date | string | null, now = Date.now()): Html {
+  if (instant === null) return timeAgo(null);
+  const date = new Date(instant);
+  if (now - date.getTime() < LONG_AGO * 1000)
+    return html`!${timeAgo(date, now)} !${onClock(date, now, { second: '2-digit' })}`;
+  return html`<time datetime="${date.toISOString()}" title="${utc(date)}">${clockTime(date)}</time>`;
+}
+
+/** `in 3 h · 28 Nov, 13:00 CET`, for a future event. */
+export const exactTimeTo = (instant: Date | string, now = Date.now()): Html =>
+  html`!${timeTo(instant, now)} !${onClock(new Date(instant), now)}`;
+
+/** The year is said if it is another. */
+function onClock(date: Date, now: number, parts: Intl.DateTimeFormatOptions = {}): Html {
+  const year = date.getUTCFullYear() === new Date(now).getUTCFullYear() ? undefined : 'numeric';
+  return html`<span class="soft small">· ${clockTime(date, { parts: { ...parts, year } })}</span>`;
 }
 
 /** `23 December 2026`, in UTC. */

@@ -1,20 +1,29 @@
 /**
  * The language a page is rendered in. The code contains the English texts; other languages are files in
  * `apps/web/languages`, written by translators (docs/translating.md). The language is stored in the request's async
- * context: templates look up their static text by themselves (html.ts), other texts use `t`, `plural` and `say`.
+ * context: templates look up their static text by themselves (html.ts), other texts use `t`, `plural` and `say`. So is the
+ * time zone of its reader.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { written } from '@acp/kernel';
 import type { Catalogue, Sentence } from './catalogue.ts';
 
-/** Null: English. */
-const spoken = new AsyncLocalStorage<Catalogue | null>();
-
-export function inLanguage<T>(catalogue: Catalogue | null, work: () => T): T {
-  return spoken.run(catalogue, work);
+interface Reader {
+  /** Null: English. */
+  catalogue: Catalogue | null;
+  zone: string;
 }
 
-export const currentCatalogue = (): Catalogue | null => spoken.getStore() ?? null;
+const reader = new AsyncLocalStorage<Reader>();
+
+export function inLanguage<T>(catalogue: Catalogue | null, work: () => T, zone = 'UTC'): T {
+  return reader.run({ catalogue, zone }, work);
+}
+
+export const currentCatalogue = (): Catalogue | null => reader.getStore()?.catalogue ?? null;
+
+/** The time zone that the reader has chosen, or UTC. */
+export const currentZone = (): string => reader.getStore()?.zone ?? 'UTC';
 
 /** Language of the current page: `en`, `de`. */
 export const currentLanguage = (): string => currentCatalogue()?.language ?? 'en';

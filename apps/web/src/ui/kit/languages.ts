@@ -41,16 +41,17 @@ export function languageOf(request: Request, user?: Pick<UserActor, 'preferences
 export const useBrowserLanguage: RequestHandler = (request, response, next) =>
   speak(request, response, undefined, next);
 
-/** Runs the work in the user's language, and declares that as the response's language. */
+/** Runs the work in the user's language and time zone, and declares the language as the response's. */
 export function speak<T>(
   request: Request,
   response: Response,
   user: Pick<UserActor, 'preferences'> | undefined,
   work: () => T,
 ): T {
-  return inLanguage(catalogueOf(languageOf(request, user)), () => {
+  const declared = (): T => {
     response.set('Content-Language', currentLanguage());
     response.vary('Accept-Language');
     return work();
-  });
+  };
+  return inLanguage(catalogueOf(languageOf(request, user)), declared, user?.preferences?.time_zone);
 }

@@ -1,5 +1,5 @@
 import type { Routine } from '@acp/contract';
-import { timeAgo, timeTo } from '../kit/format.ts';
+import { exactTimeTo, timeAgo } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { listSearch, nothingListed, searched } from '../kit/list-search.ts';
@@ -58,7 +58,7 @@ function columnsOf(agents: ReadonlyMap<string, string>): Column<Routine>[] {
     {
       label: 'Next fire',
       cell: ({ next_fire_at: at }) =>
-        at === null ? html`<span class="soft">no schedule</span>` : timeTo(at),
+        at === null ? html`<span class="soft">no schedule</span>` : exactTimeTo(at),
     },
     { label: 'Last fired', cell: ({ last_fired_at }) => timeAgo(last_fired_at) },
   ];

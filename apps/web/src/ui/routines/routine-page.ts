@@ -1,7 +1,7 @@
 /** One routine: what it creates, what fires it, and its runs. */
 import type { Routine } from '@acp/contract';
 import { FieldErrors } from '../kit/field-errors.ts';
-import { timeAgo, timeTo } from '../kit/format.ts';
+import { exactTime, exactTimeTo } from '../kit/format.ts';
 import { attributes, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
@@ -91,10 +91,10 @@ function facts(view: RoutineView): Html {
       <dd>${policyWords[routine.concurrency_policy]}</dd>
       <dt>Next fire</dt>
       <dd>
-        !${routine.next_fire_at === null ? html`<span class="soft">no schedule</span>` : timeTo(routine.next_fire_at)}
+        !${routine.next_fire_at === null ? html`<span class="soft">no schedule</span>` : exactTimeTo(routine.next_fire_at)}
       </dd>
       <dt>Last fired</dt>
-      <dd>!${timeAgo(routine.last_fired_at)}</dd>
+      <dd>!${exactTime(routine.last_fired_at)}</dd>
     </dl>
     !${when(can_write, () => acts(view))}`;
 }

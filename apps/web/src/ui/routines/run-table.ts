@@ -2,7 +2,7 @@
 import type { RoutineRun } from '@acp/contract';
 import type { IssueOfRun } from '@acp/core';
 import { cutText } from '@acp/kernel';
-import { timeAgo } from '../kit/format.ts';
+import { exactTime } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { emptyState, status } from '../kit/parts.ts';
@@ -56,7 +56,7 @@ export function routineRunsPart(
         return html`${sourceWords[source]}!${when(label, (text) => html` <span class="soft">${text}</span>`)}!${payloadFold(payload)}`;
       },
     },
-    { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
+    { label: 'When', cell: ({ created_at }) => exactTime(created_at) },
   ];
   return html`!${table('Fires', columns, runs)}!${moreLink(here, next_cursor, 'Older fires')}`;
 }

@@ -3,6 +3,7 @@ import { nextFireTimes } from '@acp/core';
 import { ServiceError } from '@acp/kernel';
 import { createRequire } from 'node:module';
 import cronstrue from 'cronstrue';
+import { clockTime } from '../kit/clock-time.ts';
 import { timeTo } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
 import { currentLanguage } from '../kit/language.ts';
@@ -55,17 +56,9 @@ function scheduleSaid(expression: string, zone: string, now = new Date()): Html 
 
 /** The fires in the zone's local time. */
 export function fireList(fires: readonly Date[], zone: string): Html {
-  const clock = new Intl.DateTimeFormat(currentLanguage() === 'en' ? 'en-GB' : currentLanguage(), {
-    timeZone: zone,
-    weekday: 'short',
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-  });
+  const clock = (at: Date): string => clockTime(at, { zone, parts: { weekday: 'short' } });
   return html`<ol class="fires" aria-label="Next fires">
-    !${each(fires, (at) => html`<li>${clock.format(at)} <span class="soft small">!${timeTo(at)}</span></li>`)}
+    !${each(fires, (at) => html`<li>${clock(at)} <span class="soft small">!${timeTo(at)}</span></li>`)}
   </ol>`;
 }
 

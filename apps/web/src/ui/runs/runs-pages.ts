@@ -1,6 +1,6 @@
 import { type Agent, type EgressRefusal, type Run, type RunEvent, runStatuses } from '@acp/contract';
 import { adapterName } from '../kit/adapter-names.ts';
-import { clipped, count, duration, firstWords, money, timeAgo, words } from '../kit/format.ts';
+import { clipped, count, duration, exactTime, firstWords, money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { emptyState, formError, input, postButton, select, status } from '../kit/parts.ts';
@@ -221,8 +221,8 @@ export function runFacts({
       !${changes && run.issue_id ? fact(t`Changes`, html`<a href="/issues/${run.issue_id}/changes?run=${run.id}">what it changed</a>`) : ''}
       !${fact(t`Why`, html`${words(run.wake_reason)} ${run.trigger_detail ?? ''}`)}
       !${fact(t`Adapter`, html`${adapterName(run.adapter_type)} ${run.model ?? ''}`)}
-      !${fact(t`Created`, timeAgo(run.created_at))}
-      !${run.started_at && !run.finished_at ? fact(t`Started`, timeAgo(run.started_at)) : ''}
+      !${fact(t`Created`, exactTime(run.created_at))}
+      !${run.started_at && !run.finished_at ? fact(t`Started`, exactTime(run.started_at)) : ''}
       !${run.started_at && run.finished_at ? fact(t`Took`, html`${duration(run.started_at, run.finished_at)}`) : ''}
       !${fact(t`Input tokens`, html`${count(run.input_tokens)} (${count(run.cached_tokens)} cached)`)}
       !${fact(t`Output tokens`, html`${count(run.output_tokens)}`)} !${fact(t`Cost`, money(run.cost_usd))}

@@ -2,7 +2,7 @@
 import { type SecurityEvent, securityEventKinds } from '@acp/contract';
 import { listSecurityEvents } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
-import { timeAgo, words } from '../kit/format.ts';
+import { exactTime, words } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { emptyState, select } from '../kit/parts.ts';
@@ -67,7 +67,7 @@ async function logOf(
 const kindInWords = (kind: string): string => words(kind.replace('.', ' '));
 
 const columns: Column<SecurityEvent>[] = [
-  { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
+  { label: 'When', cell: ({ created_at }) => exactTime(created_at) },
   { label: 'What', cell: ({ kind }) => html`${kindInWords(kind)}` },
   { label: 'Who', cell: ({ subject }) => html`${subject}` },
   { label: 'From', cell: ({ address }) => html`${address ?? ''}` },
