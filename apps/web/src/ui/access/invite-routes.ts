@@ -1,6 +1,6 @@
 import { type Invite, inviteEndpoints, type JoinRequest } from '@acp/contract';
 import { listInvites, listJoinRequests, userNames } from '@acp/core';
-import { timeAgo, timeLeft, words } from '../kit/format.ts';
+import { exactTime, exactTimeTo, timeAgo, words } from '../kit/format.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
@@ -30,7 +30,12 @@ async function invitesPage(
 ): Promise<Html> {
   const { tx, company_id, query, services } = context;
   const admin = isAdmin(context);
-  const { items, next_cursor } = await listInvites(tx, company_id, pageOf(query), null);
+  const { items, next_cursor } = await listInvites(
+    tx,
+    company_id,
+    pageOf(query),
+    admin ? services.vault : null,
+  );
   const names = await userNames(
     tx,
     items.flatMap(({ created_by, accepted_by }) => [created_by, accepted_by]),
@@ -40,6 +45,10 @@ async function invitesPage(
     items.length > 0
       ? html`<div class="card">
           !${table('Invites', inviteColumns(base, admin, names), items)}!${moreLink(base, next_cursor, 'Older invites')}
+          !${when(
+            items.some(({ token }) => token !== null),
+            () => html`<p class="hint">Listed by the first letters of the code at the end of each link.</p>`,
+          )}
         </div>`
       : emptyState(
           'No one has been invited',
@@ -69,27 +78,36 @@ function inviteForm(base: string, mail: boolean, error: string | null, form: For
 
 function inviteColumns(base: string, admin: boolean, names: Names): Column<Invite>[] {
   const columns: Column<Invite>[] = [
+    { label: 'Invite', cell: (invite) => html`<code>${referenceOf(invite)}</code>` },
     { label: 'State', cell: (invite) => inviteState(invite, names) },
     { label: 'Role', cell: ({ role }) => html`${words(role)}` },
     { label: 'By', cell: ({ created_by }) => html`${nameOf(names, created_by)}` },
-    { label: 'Created', cell: ({ created_at }) => timeAgo(created_at) },
+    { label: 'Created', cell: ({ created_at }) => exactTime(created_at) },
+    { label: 'Ends', cell: (invite) => when(isOpen(invite), () => exactTimeTo(invite.expires_at)) },
   ];
   if (!admin) return columns;
-  const revoke = ({ id, accepted_at }: Invite): Html =>
-    accepted_at === null
-      ? postButton(`${base}/${id}/revoke`, 'Revoke', {
+  const revoke = (invite: Invite): Html =>
+    invite.accepted_at === null
+      ? postButton(`${base}/${invite.id}/revoke`, 'Revoke', {
           class: 'danger small',
-          confirm: 'Take this invite back?',
+          confirm: t`Take the invite ${referenceOf(invite)} back?`,
         })
       : '';
   return [...columns, { label: 'Revoke', kind: 'acts', cell: revoke }];
 }
 
-function inviteState({ accepted_at, accepted_by, expires_at }: Invite, names: Names): Html {
+/** Tells invites apart: by the link that was given to somebody, of which this opens nothing, or else by its id. */
+const referenceOf = ({ id, token }: Invite): string =>
+  token === null ? id.slice(0, 8) : `${token.slice(0, 6)}…`;
+
+const isOpen = ({ accepted_at, expires_at }: Invite): boolean =>
+  accepted_at === null && new Date(expires_at).getTime() > Date.now();
+
+function inviteState(invite: Invite, names: Names): Html {
+  const { accepted_at, accepted_by } = invite;
   if (accepted_at !== null)
     return html`!${status('accepted')} <span class="soft">by ${nameOf(names, accepted_by)}</span>`;
-  if (new Date(expires_at).getTime() <= Date.now()) return status('expired');
-  return html`!${status('open')} <span class="soft">!${timeLeft(expires_at)}</span>`;
+  return status(isOpen(invite) ? 'open' : 'expired');
 }
 
 const nameOf = (names: Names, id: string | null): string => (id && names.get(id)) ?? t`an integration`;

@@ -1,0 +1,25 @@
+import { expect, it } from '@jest/globals';
+import { createCast } from '../http/cast.ts';
+import { Browser, startPages } from '../http/pages.ts';
+
+it('invites of one role and minute are told apart by their links, exact times and ends', async () => {
+  const { app, database } = await startPages({ SERVICE_ENCRYPTION_KEY: 'ab'.repeat(32) });
+  const cast = await createCast(database);
+  const admin = Browser.of(app, cast.admin);
+  const invites = `/companies/${cast.company_id}/members/invites`;
+  const make = async (): Promise<string> => {
+    const { text } = await admin.post(invites, { role: 'viewer', expires_in_hours: '5' });
+    return /\/invites\/([\w-]{43})<\/code>/.exec(text)![1]!;
+  };
+  const tokens = [await make(), await make()].toReversed();
+  const { text } = await admin.get(invites);
+  const codes = [...text.matchAll(/<code>([^<]+)…<\/code>/g)].map(([, code]) => code);
+  expect(codes).toEqual(tokens.map((token) => token.slice(0, 6)));
+  expect(text).not.toContain(tokens[0]);
+  expect(text).toContain(`Take the invite ${codes[1]!}… back?`);
+  expect(text.match(/· \d+ \w+(?: \d{4})?, \d\d:\d\d:\d\d UTC</g)).toHaveLength(2);
+  expect(text.match(/· \d+ \w+(?: \d{4})?, \d\d:\d\d UTC</g)).toHaveLength(2);
+  const seen = await Browser.of(app, cast.viewer).get(invites);
+  expect(seen.text).not.toContain(codes[0]);
+  expect(new Set(seen.text.match(/<code>[\da-f]{8}<\/code>/g)).size).toBe(2);
+});
