@@ -203,4 +203,43 @@ inBrowser(`every page in a real browser${without}`, () => {
     expect(await desk!.isVisible('.menu')).toBe(false);
     expect(await desk!.textContent('.sections a[aria-current=page]')).toContain('Dashboard');
   });
+
+  it('rare sections unfold by keyboard and by finger, and stay so on the next pages of that browser', async () => {
+    const [phone, desk] = open;
+    const company = `${origin}/companies/${stage.companyId}`;
+    const fold = '[data-section=integrations]';
+    for (const page of [phone!, desk!]) {
+      const unfold = async (): Promise<void> => {
+        await page.waitForSelector('html[data-script=ready]');
+        if (page === phone) await page.tap('.menu summary');
+        if (page === phone) return page.tap(`${fold} summary`);
+        await page.focus(`${fold} summary`);
+        return page.keyboard.press('Enter');
+      };
+      // What a page unfolds by itself is not remembered.
+      await page.goto(`${company}/webhooks`);
+      await page.goto(company);
+      expect(await page.getAttribute(fold, 'open')).toBeNull();
+      await unfold();
+      expect(await page.isVisible(`${fold} a`)).toBe(true);
+      expect(page === phone ? await smallTargets(page) : []).toEqual([]);
+      expect(await seriousFaults(page)).toEqual([]);
+      await page.goto(`${company}/board`);
+      expect(await page.getAttribute(fold, 'open')).toBe('');
+      await unfold();
+      await page.goto(company);
+      expect(await page.getAttribute(fold, 'open')).toBeNull();
+    }
+  });
+
+  it('sections unfold without script', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    await context.addCookies(await open[1]!.context().cookies());
+    const page = await context.newPage();
+    await page.goto(`${origin}/companies/${stage.companyId}`);
+    await page.click('[data-section=integrations] summary');
+    await page.click('[data-section=integrations] a >> text=Webhooks');
+    expect(await page.isVisible('[data-section=integrations] a[aria-current=page]')).toBe(true);
+    await context.close();
+  });
 });

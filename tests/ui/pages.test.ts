@@ -77,6 +77,44 @@ it('a link of the navigation leads to a page, and nobody is offered what is refu
   }
 });
 
+describe('the sections', () => {
+  const sections = async (path: string, cookie = '') => {
+    const { headers } = cast.admin;
+    const { text } = await get(path, { Cookie: `${headers.Cookie!}; ${cookie}` }).expect(200);
+    return /<nav class="sections"[\s\S]*?<\/nav>/.exec(text)![0];
+  };
+  const folds = (nav: string) =>
+    [...nav.matchAll(/<details\s+data-section="(\w+)"( open)?/g)].map(([, name, open]) => [
+      name,
+      Boolean(open),
+    ]);
+
+  it('that are rarely needed are folded until the page is one of theirs', async () => {
+    const company = `/companies/${cast.company_id}`;
+    const nav = await sections(company);
+    expect(folds(nav)).toEqual([
+      ['knowledge', false],
+      ['integrations', false],
+    ]);
+    const inSight = nav.replaceAll(/<details[\s\S]*?<\/details>/g, '');
+    expect(inSight.split(`href="${company}`)).toHaveLength(16);
+    const there = await sections(`${company}/webhooks`);
+    expect(folds(there)).toEqual([
+      ['knowledge', false],
+      ['integrations', true],
+    ]);
+  });
+
+  it('that somebody has unfolded stay so in that browser', async () => {
+    const nav = await sections(`/companies/${cast.company_id}/board`, 'service_sections=knowledge.%"><b>');
+    expect(folds(nav)).toEqual([
+      ['knowledge', true],
+      ['integrations', false],
+    ]);
+    expect(nav).not.toContain('<b>');
+  });
+});
+
 it('a form is done by the API’s own handler, but where only a page does it', () => {
   const own = actions.filter(([, { handler }]) => handler !== undefined).map(([path]) => path);
   expect(own.toSorted()).toEqual([

@@ -6,6 +6,7 @@ import { startConnection } from './connection.js';
 import { startKeys } from './keys.js';
 import { startLive } from './live.js';
 import { startLiveParts } from './live-parts.js';
+import { startSections } from './sections.js';
 import { t } from './texts.js';
 import { startToasts } from './toasts.js';
 
@@ -156,6 +157,7 @@ if (shows('[data-notices]')) (await import('./notices.js')).startNotices();
 if (shows('[data-transcript]')) (await import('./transcript.js')).startTranscripts(document);
 startToasts();
 startAutosubmit();
+startSections();
 startKeys();
 startLiveParts();
 const { company, cursor } = document.body.dataset;

@@ -11,6 +11,9 @@ export const OAUTH_COOKIE = 'service_oauth';
 /** A sign-in that is waiting for its second step. */
 export const SIGN_IN_COOKIE = 'service_sign_in';
 
+/** Names of the sections that this browser has left open, written by the pages' script. */
+export const SECTIONS_COOKIE = 'service_sections';
+
 /** The value of one cookie; undefined if absent or empty. Our own cookies need no decoding. */
 export function readCookie(request: IncomingMessage, name: string): string | undefined {
   const header = request.headers.cookie;

@@ -75,7 +75,7 @@ async function channelsPage(
           ),
         );
   return companyPage(context, {
-    title: t`Channels`,
+    title: t`Slack and Telegram`,
     active: path,
     actions: items.length > 0 ? formLink(t`New channel`, 'name') : '',
     body: html`!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}!${channelForm(path, null, choices, error, form)}`,
@@ -106,7 +106,7 @@ async function channelPage(
   return companyPage(context, {
     title: channel.name,
     active: path,
-    trail: [{ label: t`Channels`, path }],
+    trail: [{ label: t`Slack and Telegram`, path }],
     body: html`!${notice(done[query.done ?? ''])}!${formError(typed ? null : error)}!${channelState(channel)}
       <section class="card">
         <h2>People</h2>

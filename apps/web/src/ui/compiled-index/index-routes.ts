@@ -37,7 +37,7 @@ async function indexPage(context: CompanyContext, error: string | null = null): 
   context.services.instance.requireFeature(rows.get);
   const { company_id, query } = context;
   return companyPage(context, {
-    title: t`Index`,
+    title: t`Compiled index`,
     active: indexPath(company_id),
     trail: [{ label: t`Knowledge`, path: `/companies/${company_id}/knowledge` }],
     body: html`!${formError(error)}!${notice(done[query.done ?? ''])}!${await indexBody(await loadView(context))}`,

@@ -31,7 +31,7 @@ async function egressPage(
   const { tx, company_id, query } = context;
   const egress = await readEgress(tx, company_id);
   return companyPage(context, {
-    title: t`Egress`,
+    title: t`Network access`,
     active: egressPath(company_id),
     body: await egressBody({
       company_id,

@@ -64,7 +64,7 @@ it.each([
 });
 
 describe('where the exact time matters', () => {
-  const inBerlin = <T>(work: () => T): T => inLanguage(null, work, 'Europe/Berlin');
+  const inBerlin = <T>(work: () => T): T => inLanguage(null, work, { zone: 'Europe/Berlin' });
   const read = (html: string): string => text(html).replaceAll(/\s+/g, ' ');
 
   it('is shown with its zone: the reader’s, or UTC', () => {
@@ -83,11 +83,9 @@ describe('where the exact time matters', () => {
   });
 
   it('another language has its own names of months and zones', () => {
-    const said = inLanguage(
-      catalogueOf('de'),
-      () => read(exactTime('2026-03-31T11:57:00Z', NOW)),
-      'Europe/Berlin',
-    );
+    const said = inLanguage(catalogueOf('de'), () => read(exactTime('2026-03-31T11:57:00Z', NOW)), {
+      zone: 'Europe/Berlin',
+    });
     expect(said).toBe('vor 3 min · 31. März, 13:57:00 MESZ');
   });
 });

@@ -1,29 +1,36 @@
 /**
  * The language a page is rendered in. The code contains the English texts; other languages are files in
  * `apps/web/languages`, written by translators (docs/translating.md). The language is stored in the request's async
- * context: templates look up their static text by themselves (html.ts), other texts use `t`, `plural` and `say`. So is the
- * time zone of its reader.
+ * context: templates look up their static text by themselves (html.ts), other texts use `t`, `plural` and `say`. So is what
+ * else the page depends on for its reader: the time zone, and what is unfolded.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { written } from '@acp/kernel';
 import type { Catalogue, Sentence } from './catalogue.ts';
 
-interface Reader {
+interface Habits {
+  zone?: string | undefined;
+  /** Groups of the navigation that this browser has left open. */
+  unfolded?: readonly string[];
+}
+
+interface Reader extends Habits {
   /** Null: English. */
   catalogue: Catalogue | null;
-  zone: string;
 }
 
 const reader = new AsyncLocalStorage<Reader>();
 
-export function inLanguage<T>(catalogue: Catalogue | null, work: () => T, zone = 'UTC'): T {
-  return reader.run({ catalogue, zone }, work);
+export function inLanguage<T>(catalogue: Catalogue | null, work: () => T, habits: Habits = {}): T {
+  return reader.run({ ...habits, catalogue }, work);
 }
 
 export const currentCatalogue = (): Catalogue | null => reader.getStore()?.catalogue ?? null;
 
 /** The time zone that the reader has chosen, or UTC. */
 export const currentZone = (): string => reader.getStore()?.zone ?? 'UTC';
+
+export const unfolded = (): readonly string[] => reader.getStore()?.unfolded ?? [];
 
 /** Language of the current page: `en`, `de`. */
 export const currentLanguage = (): string => currentCatalogue()?.language ?? 'en';

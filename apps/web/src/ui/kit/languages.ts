@@ -2,6 +2,7 @@
 import type { UserActor } from '@acp/contract';
 import { type LanguageTexts, languagesWithFile, textsIn } from '@acp/kernel';
 import type { Request, RequestHandler, Response } from 'express';
+import { readCookie, SECTIONS_COOKIE } from '../../http/cookies.ts';
 import { Catalogue } from './catalogue.ts';
 import { currentLanguage, inLanguage } from './language.ts';
 
@@ -53,5 +54,7 @@ export function speak<T>(
     response.vary('Accept-Language');
     return work();
   };
-  return inLanguage(catalogueOf(languageOf(request, user)), declared, user?.preferences?.time_zone);
+  const unfolded = readCookie(request, SECTIONS_COOKIE)?.split('.') ?? [];
+  const habits = { zone: user?.preferences?.time_zone, unfolded };
+  return inLanguage(catalogueOf(languageOf(request, user)), declared, habits);
 }

@@ -19,6 +19,8 @@ export interface NavItem {
 export interface NavGroup {
   /** Null for a company's first group, where people are most of the time. */
   label: string | null;
+  /** Of a group that is folded until somebody needs it: what a browser remembers it by. */
+  fold?: string;
   items: readonly NavItem[];
 }
 
@@ -32,7 +34,8 @@ interface Entry {
   live?: { of: string; topic: string; part: string };
 }
 
-const companySections: readonly { label: string | null; entries: readonly Entry[] }[] = [
+/** What is needed every day is in sight; what is set up once is folded. */
+const companySections: readonly { label: string | null; fold?: string; entries: readonly Entry[] }[] = [
   {
     label: null,
     entries: [
@@ -58,30 +61,37 @@ const companySections: readonly { label: string | null; entries: readonly Entry[
     ],
   },
   {
+    label: 'Company',
+    entries: [
+      { label: 'Costs', path: '/costs' },
+      { label: 'Members', path: '/members' },
+      { label: 'Activity', path: '/activity' },
+      { label: 'Alerts', path: '/alerts', role: 'admin' },
+      { label: 'Settings', path: '/settings', role: 'admin' },
+    ],
+  },
+  {
     label: 'Knowledge',
+    fold: 'knowledge',
     entries: [
       { label: 'Search', path: '/knowledge' },
-      { label: 'Index', path: '/knowledge/index' },
+      { label: 'Compiled index', path: '/knowledge/index' },
       { label: 'Notes', path: '/notes' },
       { label: 'Skills', path: '/skills' },
     ],
   },
   {
-    label: 'Company',
+    label: 'Integrations',
+    fold: 'integrations',
     entries: [
-      { label: 'Costs', path: '/costs' },
-      { label: 'Alerts', path: '/alerts', role: 'admin' },
-      { label: 'Activity', path: '/activity' },
-      { label: 'Members', path: '/members' },
-      { label: 'Providers', path: '/providers', role: 'admin' },
+      { label: 'Model providers', path: '/providers', role: 'admin' },
       { label: 'Secrets', path: '/secrets', role: 'admin' },
-      { label: 'Peers', path: '/peers', role: 'admin' },
-      { label: 'Channels', path: '/channels', role: 'admin' },
+      { label: 'Network access', path: '/egress', role: 'admin' },
+      { label: 'Slack and Telegram', path: '/channels', role: 'admin' },
+      { label: 'Connect by MCP', path: '/connect' },
+      { label: 'External agents', path: '/peers', role: 'admin' },
       { label: 'Webhooks', path: '/webhooks', role: 'admin' },
-      { label: 'Egress', path: '/egress', role: 'admin' },
       { label: 'Plugins', path: '/plugins' },
-      { label: 'Connect', path: '/connect' },
-      { label: 'Settings', path: '/settings', role: 'admin' },
     ],
   },
 ];
@@ -106,8 +116,9 @@ export type Counts = Readonly<Record<string, number>>;
 export function companyNav(user: UserActor, company_id: string, counts: Counts = {}): NavGroup[] {
   const base = `/companies/${company_id}`;
   const admin = roleIn(user, company_id) === 'admin';
-  return companySections.map(({ label, entries }) => ({
+  return companySections.map(({ label, fold, entries }) => ({
     label: label && say(label),
+    ...(fold !== undefined && { fold }),
     items: entries
       .filter(({ role }) => role !== 'admin' || admin)
       .map((entry) => itemOf(entry, base, counts)),

@@ -3,7 +3,7 @@ import type { Logo, Preferences, UserActor } from '@acp/contract';
 import { isInstanceAdmin } from '../../http/roles.ts';
 import { assetPath } from './assets.ts';
 import { attributes, each, html, type Html, when } from './html.ts';
-import { currentLanguage, t } from './language.ts';
+import { currentLanguage, t, unfolded } from './language.ts';
 import { type Counts, companyNav, instanceNav, type NavGroup, type NavItem } from './navigation.ts';
 
 export interface ShellOptions {
@@ -102,11 +102,19 @@ function ownLinks(user: UserActor): Html {
   </div>`;
 }
 
-const navGroup = ({ label, items }: NavGroup, active: string | undefined): Html =>
-  html`!${when(label, (text) => html`<p class="nav-label">${text}</p>`)}
-    <ul>
-      !${each(items, (item) => html`<li>!${navLink(item, active)}</li>`)}
-    </ul>`;
+/** A folded group is open where the page is one of its own, and where somebody has left it open. */
+function navGroup({ label, fold, items }: NavGroup, active: string | undefined): Html {
+  const links = html`<ul>
+    !${each(items, (item) => html`<li>!${navLink(item, active)}</li>`)}
+  </ul>`;
+  if (fold === undefined)
+    return html`!${when(label, (text) => html`<p class="nav-label">${text}</p>`)} !${links}`;
+  const open = items.some(({ path }) => path === active) || unfolded().includes(fold);
+  return html`<details !${attributes({ 'data-section': fold, open })}>
+    <summary class="nav-label">${label}</summary>
+    !${links}
+  </details>`;
+}
 
 function companyLink({ id, name, logo }: NonNullable<ShellOptions['company']>): Html {
   const image = ({ asset_id, theme }: Logo): Html =>

@@ -23,7 +23,7 @@ const done: Record<string, string> = texts({
   deleted: 'The server has been deleted.',
 });
 
-/** Frame of the pages below "Connect". Without the feature flag there are none, as in the API. */
+/** Frame of the pages below "Connect by MCP". Without the feature flag there are none, as in the API. */
 export async function connectPage(
   context: UiContext,
   {
@@ -45,6 +45,6 @@ export async function connectPage(
     active: connectPath(company_id),
     actions,
     ...(trail && { trail: [trail] }),
-    body: html`!${tabs('Connect', pages, tab)}!${notice(done[query.done ?? ''])}!${body}`,
+    body: html`!${tabs('Connect by MCP', pages, tab)}!${notice(done[query.done ?? ''])}!${body}`,
   });
 }

@@ -51,7 +51,7 @@ async function clientsPage(
         </section>`,
     )}
     <script src="${assetPath('try-tool.js')}" type="module"></script>`;
-  return connectPage(context, { title: t`Connect`, tab, body });
+  return connectPage(context, { title: t`Connect by MCP`, tab, body });
 }
 
 /** Submitted by the page's script with only the key, like any client: without script there is no form. */

@@ -23,7 +23,7 @@ function connectPage(
   return companyPage(context, {
     title: t`Connect a model`,
     active: list,
-    trail: [{ label: t`Providers`, path: list }],
+    trail: [{ label: t`Model providers`, path: list }],
     body: html`<section class="card">
       !${connectForm({ path, stores_keys: context.services.vault.available, error, form })}
     </section>`,
@@ -58,7 +58,7 @@ async function modelPage(
     title: t`Connect ${provider.name}`,
     active: list,
     trail: [
-      { label: t`Providers`, path: list },
+      { label: t`Model providers`, path: list },
       { label: provider.name, path: `/providers/${provider.id}` },
     ],
     // A scheduler queries the provider, however long that takes: the page is shown before that.

@@ -45,7 +45,7 @@ async function providersPage(
         );
   const body = html`!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}!${providerForm(path, null, error, form)}`;
   const actions = html`<a class="button" href="/companies/${company_id}/connect-model">Connect a model</a>`;
-  return companyPage(context, { title: t`Providers`, active: path, actions, body });
+  return companyPage(context, { title: t`Model providers`, active: path, actions, body });
 }
 
 async function providerPage(
@@ -60,7 +60,7 @@ async function providerPage(
   return companyPage(context, {
     title: provider.name,
     active: path,
-    trail: [{ label: t`Providers`, path }],
+    trail: [{ label: t`Model providers`, path }],
     body: html`!${notice(done[query.done ?? ''])}!${await asShown(providerForm(`/providers/${provider.id}`, provider, error, form), form)}
     !${testPart(provider, tested)}!${deletePart(provider)}`,
   });

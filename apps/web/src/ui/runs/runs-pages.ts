@@ -265,6 +265,6 @@ function refusedHosts({ company_id }: Run, refused: readonly EgressRefusal[]): H
       )}
     </ul>
     <p class="soft small">
-      Admins set the allowed hosts on the page <a href="/companies/${company_id}/egress">Egress</a>.
+      Admins set the allowed hosts on the page <a href="/companies/${company_id}/egress">Network access</a>.
     </p>`;
 }
