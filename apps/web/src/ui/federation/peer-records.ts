@@ -21,7 +21,7 @@ export async function peerFrame(context: PeerContext, rest: string, body: Html):
   return companyPage(context, {
     title: peer.label,
     active: path,
-    trail: [{ label: t`External agents`, path }],
+    trail: [{ label: t`Peers`, path }],
     body: html`!${peerTabs(peer, rest)}!${body}`,
   });
 }

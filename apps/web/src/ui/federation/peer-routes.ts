@@ -47,7 +47,7 @@ async function peersPage(
         );
   const body = html`!${peerTabs(company_id, path)}!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}!${peerForm(path, null, error, form)}`;
   const actions = items.length > 0 ? formLink(t`New peer`, 'label') : '';
-  return companyPage(context, { title: t`External agents`, active: path, actions, body });
+  return companyPage(context, { title: t`Peers`, active: path, actions, body });
 }
 
 const partOf = ({ subject }: UiContext<'peer'>): Html =>

@@ -17,7 +17,7 @@ export const peerTabs = (company_id: string, active: string): Html =>
   tabs(
     'Peers',
     [
-      { label: t`External agents`, path: peersPath(company_id) },
+      { label: t`Peers`, path: peersPath(company_id) },
       { label: t`Push notifications`, path: ownPath(company_id) },
     ],
     active,
@@ -62,7 +62,7 @@ async function pushesPage(context: UiContext, error: string | null = null): Prom
   return companyPage(context, {
     title: t`Push notifications`,
     active: peersPath(company_id),
-    trail: [{ label: t`External agents`, path: peersPath(company_id) }],
+    trail: [{ label: t`Peers`, path: peersPath(company_id) }],
     body: html`!${peerTabs(company_id, path)}!${notice(query.done === 'queued' ? 'It is being sent again.' : null)}!${formError(error)}!${filter}!${list}`,
   });
 }

@@ -89,7 +89,7 @@ const companySections: readonly { label: string | null; fold?: string; entries: 
       { label: 'Network access', path: '/egress', role: 'admin' },
       { label: 'Slack and Telegram', path: '/channels', role: 'admin' },
       { label: 'Connect by MCP', path: '/connect' },
-      { label: 'External agents', path: '/peers', role: 'admin' },
+      { label: 'Peers', path: '/peers', role: 'admin' },
       { label: 'Webhooks', path: '/webhooks', role: 'admin' },
       { label: 'Plugins', path: '/plugins' },
     ],
