@@ -1,11 +1,17 @@
 // The board: cards move by themselves while agents work, by drag and drop, and by keyboard.
+import { watchDrags } from './board-drags.js';
+import { reasonOf, request } from './requests.js';
 import { t, written } from './texts.js';
+import { toast } from './toasts.js';
 
 /** Maximum number of concurrent requests for cards; many events about one issue cost one request. */
 const AT_ONCE = 4;
 const WAIT_MS = 60;
 /** Pace at which the columns are counted again. */
 const COUNT_MS = 2000;
+/** A request that failed is repeated, each time after twice as long. */
+const FIRST_REPEAT_MS = 1000;
+const LATER_REPEATS_MS = 30_000;
 
 export function startBoard() {
   const element = document.querySelector('[data-board]');
@@ -29,6 +35,18 @@ class Board {
   #wanted = new Set();
   #running = 0;
   #counting = false;
+  /** Number of the latest request. */
+  #asked = 0;
+  /** By issue, the number of the request whose answer is shown: an answer to an earlier one is outdated. */
+  #shown = new Map();
+  /** By issue, the latest move that is not answered yet. */
+  #moves = new Map();
+  /** The issue whose card is being dragged. */
+  #inHand = null;
+  /** Issues that changed while their card was dragged or moved. */
+  #missed = new Set();
+  /** By issue, how often in a row its card could not be fetched. */
+  #failures = new Map();
 
   constructor(element) {
     this.#element = element;
@@ -56,22 +74,28 @@ class Board {
     if (!cards.some(({ tabIndex }) => tabIndex === 0)) this.roveTo(cards[0]);
   }
 
-  /** Replaces the link with the older cards it leads to. */
+  /** Replaces the link with the older cards it leads to. @returns whether they could be fetched */
   async more(link) {
     const column = link.closest('[data-column]');
-    const response = await fetch(link.dataset.more, { headers: { 'HX-Request': 'true' } });
-    if (!response.ok || !link.isConnected) return;
+    const asked = this.#nextRequest();
+    const answer = await request(link.dataset.more);
+    if (!answer.ok || !link.isConnected) return answer.ok;
     const template = document.createElement('template');
-    template.innerHTML = await response.text();
-    // A card that has moved in the meantime is already there.
+    template.innerHTML = answer.text;
+    // A card that has moved in the meantime is already there, or no longer on the board.
     for (const card of template.content.querySelectorAll('.issue-card')) {
-      if (document.getElementById(card.id)) card.remove();
+      const { issue } = card.dataset;
+      if (this.#card(issue) || this.#isOutdated(issue, asked)) card.remove();
     }
     const came = template.content.querySelectorAll('.issue-card').length;
     column.dataset.hidden = String(Math.max(0, Number(column.dataset.hidden) - came));
+    const next = template.content.firstElementChild ?? link.previousElementSibling;
+    const focused = link === document.activeElement;
     link.replaceWith(template.content);
     this.adopt();
+    if (focused) next?.focus();
     this.#recount();
+    return true;
   }
 
   /** Fetches the card a moment later, once for all events of that moment. */
@@ -80,33 +104,73 @@ class Board {
     setTimeout(() => void this.#fetchWanted(), WAIT_MS);
   }
 
+  /** From now on the card stays as it is: a drag of a node that was replaced would bring that node back. */
+  take(issue) {
+    this.#inHand = issue;
+  }
+
+  letGo() {
+    const issue = this.#inHand;
+    this.#inHand = null;
+    this.#catchUp(issue);
+  }
+
   /** Moves immediately; the server's answer or refusal has the last word. */
-  async move(card, status) {
-    const { status: from, issue, changed } = card.dataset;
-    if (from === status) return;
+  move(issue, status) {
+    const card = this.#card(issue);
+    if (!card || card.dataset.status === status) return;
+    const { status: from, changed } = card.dataset;
     const title = card.querySelector('.card-title').textContent;
     card.dataset.changed = new Date().toISOString();
     this.#put(card, status);
     card.focus();
-    const response = await fetch(`/issues/${issue}/move`, {
+    const move = { issue, title, status, from, changed, ended: null };
+    const earlier = this.#moves.get(issue)?.ended;
+    this.#moves.set(issue, move);
+    move.ended = this.#carryOut(move, earlier);
+  }
+
+  /** Moves of one card reach the server in the order in which they were made. */
+  async #carryOut(move, earlier) {
+    await earlier;
+    const { issue, title, status } = move;
+    const asked = this.#nextRequest();
+    const answer = await request(`/issues/${issue}/move`, {
       method: 'POST',
-      headers: { 'HX-Request': 'true', 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ status }),
     });
     this.#countLater();
-    if (response.ok) this.#show(issue, await response.text());
-    else this.#putBack(this.#card(issue) ?? card, from, changed);
-    this.#said.textContent = response.ok
-      ? t`${title} is now ${this.#card(issue)?.closest('[aria-label]')?.ariaLabel ?? status}`
-      : t`${title} could not be moved`;
+    this.#shown.set(issue, asked);
+    const later = this.#moves.get(issue);
+    if (later === move) this.#moves.delete(issue);
+    if (answer.ok) {
+      if (!this.#missed.has(issue)) this.#show(issue, answer.text, asked);
+      this.#said.textContent = t`${title} is now ${this.#card(issue)?.closest('[aria-label]')?.ariaLabel ?? status}`;
+    } else if (answer.status === 404) {
+      this.#show(issue, '', asked);
+      this.#tell(t`${title} is no longer on the board`);
+    } else {
+      if (later === move) this.#putBack(move);
+      else Object.assign(later, { from: move.from, changed: move.changed });
+      this.#missed.add(issue);
+      if (answer.signIn) location.assign(answer.signIn);
+      else this.#tell(`${t`${title} could not be moved`}: ${reasonOf(answer)}`);
+    }
+    this.#catchUp(issue);
+  }
+
+  /** To everybody: those who see it, and those who hear it. */
+  #tell(text) {
+    this.#said.textContent = text;
+    toast(text, { silent: true });
   }
 
   onKey(event) {
-    const card = event.target.closest('.issue-card');
+    const card = event.target.closest('.issue-card, [data-more]');
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!card || !(step || event.key === 'ArrowDown' || event.key === 'ArrowUp')) return;
     event.preventDefault();
-    if (step) this.#sideways(card, step, event.shiftKey);
+    if (step) this.#sideways(card, step, event.shiftKey && card.dataset.issue !== undefined);
     else (event.key === 'ArrowDown' ? card.nextElementSibling : card.previousElementSibling)?.focus();
   }
 
@@ -114,7 +178,7 @@ class Board {
     let place = this.#columns.indexOf(card.closest('[data-column]')) + step;
     if (moving) {
       const target = this.#columns[place];
-      if (target) void this.move(card, target.dataset.column);
+      if (target) this.move(card.dataset.issue, target.dataset.column);
       return;
     }
     while (this.#columns[place] && !this.#columns[place].querySelector('.issue-card')) place += step;
@@ -127,23 +191,60 @@ class Board {
       this.#wanted.delete(id);
       this.#running += 1;
       try {
-        const address = `/issues/${id}/card?${this.#element.dataset.filter}`;
-        const response = await fetch(address, { headers: { 'HX-Request': 'true' } });
-        // A deleted issue has no card any more; any other failure says nothing about it.
-        if (response.ok || response.status === 404) this.#show(id, response.ok ? await response.text() : '');
+        await this.#fetchCard(id);
       } finally {
         this.#running -= 1;
       }
     }
   }
 
+  async #fetchCard(id) {
+    if (this.#isBusy(id)) return void this.#missed.add(id);
+    const asked = this.#nextRequest();
+    const answer = await request(`/issues/${id}/card?${this.#element.dataset.filter}`);
+    if (answer.mayPass) return this.#repeatLater(id);
+    this.#failures.delete(id);
+    // A deleted issue has no card any more; any other refusal says nothing about it.
+    if (answer.ok || answer.status === 404) this.#show(id, answer.ok ? answer.text : '', asked);
+    return undefined;
+  }
+
+  #repeatLater(id) {
+    const failures = this.#failures.get(id) ?? 0;
+    this.#failures.set(id, failures + 1);
+    const wait = Math.min(FIRST_REPEAT_MS * 2 ** failures, LATER_REPEATS_MS);
+    setTimeout(() => this.#failures.has(id) && this.refresh(id), wait);
+  }
+
+  /** Whether someone here has the card in hand, or has moved it and waits for the answer. */
+  #isBusy(id) {
+    return id === this.#inHand || this.#moves.has(id);
+  }
+
+  #catchUp(id) {
+    if (!this.#isBusy(id) && this.#missed.delete(id)) this.refresh(id);
+  }
+
+  #nextRequest() {
+    this.#asked += 1;
+    return this.#asked;
+  }
+
+  #isOutdated(id, asked) {
+    return asked < (this.#shown.get(id) ?? 0);
+  }
+
   /** Puts the server's card where it belongs; empty markup removes the card. */
-  #show(id, markup) {
+  #show(id, markup, asked) {
+    if (this.#isOutdated(id, asked)) return undefined;
+    if (this.#isBusy(id)) return void this.#missed.add(id);
+    this.#shown.set(id, asked);
     const old = this.#card(id);
     const focused = old !== null && old === document.activeElement;
     const template = document.createElement('template');
     template.innerHTML = markup.trim();
     const fresh = template.content.firstElementChild;
+    const next = fresh ?? old?.nextElementSibling ?? old?.previousElementSibling;
     const stays = fresh && old?.closest('[data-column]')?.dataset.column === fresh.dataset.status;
     if (stays) old.replaceWith(fresh);
     else old?.remove();
@@ -152,8 +253,9 @@ class Board {
     // It may have been among the older cards of a column, and a count may have included it before its event came.
     if (!stays) this.#countLater();
     this.adopt();
-    if (focused) fresh?.focus();
+    if (focused) next?.focus();
     this.#recount();
+    return undefined;
   }
 
   #countLater() {
@@ -166,10 +268,10 @@ class Board {
     this.#counting = false;
     const { board, filter } = this.#element.dataset;
     const address = `/companies/${board}/board/part/counts?${filter}`;
-    const response = await fetch(address, { headers: { 'HX-Request': 'true' } }).catch(() => null);
-    if (!response?.ok) return;
+    const answer = await request(address);
+    if (!answer.ok) return;
     const counts = document.createElement('template');
-    counts.innerHTML = await response.text();
+    counts.innerHTML = answer.text;
     for (const column of this.#columns) {
       const count = counts.content.querySelector(`[data-status="${column.dataset.column}"]`)?.value ?? 0;
       const shown = column.querySelectorAll('.issue-card').length;
@@ -178,9 +280,11 @@ class Board {
     this.#recount();
   }
 
-  #putBack(card, status, changed) {
+  #putBack({ issue, from, changed }) {
+    const card = this.#card(issue);
+    if (!card) return;
     card.dataset.changed = changed;
-    this.#put(card, status);
+    this.#put(card, from);
   }
 
   /** Newest changes are at the top, as when the page is loaded. */
@@ -188,8 +292,10 @@ class Board {
     card.dataset.status = status;
     const cards = this.#element.querySelector(`[data-column="${status}"] .cards`);
     const next = [...(cards?.children ?? [])].find((other) => other !== card && !isNewer(other, card));
+    const focused = card === document.activeElement;
     if (cards && (card.parentElement !== cards || card.nextElementSibling !== (next ?? null)))
       cards.insertBefore(card, next ?? null);
+    if (focused) card.focus();
     this.#recount();
   }
 
@@ -224,7 +330,7 @@ function watchEnds(element, board) {
       for (const { isIntersecting, target } of entries) {
         if (!isIntersecting) continue;
         seen.unobserve(target);
-        void board.more(target).then(observe);
+        void board.more(target).then((came) => (came ? observe() : setTimeout(observe, FIRST_REPEAT_MS)));
       }
     },
     { root: null, rootMargin: '300px' },
@@ -233,36 +339,4 @@ function watchEnds(element, board) {
     for (const link of element.querySelectorAll('[data-more]')) seen.observe(link);
   };
   observe();
-}
-
-function watchDrags(element, board) {
-  const columns = [...element.querySelectorAll('[data-column]')];
-  let dragged = null;
-  element.addEventListener('dragstart', (event) => {
-    dragged = event.target.closest('.issue-card');
-    if (!dragged) return;
-    event.dataTransfer.effectAllowed = 'move';
-    event.dataTransfer.setData('text/plain', dragged.href);
-    dragged.dataset.dragged = '';
-  });
-  element.addEventListener('dragend', () => {
-    delete dragged?.dataset.dragged;
-    dragged = null;
-    for (const column of columns) delete column.dataset.over;
-  });
-  for (const column of columns) {
-    column.addEventListener('dragover', (event) => {
-      if (!dragged) return;
-      event.preventDefault();
-      column.dataset.over = '';
-    });
-    column.addEventListener('dragleave', (event) => {
-      if (!column.contains(event.relatedTarget)) delete column.dataset.over;
-    });
-    column.addEventListener('drop', (event) => {
-      event.preventDefault();
-      delete column.dataset.over;
-      if (dragged) void board.move(dragged, column.dataset.column);
-    });
-  }
 }

@@ -5,12 +5,15 @@ export function startToasts() {
   for (const element of document.querySelectorAll('[data-toast]')) show(element);
 }
 
-/** @param text what was done, or why it was not */
-export function toast(text) {
+/**
+ * @param text what was done, or why it was not
+ * @param silent for a caller that tells screen readers itself
+ */
+export function toast(text, { silent = false } = {}) {
   document.querySelector('[data-toast]')?.remove();
   const element = document.createElement('div');
   element.className = 'toast';
-  element.setAttribute('role', 'status');
+  if (!silent) element.setAttribute('role', 'status');
   element.dataset.toast = '';
   element.textContent = text;
   document.querySelector('main')?.append(element);

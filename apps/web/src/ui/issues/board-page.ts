@@ -29,9 +29,7 @@ export function boardBody(view: BoardView): Html {
       columns.every(({ count }) => count === 0),
       () => nothing(company_id, filter),
     )}
-    <p class="sr-only" id="board-help">
-      Arrow keys move between cards. Shift with left or right moves a card to the next column. Enter opens it.
-    </p>
+    <p class="sr-only" id="board-help">!${view.can_write ? howToMove() : howToRead()}</p>
     <p class="sr-only" role="status" aria-live="polite" id="board-said"></p>
     <div
       class="board"
@@ -42,6 +40,12 @@ export function boardBody(view: BoardView): Html {
       !${each(columns, (column) => boardColumn(column, view))}
     </div>`;
 }
+
+const howToMove = (): Html =>
+  html`Arrow keys move between cards. Shift with left or right moves a card to the next column. Enter opens
+  it.`;
+
+const howToRead = (): Html => html`Arrow keys move between cards. Enter opens the card.`;
 
 function nothing(company_id: string, filter: ViewFilter): Html {
   if (narrows(filter))
@@ -78,7 +82,7 @@ const asHeading = (text: string): string => text.charAt(0).toLocaleUpperCase(cur
 /** Cards and a link to more of them: the script follows it on scrolling into view; without script it leads to the list. */
 export function columnCards(
   { status, cards, next_cursor }: Pick<BoardColumn, 'status' | 'cards' | 'next_cursor'>,
-  { company_id, filter }: Pick<BoardView, 'company_id' | 'filter'>,
+  { company_id, filter, can_write }: Pick<BoardView, 'company_id' | 'filter' | 'can_write'>,
 ): Html {
   const list = pathWith(`/companies/${company_id}/issues`, {
     ...filter,
@@ -87,7 +91,7 @@ export function columnCards(
   });
   const source = (cursor: string): string =>
     pathWith(`/companies/${company_id}/board/part/${status}`, filter, { cursor });
-  return html`!${each(cards, card)}!${when(
+  return html`!${each(cards, (shown) => card(shown, can_write))}!${when(
     next_cursor,
     (cursor) => html`<a class="small more-cards" href="${list}" data-more="${source(cursor)}">Older ones</a>`,
   )}`;

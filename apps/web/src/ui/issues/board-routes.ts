@@ -50,20 +50,22 @@ export const boardRoutes: UiRoute[] = [
       const filter = filterOf(query);
       const place = { status, ...(query.cursor && { cursor: query.cursor }) };
       const column = await readBoardColumn(tx, company_id, toBoardFilter(filter), place);
-      return columnCards({ status, ...column }, { company_id, filter });
+      return columnCards({ status, ...column }, { company_id, filter, can_write: mayWrite(context) });
     },
   ),
   // One card, for the script: empty if the board with this filter does not show it.
-  page('/issues/{issueId}/card', { scope: byIssue, role: 'viewer' }, async ({ tx, subject, query }) => {
+  page('/issues/{issueId}/card', { scope: byIssue, role: 'viewer' }, async (context) => {
+    const { tx, subject, query } = context;
     const shown = await readBoardCard(tx, subject, toBoardFilter(filterOf(query)));
-    return shown ? card(shown) : '';
+    return shown ? card(shown, mayWrite(context)) : '';
   }),
   action('/issues/{issueId}/move', issueEndpoints.update, {
     read: (form) => ({ status: form.given('status') }),
     next: async ({ tx, subject, fragment, company_id }) => {
       if (!fragment) return `/companies/${company_id}/board`;
       const shown = await readBoardCard(tx, subject, {});
-      return shown ? card(shown) : '';
+      // Who has moved it may move it.
+      return shown ? card(shown, true) : '';
     },
   }),
 ];

@@ -4,8 +4,8 @@ import { plural } from '../kit/language.ts';
 import { avatar, priority } from '../kit/parts.ts';
 import { flagsOf } from './flags.ts';
 
-/** A board card: a link to the issue, which the script moves by keyboard and by drag. */
-export function card(issue: BoardCard): Html {
+/** A board card: a link to the issue, which the script moves by keyboard and, for those who may, by drag. */
+export function card(issue: BoardCard, can_write: boolean): Html {
   const flags = flagsOf(issue);
   return html`<a
     class="issue-card"
@@ -14,7 +14,7 @@ export function card(issue: BoardCard): Html {
     data-issue="${issue.id}"
     data-status="${issue.status}"
     data-changed="${new Date(issue.updated_at).toISOString()}"
-    draggable="true"
+    draggable="${String(can_write)}"
     !${attributes({ 'data-working': issue.checked_out_by_agent_id !== null })}
   >
     <span class="card-line"
