@@ -37,9 +37,9 @@ inBrowser(`a card of the board${without}`, () => {
     thrown.length = 0;
   });
 
-  const boardOf = async (person: Person): Promise<Page> => {
+  const boardOf = async (person: Person, locale = 'en'): Promise<Page> => {
     const viewport = { width: 1440, height: 900 };
-    const context = await browser.newContext({ viewport, baseURL: service.url });
+    const context = await browser.newContext({ viewport, baseURL: service.url, locale });
     await context.addCookies([{ name: 'service_session', value: sessionOf(person), url: service.url }]);
     const opened = await context.newPage();
     opened.on('pageerror', ({ message }) => thrown.push(message));
@@ -155,19 +155,19 @@ inBrowser(`a card of the board${without}`, () => {
     expect([lost, thrown]).toEqual([2, []]);
   });
 
-  it('of a viewer cannot be dragged, and its move by keyboard is refused with the reason', async () => {
+  it('of a viewer cannot be dragged, and its move by keyboard is refused with the reason, in their language', async () => {
     const id = await newCard('Only read');
-    const theirs = await boardOf(cast.viewer);
+    const theirs = await boardOf(cast.viewer, 'de');
     await change(id, { priority: 'low' });
     await theirs.waitForSelector(`#card-${id} [data-priority=low]`);
     const draggable = async (on: Page, is: boolean): Promise<number> =>
       on.locator(`.issue-card[draggable=${is}]`).count();
     expect([(await draggable(page, true)) > 0, await draggable(page, false)]).toEqual([true, 0]);
     expect([await draggable(theirs, true), (await draggable(theirs, false)) > 0]).toEqual([0, true]);
-    expect(await theirs.textContent('#board-help')).not.toContain('Shift');
+    expect(await theirs.textContent('#board-help')).not.toContain('Umschalt');
     await theirs.focus(`#card-${id}`);
     await theirs.keyboard.press('Shift+ArrowRight');
-    const words = 'Only read could not be moved: member role required';
+    const words = 'Only read konnte nicht verschoben werden: dafür ist die Rolle Mitglied nötig';
     await theirs.waitForSelector(toast(words));
     expect([await told(theirs), await columnsOf(id, theirs)]).toEqual([[words, words], ['todo']]);
     await theirs.context().close();

@@ -5,6 +5,13 @@ import type { EndpointRow } from './endpoint.ts';
 
 const ranks: Record<CompanyRole, number> = { viewer: 0, member: 1, admin: 2 };
 
+/** Each in full: pages show them in the reader's language. */
+const missing: Record<CompanyRole, () => Error> = {
+  viewer: () => forbidden('viewer role required'),
+  member: () => forbidden('member role required'),
+  admin: () => forbidden('admin role required'),
+};
+
 export function isInstanceAdmin(actor: Actor): boolean {
   return actor.kind === 'user' && actor.instance_role === 'admin';
 }
@@ -33,7 +40,7 @@ export function requireRole(
     if (!isInstanceAdmin(actor)) throw forbidden('instance admin only');
   } else if (row.role !== 'none') {
     const role = roleIn(actor, companyId);
-    if (role === undefined || ranks[role] < ranks[row.role]) throw forbidden(`${row.role} role required`);
+    if (role === undefined || ranks[role] < ranks[row.role]) throw missing[row.role]();
   }
   if (row.people_only && actor.kind === 'agent') throw forbidden('not for agents');
   if (row.permission) requirePermission(actor, row.permission);
