@@ -117,6 +117,41 @@ inBrowser(`in sight${without}`, () => {
     await page.unroute('**/comments');
   });
 
+  it('that a file is being made, until it is saved, and a preview, until it is there', async () => {
+    const other = await page.context().newPage();
+    await other.clock.install();
+    await other.goto(`/companies/${cast.company_id}/portability`);
+    await other.waitForSelector('[data-script=ready]', { state: 'attached' });
+    const [file, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await other.route('**/export?*', async (route) => {
+      await file.promise;
+      await route.continue();
+    });
+    await other.route('**/import', async (route) => {
+      await answer.promise;
+      await route.continue();
+    });
+    const saved = other.waitForEvent('download');
+    await other.click('[data-download] button');
+    await other.waitForSelector('[data-download] button[aria-busy=true]:disabled');
+    await other.clock.fastForward(30_000);
+    expect(await other.locator('[data-download] button').isEnabled()).toBe(false);
+    file.resolve();
+    expect((await saved).suggestedFilename()).toMatch(/\.json$/);
+    await other.waitForSelector('[data-download] button:enabled:not([aria-busy])');
+
+    const bundle = { name: 'team.json', mimeType: 'application/json', buffer: Buffer.from('{}') };
+    await other.setInputFiles('[data-preview] input[type=file]', [bundle]);
+    await other.click('[data-preview] button[value=preview]');
+    await other.waitForSelector('[data-preview] button[value=preview][aria-busy=true]:disabled');
+    expect(await other.locator('[data-preview] button[value=import]').isEnabled()).toBe(false);
+    answer.resolve();
+    await other.waitForSelector('[data-preview] button[value=preview]:enabled:not([aria-busy])');
+    expect(await other.locator('[data-preview] button[value=import]').isEnabled()).toBe(true);
+    expect(await other.textContent('#outcome')).not.toBe('');
+    await other.close();
+  });
+
   it('the page again after one Escape, whatever was typed into the search', async () => {
     await open(`/companies/${cast.company_id}`);
     await page.keyboard.press('Control+k');

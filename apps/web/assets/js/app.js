@@ -1,5 +1,6 @@
 // Makes the pages live: the event stream, parts that refresh themselves, forms that need no button.
 // Everything here is an enhancement: without it each act works as a plain form post.
+import { busy } from './busy.js';
 import { startAutosubmit } from './choices.js';
 import { copyText } from './clipboard.js';
 import { startConnection } from './connection.js';
@@ -33,8 +34,6 @@ document.addEventListener('submit', (event) => {
 // A form that is being sent says so, and is not sent twice: its button is busy until the next page is there.
 /** Longer than any answer takes. */
 const LONGEST_MS = 60_000;
-/** An answer that is saved as a file leaves the page as it is, and tells it nothing. */
-const DOWNLOAD_MS = 5000;
 const sending = new Map();
 // On the window, after all who may prevent it or send the form themselves.
 addEventListener('submit', (event) => {
@@ -43,14 +42,12 @@ addEventListener('submit', (event) => {
   if (sending.has(form)) return event.preventDefault();
   const button = submitter ?? form.querySelector('button:not([type=button])');
   if (!button) return;
-  const isDownload = form.getAttribute('action')?.startsWith('/api/');
-  const timer = setTimeout(() => restore(form), isDownload ? DOWNLOAD_MS : LONGEST_MS);
-  sending.set(form, { button, timer, focused: document.activeElement });
+  const { activeElement: focused } = document;
+  const sent = { timer: setTimeout(() => restore(form), LONGEST_MS), rest: () => {} };
+  sending.set(form, sent);
   // Later: a button that is disabled now would not be sent with its form.
   setTimeout(() => {
-    if (!sending.has(form)) return;
-    button.setAttribute('aria-busy', 'true');
-    button.disabled = true;
+    if (sending.get(form) === sent) sent.rest = busy(button, focused);
   });
 });
 // Also a page that the browser had put aside while its form was on its way.
@@ -59,12 +56,10 @@ addEventListener('pageshow', () => {
 });
 
 function restore(form) {
-  const { button, timer, focused } = sending.get(form);
+  const { timer, rest } = sending.get(form);
   sending.delete(form);
   clearTimeout(timer);
-  button.removeAttribute('aria-busy');
-  button.disabled = false;
-  if (focused === button && document.activeElement === document.body) button.focus();
+  rest();
 }
 
 // Shows a copy button in the corner of a code block while the pointer is over it.
@@ -145,6 +140,7 @@ const shows = (selector) => document.querySelector(selector) !== null;
 // Pages without them skip the request. They start before the stream, so that they get its first events too.
 if (shows('[data-board]')) (await import('./board.js')).startBoard();
 if (shows('[data-preview]')) (await import('./preview-form.js')).startPreviews();
+if (shows('[data-download]')) (await import('./download.js')).startDownloads();
 if (shows('[data-issue-list]')) (await import('./issue-list.js')).startIssueList();
 if (shows('[data-composer]')) void (await import('./composer.js')).startComposers();
 if (shows('[data-chat], .chat-list')) (await import('./chat.js')).startChat();

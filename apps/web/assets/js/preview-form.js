@@ -1,4 +1,5 @@
 // Forms with a button of value `preview`: shows their effect in place, so that a chosen file stays chosen.
+import { busy } from './busy.js';
 import { t } from './texts.js';
 
 export function startPreviews() {
@@ -8,8 +9,16 @@ export function startPreviews() {
     event.preventDefault();
     // Includes the button's value, which a disabled button would not have.
     const body = new FormData(form, submitter);
-    submitter.disabled = true;
-    void show(form, body).finally(() => (submitter.disabled = false));
+    const rest = busy(submitter);
+    // What the preview shows is decided on, so not before it is there.
+    const others = [...form.querySelectorAll('button:not([type=button])')].filter(
+      (each) => each !== submitter,
+    );
+    for (const other of others) other.disabled = true;
+    void show(form, body).finally(() => {
+      for (const other of others) other.disabled = false;
+      rest();
+    });
   });
 }
 

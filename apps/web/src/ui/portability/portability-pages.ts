@@ -16,7 +16,7 @@ export interface PortabilityView {
 export function portabilityBody(view: PortabilityView): Html {
   const { company_id, templates, outcome, error } = view;
   const base = `/companies/${company_id}`;
-  return html`<form class="card" method="get" action="/api${base}/export">
+  return html`<form class="card" method="get" action="/api${base}/export" data-download>
       <h2>Export</h2>
       <p class="soft">
         One file with agents, skills, routines, goals, projects, notes and budgets, without any secrets. It
