@@ -165,7 +165,7 @@ describe('attaching', () => {
     await attach().attach('file', Buffer.alloc(1_000_000), 'x.bin').expect(201);
     await leavesNothing(async () => {
       const { body } = await attach().attach('file', Buffer.alloc(1_000_001), 'x.bin').expect(413);
-      expect(body).toEqual({ error: 'file too large' });
+      expect(body).toEqual({ error: 'file too large: 1 MB at most' });
     });
   });
 
@@ -173,10 +173,10 @@ describe('attaching', () => {
     await leavesNothing(async () => {
       const many = attach();
       for (const name of ['1', '2', '3', '4']) void many.attach('file', Buffer.from(name), name);
-      await many.expect(413, { error: 'too many files' });
+      await many.expect(413, { error: 'too many files: 3 at most' });
       const much = attach();
       for (const name of ['1', '2', '3']) void much.attach('file', Buffer.alloc(900_000), name);
-      await much.expect(413, { error: 'payload too large' });
+      await much.expect(413, { error: 'payload too large: 2 MB at most' });
     });
   });
 

@@ -50,8 +50,23 @@ describe('an upload that fails', () => {
       const sent = request(app).post(at).set(headers());
       const answer = await sent.field('path', 'data/"typed".csv').attach('file', large, 'large.txt');
       expect([at, answer.status]).toEqual([at, 413]);
-      expect(answer.text).toMatch(/class="error form-error"[^>]*>[^<]*too large/);
+      expect(answer.text).toMatch(/class="error form-error"[^>]*>Too large: at most 20 kB\.</);
       expect(answer.text).toMatch(part);
+    }
+  });
+
+  it('for there are too many files: the page says how many it takes, before and after', async () => {
+    const limits = 'At most 10 files at once, in all 20 kB.';
+    for (const at of [`/issues/${issue}`, `/issues/${issue}/part/beside`])
+      expect(await get(at)).toContain(limits);
+    for (const [language, said] of [
+      ['en', 'Too many files: at most 10 at once.'],
+      ['de', 'Zu viele Dateien: höchstens 10 auf einmal.'],
+    ] as const) {
+      const sent = request(app).post(`/issues/${issue}/attachments`).set(headers());
+      for (let index = 0; index <= 10; index += 1) void sent.attach('file', Buffer.from('x'), `${index}.txt`);
+      const answer = await sent.set('Accept-Language', language);
+      expect([answer.status, answer.text.includes(said)]).toEqual([413, true]);
     }
   });
 

@@ -31,8 +31,7 @@ export async function readMultipart(
   response: Response,
   upload: Upload,
 ): Promise<Record<string, unknown>> {
-  if (Number(request.headers['content-length']) > upload.max_bytes + FRAME_BYTES)
-    throw tooLarge('payload too large');
+  if (Number(request.headers['content-length']) > upload.max_bytes + FRAME_BYTES) throw upload.tooMuch();
   const take = callbackify(async (file: FilePart) => upload.take(file));
   const engine: StorageEngine = {
     _handleFile: (_request, file, done) => take(file, (error) => done(error)),
@@ -54,7 +53,7 @@ export async function readMultipart(
   await new Promise<void>((resolve, reject) => {
     read(request, response, (error: unknown) => {
       if (error === undefined || error === null) resolve();
-      else reject(publicError(error, multer));
+      else reject(publicError(error, multer, upload));
     });
   });
   const fields = { ...(request.body as Record<string, unknown>) };
@@ -65,11 +64,13 @@ export async function readMultipart(
 }
 
 /** Passes our own errors on; the parser's, which have no status, are the client's fault. */
-function publicError(error: unknown, { MulterError }: typeof Multer): Error {
+function publicError(error: unknown, { MulterError }: typeof Multer, upload: Upload): Error {
   if (error instanceof ServiceError) return error;
   if (error instanceof MulterError)
     return tooMuch.includes(error.code)
-      ? tooLarge(error.code === 'LIMIT_FILE_COUNT' ? 'too many files' : 'payload too large')
+      ? error.code === 'LIMIT_FILE_COUNT'
+        ? upload.tooManyFiles()
+        : tooLarge('payload too large')
       : invalid('malformed multipart body');
   if (error instanceof Error && isOfParser(error)) return invalid('malformed multipart body');
   return error instanceof Error ? error : new Error('the multipart parser failed', { cause: error });

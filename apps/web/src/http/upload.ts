@@ -30,6 +30,14 @@ export interface FilePart {
   readonly stream: Readable;
 }
 
+/** `25 MB`: rounded down, so that it is never more than what is accepted. */
+function sizeInWords(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`;
+  return bytes < 1_000_000 ? `${tenths(bytes / 1000)} kB` : `${tenths(bytes / 1_000_000)} MB`;
+}
+
+const tenths = (value: number): number => Math.floor(value * 10) / 10;
+
 /** The owner of the files: their keys start with this id. */
 export function ownerOf(
   { into }: FileRule,
@@ -65,6 +73,16 @@ export class Upload {
       limits.upload_bytes,
       typeof limit === 'number' ? limit : limit === 'attachments' ? limits.attachment_bytes : Infinity,
     );
+  }
+
+  /** The refusal of more files than the limit. */
+  tooManyFiles(): ServiceError {
+    return tooLarge(`too many files: ${this.max_files} at most`);
+  }
+
+  /** The refusal of more than the limit for all files and fields together. */
+  tooMuch(): ServiceError {
+    return tooLarge(`payload too large: ${sizeInWords(this.max_bytes)} at most`);
   }
 
   /** Resolves once the part is read to its end. Throws `invalid` for a part with another name, `too_large`. */
@@ -120,19 +138,18 @@ export class Upload {
 
   async #collect(stream: Readable): Promise<Buffer> {
     const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of this.#chunks(stream)) {
-      size += chunk.length;
-      if (size > this.#maxFileBytes) throw tooLarge('file too large');
-      chunks.push(chunk);
-    }
+    for await (const chunk of this.#chunks(stream)) chunks.push(chunk);
     return Buffer.concat(chunks);
   }
 
   /** Counts the bytes. An abort leaves the stream alone: it belongs to the parser. */
   async *#chunks(stream: Readable): AsyncGenerator<Uint8Array> {
+    let size = 0;
     for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
       const bytes = chunk as Uint8Array;
+      size += bytes.length;
+      if (size > this.#maxFileBytes)
+        throw tooLarge(`file too large: ${sizeInWords(this.#maxFileBytes)} at most`);
       this.#count(bytes.length);
       yield bytes;
     }
@@ -140,6 +157,6 @@ export class Upload {
 
   #count(bytes: number): void {
     this.#received += bytes;
-    if (this.#received > this.max_bytes) throw tooLarge('payload too large');
+    if (this.#received > this.max_bytes) throw this.tooMuch();
   }
 }

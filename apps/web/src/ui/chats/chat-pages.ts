@@ -1,5 +1,6 @@
 import type { Agent, Chat } from '@acp/contract';
 import { asShown } from '../kit/as-shown.ts';
+import { type FileLimits, limitsInWords, limitsOfAll } from '../kit/file-limits.ts';
 import { timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -66,6 +67,7 @@ function chatLinks({ chats, agents }: Pick<ChatList, 'chats' | 'agents'>, curren
 interface ChatView extends ThreadView {
   chat: Chat;
   list: Pick<ChatList, 'chats' | 'agents'>;
+  file_limits: FileLimits;
   /** Why no message can be sent; null if one can. */
   closed: string | null;
   error: string | null;
@@ -94,7 +96,7 @@ export function chatBody(view: ChatView): Html {
   </div>`;
 }
 
-function composer({ chat, agent_name, closed, error }: ChatView): Html {
+function composer({ chat, agent_name, file_limits, closed, error }: ChatView): Html {
   if (closed !== null) return html`<p class="notice">${closed}</p>`;
   return html`<form
     class="composer"
@@ -119,13 +121,22 @@ function composer({ chat, agent_name, closed, error }: ChatView): Html {
     </div>
     <div class="composer-files">
       <label class="button quiet small" for="f-files">Attach files</label>
-      <input id="f-files" class="sr-only" type="file" name="file" multiple />
+      <input
+        id="f-files"
+        class="sr-only"
+        type="file"
+        name="file"
+        multiple
+        aria-describedby="h-files"
+        !${limitsOfAll(file_limits)}
+      />
       <ul data-files aria-label="Files to send"></ul>
     </div>
     <p class="hint" id="h-say">
       Enter sends, Shift+Enter starts a new line, Esc stops the reply, ↑ in an empty field edits your last
       message. Files can be pasted and dropped.
     </p>
+    <p class="hint" id="h-files">${limitsInWords(file_limits)}</p>
   </form>`;
 }
 

@@ -71,7 +71,7 @@ async function threadOf(context: UiContext<'chat'>): Promise<Conversation> {
 }
 
 async function chatPage(context: UiContext<'chat'>, error: string | null = null): Promise<Html> {
-  const { tx, user, subject, company_id } = context;
+  const { tx, user, subject, company_id, services } = context;
   const view = await threadOf(context);
   const { agents } = await listAgents(tx, user, { company_id });
   const { items: chats } = await listChats(tx, user, company_id, { limit: 30 });
@@ -88,7 +88,14 @@ async function chatPage(context: UiContext<'chat'>, error: string | null = null)
     ],
     actions: mayWrite(context) ? await chatSettings(chat) : '',
     wide: true,
-    body: chatBody({ ...view, chat, list: { chats, agents }, closed, error }),
+    body: chatBody({
+      ...view,
+      chat,
+      list: { chats, agents },
+      file_limits: services.upload_limits,
+      closed,
+      error,
+    }),
   });
 }
 

@@ -9,6 +9,7 @@ import {
   type WorkProduct,
 } from '@acp/contract';
 import type { RelatedIssue, Relative } from '@acp/core';
+import { type FileLimits, limitsInWords, limitsOfAll, limitsOfEach } from '../kit/file-limits.ts';
 import { fileSize, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
@@ -19,6 +20,7 @@ export interface BelongingsView {
   issue: Pick<IssueDetail, 'id' | 'company_id'>;
   family: { children: readonly Relative[]; related: readonly RelatedIssue[] };
   attachments: readonly Attachment[];
+  file_limits: FileLimits;
   documents: readonly Document[];
   products: readonly WorkProduct[];
   can_write: boolean;
@@ -200,7 +202,8 @@ function relationsPart({ issue, family: { related }, can_write }: Omit<Belonging
   </section>`;
 }
 
-function filesPart({ issue, attachments, can_write }: Omit<BelongingsView, 'products'>): Html {
+function filesPart(view: Omit<BelongingsView, 'products'>): Html {
+  const { issue, attachments, file_limits, can_write } = view;
   const line = (file: Attachment): Html =>
     html`<li>
       <a class="grow" href="/api/attachments/${file.id}/download" download>${file.filename}</a>
@@ -212,7 +215,10 @@ function filesPart({ issue, attachments, can_write }: Omit<BelongingsView, 'prod
         }),
       )}
     </li>`;
-  return html`<section aria-label="Files" id="files">
+  const takes = (): Html =>
+    attributes({ 'data-file-list': true, 'data-files': `/api/issues/${issue.id}/attachments` }) +
+    limitsOfEach(file_limits);
+  return html`<section aria-label="Files" id="files" !${when(can_write, takes)}>
     <h3>Files</h3>
     <ul class="list tight">
       !${each(attachments, line)}
@@ -225,7 +231,20 @@ function filesPart({ issue, attachments, can_write }: Omit<BelongingsView, 'prod
           <summary>Add files</summary>
           <form method="post" action="/issues/${issue.id}/attachments" enctype="multipart/form-data">
             <div class="field">
-              <label for="f-file">Files</label><input id="f-file" name="file" type="file" multiple required />
+              <label for="f-file">Files</label
+              ><input
+                id="f-file"
+                name="file"
+                type="file"
+                multiple
+                required
+                aria-describedby="h-file"
+                !${limitsOfAll(file_limits)}
+              />
+              <p class="hint" id="h-file">
+                ${limitsInWords(file_limits)}
+                <span data-script-only>Any number can be dropped here.</span>
+              </p>
             </div>
             <button class="quiet">Upload</button>
           </form>

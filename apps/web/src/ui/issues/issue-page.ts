@@ -1,6 +1,7 @@
 import type { CouncilSession, IssueDetail, Subagent, Workspace } from '@acp/contract';
 import { councilsPart } from '../councils/council-pages.ts';
-import { html, type Html, when } from '../kit/html.ts';
+import { limitsOfEach, sizeOfFile } from '../kit/file-limits.ts';
+import { html, type Html, t, when } from '../kit/html.ts';
 import { formError, postButton, textarea } from '../kit/parts.ts';
 import { promoteForm } from '../routines/promote-form.ts';
 import type { Refused } from '../routines/routine-form.ts';
@@ -94,7 +95,7 @@ export async function issueBody(view: IssueView): Promise<Html> {
 }
 
 /** Always in sight. Completes names and issues, takes dropped files, and submits on Ctrl-Enter. */
-function commentForm({ issue, draft }: IssueView): Html {
+function commentForm({ issue, draft, file_limits }: IssueView): Html {
   return html`<form
     class="card comment-form"
     method="post"
@@ -102,6 +103,7 @@ function commentForm({ issue, draft }: IssueView): Html {
     data-composer
     data-draft
     data-files="/api/issues/${issue.id}/attachments"
+    !${limitsOfEach(file_limits)}
     data-preview="/companies/${issue.company_id}/preview"
   >
     <text-expander keys="@ #">
@@ -112,7 +114,7 @@ function commentForm({ issue, draft }: IssueView): Html {
         value: draft,
         rows: 2,
         required: true,
-        hint: 'Markdown. @Name wakes an agent; the assignee is woken anyway. # finds an issue, files can be dropped.',
+        hint: t`Markdown. @Name wakes an agent; the assignee is woken anyway. # finds an issue, files of up to ${sizeOfFile(file_limits)} can be dropped.`,
       })}
     </text-expander>
     <div class="preview" data-preview-place hidden></div>

@@ -63,7 +63,8 @@ const loadFamily = async ({ tx, subject }: IssueContext) => ({ family: await rea
 const loadProducts = async ({ tx, subject }: IssueContext) => ({
   products: (await listWorkProducts(tx, subject, { limit: 11 })).items,
 });
-const loadMaterial = async ({ tx, subject }: IssueContext) => ({
+const loadMaterial = async ({ tx, subject, services }: IssueContext) => ({
+  file_limits: services.upload_limits,
   attachments: (await listAttachments(tx, subject, MOST_BESIDE)).items,
   documents: (await listDocuments(tx, subject, MOST_BESIDE)).items,
 });

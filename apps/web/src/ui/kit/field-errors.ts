@@ -3,8 +3,17 @@
 import { say, t } from './language.ts';
 import { formatInWords, patternInWords } from './value-formats.ts';
 
+type InPlainWords = readonly [RegExp, (found: string) => string];
+
+/** Refusals of files, which name the limit (http/upload.ts). */
+const tooMuch: readonly InPlainWords[] = [
+  [/^too many files: (\d+) at most$/, (most) => t`Too many files: at most ${most} at once.`],
+  [/^(?:file|payload) too large: (.+) at most$/, (size) => t`Too large: at most ${size}.`],
+];
+
 /** Validator messages in plain language. */
-const plain: readonly [RegExp, (found: string) => string][] = [
+const plain: readonly InPlainWords[] = [
+  ...tooMuch,
   [/must NOT have fewer than 1 (?:characters|items)/, () => t`May not be empty.`],
   [/must NOT have fewer than (\d+) characters/, (length) => t`Needs ${length} characters or more.`],
   [/must NOT have more than (\d+) characters/, (length) => t`Can have at most ${length} characters.`],
@@ -64,17 +73,21 @@ export function withLabel(error: string, labels: ReadonlyMap<string, string>): s
   const missing = /^body must have required propert(?:y|ies) '?(\w+)/.exec(error)?.[1];
   const field = [missing ?? '', ...nameIn(error)].find((name) => labels.has(name));
   const isTechnical = error.startsWith('body') || / must (?:be|NOT|match)/.test(error);
-  if (field === undefined || !isTechnical) return error;
+  if (field === undefined || !isTechnical) return among(tooMuch, error) ?? error;
   return `${labels.get(field) ?? ''}: ${inWords(error.replace(new RegExp(`^(?:body\\.)?${field}:? `), ''))}`;
 }
 
 function inWords(error: string): string {
   if (error.startsWith('body must have required')) return t`May not be empty.`;
-  for (const [pattern, inPlain] of plain) {
+  return among(plain, error) ?? asSentence(say(error.replace(/^body\.?/, '').trim()));
+}
+
+function among(patterns: readonly InPlainWords[], error: string): string | null {
+  for (const [pattern, inPlain] of patterns) {
     const match = pattern.exec(error);
     if (match) return inPlain(match[1] ?? '');
   }
-  return asSentence(say(error.replace(/^body\.?/, '').trim()));
+  return null;
 }
 
 /** The translation of an error that the catalogue contains verbatim, field name included. */

@@ -101,6 +101,12 @@ export function fileSize(bytes: number): string {
   return bytes < 1_000_000_000 ? t`${tenths(bytes / 1_000_000)} MB` : t`${tenths(bytes / 1_000_000_000)} GB`;
 }
 
+/** `25 MB`: rounded down, so that a limit is never more than what is accepted. */
+export function sizeLimit(bytes: number): string {
+  const tenth = (value: number) => written(Math.floor(value * 10) / 10, currentLocale());
+  return bytes < 1_000_000 ? t`${tenth(bytes / 1000)} kB` : t`${tenth(bytes / 1_000_000)} MB`;
+}
+
 /** `1.4 s`, `2 min 5 s`. */
 export function duration(from: Date | string | null, to: Date | string | null): string {
   if (from === null || to === null) return '';
