@@ -10,6 +10,7 @@ import { startLiveParts } from './live-parts.js';
 import { startSections } from './sections.js';
 import { t } from './texts.js';
 import { startToasts } from './toasts.js';
+import { carriesFiles } from './uploads.js';
 
 document.addEventListener('submit', (event) => {
   const question = event.target.dataset.confirm;
@@ -60,6 +61,15 @@ function restore(form) {
   sending.delete(form);
   clearTimeout(timer);
   rest();
+}
+
+// A file that is dropped beside what takes it would replace the page.
+for (const name of ['dragover', 'drop']) {
+  addEventListener(name, (event) => {
+    if (event.defaultPrevented || !carriesFiles(event) || event.target.closest?.('input[type=file]')) return;
+    event.preventDefault();
+    event.dataTransfer.dropEffect = 'none';
+  });
 }
 
 // Shows a copy button in the corner of a code block while the pointer is over it.

@@ -3,9 +3,11 @@
 import { ChosenFiles } from './chat-files.js';
 import { copyText } from './clipboard.js';
 import { keepDraft } from './drafts.js';
+import { overLimits } from './file-list.js';
 import { hasTyping } from './live-parts.js';
 import { LiveText } from './live-text.js';
 import { t } from './texts.js';
+import { asksToStay } from './uploads.js';
 
 export function startChat() {
   const chat = document.querySelector('[data-chat]');
@@ -146,12 +148,15 @@ class Chat {
     const text = field.value;
     const files = this.#files.all;
     if (text.trim() === '' && files.length === 0) return;
+    const over = overLimits(this.#composer.elements.file, files);
+    if (over) return this.#tell(over);
     const body = files.length === 0 ? { body_markdown: text } : new FormData(this.#composer);
     field.value = '';
     this.#files.set([]);
     grow(field);
     this.#composer.toggleAttribute('data-sending', files.length > 0);
-    const sent = await this.#post(path, body);
+    const post = this.#post(path, body);
+    const sent = await (files.length > 0 ? asksToStay(post) : post);
     this.#composer.removeAttribute('data-sending');
     if (!sent) {
       // Keeps everything that was typed or chosen, including what was typed since.

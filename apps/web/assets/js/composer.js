@@ -1,4 +1,7 @@
 // Writing aids: names and issues that complete themselves, dropped files, a preview, quoting of comments.
+import { takeFiles } from './attaching.js';
+import { insert } from './field-edits.js';
+import { startFileList } from './file-list.js';
 import { t } from './texts.js';
 import { toast } from './toasts.js';
 
@@ -8,6 +11,7 @@ let asked = 0;
 
 export async function startComposers() {
   for (const composer of document.querySelectorAll('[data-composer]')) start(composer);
+  startFileList();
   document.addEventListener('input', ({ target }) => {
     if (target.list?.id === 'issues-offered') void offerIssues(target);
   });
@@ -40,7 +44,7 @@ function start(composer) {
   expander?.addEventListener('text-expander-value', ({ detail }) => {
     detail.value = detail.item.dataset.value;
   });
-  if (files) takeFiles(field, files);
+  if (files) takeFiles(composer, field);
   if (preview) startPreview(composer, field, preview);
 }
 
@@ -84,45 +88,6 @@ async function offers(key, text) {
   return { matched: found.length > 0, fragment: list };
 }
 
-function takeFiles(field, path) {
-  const take = (event, list) => {
-    const files = [...(list?.files ?? [])];
-    if (files.length === 0) return;
-    event.preventDefault();
-    void Promise.all(files.map((file) => attach(field, path, file)));
-  };
-  field.addEventListener('paste', (event) => take(event, event.clipboardData));
-  field.addEventListener('drop', (event) => take(event, event.dataTransfer));
-  field.addEventListener('dragover', (event) => {
-    if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
-  });
-}
-
-/** Inserts a placeholder into the text during the upload, then the link to the file. */
-async function attach(field, path, file) {
-  const mark = `[${t`${file.name} is being attached …`}]()`;
-  insert(field, mark);
-  const body = new FormData();
-  body.append('file', file, file.name);
-  const answer = await fetch(path, { method: 'POST', body }).catch(() => null);
-  let link = '';
-  if (answer?.ok) {
-    const { id, filename } = await answer.json();
-    const name = filename.replaceAll(/[[\]]/g, '');
-    link = `${file.type.startsWith('image/') ? '!' : ''}[${name}](/api/attachments/${id}/download)`;
-  } else {
-    const told = await answer?.json().catch(() => null);
-    toast(`${t`${file.name} could not be attached`}${told?.error ? `: ${told.error}` : ''}`);
-  }
-  field.value = field.value.replace(mark, () => link);
-  field.dispatchEvent(new Event('input', { bubbles: true }));
-}
-
-function insert(field, text) {
-  field.setRangeText(text, field.selectionStart, field.selectionEnd, 'end');
-  field.dispatchEvent(new Event('input', { bubbles: true }));
-}
-
 /** Shows the text as rendered by the server. */
 function startPreview(composer, field, path) {
   const button = composer.querySelector('[data-show-preview]');
@@ -157,8 +122,8 @@ function quoteComment(comment) {
   const quoted = said.split('\n').map((line) => `> ${line}`);
   const before = field.value === '' || field.value.endsWith('\n\n') ? '' : '\n\n';
   field.setSelectionRange(field.value.length, field.value.length);
-  insert(field, `${before}${quoted.join('\n')}\n\n`);
   field.focus();
+  insert(field, `${before}${quoted.join('\n')}\n\n`);
 }
 
 /** Shows the form in place of the text; without script it has a page of its own. */

@@ -1,5 +1,6 @@
 // Text that was typed and not sent, in forms marked `data-draft`: it outlives every reload of the tab, such as another act of the
 // same page, until its own form is sent. Whoever signs in next in this tab does not see it.
+import { marksOf } from './attaching.js';
 
 export function startDrafts() {
   const { type, redirectCount } = performance.getEntriesByType('navigation')[0];
@@ -20,7 +21,7 @@ export function startDrafts() {
 
 /** Keeps what the field contains now, or nothing if it is empty. */
 export function keepDraft(field) {
-  write(field, { text: field.value, sent: read(field)?.sent });
+  write(field, { text: field.value, sent: read(field)?.sent, marks: marksOf(field) });
 }
 
 const isKept = (field) => field.matches?.('form[data-draft] textarea');
@@ -38,15 +39,20 @@ function settle(field, { isBack, isAnswer }) {
     // Typed before this script had loaded.
     return keepDraft(field);
   }
-  const { sent } = draft;
-  let { text } = draft;
+  const { sent, marks = [] } = draft;
+  // The page that was uploading those files is gone.
+  const unmarked = (marked) => marks.reduce((rest, mark) => rest.replace(mark, ''), marked);
+  let text = unmarked(draft.text);
   // Without an answer it is not certain that it arrived: better twice in sight than lost.
   if (sent !== undefined && isAnswer)
     text = text.startsWith(sent) ? text.slice(sent.length).trimStart() : text;
-  const shown = field.value;
-  if (shown.trim() !== text.trim()) field.value = [text, shown].filter((each) => each !== '').join('\n\n');
+  const before = field.value;
+  const shown = unmarked(before);
+  const kept =
+    shown.trim() === text.trim() ? shown : [text, shown].filter((each) => each !== '').join('\n\n');
+  if (kept !== before) field.value = kept;
   write(field, { text: field.value });
-  if (field.value !== shown) field.dispatchEvent(new Event('input', { bubbles: true }));
+  if (kept !== before) field.dispatchEvent(new Event('input', { bubbles: true }));
   return undefined;
 }
 

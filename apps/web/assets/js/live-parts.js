@@ -50,7 +50,8 @@ export function startLiveParts() {
   });
 }
 
-function renewLater(part) {
+/** Once for all calls of a moment. */
+export function renewLater(part) {
   if (due.has(part)) return;
   due.set(
     part,
