@@ -35,8 +35,9 @@ def events(after):
                         name, _, value = line.partition(": ")
                         fields[name] = value
                         continue
+                    # A number may come alone: it says how far the stream is, even if nothing was for this reader.
+                    after = fields.get("id", after)
                     if "data" in fields:
-                        after = fields.get("id", after)
                         yield fields["event"], json.loads(fields["data"])
                     fields = {}
         except urllib.error.HTTPError as error:

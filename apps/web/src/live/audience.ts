@@ -1,5 +1,5 @@
-import type { Actor, Topic } from '@acp/contract';
-import { actorId } from '@acp/core';
+import { type Actor, type Topic, transcriptTopics } from '@acp/contract';
+import { actorId, type TranscriptEntry, type TranscriptRange } from '@acp/core';
 import type { Subscriber } from './subscriber.ts';
 
 /** The subject of an event or a transcript; `company_id` null: visible to instance admins. */
@@ -10,6 +10,12 @@ interface Subject {
 
 const everything = (company_id: string | null) => company_id ?? 'instance';
 const about = (company_id: string | null, topic: Topic) => `${everything(company_id)} ${topic}`;
+
+/** The subject of a run's transcript. */
+export const audienceOf = (of: TranscriptRange | TranscriptEntry): Subject => ({
+  company_id: of.company_id,
+  topics: transcriptTopics(of),
+});
 
 /** Indexes open streams by what they subscribed to, so that an event touches only those that want it. */
 export class Audience {

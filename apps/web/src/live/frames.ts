@@ -58,6 +58,8 @@ function splitPayload(payload: Record<string, unknown>): Record<string, unknown>
 
 /** Missed events can't be replayed any more: the client must reload its lists. */
 export const RESET_FRAME = 'event: reset\ndata: {}\n\n';
+/** Sets what a reader sends as `Last-Event-ID`; without `data` no event is dispatched (HTML standard, 9.2.6). */
+export const positionFrame = (seq: number): string => `id: ${seq}\n\n`;
 export const HEARTBEAT_FRAME = ':\n\n';
 /** Start of a stream: sets the delay before a reconnect. */
 export const HELLO_FRAME = 'retry: 2000\n: connected\n\n';

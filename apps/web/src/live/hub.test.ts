@@ -36,7 +36,7 @@ afterEach(() => {
 });
 
 async function openHub(
-  limits: { max_pending_bytes?: number; max_streams_each?: number } = {},
+  limits: { max_pending_bytes?: number; max_streams_each?: number; heartbeat_ms?: number } = {},
 ): Promise<LiveHub> {
   const hub = new LiveHub({ database, listener: kit.listener, logger: testLogger(), ...limits });
   hubs.push(hub);
@@ -48,8 +48,10 @@ async function openHub(
 /** A reader that records what it receives as parsed frames; with `stuck` it reads nothing. */
 function reader(stuck = false) {
   const chunks: string[] = [];
+  const positions: number[] = [];
   const state = { ended: false };
   const sink: Sink = {
+    position: (seq) => void positions.push(seq),
     write: (text) => void chunks.push(text),
     end: () => {
       state.ended = true;
@@ -69,7 +71,7 @@ function reader(stuck = false) {
           data: Record<string, unknown>;
         },
       }));
-  return { sink, frames, state, text: () => chunks.join('') };
+  return { sink, frames, positions, state, text: () => chunks.join('') };
 }
 
 async function createCompany(): Promise<string> {
@@ -192,6 +194,32 @@ describe('the live hub', () => {
     const ahead = reader();
     await hub.subscribe({ actor: keyOf(company), only: null, sink: ahead.sink }, last + 1000);
     expect(ahead.frames().map(({ event }) => event)).toEqual(['reset']);
+    expect(ahead.positions).toEqual([last]);
+  });
+
+  it('tells a reader where it begins, and how far it is after what was not for it', async () => {
+    const [mine, foreign] = [await createCompany(), await createCompany()];
+    await publish(mine, 2);
+    await kit.notifier.sequenceNow();
+    const hub = await openHub({ heartbeat_ms: 20 });
+    const last = await lastSequence(database.db);
+    const [fresh, late, witness] = [reader(), reader(), reader()];
+    await hub.subscribe({ actor: keyOf(mine), only: null, sink: fresh.sink }, null);
+    await hub.subscribe({ actor: keyOf(mine), only: null, sink: late.sink }, last - 1);
+    await hub.subscribe({ actor: keyOf(foreign), only: null, sink: witness.sink }, null);
+    expect([fresh.positions, late.positions]).toEqual([[last], [last]]);
+    await publish(foreign, 3);
+    await waitFor(() => witness.frames().length === 3);
+    await waitFor(() => fresh.positions.length > 1 && late.positions.length > 1);
+    const beats = () => witness.text().split('\n:\n').length;
+    const heard = beats();
+    await waitFor(() => beats() > heard + 1);
+    expect([fresh.positions, late.positions]).toEqual([
+      [last, last + 3],
+      [last, last + 3],
+    ]);
+    // A number that an event has told already is not repeated.
+    expect(witness.positions).toEqual([last]);
   });
 
   it('refuses one caller more streams than its share, and lets others in', async () => {

@@ -3,7 +3,7 @@
  * see them. Events are ordered by the instance-wide sequence; a stream replays what it missed before it goes live.
  */
 import { setImmediate } from 'node:timers/promises';
-import { liveName, topicsOf, transcriptTopics } from '@acp/contract';
+import { liveName, topicsOf } from '@acp/contract';
 import {
   countEvents,
   replayFloor,
@@ -11,12 +11,11 @@ import {
   listEventsAfter,
   parseRanges,
   type TranscriptEntry,
-  type TranscriptRange,
 } from '@acp/core';
 import { type Database, type Listener, WILDCARD } from '@acp/db';
 import { type Logger, notFound, rateLimited } from '@acp/kernel';
 import { accessOf, verifyAccess } from './access.ts';
-import { Audience } from './audience.ts';
+import { Audience, audienceOf } from './audience.ts';
 import {
   eventFrame,
   closingFrame,
@@ -38,6 +37,8 @@ interface HubOptions {
   max_pending_bytes_total?: number;
   /** Maximum number of open streams per user or key in this process. Default 50. */
   max_streams_each?: number;
+  /** How often each stream gets a comment. Default 15,000. */
+  heartbeat_ms?: number;
 }
 
 // More tabs and scripts than anyone uses at the same time.
@@ -77,7 +78,7 @@ export class LiveHub {
       listener.onReconnect(() => this.#catchUp()),
     ];
     this.#timers = [
-      setInterval(() => void this.#broadcast(HEARTBEAT_FRAME), HEARTBEAT_MS).unref(),
+      setInterval(() => void this.#beat(), options.heartbeat_ms ?? HEARTBEAT_MS).unref(),
       setInterval(() => void this.#verify([...this.#subscribers.all()]), VERIFY_MS).unref(),
       setInterval(() => void this.#countInTime(), COUNT_MS).unref(),
     ];
@@ -110,7 +111,7 @@ export class LiveHub {
     Object.assign(subscriber, access);
     this.#subscribers.put(subscriber);
     options.sink.write(HELLO_FRAME);
-    if (after === null) subscriber.goLive(0);
+    if (after === null) subscriber.goLive(this.#last);
     else await this.#replay(subscriber, after);
     return subscriber;
   }
@@ -168,6 +169,7 @@ export class LiveHub {
         this.#dropIfSlow(subscriber);
       }
       subscriber.goLive(position);
+      subscriber.advance(this.#last);
     } catch (error) {
       this.unsubscribe(subscriber);
       throw error;
@@ -269,13 +271,14 @@ export class LiveHub {
   }
 
   /** Writes in batches: ten thousand streams in one go would block everything else for a fifth of a second. */
-  async #broadcast(frame: string): Promise<void> {
+  async #beat(): Promise<void> {
     let sent = 0;
     // A snapshot: in the meantime streams are added and reindexed.
     const streams = Array.from(this.#subscribers.all());
     for (const subscriber of streams) {
       if (subscriber.closed) continue;
-      subscriber.sendUnnumbered(frame);
+      subscriber.sendUnnumbered(HEARTBEAT_FRAME);
+      subscriber.advance(this.#last);
       this.#dropIfSlow(subscriber);
       if (++sent % BROADCAST_PART === 0) await setImmediate();
     }
@@ -341,8 +344,3 @@ export class LiveHub {
     }
   }
 }
-
-const audienceOf = (of: TranscriptRange | TranscriptEntry) => ({
-  company_id: of.company_id,
-  topics: transcriptTopics(of),
-});

@@ -4,6 +4,7 @@ import type { Request } from 'express';
 import { chatStreamRoutes } from '../chats/stream-routes.ts';
 import { handle, type Route } from '../http/handle.ts';
 import { openEventStream, sinkOf } from './event-stream.ts';
+import { positionFrame } from './frames.ts';
 import type { LiveHub } from './hub.ts';
 import type { Sink } from './subscriber.ts';
 
@@ -29,6 +30,7 @@ export function liveRoutes(hub: LiveHub): Route[] {
           open = true;
           sink.write(text);
         },
+        position: (seq) => sink.write(positionFrame(seq)),
       };
       const subscriber = await hub.subscribe(
         { actor, only: query.company_id ?? null, topics: parseTopics(query.topic), sink: lazySink },

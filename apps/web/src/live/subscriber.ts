@@ -7,6 +7,8 @@ export interface Sink {
   end(): void;
   /** Bytes that the reader has not received yet. */
   pending(): number;
+  /** Receives the number up to which the reader has everything, for readers that resume there. */
+  position?(seq: number): void;
   /** Receives transcript entries as they are, instead of their frames. */
   entry?(entry: TranscriptEntry): void;
 }
@@ -97,10 +99,20 @@ export class Subscriber {
 
   /** Ends the replay: sends what has arrived since, without duplicates. */
   goLive(from: number): void {
+    if (this.closed) return;
     const waiting = this.#waiting ?? [];
     this.#waiting = null;
     this.#last = Math.max(this.#last, from);
+    // Whoever is cut off before the first event resumes here.
+    this.sink.position?.(this.#last);
     for (const { seq, frame } of waiting) this.send(seq, frame);
+  }
+
+  /** Everything up to `seq` that was for the stream has been sent: tells the reader, even if it was nothing. */
+  advance(seq: number): void {
+    if (this.closed || this.#waiting || seq <= this.#last) return;
+    this.#last = seq;
+    this.sink.position?.(seq);
   }
 
   /** Sends frames without a number: transcripts, heartbeats. */
