@@ -10,9 +10,13 @@ import {
   startFakeModel,
   startService,
   type TestDatabase,
+  waitFor,
 } from '@acp/testkit';
+import { createClient } from '@acp/client';
 import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buildClient, PACKAGE_NAME } from '../../scripts/client/build-client.ts';
@@ -141,6 +145,37 @@ describe('the package of the client', () => {
     for (const [index, [what, , told]] of wrong.entries()) {
       const found = stdout.split(/(?=^bad\.ts)/m).find((text) => text.startsWith(`bad.ts(${index + 4},`));
       expect([what, found]).toEqual([what, expect.stringMatching(told) as unknown]);
+    }
+  });
+});
+
+describe('the live events behind a connection that breaks', () => {
+  it('lose nothing between a cut and the reconnect, though no event had come before', async () => {
+    const { hostname, port } = new URL(service.url);
+    const pairs: Socket[][] = [];
+    let passed = '';
+    const relay = createServer((near) => {
+      const far = connect(Number(port), hostname);
+      for (const end of [near, far]) end.on('error', () => undefined);
+      near.pipe(far).pipe(near);
+      far.on('data', (chunk: Buffer) => (passed += chunk.toString()));
+      pairs.push([near, far]);
+    }).listen(0, '127.0.0.1');
+    await once(relay, 'listening');
+    const address = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`;
+    const events = createClient({ base_url: address, api_key: key }).events({ topics: ['issues'] });
+    try {
+      const first = events.next();
+      await waitFor(() => /^id: \d+$/m.test(passed));
+      pairs[0]!.forEach((end) => end.destroy());
+      const direct = createClient({ base_url: service.url, api_key: key });
+      await direct.call('issues.create', { path: { companyId: company_id }, body: { title: 'In between' } });
+      const { value } = await first;
+      expect(value).toMatchObject({ event: 'issue_created', data: { data: { title: 'In between' } } });
+      expect(pairs).toHaveLength(2);
+    } finally {
+      relay.close();
+      pairs.flat().forEach((end) => end.destroy());
     }
   });
 });
