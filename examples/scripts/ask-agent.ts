@@ -2,7 +2,7 @@
  * Assigns an issue to an agent, waits for its run to end, and prints the answer.
  * CONTROL_PLANE_URL=… CONTROL_PLANE_KEY=sk_… CONTROL_PLANE_COMPANY=<id> node ask-agent.ts "Ada" "Count the books"
  */
-import { createClient } from '@acp/client';
+import { type Agent, createClient } from '@acp/client';
 
 const { CONTROL_PLANE_URL, CONTROL_PLANE_KEY, CONTROL_PLANE_COMPANY } = process.env;
 const [name, title] = process.argv.slice(2);
@@ -11,8 +11,9 @@ if (!CONTROL_PLANE_URL || !CONTROL_PLANE_KEY || !CONTROL_PLANE_COMPANY || !name 
 
 const client = createClient({ base_url: CONTROL_PLANE_URL, api_key: CONTROL_PLANE_KEY });
 const path = { companyId: CONTROL_PLANE_COMPANY };
-const { agents } = await client.call('agents.list', { query: { company_id: CONTROL_PLANE_COMPANY } });
-const agent = agents.find((each) => each.name === name);
+let agent: Agent | undefined;
+for await (const each of client.pages('agents.list', { query: { company_id: CONTROL_PLANE_COMPANY } }))
+  if (each.name === name) agent ??= each;
 if (!agent) throw new Error(`no agent is called ${name}`);
 
 // Starts with the first event, so that nothing between the two calls is missed.

@@ -1,6 +1,6 @@
 /** Operations of the typed client, generated from the OpenAPI document that the service serves. */
 import * as contract from '@acp/contract';
-import { endpoints, openApiDocument, takesIdempotencyKey } from '@acp/contract';
+import { type EndpointRow, endpoints, openApiDocument, takesIdempotencyKey } from '@acp/contract';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
 import { named, typeOptions } from '../plugin/protocol-types.ts';
 
@@ -25,6 +25,7 @@ export async function clientOperations(): Promise<string> {
   const rows = new Map(endpoints.map((row) => [row.id, row]));
   const properties: Json = {};
   const table: string[] = [];
+  const fields: string[] = [];
   for (const [path, methods] of Object.entries(document.paths)) {
     // Pages, other protocols and the remote workers' routes are for other programs.
     if (!path.startsWith('/api/')) continue;
@@ -34,6 +35,8 @@ export async function clientOperations(): Promise<string> {
       properties[row.id] = shapeOf(operation);
       const [where, once] = [JSON.stringify(path), String(takesIdempotencyKey(row))];
       table.push(`  '${row.id}': ['${method.toUpperCase()}', ${where}, ${once}],`);
+      const field = itemFieldOf(row);
+      if (field !== null) fields.push(`  '${row.id}': '${field}',`);
     }
   }
   const root = {
@@ -52,7 +55,22 @@ ${types.trim()}
 export const routes = {
 ${table.join('\n')}
 } as const satisfies Record<keyof Operations, readonly [method: string, path: string, once: boolean]>;
+
+/** Lists that are answered as an object: the field of the items. */
+export const itemFields = {
+${fields.join('\n')}
+} as const satisfies Partial<Record<keyof Operations, string>>;
 `;
+}
+
+/** Null for a list that is answered as it is. @throws for a list that the client could not read */
+function itemFieldOf({ id, paged, response }: EndpointRow): string | null {
+  const schema: Json = { ...response };
+  if (paged !== true || schema.type === 'array') return null;
+  const fields = Object.entries((schema.properties ?? {}) as Record<string, Json>);
+  const lists = fields.filter(([, { type }]) => type === 'array');
+  if (lists.length !== 1) throw new Error(`${id} is paged, but its answer is not one list`);
+  return lists[0]![0];
 }
 
 function shapeOf({ summary, parameters, requestBody, responses }: Operation): Json {

@@ -149,6 +149,17 @@ describe('the package of the client', () => {
   });
 });
 
+describe('the pages of a list', () => {
+  it('are read to the end, also where the items are a field of the answer', async () => {
+    const client = createClient({ base_url: service.url, api_key: key });
+    for (const name of ['Bea', 'Cleo'])
+      await client.call('agents.create', { path: { companyId: company_id }, body: { name } });
+    const names: string[] = [];
+    for await (const { name } of client.pages('agents.list', { query: { limit: 1 } })) names.push(name);
+    expect(names.toSorted()).toEqual(['Ada', 'Bea', 'Cleo']);
+  });
+});
+
 describe('the live events behind a connection that breaks', () => {
   it('lose nothing between a cut and the reconnect, though no event had come before', async () => {
     const { hostname, port } = new URL(service.url);
@@ -237,7 +248,7 @@ shell(`those in bash${whyNoShell}`, () => {
     mkdirSync(kept);
     for (const year of [2001, 2002]) writeFileSync(path.join(kept, `${year}-01-01T000000Z.json`), '{}');
     const said = await run('bash', [path.join(scripts, 'back-up-company.sh'), kept, '2']);
-    expect(said).toMatch(/^1 agents, \d+ issues; left out: .*board-user keys/);
+    expect(said).toMatch(/^3 agents, \d+ issues; left out: .*board-user keys/);
     const left = readdirSync(kept).toSorted();
     expect(left).toEqual(['2002-01-01T000000Z.json', expect.stringMatching(/^20[2-9].*Z\.json$/) as unknown]);
     const mine = company_id;

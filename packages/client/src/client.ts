@@ -1,6 +1,6 @@
 import { ControlPlaneError, errorOf } from './errors.ts';
 import { type EventOptions, type LiveEvent, liveEvents } from './live-events.ts';
-import { type Operations, routes } from './operations.ts';
+import { itemFields, type Operations, routes } from './operations.ts';
 import { type RetryOptions, retrying } from './retrying.ts';
 
 export interface ClientOptions extends RetryOptions {
@@ -35,8 +35,12 @@ type Arguments<O extends OperationId> =
 
 export type Answer<O extends OperationId> = Operations[O]['answer'];
 
-type ListId = { [O in OperationId]: Answer<O> extends readonly unknown[] ? O : never }[OperationId];
-type ItemOf<O extends OperationId> = Answer<O> extends readonly (infer Item)[] ? Item : never;
+/** The items of a list, which may be a field of the answer. */
+type ListOf<O extends OperationId> = O extends keyof typeof itemFields
+  ? Answer<O>[(typeof itemFields)[O]]
+  : Answer<O>;
+type ListId = { [O in OperationId]: ListOf<O> extends readonly unknown[] ? O : never }[OperationId];
+type ItemOf<O extends OperationId> = ListOf<O> extends readonly (infer Item)[] ? Item : never;
 
 interface Sent {
   path?: Readonly<Record<string, string>>;
@@ -65,11 +69,13 @@ export class Client {
   /** Iterates over all items of a list, fetching pages on demand. */
   async *pages<O extends ListId>(id: O, ...[input]: Arguments<O>): AsyncGenerator<ItemOf<O>, void, void> {
     const sent: Sent = input ?? {};
+    const field: string | undefined = (itemFields as Partial<Record<OperationId, string>>)[id];
     let cursor: string | null = null;
     do {
       const query: Record<string, unknown> = { ...sent.query, ...(cursor === null ? {} : { cursor }) };
       const response: Response = await this.#send(id, { ...sent, query });
-      yield* (await response.json()) as ItemOf<O>[];
+      const answer = (await response.json()) as Record<string, ItemOf<O>[]> | ItemOf<O>[];
+      yield* Array.isArray(answer) ? answer : (answer[field ?? ''] ?? []);
       cursor = response.headers.get('x-next-cursor');
     } while (cursor !== null);
   }

@@ -8265,3 +8265,8 @@ export const routes = {
   'trash.restore': ['POST', "/api/admin/trash/{type}/{entityId}/{trashId}/restore", true],
   'trash.purge': ['DELETE', "/api/admin/trash/{type}/{entityId}/{trashId}", false],
 } as const satisfies Record<keyof Operations, readonly [method: string, path: string, once: boolean]>;
+
+/** Lists that are answered as an object: the field of the items. */
+export const itemFields = {
+  'agents.list': 'agents',
+} as const satisfies Partial<Record<keyof Operations, string>>;
