@@ -3279,7 +3279,7 @@ export interface Operations {
     };
     query: undefined;
     body: PostChatMessage | FormData;
-    answer: undefined;
+    answer: Response | undefined;
   };
   /**
    * The stream of an earlier message, from its beginning or after `Last-Event-ID`; 204 after its last frame.
@@ -3291,7 +3291,7 @@ export interface Operations {
     };
     query: undefined;
     body: undefined;
-    answer: undefined;
+    answer: Response | undefined;
   };
   /**
    * Asks again, optionally with another text. Everything after the message is removed from the chat. Author only; 409 while a reply is in progress.
@@ -4218,7 +4218,7 @@ export interface Operations {
     answer: PushDelivery[];
   };
   /**
-   * Server-sent events of the caller’s company; a user’s stream carries all companies of the user, or `company_id`. With `topic`, only events about one of them: `issues` (a board), `comments`, `agents`, `runs`, `projects`, `approvals`, `budgets`, `workers`, `admin`, or `issue:<id>`, `agent:`, `run:`, `approval:`, `chat:`, `council:`; transcripts go to run and issue.
+   * Server-sent events of the caller’s company; a user’s stream carries all companies of the user, or `company_id`. With `topic`, only events about one of them: `issues` (a board), `comments`, `agents`, `runs`, `projects`, `approvals`, `budgets`, `workers`, `admin`, or `issue:<id>`, `agent:`, `run:`, `approval:`, `chat:`, `council:`; transcripts go to run and issue. It begins with new events, or after `Last-Event-ID` (else `after`): then what was missed comes first, at most ten minutes of it; if more was missed, or the number is none yet, a `reset` does.
    */
   'live.stream': {
     path: undefined;
@@ -4229,7 +4229,7 @@ export interface Operations {
       Authorization?: string;
     };
     body: undefined;
-    answer: undefined;
+    answer: Response;
   };
   /**
    * The agent’s open issues and pending wakeups; the wakeups are consumed.

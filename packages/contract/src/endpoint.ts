@@ -118,8 +118,11 @@ export interface EndpointRow {
   readonly tx: 'write' | 'none';
   /** Field of the response that may contain a secret: such responses are not stored for `Idempotency-Key` (decisions 8.5, 10.5). */
   readonly issues_secret?: string;
-  /** The handler writes the response itself (SSE, bytes, text): no response schema, no `Idempotency-Key`. `bytes` support HEAD. */
-  readonly streams?: true | 'bytes';
+  /**
+   * The handler writes the response itself: no response schema, no `Idempotency-Key`. `bytes` support HEAD, `events` are
+   * Server-Sent Events that a reader resumes with `Last-Event-ID`.
+   */
+  readonly streams?: true | 'bytes' | 'events';
   /** Allowed in a session whose user must set up a second factor first. */
   readonly while_enrolling?: true;
   /** The path is also a page: the endpoint responds when JSON is preferred over HTML. GET only. */

@@ -8,9 +8,9 @@ import { openApiDocument } from './openapi.ts';
 interface Operation {
   operationId: string;
   security: object[];
-  parameters: { name: string; in: string; required: boolean }[];
+  parameters: { name: string; in: string; required: boolean; description?: string }[];
   responses: Record<string, { $ref?: string }>;
-  requestBody?: { required: boolean };
+  requestBody?: { required: boolean; content: object };
 }
 interface Document {
   openapi: string;
@@ -62,6 +62,27 @@ describe('the OpenAPI document', () => {
     expect(list?.get?.responses['200']).toHaveProperty(['headers', 'X-Next-Cursor']);
     expect(list?.post?.parameters.map(({ name }) => name)).toContain('Idempotency-Key');
     expect(document.paths['/api/agents/{agentId}/pause']?.post?.requestBody?.required).toBe(false);
+  });
+
+  it('says where a repeat takes effect once: not with files, and without the secret that was shown', () => {
+    const told = (path: string) =>
+      document.paths[path]?.post?.parameters.find(({ name }) => name === 'Idempotency-Key')?.description;
+    expect(told('/api/issues/{issueId}/comments')).not.toMatch(/multipart|already issued/);
+    expect(told('/api/companies/{companyId}/issues')).toContain('multipart/form-data');
+    expect(told('/api/companies/{companyId}/board-user-keys')).toContain('already issued');
+    const files = Object.entries(document.paths).flatMap(([path, { post }]) =>
+      Object.keys(post?.requestBody?.content ?? {}).join() === 'multipart/form-data' ? [path] : [],
+    );
+    expect(files).toContain('/api/issues/{issueId}/attachments');
+    expect(files.filter((path) => told(path) !== undefined)).toEqual([]);
+  });
+
+  it('describes streams of events, and how they are resumed', () => {
+    const stream = document.paths['/api/live/events']?.get;
+    expect(stream?.responses['200']).toHaveProperty(['content', 'text/event-stream']);
+    expect(stream?.parameters.filter((each) => each.in === 'header').map(({ name }) => name)).toEqual([
+      'Last-Event-ID',
+    ]);
   });
 
   it('names the shapes, so that a generated client has types: everywhere the same, with their own parts named too', () => {

@@ -133,10 +133,30 @@ function parametersOf(row: EndpointRow, components: Components): Json[] {
     required: required.includes(name),
     schema,
   }));
-  const inHeader = takesIdempotencyKey(row)
-    ? [{ name: 'Idempotency-Key', in: 'header', required: false, schema: { type: 'string', maxLength: 255 } }]
-    : [];
-  return [...inPath, ...inQuery, ...inHeader];
+  return [...inPath, ...inQuery, ...headersOf(row)];
+}
+
+function headersOf(row: EndpointRow): Json[] {
+  const header = (name: string, description: string, maxLength: number) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema: { type: 'string', maxLength },
+  });
+  const once = [
+    'The request sent again with the same value takes effect once; for 24 hours it gets the first answer.',
+    ...(row.files ? ['For a JSON body only: with `multipart/form-data` it is ignored.'] : []),
+    ...(row.issues_secret === undefined
+      ? []
+      : ['If the first answer showed a secret, which is not kept, the repeat is 409 `already issued`.']),
+  ];
+  return [
+    ...(takesIdempotencyKey(row) ? [header('Idempotency-Key', once.join(' '), 255)] : []),
+    ...(row.streams === 'events'
+      ? [header('Last-Event-ID', 'The last `id:` of an interrupted stream, which is resumed after it.', 200)]
+      : []),
+  ];
 }
 
 /** Whether the endpoint accepts an `Idempotency-Key`: authenticated POSTs in one transaction (decisions 8.5). */
@@ -183,10 +203,11 @@ function successOf(row: EndpointRow, components: Components): Json {
     Link: { description: 'The next page, `rel="next"`.', schema: { type: 'string' } },
   };
   return {
-    description: row.response === null ? 'Done.' : 'The answer.',
+    description: row.response === null && row.streams !== 'events' ? 'Done.' : 'The answer.',
     ...(headers && { headers }),
     ...(row.response && { content: jsonContent(components.refer(row.response), exampleAnswer(row)) }),
     ...(row.streams === 'bytes' && { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }),
+    ...(row.streams === 'events' && { content: { 'text/event-stream': { schema: { type: 'string' } } } }),
   };
 }
 

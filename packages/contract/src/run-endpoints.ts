@@ -144,7 +144,7 @@ export const liveEndpoints = {
     response: null,
     status: 200,
     tx: 'none',
-    streams: true,
-    doc: 'Server-sent events of the caller’s company; a user’s stream carries all companies of the user, or `company_id`. With `topic`, only events about one of them: `issues` (a board), `comments`, `agents`, `runs`, `projects`, `approvals`, `budgets`, `workers`, `admin`, or `issue:<id>`, `agent:`, `run:`, `approval:`, `chat:`, `council:`; transcripts go to run and issue.',
+    streams: 'events',
+    doc: 'Server-sent events of the caller’s company; a user’s stream carries all companies of the user, or `company_id`. With `topic`, only events about one of them: `issues` (a board), `comments`, `agents`, `runs`, `projects`, `approvals`, `budgets`, `workers`, `admin`, or `issue:<id>`, `agent:`, `run:`, `approval:`, `chat:`, `council:`; transcripts go to run and issue. It begins with new events, or after `Last-Event-ID` (else `after`): then what was missed comes first, at most ten minutes of it; if more was missed, or the number is none yet, a `reset` does.',
   }),
 };

@@ -45,7 +45,7 @@ export function mount(routes: readonly Route[], deps: MountDeps): RequestHandler
     const mounted = match.target;
     response.locals.errors = mounted.row.errors;
     response.locals.operation = mounted.row.id;
-    response.locals.streams = mounted.row.streams === true;
+    response.locals.streams = mounted.row.streams === true || mounted.row.streams === 'events';
     deps.services.instance.requireFeature(mounted.row);
     const call = new Call(mounted, deps, request, response);
     try {
