@@ -2,7 +2,9 @@
 
 CONTROL_PLANE_URL=... CONTROL_PLANE_KEY=sk_... CONTROL_PLANE_COMPANY=<id> python3 import_issues.py <issues.csv
 
-Run again with the same file it makes nothing twice: the key of each request follows from its line.
+Run again with the same file within 24 hours it makes nothing twice, so a broken import is simply repeated: the key of
+each request follows from the line and its position. After that the service has forgotten the keys, and a repeat imports
+everything again. Two identical lines are two issues; add new lines at the end, since an inserted one moves the others.
 Python 3.9 and newer, nothing to install.
 """
 
@@ -49,11 +51,11 @@ def post(path, body, idempotency_key):
 
 
 def main():
-    for row in csv.DictReader(sys.stdin):
+    for position, row in enumerate(csv.DictReader(sys.stdin)):
         body = {"title": row["title"], "body_markdown": row.get("body") or None}
         if row.get("priority"):
             body["priority"] = row["priority"]
-        line = json.dumps(body, sort_keys=True).encode()
+        line = json.dumps([position, body], sort_keys=True).encode()
         key = "import-" + hashlib.sha256(line).hexdigest()
         issue = post(f"/api/companies/{COMPANY}/issues", body, key)
         print(issue["identifier"], issue["title"])

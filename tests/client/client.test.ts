@@ -223,6 +223,8 @@ python(`those in Python${whyNoPython}`, () => {
     expect(first).toMatch(/^HAR-\d+ Mend, the roof\nHAR-\d+ Paint$/);
     expect(await run('python3', [path.join(scripts, 'import_issues.py')], csv)).toBe(first);
     expect(await test.database.db.$count(schema.issues)).toBe(before + 2);
+    const twins = await run('python3', [path.join(scripts, 'import_issues.py')], 'title\nTwin\nTwin\n');
+    expect(new Set(twins.split('\n')).size).toBe(2);
     await expect(run('python3', [path.join(scripts, 'import_issues.py')], 'title\n" "\n')).rejects.toThrow(
       'HTTP 400',
     );
@@ -241,6 +243,9 @@ shell(`those in bash${whyNoShell}`, () => {
     const [, id] = /^(\S+) {2}action {2}Buy paper$/.exec(await approve())!;
     expect(await approve('approve', id!, 'Only a little.')).toBe('Buy paper: approved');
     expect(await approve()).toBe('');
+    const refused = approve('reject', id!);
+    await expect(refused).rejects.toThrow('approval is resolved already');
+    await expect(refused).rejects.not.toThrow('null');
   });
 
   it('back-up-company.sh keeps the newest bundles, and nothing of a refusal', async () => {
