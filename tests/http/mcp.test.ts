@@ -291,12 +291,7 @@ describe('tools', () => {
     expect(viewer.filter((name) => name.startsWith('create_'))).toEqual([]);
     expect(admin).toEqual(expect.arrayContaining(['approve_approval', 'update_budget_policy']));
     expect(admin).not.toContain('get_me');
-    expect([...agent, ...admin].filter((name) => /secret|_keys?$/.test(name))).toEqual([
-      'list_agent_keys',
-      'delete_agent_key',
-      'list_agent_keys',
-      'delete_agent_key',
-    ]);
+    expect([...agent, ...admin].filter((name) => /secret|_keys?$/.test(name))).toEqual([]);
     const refusal = async (name: string, args: object, who: Who) =>
       JSON.parse((await call(name, args, who)).content[0]!.text).error;
     expect(await refusal('create_issue', { title: 'x' }, 'board_viewer')).toBe('member role required');

@@ -132,8 +132,14 @@ const given: Readonly<Record<string, string>> = {
   'workspace-actions.merge': 'merge_pull_request',
 };
 
-/** Duplicates, and endpoints that would expose a key. As over HTTP, `agents.create` shows a first key to agents only. */
-const leftOut = new Set(['runs.events-alias', 'inbox.get', 'peers.create']);
+/** Duplicates, keys, and endpoints that would expose one. As over HTTP, `agents.create` shows a first key to agents only. */
+const leftOut = new Set([
+  'runs.events-alias',
+  'inbox.get',
+  'peers.create',
+  'agents.list-keys',
+  'agents.delete-key',
+]);
 const mayShowKey = new Set(['agents.create']);
 
 const verbs = new Set(
