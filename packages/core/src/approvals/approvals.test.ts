@@ -102,6 +102,19 @@ describe('an approval', () => {
     });
   });
 
+  it('that was sent back is not decided before it is resubmitted, and says so', async () => {
+    const { human, ask } = await setUp();
+    const row = await ask();
+    await decide(requestRevision, human, row);
+    for (const decision of [approve, reject, requestRevision])
+      await expect(
+        transaction(database, async (tx) => decision(tx, human, await read(row))),
+      ).rejects.toMatchObject({
+        kind: 'conflict',
+        message: 'a revision was requested: the approval waits to be resubmitted',
+      });
+  });
+
   it('that has changed since it was shown is not decided by who saw the former one', async () => {
     const { human, requester, ask } = await setUp();
     const shown = await ask();

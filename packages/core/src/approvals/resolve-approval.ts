@@ -1,6 +1,6 @@
 import type { Actor, Approval, ApprovalDecision, ApprovalStatus } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, forbidden } from '@acp/kernel';
+import { conflict, forbidden, type ServiceError } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { and, eq, sql } from 'drizzle-orm';
 import { humanActor, recordChanges } from '../activity/index.ts';
@@ -82,12 +82,7 @@ async function resolve(
       ),
     )
     .returning(approvalColumns);
-  if (row === undefined)
-    throw conflict(
-      shown === undefined || approval.updated_at.toISOString() === shown
-        ? 'approval is resolved already'
-        : 'the approval has changed since it was shown',
-    );
+  if (row === undefined) throw undecided(approval, shown);
   if (row.requested_by_agent_id !== null) {
     await requestWakeups(tx, actor, [
       {
@@ -102,3 +97,15 @@ async function resolve(
   await recordChanges(tx, actor, [approvalChange(row, status, 'approval_resolved')]);
   return presentApproval(row);
 }
+
+function undecided(approval: ApprovalRow, shown: string | undefined): ServiceError {
+  if (shown !== undefined && approval.updated_at.toISOString() !== shown)
+    return conflict('the approval has changed since it was shown');
+  return notPending(approval);
+}
+
+/** Why an approval waits for no decision. */
+export const notPending = ({ status }: Pick<ApprovalRow, 'status'>): ServiceError =>
+  status === 'revision_requested'
+    ? conflict('a revision was requested: the approval waits to be resubmitted')
+    : conflict('approval is resolved already');

@@ -1,12 +1,12 @@
 /** Pending approvals that a reader (a user or a board-user key) has put off; for everyone else they keep waiting. */
 import type { Actor, Approval, SnoozedApproval } from '@acp/contract';
 import { containing, schema, type Tx } from '@acp/db';
-import { conflict } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { and, asc, desc, eq, inArray, lte, ne, not, type SQL, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 import { readerOf } from '../issues/index.ts';
 import { approvalColumns, type ApprovalRow, presentApproval } from './present.ts';
+import { notPending } from './resolve-approval.ts';
 
 const { approval_snoozes, approvals } = schema;
 
@@ -19,7 +19,7 @@ export async function snoozeApproval(
   approval: Subject,
   minutes: number,
 ): Promise<void> {
-  if (approval.status !== 'pending') throw conflict('approval is resolved already');
+  if (approval.status !== 'pending') throw notPending(approval);
   const reader_id = readerOf(actor);
   const until = sql`now() + make_interval(mins => ${minutes})`;
   const [row] = await tx
