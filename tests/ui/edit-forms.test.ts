@@ -262,7 +262,7 @@ const things: Edited[] = [
     field: 'url',
     typed: () => `${HOST}/renamed`,
     wrong: 'nowhere',
-    meanwhile: { events: ['issue.*', 'run.failed'] },
+    meanwhile: { events: ['issue.*', 'agent.finished'] },
   },
   {
     title: 'the company',

@@ -158,7 +158,7 @@ function candidates({ type, list, choices }: Control, now: readonly string[] = [
   if (list === ':') return [[`${unix}\nX-Added-${counter}: \${secret:ADDED}`]];
   if (list === '' && type === 'textarea') return [[`${unix}\nadded-${counter}.example`]];
   if (list === '')
-    return ['run.failed', `added-${counter}`, `ADDED_${counter}`, `-${counter}`].map((item) => [
+    return ['agent.finished', `added-${counter}`, `ADDED_${counter}`, `-${counter}`].map((item) => [
       unix === '' ? item : `${unix}, ${item}`,
     ]);
   if (type === 'url') return [[`https://example.com/${counter}`]];

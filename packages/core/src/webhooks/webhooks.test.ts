@@ -6,6 +6,7 @@ import { actors, cloneDatabase, createCompany } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { randomBytes } from 'node:crypto';
 import { lastSequence } from '../events/index.ts';
+import { assertKnownPatterns } from './known-patterns.ts';
 import {
   claimWebhooks,
   createWebhook,
@@ -78,6 +79,23 @@ describe('a pattern', () => {
     ['agent.*', 'issue.created', false],
   ])('%s against %s: %s', (pattern, type, matches) => {
     expect(matchesPattern(pattern, type)).toBe(matches);
+  });
+});
+
+describe('the patterns of a webhook', () => {
+  it.each([
+    ['issues.*', 'issue.created, issue.deleted, issue.updated'],
+    ['issue.create', 'issue.created'],
+    ['issue', 'issue.created, issue.deleted, issue.updated'],
+    ['routine.fire', 'routine.fired'],
+  ])('%s, which no event matches, is refused and its neighbours named', (pattern, nearest) => {
+    expect(() => assertKnownPatterns(['*', 'issue.*', pattern])).toThrow(
+      `events: no event matches ${pattern}; the nearest types are ${nearest}`,
+    );
+  });
+
+  it('are taken if any event matches', () => {
+    expect(() => assertKnownPatterns(['*', '*.*', 'issue.*', '*.created', 'routine.fired'])).not.toThrow();
   });
 });
 

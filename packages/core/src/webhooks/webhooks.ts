@@ -8,6 +8,7 @@ import { answerableUser, findInLiveCompany } from '../companies/index.ts';
 import { lastSequence, openCursor } from '../events/index.ts';
 import { assertAllowedUrl } from '../providers/index.ts';
 import { CURSOR } from './cursor.ts';
+import { assertKnownPatterns } from './known-patterns.ts';
 import { changeOfWebhook, presentWebhook, type WebhookRow } from './present.ts';
 import { failPending } from './switch-off.ts';
 
@@ -62,6 +63,7 @@ export async function createWebhook(
   rules: WebhookRules,
 ): Promise<NewWebhook> {
   const { url, events, secret = newToken() } = input;
+  assertKnownPatterns(events);
   assertAllowedUrl(url, rules.allowed_hosts);
   const id = newId();
   const secret_sealed = vault.seal(secret, place(id));
@@ -86,6 +88,7 @@ export async function updateWebhook(
   rules: WebhookRules,
 ): Promise<Webhook> {
   const { url, events, secret, enabled } = input;
+  if (events !== undefined) assertKnownPatterns(events);
   if (url !== undefined) assertAllowedUrl(url, rules.allowed_hosts);
   // Whoever chooses where it goes, or switches it on again, answers for it.
   const answered =
