@@ -42,6 +42,9 @@ describe('companies export and import', () => {
       expect((again.value as ImportedCompany).skipped).toMatchObject([{ type: 'agents', name: 'Ada' }]);
       await expect(ctl('import', '--file', file)).rejects.toThrow('either --slug');
       await expect(ctl('import', '--slug', 'x')).rejects.toThrow('either --file or --template');
+      await expect(ctl('import', '--template', 'nope', '--slug', 'x')).rejects.toThrow(
+        'there is no template nope: `companies templates` lists them',
+      );
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

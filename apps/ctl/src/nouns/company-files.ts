@@ -46,7 +46,11 @@ async function exportToFile(context: CommandContext): Promise<Answer> {
 async function bundleOf({ options: { file, template } }: CommandContext) {
   if ((file === undefined) === (template === undefined))
     throw new UsageError('either --file or --template is required');
-  return template === undefined ? readBundle(await readFile(file!)) : companyTemplate(folder, template);
+  if (template === undefined) return readBundle(await readFile(file!));
+  const known = await listTemplates(folder);
+  if (known.every(({ slug }) => slug !== template))
+    throw new UsageError(`there is no template ${template}: \`companies templates\` lists them`);
+  return companyTemplate(folder, template);
 }
 
 async function importFromFile(context: CommandContext): Promise<Answer> {
