@@ -22,7 +22,7 @@ import { openPlugins } from './plugins/open-plugins.ts';
 import { sweepMachine } from './programs/stray-processes.ts';
 import { openTools, type ToolProvider } from './tools/open-tools.ts';
 import { TickCounters, type WorkerTicks } from './tick-counters.ts';
-import { startTimers } from './timers.ts';
+import { reportStart, startTimers } from './timers.ts';
 
 /** How much time there is to stop. */
 export interface StopOptions {
@@ -108,7 +108,7 @@ export async function startScheduler({
   const timers = startTimers(context, listener);
   // What a killed scheduler left on this machine.
   const swept = sweepMachine(context);
-  await listener.ready();
+  await Promise.all([listener.ready(), reportStart(context)]);
   logger.info('the scheduler is running', { claimed_by: name, slots: pool.size });
 
   return {

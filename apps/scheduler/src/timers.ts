@@ -80,6 +80,13 @@ async function reportTicks(context: TimerContext): Promise<void> {
   await reportProcess(database.db, claimed_by, { started_at, disk_used_pct, workers: counters.snapshot() });
 }
 
+/** So that a scheduler counts as alive from its start, and not only once the timer has been. */
+export async function reportStart(context: TimerContext): Promise<void> {
+  await reportTicks(context).catch((error: unknown) =>
+    context.logger.warn('the start could not be reported; the timer tries again', { error }),
+  );
+}
+
 async function announceExpiringKeys({ database }: TimerContext, signal: AbortSignal): Promise<void> {
   let more = true;
   while (more && !signal.aborted) more = await transaction(database, async (tx) => warnOfExpiringKeys(tx));

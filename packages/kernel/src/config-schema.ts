@@ -74,7 +74,7 @@ export const configSchema = Type.Object({
       maximum: 1000,
       default_note: '10; with the embedded PostgreSQL 5',
       description:
-        'Most database connections of one tier of a process, beside its two for LISTEN and NOTIFY.',
+        'Most database connections of one tier of a process, beside its three for LISTEN, notifications and issue numbers and a scheduler’s two for health.',
     }),
   ),
   SERVICE_HOME: Type.String({

@@ -1,6 +1,6 @@
 /** Checks of PostgreSQL and of the instance's data in it. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { listUsers, readTicks, unknownEncryptionKeys } from '@acp/core';
+import { listSchedulers, listUsers, readTicks, unknownEncryptionKeys } from '@acp/core';
 import { createListener, migrationStatus } from '@acp/db';
 import { Vault } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
@@ -12,8 +12,11 @@ const LISTEN_TIMEOUT_MS = 5000;
 const MOST_DRIFT_SEC = 5;
 const DIRECT =
   'point DATABASE_DIRECT_URL at PostgreSQL itself, not at a pooler, and at the same database as DATABASE_URL';
-/** Connections per process besides its pool: LISTEN, notifications and issue numbers, and a scheduler's health. */
-const OWN_CONNECTIONS = { web: 3, scheduler: 5, all: 5 } as const;
+/**
+ * What a process takes at most: per tier a pool, and one connection each for LISTEN, notifications and issue numbers; a process of
+ * schedulers alone two more for its health.
+ */
+const mostConnections = (pool: number) => ({ web: pool + 3, scheduler: pool + 5, all: 2 * (pool + 3) });
 
 export const databaseChecks: Record<string, Check> = {
   database: {
@@ -51,7 +54,7 @@ export const databaseChecks: Record<string, Check> = {
         select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
           (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used`);
       const { most, used } = rows[0]!;
-      const needed = config.database_pool_size + OWN_CONNECTIONS[config.role];
+      const needed = mostConnections(config.database_pool_size)[config.role];
       const detail = `${used} of ${most} in use, each process takes at most ${needed}`;
       return most - used >= needed
         ? well(detail)
@@ -115,7 +118,7 @@ export const databaseChecks: Record<string, Check> = {
     mend: 'see the detail',
     run: async ({ database }) => {
       const workers = await readTicks(database.db);
-      const alive = Math.max(0, ...workers.map(({ schedulers }) => schedulers));
+      const alive = (await listSchedulers(database.db)).filter(({ reports }) => reports).length;
       const failing = workers.filter(({ ticks, errors }) => ticks > 10 && errors > ticks / 2);
       if (alive === 0)
         return wrong(

@@ -72,6 +72,15 @@ describe('doctor', () => {
     expect(text).toContain('ok    storage: local storage writes, reads and deletes');
   });
 
+  it.each([
+    ['web', 13],
+    ['scheduler', 15],
+    ['all', 26],
+  ])('knows what a process of role %s takes from PostgreSQL', async (role, most) => {
+    const { text } = await examine({ SERVICE_ROLE: role, SERVICE_DATABASE_POOL_SIZE: '10' });
+    expect(text).toContain(`each process takes at most ${most}`);
+  });
+
   it('names each thing that is wrong, with its mend', async () => {
     const { text, names, failed } = await examine({
       SERVICE_HSOT: '0.0.0.0',
@@ -262,6 +271,13 @@ describe('doctor', () => {
   it('misses schedulers and admins, and hears of workers that only fail', async () => {
     const lonely = await cloneDatabase('doctor_lonely');
     expect((await examine({}, lonely)).names).toEqual(['sign-in', 'schedulers']);
+    // One that has just started: its workers have not done anything yet.
+    await reportProcess(lonely.database.db, 'scheduler-1', {
+      started_at: new Date(),
+      disk_used_pct: null,
+      workers: {},
+    });
+    expect((await examine({}, lonely)).names).toEqual(['sign-in']);
     await report(lonely.database.db, 19);
     const { bad } = await examine({}, lonely);
     expect(bad.at(-1)).toMatchObject({ check: 'schedulers', detail: '1 alive; failing: dispatch' });
