@@ -1,5 +1,5 @@
 /**
- * The vendor's tool: `node scripts/license.ts keys` generates a key pair, `… issue --holder <name> [--until <date>]` issues
+ * The vendor's tool: `npx node scripts/license.ts keys` generates a key pair, `… issue --holder <name> [--until <date>]` issues
  * a license with the private key (PEM) in LICENSE_PRIVATE_KEY_FILE. Instances only ever get the public key.
  */
 import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
