@@ -256,7 +256,7 @@ describe('a breach of a pause policy', () => {
 });
 
 describe('incidents', () => {
-  it('are one warning and one breach while they are open, each with event and notification', async () => {
+  it('are one warning, then one breach in its place, each with event and notification', async () => {
     const { company, policy, spend, open } = await setUp();
     await policy({ action: 'notify', warn_percent: 50 });
     await spend(0.4);
@@ -264,13 +264,14 @@ describe('incidents', () => {
     await Promise.all(Array.from({ length: 5 }, async () => spend(0.05)));
     expect(await open()).toMatchObject([{ kind: 'warning', limit_usd: 1 }]);
     await Promise.all(Array.from({ length: 5 }, async () => spend(0.5)));
-    expect((await open()).map(({ kind }) => kind).toSorted()).toEqual(['breach', 'warning']);
+    expect((await open()).map(({ kind }) => kind)).toEqual(['breach']);
     const sent = await database.db.select().from(outbox).where(eq(outbox.company_id, company.id));
     expect(sent.map(({ type }) => type).filter((type) => /budget|notif/.test(type))).toEqual([
       'budget_incident',
       'notification',
       'budget_breached',
       'notification',
+      'budget_incident',
     ]);
   });
 
@@ -295,6 +296,38 @@ describe('incidents', () => {
     expect(await open()).toMatchObject([{ policy_id: made.id, kind: 'breach', limit_usd: 3, spent_usd: 4 }]);
     await act(async (tx) => updateBudgetPolicy(tx, admin, made, { limit_usd: 10 }));
     expect(await open()).toEqual([]);
+  });
+
+  it.each(['breach', 'policy'] as const)(
+    'end with the limit that they are about, raised from the %s',
+    async (from) => {
+      const { admin, policy, spend, breach, open } = await setUp();
+      const made = await policy();
+      await spend(0.9);
+      expect(await open()).toMatchObject([{ kind: 'warning' }]);
+      await spend(0.4);
+      expect(await open()).toMatchObject([{ kind: 'breach' }]);
+      const raise = async (limit_usd: number) =>
+        from === 'breach'
+          ? act(async (tx) => resolveBudgetIncident(tx, admin, await breach(), { limit_usd }))
+          : act(async (tx) => updateBudgetPolicy(tx, admin, made, { limit_usd }));
+      await raise(1.5);
+      expect(await open()).toMatchObject([{ kind: 'warning', spent_usd: 1.3, limit_usd: 1.5 }]);
+      await raise(10);
+      expect(await open()).toEqual([]);
+    },
+  );
+
+  it('that are open although another one took their place or the money came back are found by the sweep', async () => {
+    const { policy, spend, open } = await setUp();
+    const made = await policy();
+    await spend(1);
+    await database.db.execute(sql`
+      insert into budget_incidents (company_id, policy_id, kind, spent_usd, limit_usd, window_start)
+      select company_id, policy_id, 'warning', 0.8, limit_usd, window_start from budget_incidents where policy_id = ${made.id}`);
+    expect(await open()).toHaveLength(2);
+    await act(sweepBudgets);
+    expect(await open()).toMatchObject([{ kind: 'breach' }]);
   });
 
   it('of spending before the policy was made are opened with it', async () => {

@@ -9,7 +9,7 @@ import { conflict, invalid } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { findInLiveCompany } from '../companies/index.ts';
-import { openIncidents, resolvedChange, settleLater } from './open-incidents.ts';
+import { openIncidents, resolvedChange, resolveUntrue, settleLater } from './open-incidents.ts';
 import { money } from './policies.ts';
 import { type IncidentRow, presentIncident } from './present.ts';
 
@@ -46,7 +46,7 @@ export async function listBudgetIncidents(
 
 /**
  * With `limit_usd`, raises the policy's limit; without it, waives the incident until the window rolls over (decisions 7.16). If
- * the new limit is already spent, a new breach is opened immediately.
+ * the new limit is already spent, a new breach is opened immediately; a warning about the earlier limit is resolved too.
  * @throws conflict if it is already resolved; invalid for a limit that is not higher than the policy's
  */
 export async function resolveBudgetIncident(
@@ -79,7 +79,9 @@ export async function resolveBudgetIncident(
       .update(budget_policies)
       .set({ limit_usd: money(raised), updated_at: sql`now()` })
       .where(eq(budget_policies.id, incident.policy_id));
-    await openIncidents(tx, sql`p.id = ${incident.policy_id}`);
+    const this_policy = sql`p.id = ${incident.policy_id}`;
+    await resolveUntrue(tx, actor, this_policy, 'the limit was raised');
+    await openIncidents(tx, this_policy);
   }
   await settleLater(tx, [row]);
   await recordChanges(tx, actor, [resolvedChange(row)]);

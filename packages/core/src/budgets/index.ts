@@ -2,7 +2,7 @@
  * Owns `cost_events`, `model_prices` and budgets: policies, their windows, reservations and incidents. Money is decimal text or
  * numeric, never a float. Invariants: a window contains what was settled in it plus what live runs have reserved; a call is only
  * made if the sum is below the limit of every `pause` policy of its company, project and agent; each policy has at most one open
- * incident of a kind; while a breach is open, nothing in its scope starts. Agents are paused by the job `settle-budgets`, since
+ * incident; while a breach is open, nothing in its scope starts. Agents are paused by the job `settle-budgets`, since
  * agents are locked before policies.
  */
 export { budgetUsage } from './budget-usage.ts';

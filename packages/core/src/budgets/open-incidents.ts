@@ -1,3 +1,4 @@
+import type { Actor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { dollars } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
@@ -11,7 +12,7 @@ const { budget_incidents } = schema;
 const budgets = systemActor('budgets');
 
 /**
- * Opens incidents that are due: a breach at the limit, a warning at its percentage, at most one open incident of each kind.
+ * Opens incidents that are due: a breach at the limit, a warning at its percentage. A breach takes the place of an open warning.
  * Notifies admins; the job `settle-budgets` pauses the agents of a breached `pause` policy, and new runs are refused from this
  * commit on.
  * @param which condition on the policy `p`
@@ -48,8 +49,12 @@ export async function openIncidents(tx: Tx, which: SQL): Promise<number> {
     budgets,
     opened.flatMap((row) => openedChanges(row, byId.get(row.id)?.scope ?? 'company')),
   );
-  const breached = opened.filter((row) => row.kind === 'breach' && byId.get(row.id)?.pauses === true);
-  await settleLater(tx, breached);
+  const breaches = opened.filter(({ kind }) => kind === 'breach');
+  if (breaches.length > 0) await resolveUntrue(tx, budgets, which, 'the budget is used up');
+  await settleLater(
+    tx,
+    breaches.filter(({ id }) => byId.get(id)?.pauses === true),
+  );
   return opened.length;
 }
 
@@ -79,6 +84,37 @@ export async function rollOver(tx: Tx, which: SQL): Promise<number> {
     resolved.filter(({ kind }) => kind === 'breach'),
   );
   return resolved.length;
+}
+
+/**
+ * Resolves open incidents that no longer say what is so: the policy is disabled, spending is below its limit (or percentage), or
+ * a warning's limit has been reached since.
+ * @param which condition on the policy `p`
+ */
+export async function resolveUntrue(tx: Tx, actor: Actor, which: SQL, note: string): Promise<void> {
+  const user_id = actor.kind === 'user' ? actor.user_id : null;
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    with untrue as materialized (
+      select b.id from budget_incidents b join budget_policies p on p.id = b.policy_id
+      left join budget_windows w on w.policy_id = p.id and w.window_start = b.window_start
+      where b.status = 'open' and ${which} and not coalesce(p.enabled and case b.kind
+        when 'breach' then w.spent_usd >= p.limit_usd
+        else w.spent_usd >= p.limit_usd * p.warn_percent / 100 and w.spent_usd < p.limit_usd end, false)
+      order by b.id for no key update of b skip locked
+    )
+    update budget_incidents b set status = 'resolved', resolved_at = now(), resolved_by_user_id = ${user_id}::uuid, note = ${note}
+    from untrue where untrue.id = b.id
+    returning b.id`);
+  if (rows.length === 0) return;
+  const resolved = await incidentsByIds(
+    tx,
+    rows.map(({ id }) => id),
+  );
+  await recordChanges(tx, actor, resolved.map(resolvedChange));
+  await settleLater(
+    tx,
+    resolved.filter(({ kind }) => kind === 'breach'),
+  );
 }
 
 /** Pauses agents in a separate transaction, since agents are locked before policies. */

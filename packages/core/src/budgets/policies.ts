@@ -7,11 +7,11 @@ import { assertRoom } from '../bounds/index.ts';
 import { findAgent } from '../agents/index.ts';
 import { findInLiveCompany } from '../companies/index.ts';
 import { findCompanyProject } from '../projects/index.ts';
-import { resolvedChange, settleLater, openIncidents } from './open-incidents.ts';
+import { openIncidents, resolveUntrue, settleLater } from './open-incidents.ts';
 import { type PolicyRow, presentPolicy } from './present.ts';
 import { ensureWindows, deleteOldWindows } from './windows.ts';
 
-const { budget_incidents, budget_policies } = schema;
+const { budget_policies } = schema;
 
 export async function findBudgetPolicy(tx: Tx, id: string): Promise<PolicyRow | undefined> {
   return findInLiveCompany(tx, budget_policies, id);
@@ -62,7 +62,7 @@ export async function createBudgetPolicy(
   return presentPolicy(row!);
 }
 
-/** A breach that the change undoes is resolved; one that it causes is opened. */
+/** Incidents that the change makes untrue are resolved; those that it causes are opened. */
 export async function updateBudgetPolicy(
   tx: Tx,
   actor: Actor,
@@ -83,10 +83,10 @@ export async function updateBudgetPolicy(
   // Spending in the meantime is in none of its windows.
   if (row.window !== policy.window || (row.enabled && !policy.enabled)) await deleteOldWindows(tx, row.id);
   await ensureWindows(tx, sql`p.id = ${row.id}`);
-  const resolved = await resolveUndone(tx, actor, row.id);
+  await resolveUntrue(tx, actor, sql`p.id = ${row.id}`, 'the policy was changed');
   await openIncidents(tx, sql`p.id = ${row.id}`);
   await settleLater(tx, [row]);
-  await recordChanges(tx, actor, [policyChange(row, 'updated'), ...resolved]);
+  await recordChanges(tx, actor, [policyChange(row, 'updated')]);
   return presentPolicy(row);
 }
 
@@ -96,28 +96,6 @@ export async function deleteBudgetPolicy(tx: Tx, actor: Actor, policy: PolicyRow
   if (row === undefined) throw notFound();
   await settleLater(tx, [row]);
   await recordChanges(tx, actor, [policyChange(row, 'deleted')]);
-}
-
-/**
- * Resolves open incidents of a policy that is now below its limit (or percentage), or disabled.
- * @returns changes for the caller's `recordChanges`
- */
-async function resolveUndone(tx: Tx, actor: Actor, policy_id: string): Promise<Change[]> {
-  const below = sql`not exists (select from budget_policies p join budget_windows w
-    on w.policy_id = p.id and w.window_start = ${budget_incidents.window_start}
-    where p.id = ${policy_id} and p.enabled and w.spent_usd >= case ${budget_incidents.kind}
-      when 'breach' then p.limit_usd else p.limit_usd * p.warn_percent / 100 end)`;
-  const rows = await tx
-    .update(budget_incidents)
-    .set({
-      status: 'resolved',
-      resolved_at: sql`now()`,
-      resolved_by_user_id: actor.kind === 'user' ? actor.user_id : null,
-      note: 'the policy was changed',
-    })
-    .where(and(eq(budget_incidents.policy_id, policy_id), eq(budget_incidents.status, 'open'), below))
-    .returning();
-  return rows.map(resolvedChange);
 }
 
 /** Decimal text with the column's eight decimals: removes exponents and float noise. */

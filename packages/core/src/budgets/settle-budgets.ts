@@ -3,7 +3,7 @@ import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { budgetHeld, scopesOfAgent, settleBudgetPauses } from '../agents/index.ts';
-import { openIncidents, rollOver, settleLater } from './open-incidents.ts';
+import { openIncidents, resolveUntrue, rollOver, settleLater } from './open-incidents.ts';
 import { scopesOfRun } from './run-scopes.ts';
 
 /**
@@ -38,11 +38,12 @@ export async function rollOverBudgets(tx: Tx): Promise<number> {
 }
 
 /**
- * Completes what a crash left undone: due incidents that are not open, agents that a breach should have paused, and pauses
+ * Completes what a crash left undone: due incidents that are not open, open ones that are no longer true, agents that a breach should have paused, and pauses
  * without a breach. @returns how many companies are settled again
  */
 export async function sweepBudgets(tx: Tx): Promise<number> {
   await openIncidents(tx, present);
+  await resolveUntrue(tx, systemActor('budgets'), present, 'spending is no longer there');
   const held = budgetHeld(scopesOfAgent('a'));
   const { rows } = await tx.execute<{ company_id: string }>(sql`
     select distinct a.company_id from budget_incidents open_breach
