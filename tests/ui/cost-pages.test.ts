@@ -190,7 +190,8 @@ describe('an incident', () => {
     expect(incident).toMatch(new RegExp(`class="trail"><a href="${at('budgets')}">Budgets</a>`));
     expect(incident).toMatch(/name="limit_usd"[^>]* autofocus/);
     const done = await resolve({ choice: 'waive', limit_usd: '', note: 'the fair is on' });
-    expect(done.headers.location).toBe(`${at('budgets')}?done=waived`);
+    expect(done.headers.location).toBe(`${at('budgets')}?done=waived_continues`);
+    expect((await admin.get(done.headers.location!)).text).toContain('continues by itself');
     expect((await admin.get(at('budgets'))).text).toContain('data-status="waived"');
     const past = plain((await admin.get(at('budgets/incidents'))).text);
     expect(past).toMatch(/breach \$2\.00 of \$1\.00 .* waived by .*: the fair is on/);
@@ -205,8 +206,11 @@ describe('an incident', () => {
     const lower = await resolve({ choice: 'raise', limit_usd: '1' });
     expect(lower.text).toMatch(/id="e-limit_usd" role="alert">Must be above the current limit\./);
     expect(await incidents('open')).toHaveLength(1);
+    const spent = await resolve({ choice: 'raise', limit_usd: '1.5' });
+    expect(spent.headers.location).toBe(`${at('budgets')}?done=raised_spent`);
+    expect(await incidents('open')).toHaveLength(1);
     const raised = await resolve({ choice: 'raise', limit_usd: '10' });
-    expect(raised.headers.location).toBe(`${at('budgets')}?done=raised`);
+    expect(raised.headers.location).toBe(`${at('budgets')}?done=raised_continues`);
     expect(await incidents('open')).toEqual([]);
     expect((await policies())[0]!.limit_usd).toBe('10.00000000');
   });

@@ -92,7 +92,11 @@ const statusIs = async ({ agent }: Scene, status: string) =>
 const dear = { input_tokens: 0, output_tokens: 1000, cached_tokens: 0 };
 
 describe('a budget', () => {
-  it('ends a run at the cap in the middle, pauses the agent, and lets it go on once it is raised', async () => {
+  it.each([
+    ['read', '/list-issues'],
+    // Its wakeup has been answered by then.
+    ['changed something', '/priority high'],
+  ])('ends a run that %s at the cap, pauses the agent, and continues once raised', async (_, verb) => {
     await start();
     await start();
     const set = await scene(0.02);
@@ -101,7 +105,7 @@ describe('a budget', () => {
     let calls = 0;
     model.setScript(() => {
       calls += 1;
-      return { text: '/list-issues', usage: dear };
+      return { text: `${verb}\n/list-issues`, usage: dear };
     });
     await transaction(db.database, async (tx) =>
       requestWakeups(tx, human, [
@@ -126,7 +130,6 @@ describe('a budget', () => {
     await transaction(db.database, async (tx) =>
       resolveBudgetIncident(tx, human, (await findBudgetIncident(tx, breach!.id))!, { limit_usd: 1 }),
     );
-    // The wakeup that the first run could not answer waited for the money.
     await waitFor(async () => {
       const runs = await db.database.db.select().from(schema.heartbeat_runs);
       return runs.some((run) => run.issue_id === issue.id && run.status === 'succeeded');

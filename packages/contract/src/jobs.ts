@@ -159,7 +159,7 @@ const rows = {
     retry_backoff: true,
     expire_sec: 120,
     sweep: 'budgets: agents whose pause and whose open breaches disagree are settled again',
-    doc: 'Pauses and resumes a company’s agents according to its budgets, and dispatches what was refused in the meantime.',
+    doc: 'Pauses and resumes a company’s agents according to its budgets, dispatches what was refused in the meantime, and wakes those whose work was cut off.',
   },
   'apply-remote-result': {
     payload: Type.Object({ task_id: Uuid }),

@@ -3,6 +3,7 @@ import { conflict } from '@acp/kernel';
 import { and, asc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { holdChange, released } from './held-agents.ts';
+import { statusChange } from './note-run.ts';
 import type { AgentRow } from './present.ts';
 import { wakeableStatuses } from './status.ts';
 
@@ -85,4 +86,40 @@ export async function settleBudgetPauses(
     ],
     resumed: resumed.map(({ id }) => id),
   };
+}
+
+/**
+ * An agent whose last run a budget cut off has no error any more once that budget has money again.
+ * @param scopes those of the run `last`, for `budgetHeld`
+ * @returns changes for the caller's `recordChanges`
+ */
+export async function clearBudgetErrors(tx: Tx, company_id: string, scopes: SQL): Promise<Change[]> {
+  const { agent_runtime_states: states } = schema;
+  const over = sql`not exists (
+    select from (
+      select r.* from heartbeat_runs r where r.agent_id = ${states.agent_id}
+      order by r.created_at desc nulls last, r.id desc nulls last limit 1
+    ) last where ${budgetHeld(scopes)})`;
+  const cleared = await tx
+    .update(states)
+    .set({ last_error: null, updated_at: sql`now()` })
+    .where(
+      and(
+        inArray(
+          states.agent_id,
+          tx.select({ id: agents.id }).from(agents).where(eq(agents.company_id, company_id)),
+        ),
+        eq(states.last_error, BUDGET_EXCEEDED),
+        over,
+      ),
+    )
+    .returning({ agent_id: states.agent_id });
+  if (cleared.length === 0) return [];
+  const ids = cleared.map(({ agent_id }) => agent_id);
+  const idle = await tx
+    .update(agents)
+    .set({ status: 'idle', updated_at: sql`now()` })
+    .where(and(inArray(agents.id, ids), eq(agents.status, 'error')))
+    .returning();
+  return idle.map(statusChange);
 }

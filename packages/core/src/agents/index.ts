@@ -55,6 +55,7 @@ export { isWakeable } from './status.ts';
 export {
   BUDGET_EXCEEDED,
   budgetHeld,
+  clearBudgetErrors,
   budgetWindowStart,
   scopesOfAgent,
   settleBudgetPauses,

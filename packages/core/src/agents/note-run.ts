@@ -152,7 +152,7 @@ function sessionColumns({ version, session_id, session_cwd, session_totals }: En
 }
 
 /** Event only: a status set by a run is no one's act, so there is no activity entry. */
-function statusChange(row: AgentRow): Change {
+export function statusChange(row: AgentRow): Change {
   return {
     company_id: row.company_id,
     entity_type: 'agent',

@@ -9,6 +9,7 @@ export { budgetUsage } from './budget-usage.ts';
 export type { BudgetUsage } from './budget-usage.ts';
 export { chargeCost } from './charge.ts';
 export type { Spender } from './charge.ts';
+export { BUDGET_CATEGORY } from './cut-off.ts';
 export { insertRunCost } from './cost-events.ts';
 export { spending, summarizeCosts, summarizeCostsBy } from './cost-summary.ts';
 export { reserveAhead, releaseHolds } from './reserve-ahead.ts';

@@ -2,13 +2,14 @@ import { type Tx, wakeableAgentStatuses } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
-import { budgetHeld, scopesOfAgent, settleBudgetPauses } from '../agents/index.ts';
+import { budgetHeld, clearBudgetErrors, scopesOfAgent, settleBudgetPauses } from '../agents/index.ts';
+import { wakeCutOff } from './cut-off.ts';
 import { openIncidents, resolveUntrue, rollOver, settleLater } from './open-incidents.ts';
 import { scopesOfRun } from './run-scopes.ts';
 
 /**
- * The job `settle-budgets`: pauses and resumes the company's agents according to its current incidents, and dispatches those with
- * work that was refused in the meantime. A company's breach pauses all agents, an agent's only that agent. A project has no
+ * The job `settle-budgets`: pauses and resumes the company's agents according to its current incidents, dispatches those with
+ * work that was refused in the meantime, and wakes those whose work was cut off. A company's breach pauses all agents, an agent's only that agent. A project has no
  * agents: while its budget is breached, admission and claims refuse runs on its issues.
  */
 export async function settleBudgets(tx: Tx, company_id: string): Promise<void> {
@@ -27,7 +28,9 @@ export async function settleBudgets(tx: Tx, company_id: string): Promise<void> {
     'dispatch-agent',
     [...agent_ids].map((agent_id) => ({ agent_id })),
   );
-  await recordChanges(tx, systemActor('budgets'), changes);
+  await wakeCutOff(tx, company_id);
+  const cleared = await clearBudgetErrors(tx, company_id, scopesOfRun('last'));
+  await recordChanges(tx, systemActor('budgets'), [...changes, ...cleared]);
 }
 
 const present = sql`exists (select from companies c where c.id = p.company_id and c.deleted_at is null)`;

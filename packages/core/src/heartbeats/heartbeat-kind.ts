@@ -3,6 +3,7 @@ import { together, type Tx } from '@acp/db';
 import { cutText, storableText } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import type { Change } from '../activity/index.ts';
+import { BUDGET_CATEGORY } from '../budgets/index.ts';
 import { writeComment } from '../comments/index.ts';
 import {
   checkoutForRuns,
@@ -13,7 +14,6 @@ import {
 } from '../issues/index.ts';
 import {
   type Begun,
-  BUDGET_CATEGORY,
   type EndedRun,
   type KindChanges,
   type RunKind,
@@ -73,7 +73,7 @@ async function beginHeartbeats(tx: Tx, started: Promise<readonly RunRow[]>): Pro
 /**
  * Posts the prose as the agent's comment, releases the checkout, keeps the task session and counts for the loop breaker. A
  * cancelled run is no evidence of whether the issue makes progress; neither is one that found no budget left, whose wakeups
- * wait until there is some again.
+ * wait until there is some again. One that a budget cut off in the middle is continued by `settle-budgets`.
  */
 async function endHeartbeat(
   tx: Tx,
@@ -82,8 +82,11 @@ async function endHeartbeat(
   const row = subject === null ? null : toIssueRow(subject);
   const issue = row?.deleted_at === null ? row : null;
   const { changed, failure, text } = result;
-  const broke = failure?.category === BUDGET_CATEGORY && !changed;
+  const cut_off = failure?.category === BUDGET_CATEGORY;
+  const broke = cut_off && !changed;
   if (broke) await returnWakeups(tx, run.id);
+  // The end of the breach may come before that of the run.
+  if (cut_off) await enqueue(tx, 'settle-budgets', { company_id: run.company_id });
   const counted = !retried && !broke && (changed || run.status !== 'cancelled');
   const [said, released] = await together(
     postProse(tx, actor, issue, run.status === 'cancelled' ? null : text),

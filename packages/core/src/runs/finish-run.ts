@@ -3,9 +3,6 @@ import { sql } from 'drizzle-orm';
 import { endRun } from './end-run.ts';
 import type { ClaimedRun, RunResult } from './types.ts';
 
-/** The category of a run that a budget ended. */
-export const BUDGET_CATEGORY = 'budget';
-
 /**
  * The end of a run by the owner of its lease, in one transaction: eight statements for a heartbeat, including the end of its
  * transcript.

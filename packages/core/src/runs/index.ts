@@ -20,7 +20,7 @@ export { cancelRun, cancelRuns } from './cancel-runs.ts';
 export { claimRun, claimRuns } from './claim-run.ts';
 export { dueWork, MISSING_TASK_SEC } from './due-work.ts';
 export { CANCELLED } from './end-run.ts';
-export { BUDGET_CATEGORY, finishRun } from './finish-run.ts';
+export { finishRun } from './finish-run.ts';
 export { clearRunContent } from './clear-run-content.ts';
 export {
   endHandedOverRun,

@@ -1,6 +1,7 @@
 /** Pure rules for ending sub-agents: what happens to an active one, given the state of its tree. */
 import type { SubagentOutcome } from '@acp/contract';
-import { BUDGET_CATEGORY, LOST_CATEGORY } from '../runs/index.ts';
+import { BUDGET_CATEGORY } from '../budgets/index.ts';
+import { LOST_CATEGORY } from '../runs/index.ts';
 
 /** An active sub-agent with all facts that the decision depends on. */
 export interface ActiveSubagent {

@@ -1,4 +1,4 @@
-import { budgetEndpoints as rows, budgetScopes } from '@acp/contract';
+import { type BudgetIncident, budgetEndpoints as rows, budgetScopes } from '@acp/contract';
 import {
   type BudgetUsage,
   budgetUsage,
@@ -121,6 +121,14 @@ async function incidentPage(
   });
 }
 
+/** The notice that says what happens next. */
+async function resolvedAs(context: UiContext, { kind, policy_id, waived }: BudgetIncident): Promise<string> {
+  const { policy, spent_usd } = await usageOf(context, policy_id);
+  if (!waived && spent_usd >= policy.limit_usd) return 'raised_spent';
+  const stopped = kind === 'breach' && policy.action === 'pause' && policy.enabled;
+  return `${waived ? 'waived' : 'raised'}${stopped ? '_continues' : ''}`;
+}
+
 /** An empty field is not a limit: it means neither unlimited nor unchanged. */
 function limitOf(form: FormValues): number {
   const limit = form.number('limit_usd');
@@ -169,7 +177,7 @@ export const budgetRoutes: UiRoute[] = [
       limit_usd: form.text('choice') === 'waive' ? undefined : limitOf(form),
       note: form.cleared('note'),
     }),
-    next: (c, { waived }) => `${budgetsPath(c.company_id)}?done=${waived ? 'waived' : 'raised'}`,
+    next: async (c, incident) => `${budgetsPath(c.company_id)}?done=${await resolvedAs(c, incident)}`,
     failed: incidentPage,
   }),
 ];

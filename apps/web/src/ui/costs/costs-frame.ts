@@ -25,6 +25,11 @@ const done: Record<string, string> = texts({
   unpriced:
     'The price has been deleted. Costs are estimated from now on, unless the pricing file names the model.',
   raised: 'The limit is raised.',
+  raised_continues:
+    'The limit is raised. What the budget had stopped continues by itself, including work that it cut off.',
+  raised_spent: 'The limit is raised, but more has been spent already: the next incident is open.',
+  waived_continues:
+    'Done. What the budget had stopped continues by itself, including work that it cut off. There will be no more warnings until the window ends.',
   waived: 'Done. There will be no more warnings until the window ends.',
 });
 
