@@ -14,6 +14,7 @@ export { insertRunCost } from './cost-events.ts';
 export { spending, summarizeCosts, summarizeCostsBy } from './cost-summary.ts';
 export { reserveAhead, releaseHolds } from './reserve-ahead.ts';
 export type { Hold } from './reserve-ahead.ts';
+export { holdingIncidents } from './holding-incidents.ts';
 export { findBudgetIncident, listBudgetIncidents, resolveBudgetIncident } from './incidents.ts';
 export { rolloverDue } from './open-incidents.ts';
 export {

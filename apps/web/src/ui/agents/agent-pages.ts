@@ -4,11 +4,12 @@ import type { BudgetUsage } from '@acp/core';
 import { usagePart, windowNames } from '../costs/budget-words.ts';
 import { sparkline } from '../costs/figures.ts';
 import { budgetsPath } from '../costs/costs-frame.ts';
+import { type HoldingBudget, pausedPart, refusedBy } from '../costs/held-work.ts';
 import { adapterName } from '../kit/adapter-names.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { plural, t } from '../kit/language.ts';
-import { formError, input, postButton, status } from '../kit/parts.ts';
+import { input, postButton, status } from '../kit/parts.ts';
 import { runTable } from '../runs/runs-pages.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 
@@ -21,6 +22,8 @@ export interface AgentView {
   last_error: string | null;
   /** Why it was paused, if a reason was given. */
   pause_reason: string | null;
+  /** The budgets that keep it from working. */
+  held_by: readonly HoldingBudget[];
   /** Its performance; absent for a terminated agent. */
   figures: AgentFigures | undefined;
   spend: { today_usd: number; month_usd: number };
@@ -32,8 +35,8 @@ export interface AgentView {
 }
 
 export function agentBody(view: AgentView): Html {
-  const { agent, error } = view;
-  return html`!${formError(error)}
+  const { agent, error, held_by } = view;
+  return html`!${refusedBy(error, held_by)}
     <div class="columns">
       <div>
         <section class="card">
@@ -65,7 +68,7 @@ export function statePart(view: AgentView): Html {
   const post = (verb: string, label: string, style = 'quiet small') =>
     postButton(`/agents/${agent.id}/${verb}`, label, { class: style });
   return html`<p>!${status(agent.status)}</p>
-    !${when(agent.status === 'paused' && view.pause_reason, (reason) => html`<p class="notice">Paused: ${reason}</p>`)}
+    !${pausedPart(agent, view.pause_reason, view.held_by)}
     !${when(last_error, (text) => html`<p class="error">${text}</p>`)}
     <dl class="facts">
       !${figureFacts(view)}

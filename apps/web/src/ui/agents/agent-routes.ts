@@ -12,6 +12,7 @@ import {
 } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { chatButton } from '../chats/chat-button.ts';
+import { holdingBudgets } from '../costs/held-work.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -40,6 +41,7 @@ async function loadView(context: AgentContext, error: string | null = null): Pro
     subagents: await listSubagents(tx, { agent_id: subject.id }),
     last_error: state.last_error,
     pause_reason: subject.pause_reason,
+    held_by: await holdingBudgets(tx, { company_id, agent_id: subject.id, project_id: null }),
     figures: (await agentFigures(tx, company_id, subject.id))[0],
     spend: await spending(tx, { agent_id: subject.id }),
     budgets: await budgetUsage(tx, company_id, { scope_ids: [subject.id] }),

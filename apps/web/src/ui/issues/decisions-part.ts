@@ -1,10 +1,33 @@
-/** What an issue waits for: the decisions that people are asked for. Empty if there are none. */
+/** What an issue waits for: budgets and pauses that hold its assignee, and decisions that people are asked for. */
 import type { Agent, Approval } from '@acp/contract';
+import { openApprovalsOf } from '@acp/core';
+import { heldPart, type HoldingBudget, holdingBudgets } from '../costs/held-work.ts';
 import { timeAgo } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import type { UiContext } from '../kit/ui-routes.ts';
 
-export function decisionsPart(approvals: readonly Approval[], agents: readonly Agent[]): Html {
+export interface Waiting {
+  held_by: readonly HoldingBudget[];
+  part: Html;
+}
+
+/** Empty if it waits for nothing. */
+export async function whatItWaitsFor(
+  { tx, subject }: UiContext<'issue'>,
+  agents: readonly Agent[],
+): Promise<Waiting> {
+  const { id, company_id, assignee_agent_id, project_id, status } = subject;
+  const over = status === 'done' || status === 'cancelled';
+  const held_by = over
+    ? []
+    : await holdingBudgets(tx, { company_id, agent_id: assignee_agent_id, project_id });
+  const assignee = agents.find((agent) => !over && agent.id === assignee_agent_id);
+  const part = html`!${heldPart(assignee, held_by)}!${decisionsPart(await openApprovalsOf(tx, id), agents)}`;
+  return { held_by, part };
+}
+
+function decisionsPart(approvals: readonly Approval[], agents: readonly Agent[]): Html {
   if (approvals.length === 0) return '';
   return html`<section class="card verdict" data-state="warn" aria-label="Waiting for a decision">
     <h2>Waiting for a decision</h2>

@@ -1,13 +1,15 @@
 import type { CouncilSession, IssueDetail, Subagent, Workspace } from '@acp/contract';
+import { refusedBy } from '../costs/held-work.ts';
 import { councilsPart } from '../councils/council-pages.ts';
 import { limitsOfEach, sizeOfFile } from '../kit/file-limits.ts';
 import { html, type Html, t, when } from '../kit/html.ts';
-import { formError, postButton, textarea } from '../kit/parts.ts';
+import { postButton, textarea } from '../kit/parts.ts';
 import { promoteForm } from '../routines/promote-form.ts';
 import type { Refused } from '../routines/routine-form.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 import { changesCard } from '../workspaces/changes-page.ts';
 import { type BelongingsView, besidePart, workPart } from './belongings.ts';
+import type { Waiting } from './decisions-part.ts';
 import { description } from './description.ts';
 import { issueTabs } from './issue-tabs.ts';
 import { propertiesPart, type PropertiesView } from './properties-part.ts';
@@ -16,8 +18,8 @@ import { timeline, type TimelineView } from './timeline.ts';
 
 export interface IssueView extends BelongingsView, PropertiesView, RunsOfIssue {
   issue: IssueDetail;
-  /** The decisions that it waits for, as a part of the page. */
-  decisions: Html;
+  /** What it waits for. */
+  waiting: Waiting;
   /** Subagents spawned for the issue, and those below them. */
   subagents: readonly Subagent[];
   /** Null if the feature is off. */
@@ -38,9 +40,12 @@ export async function issueBody(view: IssueView): Promise<Html> {
     !${issueTabs(issue.id, `/issues/${issue.id}`, view.workspace !== null)}
     <div class="columns">
       <div>
-        !${formError(view.error)}
-        <div data-live="approvals:${issue.id}" data-source="/issues/${issue.id}/part/decisions">
-          !${view.decisions}
+        !${refusedBy(view.error, view.waiting.held_by)}
+        <div
+          data-live="approvals:${issue.id} issue:${issue.id} agents budget_incident"
+          data-source="/issues/${issue.id}/part/decisions"
+        >
+          !${view.waiting.part}
         </div>
         <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/description">
           !${await description(view)}

@@ -12,7 +12,6 @@ import {
   listProjects,
   listSubagents,
   listWorkProducts,
-  openApprovalsOf,
   outlineComments,
   presentIssue,
   presentWorkspace,
@@ -25,7 +24,7 @@ import { mayWrite } from '../kit/write-access.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 import { changesCard } from '../workspaces/changes-page.ts';
 import { besidePart, workPart } from './belongings.ts';
-import { decisionsPart } from './decisions-part.ts';
+import { whatItWaitsFor } from './decisions-part.ts';
 import { description } from './description.ts';
 import type { IssueView } from './issue-page.ts';
 import { propertiesPart } from './properties-part.ts';
@@ -108,7 +107,7 @@ export async function loadView(context: IssueContext, failure: Failure = {}): Pr
     ...(await loadRuns(context)),
     councils: await loadCouncils(context),
     subagents: await loadSubagents(context),
-    decisions: decisionsPart(await openApprovalsOf(context.tx, context.subject.id), properties.agents),
+    waiting: await whatItWaitsFor(context, properties.agents),
     workspace: await loadWorkspace(context),
     timeline: await loadTimeline(context, properties.agents),
     error: null,
@@ -130,7 +129,7 @@ export const issueParts: Record<string, (context: IssueContext) => Promise<Html>
       can_write: mayWrite(c),
       ...(await loadRuns(c)),
     }),
-  decisions: async (c) => decisionsPart(await openApprovalsOf(c.tx, c.subject.id), await agentsOf(c)),
+  decisions: async (c) => (await whatItWaitsFor(c, await agentsOf(c))).part,
   properties: async (c) => propertiesPart(await loadProperties(c)),
   work: async (c) =>
     workPart({

@@ -3,7 +3,7 @@ import { words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { workingAgents } from '../subagents/working-agents.ts';
+import { assigneeChoice, workingAgents } from '../subagents/working-agents.ts';
 import { formError, input, select, textarea } from '../kit/parts.ts';
 
 interface NewIssueView {
@@ -17,10 +17,9 @@ interface NewIssueView {
 
 export function newIssueBody({ company_id, agents, projects, error, form }: NewIssueView): Html {
   const typed = (name: string) => form?.text(name) ?? '';
-  const assignees = workingAgents(agents).map(({ id, name, role }) => ({
-    value: id,
-    label: `${name} (${words(role)})`,
-  }));
+  const assignees = workingAgents(agents).map((agent) =>
+    assigneeChoice(agent, `${agent.name} (${words(agent.role)})`),
+  );
   return html`<form class="card" method="post" action="/companies/${company_id}/issues/new">
     !${formError(error)}
     !${input({ name: 'title', label: 'Title', value: typed('title'), required: true, autofocus: true })}

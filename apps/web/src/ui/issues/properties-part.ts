@@ -4,7 +4,7 @@ import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { type Choice, postButton, select } from '../kit/parts.ts';
-import { workingAgents } from '../subagents/working-agents.ts';
+import { assigneeChoice, workingAgents } from '../subagents/working-agents.ts';
 import { labelsPart, type LabelsView } from './belongings.ts';
 
 export interface PropertiesView extends LabelsView {
@@ -19,7 +19,7 @@ export function propertiesPart(view: PropertiesView): Html {
   const { issue, agents, projects, can_write } = view;
   const nobody: Choice = { value: '', label: t`nobody` };
   const holder = agents.find(({ id }) => id === issue.checked_out_by_agent_id);
-  const assignees = [nobody, ...workingAgents(agents).map(({ id, name }) => ({ value: id, label: name }))];
+  const assignees = [nobody, ...workingAgents(agents).map((agent) => assigneeChoice(agent))];
   const property = (field: Html): Html =>
     html`<form method="post" action="/issues/${issue.id}/properties" data-autosubmit>
       <fieldset!${can_write ? '' : ' disabled'}>

@@ -1,4 +1,5 @@
 import type { Agent } from '@acp/contract';
+import { t } from '../kit/language.ts';
 
 /** Leaves out terminated sub-agents: they are listed with those that spawned them, and receive no work. */
 export function workingAgents(agents: readonly Agent[]): Agent[] {
@@ -17,3 +18,12 @@ export function agentChoices(agents: readonly Agent[], current: string): { value
   const offered = new Set(workingAgents(agents).map(({ id }) => id)).add(current);
   return agents.filter(({ id }) => offered.has(id)).map(({ id, name }) => ({ value: id, label: name }));
 }
+
+/** An agent as a choice for who is to do something: a paused one does not start. */
+export const assigneeChoice = (
+  { id, name, status }: Agent,
+  about: string = name,
+): { value: string; label: string } => ({
+  value: id,
+  label: status === 'paused' ? t`${about}, paused` : about,
+});

@@ -1,0 +1,76 @@
+/** Why an agent does nothing: a budget holds its work, or somebody has paused it. */
+import type { Agent } from '@acp/contract';
+import { BUDGET_EXCEEDED, holdingIncidents } from '@acp/core';
+import type { Tx } from '@acp/db';
+import { each, html, type Html, when } from '../kit/html.ts';
+import { formError } from '../kit/parts.ts';
+import { budgetName } from './budget-words.ts';
+import { withBudgets } from './incidents.ts';
+
+/** A budget that is used up, as a link to what can be done about it. */
+export interface HoldingBudget {
+  path: string;
+  name: string;
+}
+
+/** @param of `project_id`: null if only the agent matters */
+export async function holdingBudgets(
+  tx: Tx,
+  of: { company_id: string; agent_id: string | null; project_id: string | null },
+): Promise<HoldingBudget[]> {
+  const { company_id, agent_id } = of;
+  if (agent_id === null) return [];
+  const incidents = await holdingIncidents(tx, { ...of, agent_id });
+  const found = await withBudgets(tx, company_id, incidents);
+  return found.map(({ incident, usage }) => ({
+    path: `/budget-incidents/${incident.id}`,
+    name: budgetName(usage),
+  }));
+}
+
+/** The error of an action; one about a budget says which, and leads to it. */
+export function refusedBy(error: string | null, budgets: readonly HoldingBudget[]): Html {
+  if (error !== BUDGET_EXCEEDED || budgets.length === 0) return formError(error);
+  return each(
+    budgets,
+    ({ path, name }) =>
+      html`<p class="error form-error" role="alert">
+        Not started: the budget <a href="${path}">${name}</a> is used up.
+      </p>`,
+  );
+}
+
+/** On an agent's page. */
+export function pausedPart(
+  agent: Pick<Agent, 'status'>,
+  reason: string | null,
+  budgets: readonly HoldingBudget[],
+): Html {
+  if (agent.status !== 'paused') return '';
+  if (budgets.length === 0) return when(reason, (text) => html`<p class="notice">Paused: ${text}</p>`);
+  return each(
+    budgets,
+    ({ path, name }) =>
+      html`<p class="notice">Paused: the budget <a href="${path}">${name}</a> is used up.</p>`,
+  );
+}
+
+/** On an issue's page: why its assignee does not start. */
+export function heldPart(
+  agent: Pick<Agent, 'id' | 'name' | 'status'> | undefined,
+  budgets: readonly HoldingBudget[],
+): Html {
+  if (budgets.length > 0)
+    return each(
+      budgets,
+      ({ path, name }) =>
+        html`<p class="notice">
+          Nothing starts here: the budget <a href="${path}">${name}</a> is used up. The work begins by itself
+          once an admin allows it or the budget’s window ends.
+        </p>`,
+    );
+  if (agent?.status !== 'paused') return '';
+  return html`<p class="notice">
+    Nothing starts here: <a href="/agents/${agent.id}">${agent.name}</a> is paused.
+  </p>`;
+}
