@@ -8,6 +8,7 @@ import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import request from 'supertest';
 import { type Cast, createCast } from '../http/cast.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
@@ -153,4 +154,41 @@ it('the API lists them to everybody who is signed in', async () => {
     dry_run: true,
   });
   expect((dry.body as ImportedCompany).created).toMatchObject({ agents: 4, skills: 5, routines: 3 });
+});
+
+describe('a bundle as a new company', () => {
+  const bundle = {
+    format: 'company-bundle',
+    version: 1,
+    company: { name: 'Elsewhere' },
+    providers: [{ label: 'models', adapter_type: 'family_chat_a', default_model: 'm' }],
+    agents: [{ slug: 'ada', name: 'Ada', role: 'engineer', permissions: { 'secrets.use': true } }],
+  };
+  const send = async (act: string, name: string) =>
+    request(app)
+      .post('/companies/import')
+      .set({ ...cast.instance_admin.headers, 'Sec-Fetch-Site': 'same-origin' })
+      .field('import', 'on')
+      .field('name', name)
+      .field('act', act)
+      .attach('bundle', Buffer.from(JSON.stringify(bundle)), 'bundle.json');
+  const named = async (name: string) => database.db.$count(schema.companies, eq(schema.companies.name, name));
+
+  it('is previewed without making it', async () => {
+    const preview = await send('preview', 'Previewed');
+    expect(preview.status).toBe(200);
+    expect(preview.text).toMatch(/id="founding-outcome"[^]*This would be created[^]*switched off/);
+    expect(await named('Previewed')).toBe(0);
+  });
+
+  it('says what was created and what to know, and leads to the company', async () => {
+    const made = await send('import', 'Imported');
+    expect(made.status).toBe(200);
+    expect(await named('Imported')).toBe(1);
+    expect(made.text).toContain('This was created');
+    expect(made.text).toContain('Agent Ada may use the company’s secrets.');
+    expect(made.text).toContain('Provider models has no key and is switched off.');
+    const [, path] = /<a class="button" href="(\/companies\/[^"]+)"/.exec(made.text)!;
+    expect((await Browser.of(app, cast.instance_admin).get(path!)).status).toBe(200);
+  });
 });

@@ -11,7 +11,7 @@ import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { listSearch, nothingListed } from '../kit/list-search.ts';
 import { issueLink } from '../runs/runs-pages.ts';
-import { foundingForms } from '../portability/portability-pages.ts';
+import { type Founding, foundingForms } from '../portability/portability-pages.ts';
 import { avatar, emptyState, formError, input, notice, status } from '../kit/parts.ts';
 
 const COMPANIES = '/companies';
@@ -20,16 +20,16 @@ interface CompaniesView {
   companies: readonly Company[];
   can_create: boolean;
   templates: readonly CompanyTemplate[];
-  refused: { error: string | null; form: FormValues | null };
+  founding: Founding;
   said: string | null;
   /** The page's own query. */
   query: Readonly<Record<string, string>>;
 }
 
 export function companiesBody(view: CompaniesView): Html {
-  const { companies, can_create, templates, refused, said, query } = view;
+  const { companies, can_create, templates, founding, said, query } = view;
   // The import form shows its own errors.
-  const own = refused.form?.has('import') ? { error: null, form: null } : refused;
+  const own = founding.form?.has('import') ? { error: null, form: null } : founding;
   const { form } = own;
   const errors = new FieldErrors(own.error, ['name', 'slug']);
   const row = ({ id, name, slug }: Company): Html =>
@@ -52,7 +52,7 @@ export function companiesBody(view: CompaniesView): Html {
               : html`Ask an administrator for an invite, or ask to join below.`,
           ),
         );
-  const founding = html`<form class="card" method="post" action="/companies">
+  const create = html`<form class="card" method="post" action="/companies">
     <h2>New company</h2>
     !${formError(errors.general)}
     <div class="row">
@@ -61,7 +61,7 @@ export function companiesBody(view: CompaniesView): Html {
       <button>Create</button>
     </div>
   </form>`;
-  return html`!${notice(said)}!${listSearch(COMPANIES, query, { items: companies, next_cursor: null })}!${list}!${when(can_create, () => html`!${founding}!${foundingForms(templates, refused)}`)}!${when(!can_create, () => joinForm(refused))}`;
+  return html`!${notice(said)}!${listSearch(COMPANIES, query, { items: companies, next_cursor: null })}!${list}!${when(can_create, () => html`!${create}!${foundingForms(templates, founding)}`)}!${when(!can_create, () => joinForm(founding))}`;
 }
 
 /** Form for users who know of a company but have no invite. */

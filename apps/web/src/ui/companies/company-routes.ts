@@ -1,4 +1,11 @@
-import { type Agent, agentEndpoints, companyEndpoints, inviteEndpoints, issueEndpoints } from '@acp/contract';
+import {
+  type Agent,
+  agentEndpoints,
+  companyEndpoints,
+  type ImportedCompany,
+  inviteEndpoints,
+  issueEndpoints,
+} from '@acp/contract';
 import {
   dayFigures,
   hasDefaultProvider,
@@ -47,6 +54,7 @@ export async function companiesPage(
   context: UiContext<'none'>,
   error: string | null = null,
   form: FormValues | null = null,
+  preview: ImportedCompany | null = null,
 ): Promise<Html> {
   const { tx, user } = context;
   const admin = user.instance_role === 'admin';
@@ -65,7 +73,7 @@ export async function companiesPage(
       companies,
       can_create: admin,
       templates,
-      refused: { error, form },
+      founding: { error, form, preview },
       said,
       query: context.query,
     }),
@@ -146,12 +154,12 @@ export const companyRoutes: UiRoute[] = [
   action('/companies', companyEndpoints.create, {
     read: (form) => ({ name: form.text('name'), slug: form.given('slug') ?? slugOf(form.text('name')) }),
     next: (_, company) => `/companies/${company.id}`,
-    failed: companiesPage,
+    failed: (c, error, form) => companiesPage(c, error, form),
   }),
   action('/join-requests', inviteEndpoints.requestToJoin, {
     read: (form) => ({ company_id: form.text('company_id').trim(), message: form.given('message') }),
     next: () => '/companies?done=asked',
-    failed: companiesPage,
+    failed: (c, error, form) => companiesPage(c, error, form),
   }),
   page('/companies/{companyId}', { scope: byCompany, role: 'viewer' }, (c) => dashboardPage(c)),
   action('/companies/{companyId}/first-agent', agentEndpoints.create, {

@@ -102,10 +102,18 @@ function teamCards(templates: readonly CompanyTemplate[], acts: (slug: string) =
   </section>`;
 }
 
+/** What became of the last form on the page. */
+export interface Founding {
+  error: string | null;
+  form: FormValues | null;
+  /** What an import would create. */
+  preview?: ImportedCompany | null;
+}
+
 /** Import forms for instance admins, who create companies. */
 export function foundingForms(
   templates: readonly CompanyTemplate[],
-  { error, form }: { error: string | null; form: FormValues | null },
+  { error, form, preview = null }: Founding,
 ): Html {
   const refused = form?.has('import') ? form : null;
   const errors = new FieldErrors(refused ? error : null, [], { slug: 'slug' });
@@ -116,7 +124,13 @@ export function foundingForms(
       <button>Create a company from it</button>
     </form>`;
   return html`!${when(templates.length > 0, () => teamCards(templates, founding))}
-    <form class="card" method="post" action="/companies/import" enctype="multipart/form-data">
+    <form
+      class="card"
+      method="post"
+      action="/companies/import"
+      enctype="multipart/form-data"
+      data-preview="#founding-outcome"
+    >
       <h2>New company from a bundle</h2>
       !${formError(errors.general)}
       <input type="hidden" name="import" value="on" />
@@ -125,6 +139,21 @@ export function foundingForms(
         !${input({ name: 'slug', id: 'bundle-slug', label: 'Slug', value: refused?.text('slug') ?? '', hint: 'a-z, 0-9 and hyphens; empty: from the name', error: errors.of('slug') })}
       </div>
       !${bundleField('/')}!${keysField()}
-      <button>Import</button>
-    </form>`;
+      <div class="buttons">
+        <button name="act" value="preview">Preview</button>
+        <button name="act" value="import" class="quiet">Import</button>
+      </div>
+    </form>
+    <div id="founding-outcome" class="apart" aria-live="polite">
+      !${when(preview, (result) => importOutcome(result, true))}
+    </div>`;
+}
+
+/** After an import as a new company: what it has left to do. */
+export function foundedBody(company_id: string, result: ImportedCompany): Html {
+  return html`<p class="notice good" role="status">
+      The company has been created. Heartbeats, schedules and webhooks are switched off.
+    </p>
+    !${importOutcome(result, false)}
+    <p class="apart"><a class="button" href="/companies/${company_id}">Open the company</a></p>`;
 }

@@ -5,9 +5,10 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { companiesPage } from '../companies/company-routes.ts';
-import { portabilityBody, type PortabilityView } from './portability-pages.ts';
+import { foundedBody, portabilityBody, type PortabilityView } from './portability-pages.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 
@@ -36,6 +37,25 @@ function keysOf(form: FormValues): Record<string, string> | undefined {
     return [line.slice(0, at).trim(), line.slice(at + 1).trim()] as const;
   });
   return Object.fromEntries(pairs);
+}
+
+/** The result of an import as a new company. A ready-made team has nothing to warn of that the notice does not say. */
+async function founded(
+  context: UiContext<'none'>,
+  result: ImportedCompany,
+  form: FormValues,
+): Promise<string> {
+  const { company_id } = result;
+  if (company_id === null) return companiesPage(context, null, form, result);
+  if (form.has('template')) return `/companies/${company_id}?done=imported`;
+  return shell({
+    title: form.text('name'),
+    user: context.user,
+    company: null,
+    active: '/companies',
+    trail: [{ label: t`Companies`, path: '/companies' }],
+    body: foundedBody(company_id, result),
+  });
 }
 
 const secrets = ['provider_keys'];
@@ -67,8 +87,9 @@ export const portabilityUiRoutes: UiRoute[] = [
       new_company: { name: form.text('name'), slug: form.given('slug') ?? slugOf(form.text('name')) },
       template: form.given('template'),
       provider_keys: keysOf(form),
+      dry_run: form.has('act') && isPreview(form),
     }),
-    next: (_, { company_id }) => `/companies/${company_id}?done=imported`,
+    next: founded,
     failed: (context, error, form) => companiesPage(context, error, form),
     secrets,
   }),
