@@ -161,6 +161,21 @@ inBrowser(`a page that stays open${without}`, () => {
     await page.close();
   });
 
+  it('notices an import: the board shows it, the list says how many there are', async () => {
+    const board = await open(`/companies/${company}/board`);
+    const list = await open(`/companies/${company}/issues`);
+    for (const page of [board, list])
+      await page.waitForSelector('[data-script=ready]', { state: 'attached' });
+    const issues = ['Paint the shed', 'Mend the roof'].map((title, index) => ({ slug: `i${index}`, title }));
+    const bundle = { format: 'company-bundle', version: 1, company: { name: 'Elsewhere' }, issues };
+    await call('post', '/api/companies/import', { bundle, company_id: company });
+    await board.waitForSelector('.issue-card:has-text("Mend the roof")');
+    await list.click('[data-new-issues]:has-text("2 new issues")');
+    await list.waitForSelector('tbody tr:has-text("Paint the shed")');
+    expect(await list.locator('[data-new-issues]').isVisible()).toBe(false);
+    for (const page of [board, list]) await page.close();
+  });
+
   it('tells what others write while somebody edits the same text, and leaves what is typed', async () => {
     const issue = await newIssue();
     const page = await open(`/issues/${issue}`);

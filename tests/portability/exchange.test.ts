@@ -72,6 +72,16 @@ async function rowsOf({ database }: Instance) {
   return Promise.all([agents, companies, issues, skills].map((table) => database.db.$count(table)));
 }
 
+/** Events of the cast's company, whether or not they have been numbered. */
+async function published({ database, cast }: Instance) {
+  const of = async (table: typeof schema.outbox | typeof schema.events) =>
+    database.db
+      .select({ type: table.type, data: table.data })
+      .from(table)
+      .where(eq(table.company_id, cast.company_id));
+  return [...(await of(schema.outbox)), ...(await of(schema.events))];
+}
+
 describe('a company on its way from one instance to another', () => {
   it('is the same there: a second export equals the first', async () => {
     const first = await exported(here, company_id);
@@ -162,6 +172,11 @@ describe('a company on its way from one instance to another', () => {
     const before = await rowsOf(there);
     const once = await importInto(there, merge, 'admin');
     expect(once.body).toEqual(dry.body);
+    const events = await published(there);
+    expect(events.filter(({ type }) => type === 'company_imported')).toEqual([
+      { type: 'company_imported', data: { id: merge.company_id, created: once.body.created } },
+    ]);
+    expect(events.some(({ type }) => type === 'issue_created')).toBe(false);
     const after = await rowsOf(there);
     expect(after).not.toEqual(before);
     const again = await importInto(there, merge, 'board_admin');

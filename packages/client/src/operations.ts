@@ -7763,18 +7763,7 @@ export interface NewCompany {
 }
 export interface ImportedCompany {
   company_id: string | null;
-  created: {
-    labels: number;
-    providers: number;
-    skills: number;
-    agents: number;
-    goals: number;
-    projects: number;
-    routines: number;
-    issues: number;
-    notes: number;
-    budget_policies: number;
-  };
+  created: CreatedCounts;
   skipped: {
     type:
       | 'labels'
@@ -7791,6 +7780,18 @@ export interface ImportedCompany {
     reason: string;
   }[];
   warnings: string[];
+}
+export interface CreatedCounts {
+  labels: number;
+  providers: number;
+  skills: number;
+  agents: number;
+  goals: number;
+  projects: number;
+  routines: number;
+  issues: number;
+  notes: number;
+  budget_policies: number;
 }
 export interface Found {
   kind: 'issue' | 'agent' | 'project' | 'run';

@@ -33,6 +33,15 @@ export const bundleLists = [
 ] as const;
 export type BundleList = (typeof bundleLists)[number];
 
+/** How many entities of each list an import has created. */
+export const CreatedCounts = Type.Object(
+  Object.fromEntries(bundleLists.map((name) => [name, Type.Integer()])) as Record<
+    BundleList,
+    ReturnType<typeof Type.Integer>
+  >,
+);
+export type CreatedCounts = Static<typeof CreatedCounts>;
+
 /** Unknown fields are rejected: dropping them silently would lose data. */
 const strict = { additionalProperties: false };
 const object = <P extends Record<string, TSchema>>(properties: P) => Type.Object(properties, strict);

@@ -5,12 +5,13 @@ import { ApprovalSummary } from './approvals.ts';
 import { BudgetIncident } from './budgets.ts';
 import { ChatMessageEvent } from './chats.ts';
 import { Comment } from './comments.ts';
+import { CreatedCounts } from './company-bundle.ts';
 import { CouncilSummary } from './councils.ts';
 import { CompiledIndexSummary } from './compiled-index.ts';
 import { PromptEvolutionSummary } from './evolutions.ts';
 import { InboxChanged } from './inbox.ts';
 import { IssueSummary } from './issues.ts';
-import { issueTopic, type Topic } from './live-topics.ts';
+import { issueTopic, type ListTopic, type Topic } from './live-topics.ts';
 import { PluginSummary } from './plugins.ts';
 import { ProjectSummary } from './projects.ts';
 import { RoutineFired } from './routines.ts';
@@ -47,6 +48,23 @@ export const Notification = Type.Object({
   entity_id: Nullable(Uuid),
 });
 export type Notification = Static<typeof Notification>;
+
+/** One for the whole import, however much it has created. */
+export const CompanyImported = Type.Object({
+  /** The company. */
+  id: Uuid,
+  created: CreatedCounts,
+});
+export type CompanyImported = Static<typeof CompanyImported>;
+
+const importedLists: readonly (readonly [keyof CreatedCounts, ListTopic])[] = [
+  ['issues', 'issues'],
+  ['issues', 'comments'],
+  ['agents', 'agents'],
+  ['projects', 'projects'],
+  ['notes', 'knowledge'],
+  ['budget_policies', 'budgets'],
+];
 
 const ofRun = (run: Run): Topic[] => [
   'runs',
@@ -192,6 +210,13 @@ export const eventTable = {
     plugin_type: null,
     admins_only: true,
     doc: 'A remote worker registered, changed, went online or offline, or took or finished a task; for instance admins.',
+  },
+  company_imported: {
+    data: CompanyImported,
+    topics: ({ created }: CompanyImported) =>
+      importedLists.filter(([list]) => created[list] > 0).map(([, topic]) => topic),
+    plugin_type: null,
+    doc: 'An import has created entities in the company: the only event about them.',
   },
   routine_fired: {
     data: RoutineFired,

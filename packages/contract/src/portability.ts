@@ -1,6 +1,6 @@
 /** Export and import of companies, and company templates (decisions 3, Portability). */
 import { Type, type Static } from 'typebox';
-import { bundleLists, CompanyBundle } from './company-bundle.ts';
+import { bundleLists, CompanyBundle, CreatedCounts } from './company-bundle.ts';
 import { Slug } from './companies.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import { Name, Nullable, OneOf, Uuid } from './schema-kit.ts';
@@ -40,12 +40,7 @@ export const ImportedCompany = Type.Object({
   /** Null in a dry run if the company would be new. */
   company_id: Nullable(Uuid),
   /** Number of entities per list. */
-  created: Type.Object(
-    Object.fromEntries(bundleLists.map((name) => [name, Type.Integer()])) as Record<
-      (typeof bundleLists)[number],
-      ReturnType<typeof Type.Integer>
-    >,
-  ),
+  created: CreatedCounts,
   /** Entities the company already has; references point to those. */
   skipped: Type.Array(Type.Object({ type: OneOf(bundleLists), name: Type.String(), reason: Type.String() })),
   /** What an admin should know: what is imported as disabled, which secrets are missing, which rights are granted. */

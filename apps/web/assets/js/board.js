@@ -20,6 +20,7 @@ export function startBoard() {
   document.addEventListener('live', ({ detail: { type, data } }) => {
     if (type === 'comment_created') board.refresh(data.issue_id);
     else if (type.startsWith('issue_')) board.refresh(data.id);
+    else if (type === 'company_imported' && data.created.issues > 0) location.reload();
   });
   document.addEventListener('live-reset', () => location.reload());
   element.addEventListener('keydown', (event) => board.onKey(event));

@@ -30,10 +30,14 @@ function watchNew() {
   const place = document.querySelector('[data-new-issues]');
   if (!place) return;
   const made = new Set();
+  let imported = 0;
   document.addEventListener('live', ({ detail: { type, data } }) => {
-    if (type !== 'issue_created') return;
-    made.add(data.id);
-    place.textContent = plural(made.size, '# new issue: show', '# new issues: show');
+    if (type === 'company_imported') imported += data.created.issues;
+    else if (type === 'issue_created') made.add(data.id);
+    else return;
+    const count = made.size + imported;
+    if (count === 0) return;
+    place.textContent = plural(count, '# new issue: show', '# new issues: show');
     place.hidden = false;
   });
 }

@@ -25,6 +25,7 @@ const NAMES = [
   'council_updated',
   'evolution_updated',
   'compiled_index_updated',
+  'company_imported',
 ];
 
 const LONGEST_WAIT_MS = 60_000;

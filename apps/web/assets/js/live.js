@@ -25,8 +25,17 @@ function topicsOf(type, data) {
   if (type === 'evolution_updated') return [`agent:${data.agent_id}`];
   if (type === 'council_updated') return [`council:${data.id}`, `council_sessions:${data.issue_id}`];
   if (type === 'worker_updated') return ['workers'];
+  if (type === 'company_imported') return importedLists(data.created);
   return [type];
 }
+
+/** The lists that an import has added to; it has no other events. */
+const importedLists = ({ issues, agents, notes, budget_policies }) => [
+  ...(issues > 0 ? ['issues', 'comments'] : []),
+  ...(agents > 0 ? ['agents'] : []),
+  ...(notes > 0 ? ['knowledge'] : []),
+  ...(budget_policies > 0 ? ['budget_incident'] : []),
+];
 
 /** Runs whose transcripts the page shows. */
 const runsShown = () =>

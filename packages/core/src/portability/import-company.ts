@@ -110,7 +110,10 @@ async function write(
   const now = (await databaseNow(tx)).toISOString();
   await writeLists(tx, actor, { bundle, ids, company, providers, policies, now, vault });
   const made = bundleLists.map((list) => [list, ids.fresh(list).length] as const);
-  const created = { ...Object.fromEntries(made), budget_policies: policies.length };
+  const created = {
+    ...Object.fromEntries(made),
+    budget_policies: policies.length,
+  } as ImportedCompany['created'];
   await recordChanges(tx, actor, [
     {
       company_id: company.id,
@@ -118,6 +121,8 @@ async function write(
       entity_type: 'company',
       entity_id: company.id,
       details: { from: bundle.company.name, created },
+      // A single one: thousands of issues would flood every stream of the company.
+      event: { type: 'company_imported', data: { id: company.id, created } },
     },
   ]);
   const facts = {
@@ -129,7 +134,7 @@ async function write(
   };
   return {
     company_id: company.id,
-    created: created as ImportedCompany['created'],
+    created,
     skipped: ids.skipped,
     warnings: warningsOf(facts),
   };
