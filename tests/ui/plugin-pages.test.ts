@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { appendPluginLines } from '@acp/core';
 import { type Database, schema } from '@acp/db';
 import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
@@ -173,6 +174,24 @@ it('whoever sees a plugin that runs without walls is told so', async () => {
   expect(await read()).not.toContain('a plain process');
 });
 
+it('its tools follow its state, and its log its own lines while it runs, however quiet it is', async () => {
+  const path = await register('live');
+  const plugin_id = path.split('/').at(-1)!;
+  const viewer = Browser.of(app, cast.viewer);
+  const read = async (page: string) => (await viewer.get(`${path}${page}`)).text;
+  const source = `data-live="plugin:${plugin_id}" data-source="${path}/part/tools"`;
+  expect(await read('/tools')).toContain(source);
+  expect(await read('/part/tools')).toContain('No tools');
+  expect(await read('/part/log')).not.toContain('data-awaits');
+  await run(path);
+  expect(await read('/part/tools')).toContain('id="tool-greet:greet"');
+  const awaited = async () => /data-awaits="([^"]+)"/.exec(await read('/part/log'))![1];
+  const before = await awaited();
+  await appendPluginLines(database.db, [{ plugin_id, type: 'log', level: 'info', message: 'Moin' }]);
+  expect(await read('/part/log')).toContain('Moin');
+  expect(await awaited()).not.toBe(before);
+});
+
 it('a viewer sees plugins and can do nothing to them', async () => {
   const path = await register('greet-five');
   await run(path);
@@ -193,4 +212,11 @@ it('an instance admin sees the plugins of all companies', async () => {
   const { text } = await Browser.of(app, cast.instance_admin).get('/admin/plugins');
   expect(text).toContain(`href="${path}"`);
   expect(text).toContain(`href="${list}"`);
+  expect(text).toContain('data-source="/admin/plugins/part/list"');
+  const part = async () => (await Browser.of(app, cast.instance_admin).get('/admin/plugins/part/list')).text;
+  const before = await part();
+  expect(before).toMatch(/^<section[^>]*data-awaits="\d+"/);
+  expect((await Browser.of(app, cast.admin).get('/admin/plugins/part/list')).status).toBe(403);
+  await Browser.of(app, cast.admin).post(`${path}/ban`);
+  expect(await part()).not.toContain(/data-awaits="\d+"/.exec(before)![0]);
 });

@@ -1,12 +1,13 @@
 // Parts of a page that refresh when an event concerns them: `data-live="issue:1 runs" data-source="/…"`. What no event reports, such
-// as the outcome of a delivery, is marked `data-awaits` within its part, which asks again until the mark is gone.
+// as the outcome of a delivery, is marked `data-awaits` within its part, which asks again until the mark is gone. What comes bit by
+// bit, such as the lines of a log, gives the mark a value that changes with each: the part then soon asks again.
 
 const WAIT_MS = 150;
 /** For outcomes; each time twice as long. */
 const FIRST_LOOK_MS = 1500;
 const LATER_LOOKS_MS = 30_000;
 const due = new Map();
-/** How long each part waited for its outcome the last time. */
+/** What each part awaited the last time, and how long it waited then. */
 const looks = new WeakMap();
 
 export function startLiveParts() {
@@ -67,9 +68,11 @@ export function renewLater(part) {
 
 /** Only while somebody looks at the page: a tab in the background waits as long as need be. */
 function lookAgain(part) {
-  if (part.querySelector('[data-awaits]') === null) return looks.delete(part);
-  const wait = Math.min(2 * (looks.get(part) ?? FIRST_LOOK_MS / 2), LATER_LOOKS_MS);
-  looks.set(part, wait);
+  const mark = part.querySelector('[data-awaits]')?.dataset.awaits;
+  if (mark === undefined) return looks.delete(part);
+  const before = looks.get(part);
+  const wait = before?.mark === mark ? Math.min(2 * before.wait, LATER_LOOKS_MS) : FIRST_LOOK_MS;
+  looks.set(part, { mark, wait });
   return setTimeout(() => {
     if (document.visibilityState === 'visible') renew(part);
     else if (part.isConnected) lookAgain(part);

@@ -137,10 +137,14 @@ async function auditPage(context: CompanyContext): Promise<Html> {
 
 const INSTANCE = '/admin/plugins';
 
-async function instancePage(context: UiContext<'none'>): Promise<Html> {
-  requirePlugins(context);
-  const { tx, user, query } = context;
-  const { items, next_cursor } = await listInstancePlugins(tx, searchOf(query));
+const loadInstance = ({ tx, query }: UiContext<'none'>): Promise<Page<PluginSummary>> =>
+  listInstancePlugins(tx, searchOf(query));
+
+/** The streams of pages carry one company's events: this list looks for changes itself. */
+async function instancePart(
+  { tx, query }: UiContext<'none'>,
+  { items, next_cursor }: Page<PluginSummary>,
+): Promise<Html> {
   const companies = await listCompanies(tx, [...new Set(items.map(({ company_id }) => company_id))]);
   const names = new Map(companies.map(({ id, name }) => [id, name]));
   const all: Column<PluginSummary>[] = [
@@ -151,15 +155,23 @@ async function instancePage(context: UiContext<'none'>): Promise<Html> {
     },
     ...columns.slice(1),
   ];
-  const list =
-    items.length > 0
-      ? html`<section class="card">
-          !${table('Plugins', all, items)}!${moreLink(searched(INSTANCE, query), next_cursor, 'Older plugins')}
-        </section>`
-      : nothingListed(INSTANCE, query, () =>
-          emptyState('No plugins', html`Plugins of all companies are listed here.`),
-        );
-  const body = html`!${listSearch(INSTANCE, query, { items, next_cursor })}!${list}`;
+  if (items.length === 0)
+    return nothingListed(INSTANCE, query, () =>
+      emptyState('No plugins', html`Plugins of all companies are listed here.`),
+    );
+  const newest = Math.max(...items.map(({ updated_at }) => new Date(updated_at).getTime()));
+  return html`<section class="card" data-awaits="${newest}">
+    !${table('Plugins', all, items)}!${moreLink(searched(INSTANCE, query), next_cursor, 'Older plugins')}
+  </section>`;
+}
+
+async function instancePage(context: UiContext<'none'>): Promise<Html> {
+  requirePlugins(context);
+  const { user, query } = context;
+  const plugins = await loadInstance(context);
+  const source = samePage(searched(`${INSTANCE}/part/list`, query), query);
+  const body = html`!${listSearch(INSTANCE, query, plugins)}
+    <div data-source="${source}">!${await instancePart(context, plugins)}</div>`;
   return shell({ title: t`Plugins`, user, company: null, active: INSTANCE, body });
 }
 
@@ -170,6 +182,9 @@ export const pluginListRoutes: UiRoute[] = [
   ),
   page('/companies/{companyId}/plugins/audit', { scope: byCompany, role: 'admin' }, auditPage),
   page(INSTANCE, { scope: { by: 'none' }, role: 'instance_admin' }, instancePage),
+  page(`${INSTANCE}/part/list`, { scope: { by: 'none' }, role: 'instance_admin' }, async (c) =>
+    instancePart(c, await loadInstance(c)),
+  ),
   action('/companies/{companyId}/plugins', rows.create, {
     read: (form) => ({
       name: form.text('name').trim(),

@@ -1,7 +1,7 @@
 import type { PluginEvent, PluginJob, PluginJobRun, PluginWebhook } from '@acp/contract';
 import { listPluginEvents, manifestOf, pluginJobs, webhooksOf } from '@acp/core';
 import { duration, timeAgo, timeTo } from '../kit/format.ts';
-import { each, html, type Html, when } from '../kit/html.ts';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { emptyState, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
@@ -28,9 +28,14 @@ const logColumns: Column<PluginEvent>[] = [
 
 async function logPart({ tx, subject }: PluginContext): Promise<Html> {
   const events = await listPluginEvents(tx, subject, { limit: LINES });
-  if (events.length === 0)
-    return emptyState('Nothing yet', html`Its actions and their outcomes are listed here.`);
-  return html`<section class="card">!${table('Events log', logColumns, events)}</section>`;
+  // No event reports its own lines, which may be many: while it runs, the page looks for the next ones.
+  const runs = subject.state === 'running' || subject.state === 'ready';
+  const awaits = runs ? (events[0]?.id ?? 'the first') : null;
+  const lines =
+    events.length === 0
+      ? emptyState('Nothing yet', html`Its actions and their outcomes are listed here.`)
+      : html`<section class="card">!${table('Events log', logColumns, events)}</section>`;
+  return html`<div!${attributes({ 'data-awaits': awaits })}>!${lines}</div>`;
 }
 
 async function logPage(context: PluginContext): Promise<Html> {

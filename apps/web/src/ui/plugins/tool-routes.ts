@@ -21,22 +21,31 @@ interface Tried {
 /** Maximum length of a result shown; agents and the API get all of it. */
 const SHOWN = 50_000;
 
-async function toolsPage(context: PluginContext, tried: Tried | null = null): Promise<Html> {
+async function toolsPart(context: PluginContext, tried: Tried | null = null): Promise<Html> {
   const tools = toolsOf(context.subject);
   const called = await listPluginTools(context.tx, context.company_id);
   const isCalled = (tool: PluginTool) =>
     called.some(({ plugin_id, tool: name }) => plugin_id === tool.plugin_id && name === tool.tool);
+  return tools.length > 0
+    ? each(tools, (tool, index) =>
+        toolCard(
+          { ...tool, is_called: isCalled(tool) },
+          index,
+          context,
+          tried?.tool === tool.tool ? tried : null,
+        ),
+      )
+    : emptyState('No tools', html`They are known only while the plugin is running.`);
+}
+
+async function toolsPage(context: PluginContext, tried: Tried | null = null): Promise<Html> {
+  const { id } = context.subject;
+  const part = await toolsPart(context, tried);
+  // The result of a try is only in this response: it stays until the reader leaves.
   const body =
-    tools.length > 0
-      ? each(tools, (tool, index) =>
-          toolCard(
-            { ...tool, is_called: isCalled(tool) },
-            index,
-            context,
-            tried?.tool === tool.tool ? tried : null,
-          ),
-        )
-      : emptyState('No tools', html`They are known only while the plugin is running.`);
+    tried === null
+      ? html`<div data-live="plugin:${id}" data-source="/plugins/${id}/part/tools">!${part}</div>`
+      : part;
   return pluginPage(context, '/tools', body);
 }
 
@@ -95,6 +104,7 @@ const toolOf = ({ params, subject }: PluginContext): PluginTool => {
 
 export const pluginToolRoutes: UiRoute[] = [
   page('/plugins/{pluginId}/tools', { scope: byPlugin, role: 'viewer' }, (c) => toolsPage(c)),
+  page('/plugins/{pluginId}/part/tools', { scope: byPlugin, role: 'viewer' }, (c) => toolsPart(c)),
   action('/plugins/{pluginId}/tools/{tool}', rows.invokeOwnTool, {
     read: (form, c) => ({ tool: c.params.tool, input: readTool(toolOf(c), form) }),
     // The result is shown in this response: it is not stored.
