@@ -239,3 +239,17 @@ it('the part of the budgets that renews itself is no whole page, and has no form
   expect(text).toContain('data-level="within_limit"');
   expect(text).not.toMatch(/<html|<form class="card"/);
 });
+
+it('the page of a budget follows what is spent of it', async () => {
+  await setBudget();
+  const [policy] = await policies();
+  const admin = Browser.of(app, cast.admin);
+  const part = `/budget-policies/${policy!.id}/part/usage`;
+  const page = (await admin.get(`/budget-policies/${policy!.id}`)).text;
+  expect(page).toContain(`data-live="budget_incident runs" data-source="${part}"`);
+  expect((await admin.get(part)).text).toContain('data-status="within_limit"');
+  await spend(2);
+  const { text } = await admin.get(part);
+  expect(text).toContain('data-status="used_up"');
+  expect(text).not.toMatch(/<form|<!doctype/);
+});

@@ -115,6 +115,11 @@ export function newBudgetForm(
   </form>`;
 }
 
+/** The part of a budget's page that refreshes itself. */
+export const budgetPart = (usage: BudgetUsage): Html =>
+  html`<p>!${usageState(usage)} !${windowPart(usage)}</p>
+    !${usagePart(usage)}`;
+
 export async function budgetBody(
   usage: BudgetUsage,
   error: string | null,
@@ -128,9 +133,8 @@ export async function budgetBody(
     !${formError(fields.errors.general)}!${limitFields(fields)}
     <button>Save</button>
   </form>`;
-  return html`<section class="card">
-      <p>!${usageState(usage)} !${windowPart(usage)}</p>
-      !${usagePart(usage)}
+  return html`<section class="card" data-live="budget_incident runs" data-source="${here}/part/usage">
+      !${budgetPart(usage)}
     </section>
     !${await asShown(change, form)}
     <section class="card danger">

@@ -16,7 +16,7 @@ import { t } from '../kit/language.ts';
 import { type Choice, formLink } from '../kit/parts.ts';
 import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
-import { budgetBody, budgetsParts, type BudgetsView, newBudgetForm } from './budget-pages.ts';
+import { budgetBody, budgetPart, budgetsParts, type BudgetsView, newBudgetForm } from './budget-pages.ts';
 import { budgetName, incidentTitle } from './budget-words.ts';
 import { budgetsPath, costsPage, incidentsPath } from './costs-frame.ts';
 import { incidentBody, pastIncidentsBody } from './incident-pages.ts';
@@ -160,6 +160,9 @@ export const budgetRoutes: UiRoute[] = [
   }),
   page('/companies/{companyId}/budgets/incidents', { scope: byCompany, role: 'viewer' }, pastIncidentsPage),
   page('/budget-policies/{policyId}', { scope: byPolicy, role: 'admin' }, (c) => budgetPage(c)),
+  page('/budget-policies/{policyId}/part/usage', { scope: byPolicy, role: 'admin' }, async (c) =>
+    budgetPart(await usageOf(c, c.subject.id)),
+  ),
   action('/budget-policies/{policyId}', rows.updatePolicy, {
     read: readLimits,
     edits: (c) => budgetPage(c),
