@@ -81,6 +81,12 @@ describe('an admin of a company', () => {
     expect(text).toContain('Plugin &#60;b&#62;greet-one');
     expect(text).toContain('fetch from public addresses');
     expect(text).toContain(`action="${path}/allow"`);
+    expect(text).toContain('Its SHA-256 is shown here once it is allowed');
+    await database.db
+      .update(plugins)
+      .set({ binary_hash: 'ab'.repeat(32) })
+      .where(eq(plugins.id, path.split('/').at(-1)!));
+    expect((await admin.get(path)).text).not.toContain('Its SHA-256 is shown here');
     expect(text).not.toContain(`action="${path}/start"`);
     expect((await admin.get(list)).text).toContain(`href="${path}"`);
     expect((await admin.get(`${list}/audit`)).text).toContain('installed');

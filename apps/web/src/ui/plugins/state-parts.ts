@@ -109,6 +109,14 @@ export function approvalCard(plugin: Plugin, admin: boolean): Html {
   return html`<section class="card">
     <h2>Approval</h2>
     <p>${explained[approval_state]}</p>
+    !${when(
+      approval_state === 'pending' && binary_hash === null,
+      () =>
+        html`<p>
+          Its SHA-256 is shown here once it is allowed: compare it with the one published by its author before
+          you start it.
+        </p>`,
+    )}
     <dl class="facts">
       <dt>File</dt>
       <dd><code>${binary_path ?? t`none yet`}</code></dd>
