@@ -7,6 +7,11 @@ import { formError, input } from '../kit/parts.ts';
 import type { Refused } from './routine-form.ts';
 import { scheduleFields } from './schedule-fields.ts';
 
+export interface PromotionView {
+  /** The rejected form that turns the issue into a routine. */
+  promotion: Refused | null;
+}
+
 /** The default of `promoteRoutine`. */
 const DEFAULT_CRON = '0 9 * * 1';
 
