@@ -1,16 +1,11 @@
 // Makes the pages live: the event stream, parts that refresh themselves, forms that need no button.
 // Everything here is an enhancement: without it each act works as a plain form post.
-import { busy } from './busy.js';
-import { startAutosubmit } from './choices.js';
-import { copyText } from './clipboard.js';
+import { busy, copyText, startToasts } from './feedback.js';
+import { startAutosubmit, startKeys } from './keys.js';
 import { startConnection } from './connection.js';
-import { startKeys } from './keys.js';
 import { startLive } from './live.js';
 import { startLiveParts } from './live-parts.js';
-import { startSections } from './sections.js';
 import { t } from './texts.js';
-import { startToasts } from './toasts.js';
-import { carriesFiles } from './uploads.js';
 
 document.addEventListener('submit', (event) => {
   const question = event.target.dataset.confirm;
@@ -66,7 +61,8 @@ function restore(form) {
 // A file that is dropped beside what takes it would replace the page.
 for (const name of ['dragover', 'drop']) {
   addEventListener(name, (event) => {
-    if (event.defaultPrevented || !carriesFiles(event) || event.target.closest?.('input[type=file]')) return;
+    const isFile = event.dataTransfer?.types.includes('Files') ?? false;
+    if (event.defaultPrevented || !isFile || event.target.closest?.('input[type=file]')) return;
     event.preventDefault();
     event.dataTransfer.dropEffect = 'none';
   });
@@ -87,6 +83,15 @@ document.addEventListener('pointerover', ({ target }) => {
   );
   code.append(button);
   code.addEventListener('pointerleave', () => button.remove(), { once: true });
+});
+
+// A click of the pointer or the keyboard, which comes before the fold: a group that a page opens by itself is not remembered.
+document.querySelector('.sections')?.addEventListener('click', ({ target }) => {
+  const group = target.closest('summary')?.parentElement;
+  if (!group) return;
+  const { section } = group.dataset;
+  const opens = !group.open;
+  void import('./sections.js').then(({ remember }) => remember(section, opens));
 });
 
 // `toggle` does not bubble.
@@ -163,7 +168,6 @@ if (shows('[data-notices]')) (await import('./notices.js')).startNotices();
 if (shows('[data-transcript]')) (await import('./transcript.js')).startTranscripts(document);
 startToasts();
 startAutosubmit();
-startSections();
 startKeys();
 startLiveParts();
 const { company, cursor } = document.body.dataset;

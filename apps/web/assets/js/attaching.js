@@ -1,8 +1,7 @@
 // Files that are dropped or pasted into a text: a placeholder stands for each until it is uploaded, then the link to it.
-import { busy } from './busy.js';
+import { busy, toast } from './feedback.js';
 import { insert, replace } from './field-edits.js';
 import { t } from './texts.js';
-import { toast } from './toasts.js';
 import { carriesFiles, isUploading, upload, uploadsEnded } from './uploads.js';
 
 /** The placeholders of each field, with what is to stand in their places: null until that is known. */

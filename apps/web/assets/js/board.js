@@ -1,8 +1,8 @@
 // The board: cards move by themselves while agents work, by drag and drop, and by keyboard.
 import { watchDrags } from './board-drags.js';
-import { reasonOf, request } from './requests.js';
+import { reasonOf, request } from './live-parts.js';
 import { t, written } from './texts.js';
-import { toast } from './toasts.js';
+import { toast } from './feedback.js';
 
 /** Maximum number of concurrent requests for cards; many events about one issue cost one request. */
 const AT_ONCE = 4;

@@ -1,7 +1,7 @@
 // A chat: replies that are followed while they are written, a thread that stays current, sending without leaving the page.
 // Without script the same forms are plain posts.
 import { ChosenFiles } from './chat-files.js';
-import { copyText } from './clipboard.js';
+import { copyText } from './feedback.js';
 import { keepDraft } from './drafts.js';
 import { overLimits } from './file-list.js';
 import { hasTyping } from './live-parts.js';

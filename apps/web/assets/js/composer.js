@@ -3,7 +3,7 @@ import { takeFiles } from './attaching.js';
 import { insert } from './field-edits.js';
 import { startFileList } from './file-list.js';
 import { t } from './texts.js';
-import { toast } from './toasts.js';
+import { toast } from './feedback.js';
 
 const MOST_OFFERED = 6;
 const WAIT_MS = 100;

@@ -1,7 +1,7 @@
 // Says when the service cannot be reached, and keeps forms on the page until it can: a form sent to a service that is being
 // restarted would leave the person with the browser's error page, and without what was typed.
 import { t } from './texts.js';
-import { toast } from './toasts.js';
+import { toast } from './feedback.js';
 
 /** Proxies end long streams, which are then reopened within a few seconds: no reason to alarm anyone. */
 const SAID_AFTER_MS = 8000;

@@ -1,8 +1,7 @@
 // Forms whose answer is saved as a file: their button is busy until it is there. Without script the browser saves it, and says nothing
 // meanwhile. The service bounds the size of such a file by what it takes as an upload.
-import { busy } from './busy.js';
+import { busy, toast } from './feedback.js';
 import { t } from './texts.js';
-import { toast } from './toasts.js';
 
 /** Longer than a browser takes to begin saving. */
 const KEPT_MS = 60_000;

@@ -1,7 +1,7 @@
 // The files of an issue: takes those that are dropped on the list, and refuses a choice that exceeds the limits before it is sent.
 import { renewLater } from './live-parts.js';
 import { t } from './texts.js';
-import { toast } from './toasts.js';
+import { toast } from './feedback.js';
 import { carriesFiles, upload } from './uploads.js';
 
 /** Names of those on their way, which the list shows even if it is refreshed meanwhile. */

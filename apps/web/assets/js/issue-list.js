@@ -1,8 +1,7 @@
 // The list of issues: cells that are edited in place, row selection, and the keyboard.
-import { isPassing } from './choices.js';
-import { isTyping, lettersAct } from './keys.js';
+import { isPassing, isTyping, lettersAct } from './keys.js';
 import { plural, t } from './texts.js';
-import { toast } from './toasts.js';
+import { toast } from './feedback.js';
 
 /** Keys that edit a cell of the focused row. */
 const EDITS = { s: 'status', p: 'priority', a: 'assignee_agent_id' };

@@ -1,6 +1,7 @@
 // Parts of a page that refresh when an event concerns them: `data-live="issue:1 runs" data-source="/…"`. What no event reports, such
 // as the outcome of a delivery, is marked `data-awaits` within its part, which asks again until the mark is gone. What comes bit by
 // bit, such as the lines of a log, gives the mark a value that changes with each: the part then soon asks again.
+import { t } from './texts.js';
 
 const WAIT_MS = 150;
 /** For outcomes; each time twice as long. */
@@ -224,4 +225,33 @@ function restoreState(part) {
     takeState(details, open.get(nameOf(details, index)));
   });
   if (focus) elementAt(part, focus)?.focus({ preventScroll: true });
+}
+
+/** What has not been answered by then has failed. */
+const LONGEST_REQUEST_MS = 30_000;
+
+/**
+ * Requests a fragment of a page, as htmx does. @returns `status` is 0 if there was no answer; `mayPass` if the same request may succeed later
+ */
+export async function request(path, options = {}) {
+  try {
+    const response = await fetch(path, {
+      ...options,
+      headers: { 'HX-Request': 'true' },
+      signal: AbortSignal.timeout(LONGEST_REQUEST_MS),
+    });
+    const { status, redirected, headers } = response;
+    // Without a session there is no content, and elsewhere is another page.
+    const ok = status === 200 && !redirected;
+    const mayPass = status === 429 || status >= 500;
+    return { ok, status, mayPass, signIn: headers.get('HX-Redirect'), text: await response.text() };
+  } catch {
+    return { ok: false, status: 0, mayPass: true, signIn: null, text: '' };
+  }
+}
+
+/** Why the server refused, from the page that says so. */
+export function reasonOf({ text }) {
+  const page = new DOMParser().parseFromString(text, 'text/html');
+  return page.querySelector('main [role=alert]')?.textContent.trim() ?? t`the service cannot be reached`;
 }

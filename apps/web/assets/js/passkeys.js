@@ -57,6 +57,7 @@ async function act(button) {
     line.textContent = refusal(error);
     line.hidden = false;
     button.disabled = false;
+    if (document.activeElement === document.body) button.focus();
   }
 }
 

@@ -1,5 +1,5 @@
 // Forms with a button of value `preview`: shows their effect in place, so that a chosen file stays chosen.
-import { busy } from './busy.js';
+import { busy } from './feedback.js';
 import { t } from './texts.js';
 
 export function startPreviews() {
