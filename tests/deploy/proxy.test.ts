@@ -168,7 +168,7 @@ withNginx(`the proxy before a web tier${why}`, () => {
     expect(refusals.map(({ status }) => status)).toEqual([413, 413]);
     for (const { headers, body } of refusals) {
       expect(headers['content-type']).toMatch(/^application\/json/);
-      expect(JSON.parse(body)).toEqual({ error: expect.stringMatching(/too large$/) });
+      expect(JSON.parse(body)).toEqual({ error: expect.stringMatching(/^(?:file|payload) too large/) });
     }
     expect(refusals.map(({ headers }) => headers['x-request-id'] !== undefined)).toEqual([true, false]);
   });

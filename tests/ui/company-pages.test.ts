@@ -134,7 +134,7 @@ describe('an admin of a company', () => {
     expect((await admin.get(`${base}/settings`)).text).toContain(`/api${base}/logo/image?v=`);
     expect((await admin.get(`/api${base}/logo/image`)).body).toEqual(png);
     expect((await send(Buffer.from('no image')).expect(415)).text).toContain('The file is no image/png.');
-    expect((await send(Buffer.alloc(1_000_001)).expect(413)).text).toContain('Too large.');
+    expect((await send(Buffer.alloc(1_000_001)).expect(413)).text).toContain('Too large: 1 MB at most.');
     expect((await admin.post(`${base}/logo/delete`)).status).toBe(303);
     expect((await admin.get(`/api${base}/logo`)).status).toBe(404);
   });
