@@ -21,6 +21,7 @@ import { type Database, transaction, type Tx } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { actors } from '@acp/testkit';
 import type { AgentActor } from '@acp/contract';
+import { sql } from 'drizzle-orm';
 
 /** The service's advertised address; the tests' clients are redirected to the server. */
 export const PUBLIC_URL = 'https://agents.example';
@@ -82,6 +83,14 @@ export class AtWork {
 
   async setDone(task_id: string): Promise<void> {
     await this.#act(task_id, async (tx, actor, issue) => updateIssue(tx, actor, issue, { status: 'done' }));
+  }
+
+  /** At once, as at the end of a run. */
+  async endRun(run_id: string, task_id: string, body_markdown: string): Promise<void> {
+    await this.#act(task_id, async (tx, actor, issue) => {
+      await tx.execute(sql`update heartbeat_runs set status = 'succeeded' where id = ${run_id}`);
+      await createComment(tx, actor, issue, { body_markdown });
+    });
   }
 
   async report(task_id: string, title: string, summary: string): Promise<void> {

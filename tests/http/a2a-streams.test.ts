@@ -151,13 +151,7 @@ it('an agent that sets its task to done in its answer completes it by the end of
   });
   const told: string[] = [];
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-    if (told.length === 0) {
-      await database.db
-        .update(heartbeat_runs)
-        .set({ status: 'succeeded' })
-        .where(eq(heartbeat_runs.id, run_id));
-      await agent.say(id, 'There are 12 crates.');
-    }
+    if (told.length === 0) await agent.endRun(run_id, id, 'There are 12 crates.');
     told.push(...chunk.trim().split('\n\n'));
   }
   expect(told[0]).toContain('"state":"TASK_STATE_WORKING"');
@@ -168,7 +162,6 @@ it('an agent that answers and leaves its task open gives the word back: the stre
   const { id, contextId } = await send();
   const { heartbeat_runs, wakeup_requests } = schema;
   const run_id = newId();
-  const mine = eq(heartbeat_runs.id, run_id);
   await database.db
     .update(wakeup_requests)
     .set({ status: 'consumed' })
@@ -190,10 +183,7 @@ it('an agent that answers and leaves its task open gives the word back: the stre
   });
   const told: string[] = [];
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-    if (told.length === 0) {
-      await database.db.update(heartbeat_runs).set({ status: 'succeeded' }).where(mine);
-      await agent.say(id, 'There are 12 crates.');
-    }
+    if (told.length === 0) await agent.endRun(run_id, id, 'There are 12 crates.');
     told.push(...chunk.trim().split('\n\n'));
   }
   expect(told.at(-1)).toMatch(/"input-required".*There are 12 crates\./);
