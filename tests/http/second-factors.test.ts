@@ -197,7 +197,9 @@ describe('a passkey', () => {
     expect((await byPasskey(new Browser(pages.app), device)).status).toBe(403);
     const { browser, answer } = await login(email);
     expect(answer.headers.location).toBe('/login/second-factor');
-    expect((await browser.get('/login/second-factor')).text).toContain('Use a passkey');
+    const { text: step } = await browser.get('/login/second-factor');
+    expect(step).toMatch(/<button[^>]* autofocus[^>]*>\s*Use a passkey/);
+    expect(step.indexOf('Use a passkey')).toBeLessThan(step.indexOf('Recovery code'));
     expect((await byPasskey(browser, device)).status).toBe(200);
     expect(await signedIn(browser)).toBe(true);
   });

@@ -1,5 +1,5 @@
 import type { SecondFactors } from '@acp/contract';
-import { html } from './kit/html.ts';
+import { attributes, html } from './kit/html.ts';
 import { t } from './kit/language.ts';
 import { errorLine, page } from './page.ts';
 
@@ -9,14 +9,24 @@ export function secondStepPage({ totp, passkeys }: SecondFactors, error: string 
   const passkey =
     passkeys.length === 0
       ? ''
-      : html`<button type="button" class="quiet" data-passkey="sign-in">Use a passkey</button>
-          <p class="error" role="alert" data-passkey-error hidden></p>`;
+      : html`<div class="apart">
+          <button
+            type="button"
+            !${attributes({ class: totp ? 'quiet' : null, autofocus: !totp })}
+            data-passkey="sign-in"
+          >
+            Use a passkey
+          </button>
+          <p class="error" role="alert" data-passkey-error hidden></p>
+        </div>`;
+  // The recovery code of someone with a passkey only is for the day when it is lost.
+  const [first, last] = totp ? ['', passkey] : [passkey, ''];
   return page(
     'Second factor',
     html`<main class="narrow">
       <form class="card" method="post" action="/login/second-factor">
         <h1>Second factor</h1>
-        !${errorLine(error)}
+        !${errorLine(error)}!${first}
         <label
           >${label}
           <input
@@ -26,11 +36,11 @@ export function secondStepPage({ totp, passkeys }: SecondFactors, error: string 
             minlength="6"
             maxlength="40"
             required
-            autofocus
+            !${attributes({ autofocus: passkey === '' || totp })}
           />
         </label>
         <button>Continue</button>
-        !${passkey}
+        !${last}
         <p class="soft"><a href="/login">Start over</a></p>
       </form>
     </main>`,

@@ -35,7 +35,7 @@ export function securityBody(view: SecurityView): Html {
 
 const again = (): Html =>
   html`<p class="soft small">
-    Changes need a sign-in of the last 15 minutes:
+    Changes sign you out everywhere else. They need a sign-in of the last 15 minutes:
     <a href="/login?next=!${encodeURIComponent(SECURITY_PAGE)}">sign in again</a> if they are refused.
   </p>`;
 
