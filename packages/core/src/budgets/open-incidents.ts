@@ -64,26 +64,12 @@ export async function openIncidents(tx: Tx, which: SQL): Promise<number> {
  * @returns how many
  */
 export async function rollOver(tx: Tx, which: SQL): Promise<number> {
-  const { rows } = await tx.execute<{ id: string }>(sql`
-    with over as materialized (
-      select b.id from budget_incidents b join budget_policies p on p.id = b.policy_id
-      where b.status = 'open' and b.window_start <> ${budgetWindowStart} and ${which}
-      order by b.id for no key update of b skip locked
-    )
-    update budget_incidents b set status = 'resolved', resolved_at = now(), note = 'the window rolled over'
-    from over where over.id = b.id
-    returning b.id`);
-  if (rows.length === 0) return 0;
-  const resolved = await incidentsByIds(
+  return resolveOpen(
     tx,
-    rows.map(({ id }) => id),
+    budgets,
+    sql`${which} and b.window_start <> ${budgetWindowStart}`,
+    'the window rolled over',
   );
-  await recordChanges(tx, budgets, resolved.map(resolvedChange));
-  await settleLater(
-    tx,
-    resolved.filter(({ kind }) => kind === 'breach'),
-  );
-  return resolved.length;
 }
 
 /**
@@ -92,20 +78,30 @@ export async function rollOver(tx: Tx, which: SQL): Promise<number> {
  * @param which condition on the policy `p`
  */
 export async function resolveUntrue(tx: Tx, actor: Actor, which: SQL, note: string): Promise<void> {
+  const is_true = sql`exists (select from budget_windows w
+    where w.policy_id = p.id and w.window_start = b.window_start and p.enabled and case b.kind
+      when 'breach' then w.spent_usd >= p.limit_usd
+      else w.spent_usd >= p.limit_usd * p.warn_percent / 100 and w.spent_usd < p.limit_usd end)`;
+  await resolveOpen(tx, actor, sql`${which} and not ${is_true}`, note);
+}
+
+/**
+ * Resolves open incidents, and has the agents of their breaches settled.
+ * @param which condition on the incident `b` and its policy `p`
+ * @returns how many
+ */
+async function resolveOpen(tx: Tx, actor: Actor, which: SQL, note: string): Promise<number> {
   const user_id = actor.kind === 'user' ? actor.user_id : null;
   const { rows } = await tx.execute<{ id: string }>(sql`
-    with untrue as materialized (
+    with found as materialized (
       select b.id from budget_incidents b join budget_policies p on p.id = b.policy_id
-      left join budget_windows w on w.policy_id = p.id and w.window_start = b.window_start
-      where b.status = 'open' and ${which} and not coalesce(p.enabled and case b.kind
-        when 'breach' then w.spent_usd >= p.limit_usd
-        else w.spent_usd >= p.limit_usd * p.warn_percent / 100 and w.spent_usd < p.limit_usd end, false)
+      where b.status = 'open' and ${which}
       order by b.id for no key update of b skip locked
     )
     update budget_incidents b set status = 'resolved', resolved_at = now(), resolved_by_user_id = ${user_id}::uuid, note = ${note}
-    from untrue where untrue.id = b.id
+    from found where found.id = b.id
     returning b.id`);
-  if (rows.length === 0) return;
+  if (rows.length === 0) return 0;
   const resolved = await incidentsByIds(
     tx,
     rows.map(({ id }) => id),
@@ -115,6 +111,7 @@ export async function resolveUntrue(tx: Tx, actor: Actor, which: SQL, note: stri
     tx,
     resolved.filter(({ kind }) => kind === 'breach'),
   );
+  return resolved.length;
 }
 
 /** Pauses agents in a separate transaction, since agents are locked before policies. */

@@ -9,8 +9,8 @@ import { scopesOfRun } from './run-scopes.ts';
 
 /**
  * The job `settle-budgets`: pauses and resumes the company's agents according to its current incidents, dispatches those with
- * work that was refused in the meantime, and wakes those whose work was cut off. A company's breach pauses all agents, an agent's only that agent. A project has no
- * agents: while its budget is breached, admission and claims refuse runs on its issues.
+ * work that was refused in the meantime, and wakes those whose work was cut off. A company's breach pauses all agents, an
+ * agent's only that agent. A project has no agents: while its budget is breached, admission and claims refuse runs on its issues.
  */
 export async function settleBudgets(tx: Tx, company_id: string): Promise<void> {
   const { changes, resumed } = await settleBudgetPauses(tx, { company_id });
@@ -41,8 +41,8 @@ export async function rollOverBudgets(tx: Tx): Promise<number> {
 }
 
 /**
- * Completes what a crash left undone: due incidents that are not open, open ones that are no longer true, agents that a breach should have paused, and pauses
- * without a breach. @returns how many companies are settled again
+ * Completes what a crash left undone: due incidents that are not open, open ones that are no longer true, agents that a breach
+ * should have paused, and pauses without a breach. @returns how many companies are settled again
  */
 export async function sweepBudgets(tx: Tx): Promise<number> {
   await openIncidents(tx, present);
