@@ -10,7 +10,7 @@ import { csrfGuard, ownOriginGuard } from './http/csrf.ts';
 import { errorHandler, type RefuseInPage } from './http/errors.ts';
 import type { Route } from './http/handle.ts';
 import { mount } from './http/mount.ts';
-import { rateLimiters } from './http/rate-limit.ts';
+import { isUncounted, rateLimiter } from './http/rate-limit.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { createServices, type Services } from './http/services.ts';
 import { type ProtocolDeps, protocolRoutes } from './protocol-routes.ts';
@@ -43,7 +43,8 @@ export function createApp(deps: AppDeps): Express {
   app.use(beginRequest);
   if (config.log_level === 'debug') app.use(accessLog(logger));
   app.use(securityHeaders(config.public_url));
-  for (const limiter of rateLimiters(config)) app.use(limiter);
+  const limiter = rateLimiter(config, isUncounted);
+  if (limiter) app.use(limiter);
   app.use(csrfGuard(config));
   if (deps.health) app.use(deps.health);
   const acts = deps.routes ?? apiRoutes;

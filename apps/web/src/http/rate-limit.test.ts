@@ -3,13 +3,14 @@ import { parseTrustedProxies } from '@acp/kernel';
 import express from 'express';
 import request from 'supertest';
 import { errorHandler } from './errors.ts';
-import { ClientWindows, rateLimiters } from './rate-limit.ts';
+import { ClientWindows, isUncounted, rateLimiter } from './rate-limit.ts';
 import { createLogger } from '@acp/kernel';
 
 function limitedApp(limit: number, trusted = '') {
   const app = express();
   const config = { rate_limit_rpm: limit, trusted_proxies: parseTrustedProxies(trusted) };
-  for (const limiter of rateLimiters(config)) app.use(limiter);
+  const limiter = rateLimiter(config, isUncounted);
+  if (limiter) app.use(limiter);
   app.use((_request, response) => void response.json({}));
   app.use(errorHandler(createLogger({ level: 'error', format: 'json', role: 'test' })));
   return app;
@@ -33,7 +34,7 @@ describe('the rate limit', () => {
   });
 
   it('the limit is 0: switched off', () => {
-    expect(rateLimiters({ rate_limit_rpm: 0, trusted_proxies: parseTrustedProxies('') })).toEqual([]);
+    expect(rateLimiter({ rate_limit_rpm: 0, trusted_proxies: parseTrustedProxies('') })).toBeUndefined();
   });
 
   it('a busy client is at the address of the probes: they are counted apart', async () => {

@@ -7,45 +7,37 @@ import type { ClientRateLimitInfo, Store } from 'express-rate-limit';
 import type { Socket } from 'node:net';
 import { HEALTH_PATHS } from '../health/paths.ts';
 
-type RateLimitConfig = Pick<Config, 'rate_limit_rpm' | 'trusted_proxies'>;
-
 const WINDOW_MS = 60_000;
 // An attacker with many addresses must not exhaust the memory; about 10 MB.
 const MAX_CLIENTS = 50_000;
 // The owner of an IPv6 address has the /64 around it.
 const IPV6_PREFIX = 64;
 
-/**
- * The limiters of the web tier; none if the limit is switched off. Probes are counted apart: a busy client at their address would
- * otherwise have the process restarted.
- */
-export function rateLimiters(config: RateLimitConfig): RequestHandler[] {
-  const isProbe = ({ path }: Request): boolean => HEALTH_PATHS.includes(path);
-  const isOther = (request: Request): boolean => !isProbe(request) && !isUncounted(request);
-  return [isProbe, isOther].flatMap((counts) => rateLimiter(config, counts) ?? []);
-}
-
 /** Static files, and the routes for worker keys: a fleet behind one address is no attack (decisions 7.44). */
-function isUncounted({ path }: Request): boolean {
+export function isUncounted({ path }: Request): boolean {
   if (path.startsWith('/static/')) return true;
   return path.startsWith('/api/workers/') && path !== '/api/workers/register';
 }
 
 /**
- * Limits the requests of each client address. Undefined if the limit is switched off.
- * @param counts whether a request is counted; default: all
+ * Undefined if the limit is switched off. Probes are counted apart: a busy client at their address would otherwise have the process
+ * restarted.
+ * @param skip requests that are not counted; default: none
  */
 export function rateLimiter(
-  { rate_limit_rpm, trusted_proxies }: RateLimitConfig,
-  counts: (request: Request) => boolean = () => true,
+  { rate_limit_rpm, trusted_proxies }: Pick<Config, 'rate_limit_rpm' | 'trusted_proxies'>,
+  skip: (request: Request) => boolean = () => false,
 ): RequestHandler | undefined {
   if (rate_limit_rpm === 0) return undefined;
   return rateLimit({
     windowMs: WINDOW_MS,
     limit: rate_limit_rpm,
     store: new ClientWindows(),
-    keyGenerator: (request) => rateLimitKey(request, trusted_proxies),
-    skip: (request) => !counts(request),
+    keyGenerator: (request) => {
+      const client = rateLimitKey(request, trusted_proxies);
+      return HEALTH_PATHS.includes(request.path) ? `probe ${client}` : client;
+    },
+    skip,
     handler: (request, _response, next) => next(exceeded(request)),
     legacyHeaders: false,
     standardHeaders: false,
