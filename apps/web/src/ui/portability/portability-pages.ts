@@ -28,28 +28,46 @@ export function portabilityBody(view: PortabilityView): Html {
       >
       <button>Download</button>
     </form>
-    <form
+    !${importForm({
+      action: `${base}/import`,
+      outcome: 'outcome',
+      fields: html`<h2>Import into this company</h2>
+        <p class="soft">
+          Creates everything the company does not have by that name, all or nothing. Heartbeats, schedules and
+          webhooks start switched off.
+        </p>
+        !${formError(error)}!${bundleField(`${base}/portability`)}`,
+      shown: when(outcome, ({ result, preview }) => importOutcome(result, preview)),
+    })}
+    !${when(templates.length > 0, () => teamCards(templates, (slug) => teamForm(`${base}/import`, slug)))}`;
+}
+
+interface ImportForm {
+  action: string;
+  /** Id of the element that shows what an import did, or would do. */
+  outcome: string;
+  /** The file, and what is asked besides it. */
+  fields: Html;
+  /** What the outcome shows now. */
+  shown: Html;
+}
+
+/** An import, and a preview of it, which changes nothing. */
+function importForm({ action, outcome, fields, shown }: ImportForm): Html {
+  return html`<form
       class="card"
       method="post"
-      action="${base}/import"
+      action="${action}"
       enctype="multipart/form-data"
-      data-preview="#outcome"
+      data-preview="#${outcome}"
     >
-      <h2>Import into this company</h2>
-      <p class="soft">
-        Creates everything the company does not have by that name, all or nothing. Heartbeats, schedules and
-        webhooks start switched off.
-      </p>
-      !${formError(error)}!${bundleField(`${base}/portability`)}!${keysField()}
+      !${fields}!${keysField()}
       <div class="buttons">
         <button name="act" value="preview">Preview</button>
         <button name="act" value="import" class="quiet">Import</button>
       </div>
     </form>
-    <div id="outcome" class="apart" aria-live="polite">
-      !${when(outcome, ({ result, preview }) => importOutcome(result, preview))}
-    </div>
-    !${when(templates.length > 0, () => teamCards(templates, (slug) => teamForm(`${base}/import`, slug)))}`;
+    <div id="${outcome}" class="apart" aria-live="polite">!${shown}</div>`;
 }
 
 /** @param id distinguishes it from another one on the page */
@@ -124,29 +142,19 @@ export function foundingForms(
       <button>Create a company from it</button>
     </form>`;
   return html`!${when(templates.length > 0, () => teamCards(templates, founding))}
-    <form
-      class="card"
-      method="post"
-      action="/companies/import"
-      enctype="multipart/form-data"
-      data-preview="#founding-outcome"
-    >
-      <h2>New company from a bundle</h2>
+  !${importForm({
+    action: '/companies/import',
+    outcome: 'founding-outcome',
+    fields: html`<h2>New company from a bundle</h2>
       !${formError(errors.general)}
       <input type="hidden" name="import" value="on" />
       <div class="row">
         !${input({ name: 'name', id: 'bundle-name', label: 'Name', required: true, value: refused?.text('name') ?? '' })}
         !${input({ name: 'slug', id: 'bundle-slug', label: 'Slug', value: refused?.text('slug') ?? '', hint: 'a-z, 0-9 and hyphens; empty: from the name', error: errors.of('slug') })}
       </div>
-      !${bundleField('/')}!${keysField()}
-      <div class="buttons">
-        <button name="act" value="preview">Preview</button>
-        <button name="act" value="import" class="quiet">Import</button>
-      </div>
-    </form>
-    <div id="founding-outcome" class="apart" aria-live="polite">
-      !${when(preview, (result) => importOutcome(result, true))}
-    </div>`;
+      !${bundleField('/')}`,
+    shown: when(preview, (result) => importOutcome(result, true)),
+  })}`;
 }
 
 /** After an import as a new company: what it has left to do. */
