@@ -77,8 +77,8 @@ export async function lastSuccessfulBackup(
 }
 
 /** As shown to operators, without the process that makes it. */
-export function presentBackup({ started_at, finished_at, ...row }: typeof backups.$inferSelect): Backup {
-  const { id, status, trigger, phase, file, bytes, error } = row;
+export function presentBackup(row: typeof backups.$inferSelect): Backup {
+  const { id, status, trigger, phase, file, bytes, error, started_at, finished_at } = row;
   return readBackup({
     id,
     status,

@@ -15,12 +15,8 @@ const MOST = 5;
 /** The first verbs of each run that had no effect, in their order. The caller may see the runs. */
 export async function refusedVerbs(tx: Tx, run_ids: readonly string[]): Promise<RefusedVerb[]> {
   if (run_ids.length === 0) return [];
-  const ids = sql.join(
-    run_ids.map((id) => sql`${id}::uuid`),
-    sql`, `,
-  );
   const { rows } = await tx.execute<{ run_id: string; verb: string; error: string | null }>(sql`
-    select d.run_id, d.verb, d.error from unnest(array[${ids}]) run (id)
+    select d.run_id, d.verb, d.error from unnest(${sql.param(run_ids)}::uuid[]) run (id)
     join lateral (select * from run_actions where run_id = run.id and not ok order by ordinal limit ${MOST}) d on true
     order by d.run_id, d.ordinal`);
   return rows;
