@@ -90,7 +90,7 @@ export * from './routines.ts';
 export * from './routine-endpoints.ts';
 export { verbByName, verbForm, verbLine, verbTable } from './verbs.ts';
 export type { VerbRow } from './verbs.ts';
-export { readVerbLine, takesBody } from './verb-lines.ts';
+export { nearVerb, readVerbLine, takesBody } from './verb-lines.ts';
 export type { VerbLine } from './verb-lines.ts';
 export { BodyEnd, closesFence, dedent, openingFence } from './fences.ts';
 export type { Fence } from './fences.ts';

@@ -3,6 +3,8 @@ import { verbByName, type VerbRow } from './verbs.ts';
 
 const verbShape = /^\/([a-z]+(?:[-_][a-z]+)*)(?=[ \t]|$)/;
 const mcpShape = /^\/mcp:([^\s{]{1,200})(?=[ \t{]|$)/;
+/** Indented, in a list, bold, in backticks or in capitals. */
+const nearShape = /^[ \t]{0,8}(?:[-*+] |\d{1,3}[.)] )?[*_`]{0,3}\/([a-z]+(?:[-_][a-z]+)*)(?=[ \t*_`:]|$)/i;
 const longestName = Math.max(...[...verbByName.keys()].map((name) => name.length));
 
 export interface VerbLine {
@@ -28,4 +30,10 @@ export function readVerbLine(line: string): VerbLine | { word: string } | null {
   if (word === undefined) return null;
   const verb = verbByName.get(word.replaceAll('_', '-'));
   return verb === undefined ? { word } : { verb, tool: null, rest: line.slice(word.length + 1).trim() };
+}
+
+/** The verb that a line of prose may have been meant as, though it doesn't start with its exact name; null for others. */
+export function nearVerb(line: string): string | null {
+  const word = nearShape.exec(line.slice(0, 2 * longestName))?.[1];
+  return word !== undefined && verbByName.has(word.toLowerCase().replaceAll('_', '-')) ? word : null;
 }

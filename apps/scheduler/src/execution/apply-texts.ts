@@ -80,8 +80,8 @@ async function applyOutput(
   from: number,
   done: AppliedTexts,
 ): Promise<void> {
-  for (const { word, line } of unknown) {
-    transcript.add('log', { message: `/${word} in line ${line} is no verb here: it was taken as text` });
+  for (const { word, line, reason } of unknown) {
+    transcript.add('log', { message: `/${word} in line ${line} was taken as text: ${reason}` });
   }
   for (const action of actions.filter(({ ordinal }) => ordinal >= from)) {
     if (action.ordinal > MAX_ACTIONS) {

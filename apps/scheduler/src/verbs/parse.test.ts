@@ -52,17 +52,35 @@ describe('verb lines', () => {
     expect(parsed).toMatchObject({
       actions: [{ verb: 'checkout', ordinal: 4 }],
       prose: 'Hi\n/report Week\n```\n/status done\n```',
-      unknown: [{ word: 'report', line: 2 }],
+      unknown: [{ word: 'report', line: 2, reason: 'it is no verb here' }],
       next_ordinal: 5,
     });
   });
 
   it('names unknown slash words, but not paths, for the transcript', () => {
     expect(parse('/usr/bin/x\n/shrug\n\n/craete-issue A b').unknown).toEqual([
-      { word: 'shrug', line: 2 },
-      { word: 'craete-issue', line: 4 },
+      { word: 'shrug', line: 2, reason: 'there is no such verb' },
+      { word: 'craete-issue', line: 4, reason: 'there is no such verb' },
     ]);
   });
+
+  it.each(['  /status done', '- /status done', '1. /status done', '**/status** done', '`/status done`'])(
+    'names a verb that does not start its line, as in %j, for the transcript',
+    (line) => {
+      const reason = 'a verb starts its line, in lower case and without marks';
+      expect(parse(line).unknown).toEqual([{ word: 'status', line: 1, reason }]);
+      expect(parse(line.replace('status', 'STATUS')).unknown).toMatchObject([{ word: 'STATUS' }]);
+    },
+  );
+
+  it.each([
+    'I use /status done',
+    '> /status done',
+    '- /usr/bin',
+    '/STATUS/x',
+    '- /shrug',
+    '```\n- /status done\n```',
+  ])('does not name %j', (text) => expect(parse(text).unknown).toEqual([]));
 
   it('reads Windows line endings like others', () => {
     const parsed = parse('One\r\n/create-issue Title here\r\n\r\n```md\r\na\r\n\r\nb\r\n```\r\nTwo\r\n');

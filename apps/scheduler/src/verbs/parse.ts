@@ -6,6 +6,7 @@ import {
   closesFence,
   dedent,
   type Fence,
+  nearVerb,
   openingFence,
   readVerbLine,
   takesBody,
@@ -28,12 +29,19 @@ export interface ParsedAction {
   line: number;
 }
 
+export interface UnknownVerb {
+  word: string;
+  line: number;
+  /** Why it is none, for people. */
+  reason: string;
+}
+
 export interface ParsedOutput {
   actions: ParsedAction[];
   /** The text without verb lines and their bodies; becomes the comment. */
   prose: string;
-  /** Lines that look like a verb but are none here (they stay in the prose); at most 20, for the transcript. */
-  unknown: { word: string; line: number }[];
+  /** Lines that look like a verb but are none (they stay in the prose); at most 20, for the transcript. */
+  unknown: UnknownVerb[];
   /** First number of the next turn. */
   next_ordinal: number;
 }
@@ -103,6 +111,16 @@ function readBody(lines: Lines): string | null {
   return body.join('\n');
 }
 
+function mistakenVerb(
+  line: string,
+  found: ReturnType<typeof readVerbLine>,
+): Omit<UnknownVerb, 'line'> | null {
+  if (found !== null && 'verb' in found) return { word: found.verb.name, reason: 'it is no verb here' };
+  if (found !== null) return { word: found.word, reason: 'there is no such verb' };
+  const word = nearVerb(line);
+  return word === null ? null : { word, reason: 'a verb starts its line, in lower case and without marks' };
+}
+
 /**
  * Parses the output of one turn. `firstOrdinal` continues the numbering of the run's earlier turns.
  * @param obeys verbs beyond these are text. Each still takes a number, so that a change of this choice renumbers nothing.
@@ -127,8 +145,8 @@ export function parse(
     const found = readVerbLine(line);
     if (found === null || 'word' in found || !obeys(found.verb)) {
       if (found !== null && 'verb' in found) ordinal += 1;
-      if (found !== null && unknown.length < maxUnknown)
-        unknown.push({ word: 'word' in found ? found.word : found.verb.name, line: lines.number });
+      const mistaken = unknown.length < maxUnknown ? mistakenVerb(line, found) : null;
+      if (mistaken !== null) unknown.push({ ...mistaken, line: lines.number });
       fence = openingFence(line);
       prose.push(line, fence !== null);
       continue;

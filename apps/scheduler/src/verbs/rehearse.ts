@@ -27,5 +27,5 @@ export function rehearse(run: ClaimedRun, text: string): RehearsedVerb[] {
       return { line, error: refusal.message };
     }
   });
-  return [...read, ...unknown.map(({ word }) => ({ line: `/${word}`, error: 'there is no such verb' }))];
+  return [...read, ...unknown.map(({ word, reason }) => ({ line: `/${word}`, error: reason }))];
 }
