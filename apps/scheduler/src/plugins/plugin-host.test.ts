@@ -44,6 +44,8 @@ beforeAll(async () => {
       SERVICE_PLUGIN_WORKSPACE_ROOT: path.join(folder, 'workspaces'),
       SERVICE_PLUGIN_WORKSPACE_LIMIT: '4MB',
       SERVICE_PLUGIN_CPU_LIMIT: '0.5',
+      SERVICE_PLUGIN_PIDS_LIMIT: '1000',
+      SERVICE_PLUGIN_MEMORY_LIMIT: '1g',
       // This test is about the watch that replaces control groups.
       SERVICE_PLUGIN_CONTROL_GROUPS: 'off',
     }),
@@ -55,7 +57,8 @@ beforeAll(async () => {
     name: 'host',
     enabled: async () => Promise.resolve(true),
     onReady: () => undefined,
-    times: { health_every: 50, health: 1000 },
+    // A plugin that competes with its own processes for a busy machine answers within seconds.
+    times: { health_every: 50, health: 4000 },
     watch_times: { every: 100, workspace_every: 100 },
   });
   await kit.listener.ready();
@@ -229,9 +232,9 @@ describe('a plugin without walls', () => {
   it('that takes more processor time than it may is told that it is halted', async () => {
     const id = await running();
     const text = 'it takes more processor time than 0.5 and is halted for it';
-    // Many, since on a busy machine a few get less than the limit; again, in case the plugin is restarted for its silence.
+    // Many, since on a machine with 30 others a few get less than the limit; again, in case it is restarted for its silence.
     const spinning = async () => {
-      await provoke(id, 'spin', { processes: 8 });
+      await provoke(id, 'spin', { processes: 32 });
       return waitFor(() => hasSaid(id, text), { timeout_ms: 10_000 });
     };
     expect(await waitFor(spinning, { what: text })).toBe(true);
