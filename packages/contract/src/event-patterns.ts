@@ -1,10 +1,10 @@
 /** Patterns of event types for subscriptions by plugins and webhooks (specification, Events 3). */
 import { Type } from 'typebox';
 
-/** `*`, or segments separated by dots, each a word or `*`. */
+/** `*`, or segments separated by dots, each a word or `*`. One that no event matches is no error. */
 export const EventPattern = Type.String({
   maxLength: 200,
-  pattern: '^(\\*|[a-z][a-z_]*)(\\.(\\*|[a-z][a-z_]*))*$',
+  pattern: '^(\\*|[\\w-]+)(\\.(\\*|[\\w-]+))*$',
 });
 
 /** A bare `*` matches everything; otherwise the number of segments must match, and `*` matches any one of them. */

@@ -30,7 +30,7 @@ export const PluginManifestTool = Type.Object({
 export type PluginManifestTool = Static<typeof PluginManifestTool>;
 
 export const PluginManifestJob = Type.Object({
-  name: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,100}$' }),
+  name: Type.String({ pattern: '^[^\\p{C}]{1,100}$' }),
   schedule: Type.String({ minLength: 1, maxLength: 200 }),
   config: Type.Optional(Nullable(JsonObject)),
 });

@@ -20,6 +20,7 @@ function logLevelOf(level: unknown): LogLevel {
 
 const LONGEST_ID = 200;
 const LONGEST_SERVICE = 100;
+const LONGEST_ERROR = 100_000;
 
 /** Null if no answer could refer to it. */
 function requestId(id: unknown): string | number | null {
@@ -32,10 +33,32 @@ type Fields = Record<string, unknown>;
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+const asText = (value: unknown): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+
+/** Whatever a plugin gives as an error; null for none. */
+function errorOf(error: unknown): string | Fields | null {
+  if (error === undefined || error === null || error === false) return null;
+  if (!isObject(error) || !('message' in error || 'code' in error))
+    return asText(error).slice(0, LONGEST_ERROR);
+  const { message = '', code } = error;
+  return {
+    message: asText(message).slice(0, LONGEST_ERROR),
+    ...(code === undefined ? {} : { code: asText(code) }),
+  };
+}
+
 const withLevel = (fields: Fields): Fields => ({ ...fields, level: logLevelOf(fields.level) });
+const withError = (fields: Fields): Fields => ({ ...fields, error: errorOf(fields.error) });
 
 const payloads = new Map<string, (payload: Fields) => Fields>([
-  ['log', withLevel],
+  ['log', ({ level, message }) => ({ level: logLevelOf(level), message: asText(message) })],
+  [
+    'error',
+    ({ message, code }) => ({ message: asText(message), code: code === undefined ? null : asText(code) }),
+  ],
+  ['tool_result', withError],
+  ['job_result', withError],
   [
     'host_request',
     ({ service, args, request_id }) => ({
@@ -53,8 +76,20 @@ export function acceptedPayload(type: string, payload: unknown): unknown {
   return isObject(payload) ? (payloads.get(type)?.(payload) ?? payload) : payload;
 }
 
+const args = new Map<HostService, (args: Fields) => Fields>([
+  ['log', withLevel],
+  [
+    'http_fetch',
+    ({ method, body, ...rest }) => ({
+      ...rest,
+      method: typeof method === 'string' ? method.toUpperCase() || 'GET' : (method ?? 'GET'),
+      body: body === '' ? null : body,
+    }),
+  ],
+]);
+
 /** The arguments of a host service, likewise. */
-export function acceptedArgs(service: HostService, args: unknown): unknown {
-  const given = args ?? {};
-  return service === 'log' && isObject(given) ? withLevel(given) : given;
+export function acceptedArgs(service: HostService, given: unknown): unknown {
+  const fields = given ?? {};
+  return isObject(fields) ? (args.get(service)?.(fields) ?? fields) : fields;
 }

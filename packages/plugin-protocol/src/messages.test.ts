@@ -41,7 +41,7 @@ describe('a message', () => {
     ['null', 'null', 'no type'],
     ['an unknown type', '{"type":"explode"}', 'unknown message type "explode"'],
     ['a name of an object’s own', '{"type":"constructor"}', 'unknown message type'],
-    ['a payload of another shape', '{"type":"log","payload":{"level":"info"}}', 'log: payload'],
+    ['a payload of another shape', '{"type":"tool_result","payload":{"result":1}}', 'tool_result: payload'],
     ['too deep', `{"type":"ready","payload":${'['.repeat(100)}${']'.repeat(100)}}`, 'nested deeper'],
   ])('of a plugin that is %s is refused with the reason', (_, line, reason) => {
     expect(() => readPluginMessage(line)).toThrow(reason);
@@ -66,6 +66,32 @@ describe('a message', () => {
   ])('of the log with the level %j has the level %s', (level, expected) => {
     const line = JSON.stringify({ type: 'log', payload: { level, message: 'x' } });
     expect(readPluginMessage(line)).toEqual({ type: 'log', payload: { level: expected, message: 'x' } });
+  });
+
+  it.each([
+    [undefined, null],
+    [null, null],
+    [false, null],
+    ['no', 'no'],
+    [{ code: 'c' }, { message: '', code: 'c' }],
+    [
+      { message: 'no', code: 7 },
+      { message: 'no', code: '7' },
+    ],
+    [{ reason: 'no' }, '{"reason":"no"}'],
+    [404, '404'],
+  ])('of a result with the error %j has the error %j', (error, expected) => {
+    const line = JSON.stringify({ type: 'tool_result', payload: { request_id: 'r', error } });
+    expect(readPluginMessage(line).payload).toEqual({ request_id: 'r', error: expected });
+  });
+
+  it('of the log or an error has what text there is', () => {
+    const read = (type: string, payload: object) =>
+      readPluginMessage(JSON.stringify({ type, payload })).payload;
+    expect(read('log', {})).toEqual({ level: 'info', message: '' });
+    expect(read('log', { message: { a: 1 } })).toEqual({ level: 'info', message: '{"a":1}' });
+    expect(read('error', {})).toEqual({ message: '', code: null });
+    expect(read('error', { message: 'no', code: { a: 1 } })).toEqual({ message: 'no', code: '{"a":1}' });
   });
 
   it.each(['pong', 'health_check_result', 'ok'])(
@@ -162,7 +188,7 @@ describe('a manifest', () => {
     expect(() => checkManifest({ name: 'x', ...part })).toThrow(reason);
   });
 
-  it.each(['issue created', 'issue..created', 'Issue', 'issue.*x', ''])(
+  it.each(['issue created', 'issue..created', 'issue.*x', ''])(
     'with the pattern "%s" is refused',
     (pattern) => {
       const line = JSON.stringify({ type: 'ready', payload: { manifest: { name: 'x', events: [pattern] } } });

@@ -14,7 +14,7 @@ interface FetchPlace {
 }
 
 /** See specification, Limits. */
-const MAX_BODY_BYTES = 10_000_000;
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 const MAX_REDIRECTS = 5;
 const MAX_HEADER_BYTES = 64 * 1024;
