@@ -50,7 +50,7 @@ export const agentEndpoints = {
     status: 201,
     also: [202],
     tx: 'write',
-    issues_secret: 'raw_key',
+    issues_secret: 'api_key',
     example: { name: 'Grace', role: 'engineer', title: 'Backend' },
     doc: 'Hires an agent. An agent as caller gets `{agent, api_key}`, with the key shown only once (null during a run, which can’t create keys); without `agents.create` it gets 202 and the pending `hire_agent` approval.',
   }),
