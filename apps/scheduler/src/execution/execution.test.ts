@@ -300,9 +300,10 @@ describe('a run that is taken back', () => {
   it('and was called off ends cancelled, with its cost and nothing else', async () => {
     const { id, human, readIssue } = await handedOver();
     await act(async (tx) => cancelRun(tx, human, { id }));
-    await pool.takeBack(id, { ...brought, texts: ['Painted it.'] });
+    await pool.takeBack(id, brought);
     expect(await read(id)).toMatchObject({ status: 'cancelled', cost_usd: '0.50000000' });
-    expect((await readIssue()).status).toBe('todo');
+    expect(await readIssue()).toMatchObject({ status: 'todo', priority: 'medium' });
+    expect(await actionsOf(id)).toEqual([]);
   });
 
   it('with a failure ends as failed for that reason', async () => {

@@ -138,7 +138,10 @@ export class RunPool {
     const takenAt = performance.now();
     const taken = await transaction(database, async (tx) => takeBackRun(tx, run_id, options));
     if (taken === undefined) return false;
-    await this.#hold(taken.run, takenAt, async (held) => endWithResult(this.#set, taken, held, brought));
+    await this.#hold(taken.run, takenAt, async (held) => {
+      if (taken.cancel_requested) held.stop('cancelled');
+      await endWithResult(this.#set, taken, held, brought);
+    });
     return true;
   }
 

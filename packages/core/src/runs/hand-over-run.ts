@@ -30,6 +30,8 @@ export async function handOverRun(tx: Tx, lease: RunLease): Promise<boolean> {
 /** A run that a scheduler owns again, with what it did before. */
 export interface TakenBackRun {
   run: ClaimedRun;
+  /** Someone cancelled it before the result was applied: none of it may be. */
+  cancel_requested: boolean;
   /** Lower ordinals are recorded already: the delivered verbs are applied from here on (`run_actions`). */
   next_ordinal: number;
   /** One of the recorded verbs changed something. */
@@ -62,6 +64,7 @@ export async function takeBackRun(
   if (raw === undefined) return undefined;
   return {
     run: claimedRun({ ...withAgent(raw), api_key: null }),
+    cancel_requested: raw.cancel_requested_at !== null,
     next_ordinal: Number(raw.next_ordinal),
     applied: raw.applied === true,
     next_seq: Number(raw.next_seq),
