@@ -445,6 +445,13 @@ describe('the logo', () => {
     expect(about.body).toEqual(body);
   });
 
+  it.each([
+    ['image/gif', 'R0lGODlhAQABAAAAACw='],
+    ['image/png', 'iVBORw0KGgoAAAANSUhEUgAAB9AAAAfQCAYAAACaOMR5AAAAAElFTkSuQmCC'],
+  ] as const)('%s whose header is all there is: 201', async (type, text) => {
+    await putLogo(Buffer.from(text, 'base64'), type).expect(201);
+  });
+
   it.each(['image/png', 'image/jpeg', 'image/gif'] as const)(
     '%s of 1,000,000 bytes, whatever follows the image: 201; of one more: 413',
     async (type) => {

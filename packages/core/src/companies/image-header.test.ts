@@ -42,14 +42,34 @@ describe('readImageHeader', () => {
       { type: 'image/webp', width: 300, height: 200 },
     ],
   ] as const)('%s: type and size', (_what, bytes, expected) => {
-    expect(readImageHeader(bytes)).toEqual(expected);
+    expect(readImageHeader(bytes)).toMatchObject(expected);
   });
+
+  it.each([
+    [
+      'PNG',
+      Buffer.concat([png(3, 2), Buffer.alloc(4)]),
+      '00000000 49454e44 ae426082',
+      '00000001 49444154 00',
+    ],
+    ['GIF', gif([3, 2], [3, 2]).subarray(0, 19), '3b', '21fe'],
+    ['GIF with the beginning of a frame', gif([3, 2], [3, 2]).subarray(0, 19), '2c', '2c00000000030002'],
+    ['JPEG', hex('ffd8 ffc0000b08 0002 0003 01 011100'), 'ffd9', 'ffda'],
+  ])(
+    '%s of a header alone, with or without an end and zeros: there are no pixels',
+    (_what, header, end, more) => {
+      const [size, zeros] = [{ width: 3, height: 2 }, Buffer.alloc(1000)];
+      for (const rest of [Buffer.alloc(0), zeros, hex(end), Buffer.concat([hex(end), zeros])])
+        expect(readImageHeader(Buffer.concat([header, rest]))).toMatchObject({ ...size, is_all: true });
+      expect(readImageHeader(Buffer.concat([header, hex(more), zeros]))?.is_all).not.toBe(true);
+    },
+  );
 
   it('every beginning of an image, and noise: undefined, and it ends', () => {
     const jpeg = hex('ffd8 ffe00004 0000 ffc0000b08 00c8 012c 03');
     for (const image of [
       png(1, 1).subarray(0, 23),
-      gif([1, 1], [1, 1]).subarray(0, 33),
+      gif([1, 1], [1, 1]).subarray(0, 19),
       jpeg.subarray(0, 16),
     ])
       for (let length = 0; length < image.length; length += 1)
@@ -63,7 +83,7 @@ describe('readImageHeader', () => {
 
 describe('checkLogoHeader', () => {
   it('takes 2000 by 2000 pixels of the declared type', () => {
-    expect(checkLogoHeader(png(2000, 2000), 'image/png')).toBe('image/png');
+    expect(checkLogoHeader(png(2000, 2000), 'image/png')).toMatchObject({ content_type: 'image/png' });
   });
 
   it.each([

@@ -8,6 +8,8 @@ interface ImageHeader {
   type: LogoType;
   width: number;
   height: number;
+  /** Nothing but zeros or an end mark follows, so that there are no pixels to decode. */
+  is_all: boolean;
 }
 
 export function readImageHeader(bytes: Buffer): ImageHeader | undefined {
@@ -19,11 +21,19 @@ export function readImageHeader(bytes: Buffer): ImageHeader | undefined {
   }
 }
 
+/** @param marks the format's ends: of a header alone, any may follow */
+function isAll(bytes: Buffer, end: number, marks: readonly string[]): boolean {
+  const rest = bytes.toString('latin1', end);
+  const mark = marks.find((each) => rest.startsWith(each)) ?? '';
+  return /^\0*$/.test(rest.slice(mark.length));
+}
+
 const tag = (bytes: Buffer, from: number, to: number) => bytes.toString('latin1', from, to);
 
 function png(bytes: Buffer): ImageHeader | undefined {
   if (tag(bytes, 0, 8) !== '\x89PNG\r\n\x1a\n' || tag(bytes, 12, 16) !== 'IHDR') return undefined;
-  return { type: 'image/png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
+  const is_all = isAll(bytes, 33, ['\0\0\0\0IEND\xae\x42\x60\x82']);
+  return { type: 'image/png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20), is_all };
 }
 
 /**
@@ -34,13 +44,16 @@ function gif(bytes: Buffer): ImageHeader | undefined {
   if (!/^GIF8[79]a$/.test(tag(bytes, 0, 6))) return undefined;
   const flags = bytes.readUInt8(10);
   let at = 13 + paletteBytes(flags);
+  const screen = { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
+  if (at <= bytes.length && isAll(bytes, at, ['\x3b', '\x2c']))
+    return { type: 'image/gif', ...screen, is_all: true };
   for (; bytes.readUInt8(at) !== 0x2c; at += 1) {
     if (bytes[at] !== 0x21) return undefined;
     for (at += 2; bytes.readUInt8(at) !== 0;) at += 1 + bytes.readUInt8(at);
   }
-  const width = Math.max(bytes.readUInt16LE(6), bytes.readUInt16LE(at + 5));
-  const height = Math.max(bytes.readUInt16LE(8), bytes.readUInt16LE(at + 7));
-  return { type: 'image/gif', width, height };
+  const width = Math.max(screen.width, bytes.readUInt16LE(at + 5));
+  const height = Math.max(screen.height, bytes.readUInt16LE(at + 7));
+  return { type: 'image/gif', width, height, is_all: false };
 }
 
 const paletteBytes = (flags: number): number => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1));
@@ -48,18 +61,23 @@ const paletteBytes = (flags: number): number => ((flags & 0x80) === 0 ? 0 : 3 * 
 /** The first chunk is one of three kinds: lossy, lossless, extended. */
 function webp(bytes: Buffer): ImageHeader | undefined {
   if (tag(bytes, 0, 4) !== 'RIFF' || tag(bytes, 8, 12) !== 'WEBP') return undefined;
-  const type = 'image/webp';
+  const [type, is_all] = ['image/webp', false] as const;
   switch (tag(bytes, 12, 16)) {
     case 'VP8 ':
       if (tag(bytes, 23, 26) !== '\x9d\x01\x2a') return undefined;
-      return { type, width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
+      return {
+        type,
+        width: bytes.readUInt16LE(26) & 0x3fff,
+        height: bytes.readUInt16LE(28) & 0x3fff,
+        is_all,
+      };
     case 'VP8L': {
       if (bytes[20] !== 0x2f) return undefined;
       const bits = bytes.readUInt32LE(21);
-      return { type, width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+      return { type, width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1, is_all };
     }
     case 'VP8X':
-      return { type, width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };
+      return { type, width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1, is_all };
     default:
       return undefined;
   }
@@ -78,7 +96,12 @@ function jpeg(bytes: Buffer): ImageHeader | undefined {
     }
     // C4, C8 and CC are tables, not frames.
     if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
-      return { type: 'image/jpeg', width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) };
+      return {
+        type: 'image/jpeg',
+        width: bytes.readUInt16BE(at + 7),
+        height: bytes.readUInt16BE(at + 5),
+        is_all: isAll(bytes, at + 2 + bytes.readUInt16BE(at + 2), ['\xff\xd9']),
+      };
     if (marker === 0xd9 || marker === 0xda) return undefined;
     at += 2 + bytes.readUInt16BE(at + 2);
   }

@@ -44,7 +44,10 @@ export async function findLogoImage(tx: Tx, company_id: string): Promise<LogoIma
  * The first bytes must identify one of the four types, match the declared one, and give an acceptable size: nothing is decoded
  * before this. Throws `unsupported`.
  */
-export function checkLogoHeader(bytes: Buffer, declared: string): LogoType {
+export function checkLogoHeader(
+  bytes: Buffer,
+  declared: string,
+): { content_type: LogoType; has_pixels: boolean } {
   const type = logoTypes.find((each) => each === declared);
   if (type === undefined) throw unsupported('a logo is a PNG, JPEG, GIF or WebP image');
   const header = readImageHeader(bytes);
@@ -52,7 +55,7 @@ export function checkLogoHeader(bytes: Buffer, declared: string): LogoType {
   const { width, height } = header;
   if (width === 0 || height === 0 || width > LOGO_MAX_PIXELS || height > LOGO_MAX_PIXELS)
     throw unsupported(`a logo has at most ${LOGO_MAX_PIXELS} by ${LOGO_MAX_PIXELS} pixels`);
-  return type;
+  return { content_type: type, has_pixels: !header.is_all };
 }
 
 /** Replaces the logo. @returns keys of the former files, which are orphans after the commit */

@@ -5,7 +5,7 @@ import type { MemoryFile } from '../../http/upload.ts';
 import { assertDecodes } from './logo-decoding.ts';
 
 /**
- * Checks the header first, then that the pixels decode, then stores the file. The previous file is deleted after the
+ * Checks the header first, then that the pixels, if there are any, decode, then stores the file. The previous file is deleted after the
  * commit, or by the sweep. Throws `unsupported` for anything that is not a valid image.
  */
 export async function storeLogo(
@@ -15,8 +15,8 @@ export async function storeLogo(
   { bytes, filename, content_type: declared }: MemoryFile,
   theme: Logo['theme'] = 'light',
 ): Promise<Logo> {
-  const content_type = checkLogoHeader(bytes, declared);
-  await assertDecodes(company_id, bytes, content_type);
+  const { content_type, has_pixels } = checkLogoHeader(bytes, declared);
+  if (has_pixels) await assertDecodes(company_id, bytes, content_type);
   return files.putBytes(['logos', company_id], bytes, { filename, content_type }, async (file) => {
     const { logo, former } = await transaction(async (tx) => {
       await keepStorageKeys(tx, [file.storage_key]);
