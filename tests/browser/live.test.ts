@@ -134,6 +134,33 @@ inBrowser(`a page that stays open${without}`, () => {
     await page.close();
   });
 
+  it('leaves what is read in its place, unfolded and selected, while others write', async () => {
+    const issue = await newIssue();
+    const say = async (body_markdown: string) =>
+      call('post', `/api/issues/${issue}/comments`, { body_markdown });
+    for (let index = 0; index < 14; index++) await say(`Said as number ${index}.\n\n- at\n- length`);
+    const page = await open(`/issues/${issue}`);
+    await page.waitForSelector('[data-script=ready]', { state: 'attached' });
+    const read = `(() => {
+      const oldest = document.querySelector('.activities > div > .timeline .comment');
+      return [oldest.id, oldest.getBoundingClientRect().top, getSelection().toString()];
+    })()`;
+    await page.evaluate(`(() => {
+      const oldest = document.querySelector('.activities > div > .timeline .comment');
+      oldest.scrollIntoView();
+      getSelection().selectAllChildren(oldest.querySelector('[data-comment-text] p'));
+    })()`);
+    const before = await page.evaluate<unknown[]>(read);
+    expect([before[2], await page.textContent('.old-activity > summary')]).toEqual([
+      'Said as number 2.',
+      expect.stringContaining('Show earlier: 2'),
+    ]);
+    for (const text of ['One more', 'And another']) await say(text);
+    await page.waitForSelector('.comment:has-text("And another")');
+    expect(await page.evaluate(read)).toEqual(before);
+    await page.close();
+  });
+
   it('folds the transcript of a run that was followed to its end, unless somebody opened it', async () => {
     for (const byHand of [false, true]) {
       const held = Promise.withResolvers<void>();

@@ -62,12 +62,16 @@ describe('a page of long texts', () => {
       true,
       true,
     ]);
-    const earlier = /href="([^"]+\?before[^"]+)">Earlier/
+    // Of 100 on the page 12 are open; the activity before the first is one more stretch.
+    expect(text).toMatch(/<summary>\s*Show earlier: 90\s*<\/summary>/);
+    const earlier = /href="([^"]+\?before[^"]+)">Still earlier: 2</
       .exec(text)![1]!
       .replaceAll('&#61;', '=')
       .replaceAll('&#x3D;', '=');
     const before = (await get(earlier)).text;
     expect([before.includes('word1.'), before.includes('word2.')]).toEqual([true, false]);
+    expect(before).not.toContain('Show earlier');
+    expect(before).toMatch(/part\/timeline\?seen[^"]+before/);
   });
 
   it('of a document shows the last revision and links to the earlier ones, whose texts it does not read', async () => {

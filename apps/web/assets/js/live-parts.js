@@ -12,6 +12,8 @@ const due = new Map();
 const looks = new WeakMap();
 
 export function startLiveParts() {
+  // What keeps itself up to date, and a text that is being edited.
+  htmx.config.morphSkip = '[data-transcript], [data-editing]';
   countInTitle();
   document.addEventListener('live', ({ detail }) => {
     for (const part of document.querySelectorAll('[data-live]')) {
@@ -82,8 +84,9 @@ function lookAgain(part) {
 
 function renew(part) {
   if (!part.isConnected || waitsForTyping(part)) return;
-  // During a request htmx queues at most one more; an error leaves the part as it is.
-  void htmx.ajax('GET', part.dataset.source, { source: part, target: part, swap: 'innerHTML' });
+  // During a request htmx queues at most one more; an error leaves the part as it is. What has not changed stays, with what is
+  // selected in it and its place under the eye.
+  void htmx.ajax('GET', part.dataset.source, { source: part, target: part, swap: 'innerMorph' });
 }
 
 /** Never discards typed text: the part waits until the focus has left it; until then only its read-only text is refreshed. */
@@ -224,6 +227,8 @@ function restoreState(part) {
   foldsOf(part).forEach((details, index) => {
     takeState(details, open.get(nameOf(details, index)));
   });
+  // What somebody chose there has been sent: the stored value counts.
+  for (const form of part.querySelectorAll('form[data-autosubmit]')) form.reset();
   if (focus) elementAt(part, focus)?.focus({ preventScroll: true });
 }
 

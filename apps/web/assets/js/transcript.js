@@ -1,8 +1,13 @@
 // Transcripts that grow while they are written. Frames are numbered per run; missing entries are fetched.
 
 export function startTranscripts(root) {
-  const fresh = [...root.querySelectorAll('[data-transcript]')].filter((element) => !followed.has(element));
-  for (const element of fresh) follow(element);
+  const all = [...root.querySelectorAll('[data-transcript]')];
+  const fresh = all.filter((element) => !followed.has(element));
+  for (const element of all) {
+    if (!followed.has(element)) follow(element);
+    // Stayed as it was while its part was renewed.
+    else if (mayGrow(element)) void fill(element);
+  }
   if (fresh.length > 0) document.dispatchEvent(new CustomEvent('transcripts'));
 }
 

@@ -65,6 +65,18 @@ export async function outlineComments(
   });
 }
 
+/** The number of the issue's comments before this one. */
+export async function countEarlierComments(
+  tx: Tx,
+  issue: { id: string },
+  comment: { id: string },
+): Promise<number> {
+  const { rows } = await tx.execute<{ count: number }>(sql`
+    select count(*)::int as count from comments c join comments first on first.id = ${comment.id}
+    where c.issue_id = ${issue.id} and (c.created_at, c.id) < (first.created_at, first.id)`);
+  return rows[0]!.count;
+}
+
 /** Throws `notFound` for another issue's comment. */
 export async function findComment(tx: Tx, issue: IssueRow, comment_id: string): Promise<Comment> {
   const [row] = await tx

@@ -3,7 +3,7 @@ import type { IssueDetail } from '@acp/contract';
 import { type FileLimits, limitsOfEach, sizeOfFile } from '../kit/file-limits.ts';
 import { html, type Html, t, when } from '../kit/html.ts';
 import { textarea } from '../kit/parts.ts';
-import { timeline, type TimelineView } from './timeline.ts';
+import { liveTimeline, type TimelineView } from './timeline.ts';
 
 export interface ConversationView {
   issue: IssueDetail;
@@ -15,12 +15,9 @@ export interface ConversationView {
 }
 
 export function conversation(view: ConversationView): Html {
-  const { issue } = view;
   return html`<section aria-label="Activity" class="activities">
       <h2>Activity</h2>
-      <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/timeline">
-        !${timeline(view.timeline)}
-      </div>
+      !${liveTimeline(view.timeline)}
       <span id="newest"></span>
     </section>
     !${when(view.can_write, () => commentForm(view))}`;

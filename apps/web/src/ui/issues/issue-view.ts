@@ -2,7 +2,6 @@
 import type { Agent, CouncilSession, Subagent, Workspace } from '@acp/contract';
 import {
   findWorkspace,
-  issueActivity,
   issueDetail,
   labelsByName,
   listAgents,
@@ -12,7 +11,6 @@ import {
   listProjects,
   listSubagents,
   listWorkProducts,
-  outlineComments,
   presentIssue,
   presentWorkspace,
   readFamily,
@@ -27,17 +25,14 @@ import { besidePart, workPart } from './belongings.ts';
 import { whatItWaitsFor } from './decisions-part.ts';
 import { description } from './description.ts';
 import type { IssueView } from './issue-page.ts';
+import { loadTimeline, timelinePart } from './load-conversation.ts';
 import { propertiesPart } from './properties-part.ts';
 import { loadRuns, runPart } from './run-part.ts';
-import { timeline, type TimelineView } from './timeline.ts';
 
 export type IssueContext = UiContext<'issue'>;
 
 /** The error and what was typed. */
 export type Failure = Partial<Pick<IssueView, 'error' | 'draft' | 'promotion'>>;
-
-/** Maximum length of a comment in characters; longer ones are folded before they are loaded. */
-const LONGEST_SHOWN = 50_000;
 
 async function loadProperties(context: IssueContext) {
   const { tx, user, subject, company_id } = context;
@@ -67,24 +62,6 @@ const loadMaterial = async ({ tx, subject, services }: IssueContext) => ({
   attachments: (await listAttachments(tx, subject, MOST_BESIDE)).items,
   documents: (await listDocuments(tx, subject, MOST_BESIDE)).items,
 });
-
-async function loadTimeline(context: IssueContext, agents: readonly Agent[]): Promise<TimelineView> {
-  const { tx, user, subject, company_id } = context;
-  const cursor = context.query.before;
-  const comments = await outlineComments(tx, subject, cursor === undefined ? {} : { cursor }, LONGEST_SHOWN);
-  const { items: activity } = await issueActivity(tx, subject, { limit: 200 });
-  return {
-    issue_id: subject.id,
-    company_id,
-    user,
-    comments: comments.items,
-    earlier: comments.next_cursor,
-    is_old: cursor !== undefined,
-    activity,
-    agents: new Map(agents.map(({ id, name }) => [id, name])),
-    can_write: mayWrite(context),
-  };
-}
 
 async function loadWorkspace({ tx, subject }: IssueContext): Promise<Workspace | null> {
   const workspace = await findWorkspace(tx, subject);
@@ -152,5 +129,5 @@ export const issueParts: Record<string, (context: IssueContext) => Promise<Html>
     const councils = await loadCouncils(c);
     return councils === null ? '' : councilsPart(c.subject, councils, await agentsOf(c), mayWrite(c));
   },
-  timeline: async (c) => timeline(await loadTimeline(c, await agentsOf(c))),
+  timeline: async (c) => timelinePart(c, await agentsOf(c)),
 };

@@ -91,7 +91,7 @@ function openRun(run: Run, { events, refused, agents, can_write }: RunsOfIssue):
       refused.filter(({ run_id }) => run_id === run.id),
       ({ verb, error }) => html`<p class="error"><code>/${verb}</code> had no effect: ${error ?? ''}</p>`,
     )}
-    <details data-fold="${run.id}" !${isLive(run) ? ' open data-while-live' : ''}>
+    <details id="work-${run.id}" data-fold="${run.id}" !${isLive(run) ? ' open data-while-live' : ''}>
       <summary>Transcript</summary>
       !${transcript(run, events.get(run.id) ?? [])}
     </details>`;

@@ -11,10 +11,12 @@ export interface TimelineView {
   company_id: string;
   user: UserActor;
   comments: readonly OutlinedComment[];
-  /** Link to the comments before these; null if there are none. */
-  earlier: string | null;
-  /** Whether the reader is on a page older than the newest. */
-  is_old: boolean;
+  /** The comments before these: where they are, and how many; null if there are none. */
+  earlier: { cursor: string; count: number } | null;
+  /** Where the page of an older conversation begins; null on the newest page. */
+  before: string | null;
+  /** When the newest entry was made that the page began with: later ones fold nothing. Null for a page that begins now. */
+  seen: Date | null;
   activity: readonly ActivityEntry[];
   /** Agent names by id. */
   agents: ReadonlyMap<string, string>;
@@ -24,46 +26,86 @@ export interface TimelineView {
 /** Left out: the comment itself is the better entry for its own creation. */
 const SAID_BY_COMMENTS = new Set(['comment.created', 'issue.commented']);
 
-export function timeline(view: TimelineView): Html {
-  const entries = [
+interface Entry {
+  id: string;
+  /** In milliseconds. */
+  at: number;
+  html: Html;
+  comment: boolean;
+}
+
+const instantOf = (instant: Date | string): number => new Date(instant).getTime();
+
+const entriesOf = (view: TimelineView): Entry[] =>
+  [
     ...view.comments.map((comment) => ({
-      at: comment.created_at,
+      id: comment.id,
+      at: instantOf(comment.created_at),
       html: commentEntry(comment, view),
       comment: true,
     })),
     ...view.activity
       .filter(({ action }) => !SAID_BY_COMMENTS.has(action))
-      .map((entry) => ({ at: entry.created_at, html: activityEntry(entry), comment: false })),
-  ].toSorted((a, b) => new Date(a.at).getTime() - new Date(b.at).getTime());
+      .map((entry) => ({
+        id: entry.id,
+        at: instantOf(entry.created_at),
+        html: activityEntry(entry),
+        comment: false,
+      })),
+  ].toSorted((a, b) => a.at - b.at);
+
+/** The timeline as a part of its page, which asks for what has happened since in the same places. */
+export function liveTimeline(view: TimelineView): Html {
+  const { issue_id, before } = view;
+  const entries = entriesOf(view);
+  const seen = new Date(view.seen ?? entries.at(-1)?.at ?? 0);
+  const asked = new URLSearchParams({ seen: seen.toISOString(), ...(before === null ? {} : { before }) });
+  return html`<div
+    data-live="issue:${issue_id}"
+    data-source="/issues/${issue_id}/part/timeline?${asked.toString()}"
+  >
+    !${lists(view, entries, seen.getTime())}
+  </div>`;
+}
+
+export function timeline(view: TimelineView): Html {
+  const entries = entriesOf(view);
+  return lists(view, entries, view.seen?.getTime() ?? Infinity);
+}
+
+/** Only the newest page folds anything: who goes to an older one wants to read it. */
+function lists(view: TimelineView, entries: readonly Entry[], seen: number): Html {
+  const { earlier, before } = view;
   const groups = stretches(entries);
-  const old = groups.slice(0, Math.max(0, groups.length - OPEN));
-  const comments = old.filter(([first]) => first?.comment).length;
-  return html`!${when(view.earlier, (cursor) => html`<p><a href="/issues/${view.issue_id}?before=${encodeURIComponent(cursor)}">Earlier comments</a></p>`)}
+  const known = groups.filter(([first]) => first!.at <= seen).length;
+  const old = before === null ? groups.slice(0, Math.max(0, known - OPEN)) : [];
+  const folds = old.length > 1;
+  const comments = old.filter(([first]) => first!.comment).length + (earlier?.count ?? 0);
+  return html`!${when(earlier && !folds, () => html`<p>!${earlierLink(view, t`Show earlier: ${comments}`)}</p>`)}
     !${when(
-      old.length > 1,
+      folds,
       () =>
         html`<details class="old-activity" data-fold="old-activity">
           <summary>
-            ${plural(comments, '# earlier comment and what happened then', '# earlier comments and what happened then')}
+            ${comments > 0 ? t`Show earlier: ${comments}` : plural(old.flat().length, '# earlier change', '# earlier changes')}
           </summary>
+          !${when(earlier, ({ count }) => html`<p>!${earlierLink(view, t`Still earlier: ${count}`)}</p>`)}
           <ol class="timeline">
-            !${each(old, stretch)}
+            !${each(old, (entry) => stretch(entry, seen))}
           </ol>
         </details>`,
     )}
     <ol class="timeline">
-      !${each(old.length > 1 ? groups.slice(old.length) : groups, stretch)}
+      !${each(folds ? groups.slice(old.length) : groups, (entry) => stretch(entry, seen))}
     </ol>
-    !${when(view.is_old, () => html`<p><a href="/issues/${view.issue_id}">Back to the newest comments</a></p>`)}`;
+    !${when(before !== null, () => html`<p><a href="/issues/${view.issue_id}">Back to the newest comments</a></p>`)}`;
 }
+
+const earlierLink = ({ issue_id, earlier }: TimelineView, text: string): Html =>
+  html`<a href="/issues/${issue_id}?before=${encodeURIComponent(earlier?.cursor ?? '')}">${text}</a>`;
 
 /** Number of comments, and stretches of activity between them, shown expanded; older ones are folded. */
 const OPEN = 12;
-
-interface Entry {
-  html: Html;
-  comment: boolean;
-}
 
 /** Each comment is an entry; activity between comments is grouped. */
 function stretches(entries: readonly Entry[]): Entry[][] {
@@ -76,15 +118,17 @@ function stretches(entries: readonly Entry[]): Entry[][] {
   return found;
 }
 
-/** Number of activity entries shown between two comments: the newest; the rest is folded. */
+/** Number of activity entries shown between two comments: the newest that the page began with, and later ones; the rest is folded. */
 const SHOWN = 3;
 
-function stretch(entries: readonly Entry[]): Html {
-  const folded = entries.slice(0, Math.max(0, entries.length - SHOWN));
+function stretch(entries: readonly Entry[], seen: number): Html {
+  const known = entries.filter(({ at }) => at <= seen).length;
+  const folded = entries.slice(0, Math.max(0, known - SHOWN));
   const shown = each(entries.slice(folded.length), (entry) => entry.html);
   if (folded.length < 2) return each(entries, (entry) => entry.html);
-  return html`<li class="activity-fold">
-      <details>
+  const id = `changes-${folded[0]!.id}`;
+  return html`<li class="activity-fold" id="${id}">
+      <details data-fold="${id}">
         <summary>${folded.length} earlier changes</summary>
         <ol class="timeline">
           !${each(folded, (entry) => entry.html)}
@@ -95,7 +139,7 @@ function stretch(entries: readonly Entry[]): Html {
 }
 
 function activityEntry(entry: ActivityEntry): Html {
-  return html`<li class="activity">
+  return html`<li class="activity" id="activity-${entry.id}">
     <span class="dot" aria-hidden="true"></span>
     <span
       ><strong>${entry.actor_name}</strong> ${sentence(entry)}
