@@ -25,7 +25,7 @@ const KEY = `
 
 const COLUMNS = `i.id, i.company_id, i.project_id, i.goal_id, i.parent_issue_id, i.title, i.status, i.priority,
   i.assignee_agent_id, i.checked_out_by_agent_id, i.checked_out_at, i.origin_kind, i.origin_id, i.identifier,
-  i.issue_number, i.awaiting_input, i.needs_routing, i.needs_human_attention, i.blocked_at, i.blocked_reason,
+  i.issue_number, i.awaiting_input, i.needs_routing, i.needs_human_attention, i.run_failed, i.blocked_at, i.blocked_reason,
   i.blocked_by_agent_id, i.created_at, i.updated_at, i.body_markdown`;
 
 const NOT_TRASHED = `i.deleted_at is null and (i.parent_issue_id is null or not exists (

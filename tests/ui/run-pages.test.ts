@@ -104,6 +104,45 @@ it('an issue says what its agent wanted and had no effect, without its transcrip
   }
 });
 
+it('a failed run is told on the board, in lists and inboxes, and can be run again where its error is', async () => {
+  const { run_id, issue_id } = await run({ status: 'failed', error: 'no such model' });
+  const { company_id, agent_id } = cast;
+  const set = async (values: Partial<typeof schema.issues.$inferInsert>) =>
+    database.db.update(schema.issues).set(values).where(eq(schema.issues.id, issue_id));
+  await set({ run_failed: true, assignee_agent_id: agent_id, status: 'todo' });
+  const details = { identifier: 'X-1', run_id, error: 'no such model' };
+  await database.db.insert(schema.activity).values({
+    company_id,
+    actor_type: 'agent',
+    actor_name: 'Ada',
+    action: 'issue.run_failed',
+    entity_type: 'issue',
+    entity_id: issue_id,
+    details,
+  });
+  const member = Browser.of(app, cast.member);
+  const flag = '<span class="flag" data-flag="run failed">run failed</span>';
+  const [card, row, part] = [
+    `/issues/${issue_id}/card`,
+    `/issues/${issue_id}/row`,
+    `/issues/${issue_id}/part/run`,
+  ];
+  for (const path of [card, row]) expect((await member.get(path)).text).toContain(flag);
+  expect((await member.get(part)).text).toMatch(
+    /class="error">no such model<\/p>\s*<form[^>]*\/trigger"[^]*?Run again/,
+  );
+  expect((await Browser.of(app, cast.viewer).get(part)).text).not.toContain('Run again');
+  expect((await member.get(`/issues/${issue_id}/part/timeline`)).text).toMatch(
+    new RegExp(`failed a run: <a class="failure" href="/runs/${run_id}">no such model</a>`),
+  );
+  const inbox = `/companies/${company_id}/inbox`;
+  expect((await member.get(inbox)).text).toContain('nothing goes on until somebody runs it again');
+  await set({ status: 'done' });
+  for (const path of [card, row]) expect((await member.get(path)).text).not.toContain(flag);
+  expect((await member.get(part)).text).not.toContain('Run again');
+  expect((await member.get(inbox)).text).not.toContain('nothing goes on until');
+});
+
 it('a run of a program says what each of its tools took, which failed, and which never came to an end', async () => {
   const { run_id } = await run({ status: 'failed' }, [
     ['tool', 9, { name: 'set-up', command: 'npm ci' }],

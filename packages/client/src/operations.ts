@@ -5477,6 +5477,7 @@ export interface Issue {
   awaiting_input: boolean;
   needs_routing: boolean;
   needs_human_attention: boolean;
+  run_failed: boolean;
   blocked_at: string | null;
   blocked_reason: string | null;
   blocked_by_agent_id: string | null;
@@ -5535,6 +5536,7 @@ export interface IssueDetail {
   awaiting_input: boolean;
   needs_routing: boolean;
   needs_human_attention: boolean;
+  run_failed: boolean;
   blocked_at: string | null;
   blocked_reason: string | null;
   blocked_by_agent_id: string | null;
@@ -7051,6 +7053,7 @@ export interface IssueSummary {
   awaiting_input: boolean;
   needs_routing: boolean;
   needs_human_attention: boolean;
+  run_failed: boolean;
   blocked_at: string | null;
   blocked_reason: string | null;
   blocked_by_agent_id: string | null;
@@ -7105,6 +7108,7 @@ export interface SnoozedIssue {
   awaiting_input: boolean;
   needs_routing: boolean;
   needs_human_attention: boolean;
+  run_failed: boolean;
   blocked_at: string | null;
   blocked_reason: string | null;
   blocked_by_agent_id: string | null;

@@ -35,7 +35,7 @@ export const Inbox = Type.Object({
   approvals: Type.Array(Approval),
   /** Issues whose agent has asked the people a question. */
   awaiting_input: Type.Array(IssueSummary),
-  /** Issues on which agents were going in circles. */
+  /** Issues on which agents were going in circles, and open ones whose last run failed. */
   needs_attention: Type.Array(IssueSummary),
   /** Open incidents. */
   budget_incidents: Type.Array(BudgetIncident),

@@ -42,6 +42,8 @@ export const Issue = Type.Object({
   awaiting_input: Type.Boolean(),
   needs_routing: Type.Boolean(),
   needs_human_attention: Type.Boolean(),
+  /** The last run on it failed, and nothing follows by itself. */
+  run_failed: Type.Boolean(),
   blocked_at: Nullable(Timestamp),
   blocked_reason: Nullable(Type.String()),
   blocked_by_agent_id: Nullable(Uuid),

@@ -76,6 +76,7 @@ export interface PluginEvents {
     awaiting_input: boolean;
     needs_routing: boolean;
     needs_human_attention: boolean;
+    run_failed: boolean;
     blocked_at: string | null;
     blocked_reason: string | null;
     blocked_by_agent_id: string | null;
@@ -101,6 +102,7 @@ export interface PluginEvents {
     awaiting_input: boolean;
     needs_routing: boolean;
     needs_human_attention: boolean;
+    run_failed: boolean;
     blocked_at: string | null;
     blocked_reason: string | null;
     blocked_by_agent_id: string | null;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { type Database, schema, transaction } from '@acp/db';
 import { openQueue, type Queue } from '@acp/queue';
 import { actors, cloneDatabase, createAgent, createCompany, createIssue, queuedJobs } from '@acp/testkit';
-import { desc, eq, sql } from 'drizzle-orm';
+import { and, desc, eq, sql } from 'drizzle-orm';
 import {
   cancelRun,
   checkoutIssue,
@@ -162,6 +162,23 @@ describe('the end of a run', () => {
     expect(after.comments).toHaveLength(1);
     expect(after.costs).toEqual([]);
     expect(after.issue.checked_out_by_agent_id).toBeNull();
+  });
+
+  it('in failure is told on the issue until the next run; one that a budget stopped is not', async () => {
+    const { run, agent, company, read } = await running();
+    const failed = { ...succeeded, text: null, changed: false };
+    await finish(run, { ...failed, failure: { category: 'config', message: 'no such model' } });
+    expect((await read()).issue).toMatchObject({ run_failed: true });
+    const [told] = await database.db
+      .select()
+      .from(activity)
+      .where(and(eq(activity.company_id, company.id), eq(activity.action, 'issue.run_failed')));
+    expect(told?.details).toMatchObject({ run_id: run.run_id, error: 'no such model' });
+    await transaction(database, async (tx) => invokeAgent(tx, human, agent));
+    const again = (await claim())!;
+    expect((await read()).issue).toMatchObject({ run_failed: false });
+    await finish(again, { ...failed, failure: { category: 'budget', message: 'used up' } });
+    expect((await read()).issue).toMatchObject({ run_failed: false });
   });
 
   it('posts nothing when there is no prose, and survives what a database cannot hold', async () => {

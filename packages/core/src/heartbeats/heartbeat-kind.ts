@@ -90,7 +90,16 @@ async function endHeartbeat(
   const counted = !retried && !broke && (changed || run.status !== 'cancelled');
   const [said, released] = await together(
     postProse(tx, actor, issue, run.status === 'cancelled' ? null : text),
-    releaseAfterRun(tx, run, counted ? { changed } : undefined, taskSessionKept(run, issue, result.session)),
+    releaseAfterRun(
+      tx,
+      run,
+      {
+        changed: counted ? changed : undefined,
+        // A retry, and work that waits for a budget, go on by themselves.
+        error: run.status === 'failed' && !retried && !cut_off ? run.error : undefined,
+      },
+      taskSessionKept(run, issue, result.session),
+    ),
   );
   // It may have been all the work of a sub-agent; `origin_id` is the agent that spawned it.
   if (row?.origin_kind === 'subagent' && row.origin_id !== null && !retried)

@@ -73,10 +73,12 @@ describe('the inbox', () => {
     expect(await unread()).toEqual([]);
   });
 
-  it('gathers what asks for people: pending approvals, questions, circles, open incidents', async () => {
+  it('gathers what asks for people: pending approvals, questions, circles, failures, open incidents', async () => {
     const { company, inbox } = await setUp();
     const asked = await createIssue(database.db, company, { awaiting_input: true, status: 'blocked' });
     const circling = await createIssue(database.db, company, { needs_human_attention: true });
+    const failed = await createIssue(database.db, company, { run_failed: true, updated_at: new Date(0) });
+    await createIssue(database.db, company, { run_failed: true, status: 'cancelled' });
     await createIssue(database.db, company, { awaiting_input: true, deleted_at: new Date() });
     const request = { company_id: company.id, type: 'plan', title: 'May I?' };
     const [open] = await database.db.insert(approvals).values(request).returning();
@@ -110,7 +112,7 @@ describe('the inbox', () => {
     expect([ids(waiting), ids(awaiting_input), ids(needs_attention), ids(incidents)]).toEqual([
       [open!.id],
       [asked.id],
-      [circling.id],
+      [circling.id, failed.id],
       [breach!.id],
     ]);
   });

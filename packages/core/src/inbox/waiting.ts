@@ -2,7 +2,7 @@ import type { Actor } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { countAsking } from '../approvals/index.ts';
-import { isSnoozed, readerOf } from '../issues/index.ts';
+import { isSnoozed, readerOf, waitsForPerson } from '../issues/index.ts';
 
 export interface Waiting {
   /** Number of pending approvals, except those the reader snoozed. */
@@ -17,7 +17,7 @@ export async function countWaiting(tx: Tx, actor: Actor, company_id: string): Pr
   const { rows } = await tx.execute<{ approvals: number; rest: number }>(sql`
     select ${countAsking(reader, company_id)} as approvals,
       (select count(*)::int from issues i where i.company_id = ${company_id} and i.deleted_at is null
-        and (i.awaiting_input or i.needs_human_attention) and not ${isSnoozed(reader)})
+        and ${waitsForPerson} and not ${isSnoozed(reader)})
       + (select count(*)::int from budget_incidents where company_id = ${company_id} and status = 'open') as rest`);
   const { approvals, rest } = rows[0]!;
   return { approvals, inbox: approvals + rest };

@@ -1,12 +1,18 @@
 import type { Actor, IssueSummary } from '@acp/contract';
-import type { Tx } from '@acp/db';
-import { sql } from 'drizzle-orm';
+import { terminalIssueStatuses, type Tx } from '@acp/db';
+import { type SQL, sql } from 'drizzle-orm';
 import { summarizeIssue } from './present.ts';
 import { readerOf } from './read-marks.ts';
 import { isSnoozed } from './snoozes.ts';
 import { notTrashed, selectIssues, shownIssue } from './rows.ts';
 
-/** The company's issues that need a human, except those the reader snoozed, last changed first; by `issues_company_attention`. */
+/** Whether agents went in circles on the open issue `i`, or its last run failed: nothing goes on by itself. */
+const isStuck: SQL = sql`(i.needs_human_attention or (i.run_failed and i.status not in ${terminalIssueStatuses}))`;
+
+/** Whether the issue `i` needs a human; the predicate of `issues_company_asking`. */
+export const waitsForPerson: SQL = sql`(i.awaiting_input or i.needs_human_attention or (i.run_failed and i.status not in ${terminalIssueStatuses}))`;
+
+/** The company's issues that need a human, except those the reader snoozed, last changed first. */
 export async function issuesAskingFor(
   tx: Tx,
   actor: Actor,
@@ -14,11 +20,11 @@ export async function issuesAskingFor(
   what: 'input' | 'attention',
   limit: number,
 ): Promise<IssueSummary[]> {
-  const asks = what === 'input' ? sql`i.awaiting_input` : sql`i.needs_human_attention`;
+  const asks = what === 'input' ? sql`i.awaiting_input` : isStuck;
   const rows = await selectIssues(
     tx,
     sql`select ${shownIssue} from issues i
-        where i.company_id = ${company_id} and (i.awaiting_input or i.needs_human_attention) and ${asks} and ${notTrashed('i')}
+        where i.company_id = ${company_id} and ${waitsForPerson} and ${asks} and ${notTrashed('i')}
           and not ${isSnoozed(readerOf(actor))}
         order by i.updated_at desc nulls last, i.id desc nulls last limit ${limit}`,
   );

@@ -20,7 +20,7 @@ export { changeIssues } from './change-issues.ts';
 export { updateIssue } from './update-issue.ts';
 export { deleteIssue, issueAndDescendants } from './delete-issue.ts';
 export { clearIssueReference, purgeIssue, restoreIssue } from './restore-issue.ts';
-export { issuesAskingFor } from './attention-lists.ts';
+export { issuesAskingFor, waitsForPerson } from './attention-lists.ts';
 export { markAllRead, markIssueRead, markIssueUnread, readerOf, unreadBy } from './read-marks.ts';
 export { announceSnoozeEnd, isSnoozed, snoozedBy, snoozeIssue } from './snoozes.ts';
 export {

@@ -32,6 +32,7 @@ export function summarizeIssue(row: PresentedRow): IssueSummary {
     awaiting_input: row.awaiting_input,
     needs_routing: row.needs_routing,
     needs_human_attention: row.needs_human_attention,
+    run_failed: row.run_failed,
     blocked_at: row.blocked_at,
     blocked_reason: row.blocked_reason,
     blocked_by_agent_id: row.blocked_by_agent_id,

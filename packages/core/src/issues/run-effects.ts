@@ -1,6 +1,7 @@
 /** The effects of a run on its issue (decisions 7.13, 8.2). These return changes instead of recording them, so that the
  * claim and the end of a run write all their activity in one statement. */
 import { fixedForms, type Tx } from '@acp/db';
+import { cutText } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { MAX_STALLED_RUNS, wakeupsConsumed } from '../wakeups/index.ts';
@@ -8,9 +9,20 @@ import { stalledNotice } from './notices.ts';
 import { issueUpdated } from './present.ts';
 import { type IssueRow, notTrashed, selectIssues, toIssueRow } from './rows.ts';
 
+/** In bytes: the run itself has all of its error. */
+const LONGEST_TOLD = 500;
+
 interface RunCheckout {
   issue: IssueRow;
   changes: Change[];
+}
+
+/** What the end of a run means for its issue. */
+interface RunOutcome {
+  /** Whether it changed the issue, if the loop breaker counts it. */
+  changed?: boolean | undefined;
+  /** Why it failed, if nothing follows by itself. */
+  error?: string | null | undefined;
 }
 
 interface RunOfIssue {
@@ -56,7 +68,8 @@ const checkoutStatement = (runs: SQL): SQL => sql`
       update issues i set
         checked_out_by_agent_id = held.agent_id,
         checked_out_at = case when held.before then i.checked_out_at else now() end,
-        checkout_run_id = case when held.before then null else held.run_id end
+        checkout_run_id = case when held.before then null else held.run_id end,
+        run_failed = false
       from held
       where i.id = any (array(select id from held)) and i.id = held.id
         and coalesce(i.checked_out_by_agent_id, held.agent_id) = held.agent_id
@@ -70,14 +83,14 @@ const checkouts = fixedForms([]);
 
 /**
  * Releases the checkout at the end of a run, however it ends, unless it is the agent's own and older than the run; one that
- * was released and taken again in the meantime is released, too. With an outcome, also counts the run for the loop breaker:
- * one that changed the issue resets the count.
+ * was released and taken again in the meantime is released, too. Also counts the run for the loop breaker: one that changed
+ * the issue resets the count.
  * @param alongside relations that the same statement writes
  */
 export async function releaseAfterRun(
   tx: Tx,
   run: RunOfIssue,
-  outcome?: { changed: boolean },
+  { changed, error }: RunOutcome = {},
   alongside: SQL | null = null,
 ): Promise<Change[]> {
   if (run.issue_id === null) return [];
@@ -91,18 +104,18 @@ export async function releaseAfterRun(
           checked_out_at = case when ${release} then null else i.checked_out_at end,
           checkout_run_id = case when ${release} then null else i.checkout_run_id end,
           self_checkout_agent_id = case when ${release} then null else i.self_checkout_agent_id end,
-          ${countRun(outcome?.changed)}
+          run_failed = i.run_failed or ${typeof error === 'string'}::boolean, ${countRun(changed)}
         where i.id = ${run.issue_id}
         returning i.*`,
   );
-  return issue && issue.deleted_at === null ? counted(issue, outcome?.changed) : [];
+  if (!issue || issue.deleted_at !== null) return [];
+  const ended =
+    typeof error === 'string'
+      ? issueUpdated(issue, 'issue.run_failed', { run_id: run.id, error: cutText(error, LONGEST_TOLD) })
+      : issueUpdated(issue, undefined);
+  // A run that changed nothing may be the one that triggers the loop breaker.
+  return [ended, ...(changed === false ? stalledNotice(issue) : [])];
 }
-
-/** A run that changed nothing may be the one that triggers the loop breaker. */
-const counted = (issue: IssueRow, changed: boolean | undefined): Change[] => [
-  issueUpdated(issue, undefined),
-  ...(changed === false ? stalledNotice(issue) : []),
-];
 
 function countRun(changed: boolean | undefined) {
   if (changed === undefined) return sql`stalled_runs = i.stalled_runs`;

@@ -46,6 +46,8 @@ export const issues = pgTable(
     awaiting_input: boolean().notNull().default(false),
     needs_routing: boolean().notNull().default(false),
     needs_human_attention: boolean().notNull().default(false),
+    /** The last run on it failed, and nothing follows by itself; the next run clears it. */
+    run_failed: boolean().notNull().default(false),
     blocked_at: instant(),
     blocked_reason: text(),
     blocked_by_agent_id: uuid(),
@@ -85,9 +87,12 @@ export const issues = pgTable(
     index('issues_company_updated')
       .on(t.company_id, t.updated_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null`),
-    index('issues_company_attention')
+    // Those that wait for a person: core's `waitsForPerson`.
+    index('issues_company_asking')
       .on(t.company_id, t.updated_at.desc(), t.id.desc())
-      .where(sql`${t.deleted_at} is null and (${t.awaiting_input} or ${t.needs_human_attention})`),
+      .where(
+        sql`${t.deleted_at} is null and (${t.awaiting_input} or ${t.needs_human_attention} or (${t.run_failed} and ${t.status} not in ${terminalIssueStatuses}))`,
+      ),
     index('issues_assignee_actionable')
       .on(t.assignee_agent_id, t.created_at)
       .where(sql`${t.deleted_at} is null and ${t.status} in ${actionableIssueStatuses}`),

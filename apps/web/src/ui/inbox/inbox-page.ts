@@ -6,6 +6,7 @@ import type { IncidentLink } from '../costs/incidents.ts';
 import { firstWords, money, timeAgo, timeTo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { hasFailed } from '../issues/flags.ts';
 import { emptyState, postButton, status } from '../kit/parts.ts';
 import { laterMenu } from './later-menu.ts';
 
@@ -125,6 +126,8 @@ function issueLine(issue: IssueSummary, reason: Reason | undefined): Html {
 function whyOf(issue: IssueSummary, reason: Reason | undefined): string {
   if (reason === undefined) return '';
   const { assignee_name: worker, author, said, blocked_reason } = reason;
+  if (hasFailed(issue) && !issue.awaiting_input)
+    return t`The last run of ${worker ?? t`its agent`} failed; nothing goes on until somebody runs it again.`;
   if (issue.needs_human_attention)
     return t`${worker ?? t`Its agent`} went in circles: several runs in a row changed nothing.`;
   if (issue.status === 'blocked' && blocked_reason) return t`Blocked: ${firstWords(blocked_reason, 200)}`;

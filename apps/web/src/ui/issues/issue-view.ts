@@ -101,7 +101,7 @@ const agentsOf = async ({ tx, user, company_id }: IssueContext): Promise<Agent[]
 export const issueParts: Record<string, (context: IssueContext) => Promise<Html>> = {
   run: async (c) =>
     runPart({
-      issue: c.subject,
+      issue: presentIssue(c.subject),
       agents: await agentsOf(c),
       can_write: mayWrite(c),
       ...(await loadRuns(c)),

@@ -5,10 +5,11 @@ import { money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, plural, t, when } from '../kit/html.ts';
 import { postButton, status } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
+import { hasFailed } from './flags.ts';
 import { FIRST_ENTRIES, transcript } from '../runs/transcript.ts';
 
 export interface RunsOfIssue {
-  issue: Pick<IssueDetail, 'id' | 'company_id'>;
+  issue: Pick<IssueDetail, 'id' | 'company_id' | 'assignee_agent_id' | 'run_failed' | 'status'>;
   /** Live runs first, then by age. */
   runs: readonly Run[];
   /** Whether there are older ones. */
@@ -43,7 +44,8 @@ export async function loadRuns({
 const nameOf = ({ agent_id }: Run, agents: readonly Agent[]): string =>
   agents.find(({ id }) => id === agent_id)?.name ?? t`an agent`;
 
-const isLive = ({ status: state }: Pick<Run, 'status'>): boolean => state === 'running' || state === 'queued';
+const isLive = ({ status: state }: Pick<Run, 'status'>): boolean =>
+  state === 'running' || state === 'queued';
 
 const runLine = (run: Run, agents: readonly Agent[]): Html =>
   html`<li>
@@ -77,7 +79,14 @@ export function runPart(view: RunsOfIssue): Html {
   </section>`;
 }
 
-function openRun(run: Run, { events, refused, agents, can_write }: RunsOfIssue): Html {
+/** Only of the newest run: it is what the issue's flag is about. */
+const runAgain = ({ issue, can_write }: RunsOfIssue): Html =>
+  when(can_write && hasFailed(issue) && issue.assignee_agent_id, () =>
+    postButton(`/issues/${issue.id}/trigger`, 'Run again', { class: 'quiet small' }),
+  );
+
+function openRun(run: Run, view: RunsOfIssue): Html {
+  const { events, refused, agents, can_write } = view;
   return html`<div class="comment-head" id="run-${run.id}" tabindex="-1">
       !${status(run.status)} <strong>${nameOf(run, agents)}</strong>
       <span class="soft small">${words(run.wake_reason)} · !${timeAgo(run.created_at)}</span>
@@ -86,7 +95,14 @@ function openRun(run: Run, { events, refused, agents, can_write }: RunsOfIssue):
       !${when(can_write && isLive(run), () => postButton(`/runs/${run.id}/cancel`, 'Cancel the run', { class: 'quiet small', fields: { back: 'issue' } }))}
       <a class="small" href="/runs/${run.id}">Run</a>
     </div>
-    !${when(run.error, (error) => html`<p class="error">${error}</p>`)}
+    !${when(
+      run.error,
+      (error) =>
+        html`<div class="failed">
+          <p class="error">${error}</p>
+          !${when(run.status === 'failed', () => runAgain(view))}
+        </div>`,
+    )}
     !${each(
       refused.filter(({ run_id }) => run_id === run.id),
       ({ verb, error }) => html`<p class="error"><code>/${verb}</code> had no effect: ${error ?? ''}</p>`,

@@ -1,7 +1,7 @@
 /** An issue's comments and activity in one timeline. */
 import type { ActivityEntry, UserActor } from '@acp/contract';
 import type { OutlinedComment } from '@acp/core';
-import { timeAgo, words } from '../kit/format.ts';
+import { firstWords, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { currentLanguage, plural, t, texts } from '../kit/language.ts';
 import { commentEntry } from './comment-entry.ts';
@@ -142,10 +142,16 @@ function activityEntry(entry: ActivityEntry): Html {
   return html`<li class="activity" id="activity-${entry.id}">
     <span class="dot" aria-hidden="true"></span>
     <span
-      ><strong>${entry.actor_name}</strong> ${sentence(entry)}
+      ><strong>${entry.actor_name}</strong> ${sentence(entry)}!${whyFailed(entry)}
       <span class="soft">!${timeAgo(entry.created_at)}</span></span
     >
   </li>`;
+}
+
+/** Leads to the run. */
+function whyFailed({ action, details: { run_id, error } }: ActivityEntry): Html {
+  if (action !== 'issue.run_failed' || typeof run_id !== 'string') return '';
+  return html`: <a class="failure" href="/runs/${run_id}">${firstWords(plain(error ?? ''), 200)}</a>`;
 }
 
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
@@ -162,6 +168,7 @@ export const phrases: Record<string, string> = texts({
   'issue.label_removed': 'removed a label',
   'issue.needs_routing': 'asked who should do it',
   'issue.parked': 'put the issue aside',
+  'issue.run_failed': 'failed a run',
   'issue.relation_added': 'linked the issue with another',
   'issue.relation_removed': 'removed a link to another issue',
   'compiled_index.configured': 'configured the index',

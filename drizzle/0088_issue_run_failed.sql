@@ -1,0 +1,1 @@
+ALTER TABLE "issues" ADD COLUMN "run_failed" boolean DEFAULT false NOT NULL;

@@ -1,0 +1,2 @@
+CREATE INDEX CONCURRENTLY IF NOT EXISTS "issues_company_asking" ON "issues" USING btree ("company_id","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE "issues"."deleted_at" is null and ("issues"."awaiting_input" or "issues"."needs_human_attention" or ("issues"."run_failed" and "issues"."status" not in ('done', 'cancelled')));--> statement-breakpoint
+DROP INDEX CONCURRENTLY IF EXISTS "issues_company_attention";
