@@ -90,7 +90,7 @@ inBrowser(`in sight${without}`, () => {
       await page.keyboard.press('Tab');
       const below = await page.evaluate<string | null>(`(() => {
         const { activeElement } = document;
-        const composer = document.querySelector('.comment-form');
+        const composer = document.querySelector('.dock');
         if (activeElement.closest('.comment') === null) return null;
         const under = activeElement.getBoundingClientRect().bottom > composer.getBoundingClientRect().top;
         return under ? activeElement.outerHTML : null;
@@ -99,6 +99,39 @@ inBrowser(`in sight${without}`, () => {
     }
     expect(hidden).toEqual([]);
   });
+
+  it.each([
+    [1280, 800],
+    [390, 844],
+  ])(
+    'the conversation, above one line to write in until somebody does, %d pixels wide',
+    async (width, height) => {
+      await page.setViewportSize({ width, height });
+      await open(`/issues/${issue}`);
+      const dock = page.locator('.dock');
+      const tall = async () => (await dock.boundingBox())!.height;
+      expect([(await tall()) < 90, await excessWidth(page)]).toEqual([true, 0]);
+      await page.focus('#f-comment');
+      expect(await tall()).toBeGreaterThan(120);
+      await page.fill('#f-comment', 'Typed');
+      await page.locator('h1').click();
+      expect(await tall()).toBeGreaterThan(120);
+      await page.fill('#f-comment', '');
+      // A press at the end of the page, on what would move with the composer.
+      await page.focus('#f-comment');
+      await page.evaluate('scrollTo(0, 1e6)');
+      await page.locator('.comment [data-quote]').last().click();
+      expect(await page.inputValue('#f-comment')).toContain('> Said for the 11th time.');
+      await page.fill('#f-comment', '');
+      const { y } = (await page.locator('#properties').boundingBox())!;
+      // Beside what is read on a desk; below it on a phone.
+      expect(y > 50 && (width < 1000 || y < 200)).toBe(true);
+      await page.click('[data-fold=edit] > summary');
+      expect(await page.evaluate('getComputedStyle(document.querySelector(".dock")).position')).toBe(
+        'static',
+      );
+    },
+  );
 
   it('that a form is on its way, until the browser is back', async () => {
     await open(`/issues/${issue}`);

@@ -169,10 +169,12 @@ inBrowser(`a page that stays open${without}`, () => {
       const transcript = page.locator('.run details:has([data-transcript])');
       await page.waitForSelector('.run .status[data-status=running]');
       await page.waitForSelector('[data-script=ready]', { state: 'attached' });
+      await page.waitForSelector('.working:has-text("Grace is working") a[href^="#run-"]');
       if (byHand) for (const _ of ['close', 'open']) await transcript.locator('> summary').click();
       held.resolve();
       model.setScript(script);
       await page.waitForSelector('.run .status[data-status=succeeded]');
+      await page.waitForSelector('.working:has-text("Grace has finished") a[href="#newest"]');
       expect(await transcript.getAttribute('open')).toBe(byHand ? '' : null);
       await page.close();
     }

@@ -98,6 +98,19 @@ inBrowser(`files of an issue${without}`, () => {
     await page.close();
   });
 
+  it('are chosen with a button, which a phone has as well, while the line of the composer is open', async () => {
+    const page = await open();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.focus('#f-comment');
+    const chosen = page.waitForEvent('filechooser');
+    await page.click('.comment-form label:has-text("Attach files")');
+    const file = { name: 'photo.txt', mimeType: 'text/plain', buffer: Buffer.from('x') };
+    await (await chosen).setFiles([file]);
+    await waitFor(async () => (await text(page)).includes('download'));
+    expect(await text(page)).toMatch(new RegExp(`^${link('photo.txt')}$`));
+    await page.close();
+  });
+
   it('are waited for by the comment that is sent meanwhile, and by who leaves the page', async () => {
     const page = await open();
     const asked: string[] = [];

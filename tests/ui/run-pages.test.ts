@@ -143,6 +143,26 @@ it('a failed run is told on the board, in lists and inboxes, and can be run agai
   expect((await member.get(inbox)).text).not.toContain('nothing goes on until');
 });
 
+it('a run under way is told beside the composer, leads to it, and then to what came of it', async () => {
+  const { run_id, issue_id } = await run({ status: 'running', finished_at: null });
+  const part = `/issues/${issue_id}/part/working`;
+  const [viewer, member] = [Browser.of(app, cast.viewer), Browser.of(app, cast.member)];
+  expect((await viewer.get(`/issues/${issue_id}`)).text).toMatch(
+    /part\/working\?known&#61;"|part\/working\?known="/,
+  );
+  expect((await viewer.get(part)).text).toMatch(new RegExp(`is working[^]*href="#run-${run_id}"`));
+  expect(
+    [(await viewer.get(part)).text, (await member.get(part)).text].map((text) => text.includes('/cancel"')),
+  ).toEqual([false, true]);
+  const end = async (status: string) =>
+    database.db.update(schema.heartbeat_runs).set({ status }).where(eq(schema.heartbeat_runs.id, run_id));
+  await end('succeeded');
+  expect((await viewer.get(part)).text).toMatch(/has finished[^]*href="#newest"/);
+  expect((await viewer.get(`${part}?known=${run_id}`)).text.trim()).toBe('');
+  await end('failed');
+  expect((await viewer.get(part)).text).toMatch(new RegExp(`failed[^]*href="#run-${run_id}"`));
+});
+
 it('a run of a program says what each of its tools took, which failed, and which never came to an end', async () => {
   const { run_id } = await run({ status: 'failed' }, [
     ['tool', 9, { name: 'set-up', command: 'npm ci' }],

@@ -1,4 +1,4 @@
-// Files that are dropped or pasted into a text: a placeholder stands for each until it is uploaded, then the link to it.
+// Files that are chosen for a text, dropped or pasted into it: a placeholder stands for each until it is uploaded, then the link to it.
 import { busy, toast } from './feedback.js';
 import { insert, replace } from './field-edits.js';
 import { t } from './texts.js';
@@ -24,6 +24,12 @@ export function takeFiles(form, field) {
   field.addEventListener('drop', (event) => take(event, event.dataTransfer));
   field.addEventListener('dragover', (event) => {
     if (carriesFiles(event)) event.preventDefault();
+  });
+  form.querySelector('[data-attach]')?.addEventListener('change', ({ target }) => {
+    const files = [...target.files];
+    // The same one may be chosen again.
+    target.value = '';
+    if (!field.readOnly) void attach(form, field, files);
   });
   form.addEventListener('submit', (event) => {
     // Undoing may have brought back a placeholder.

@@ -34,7 +34,8 @@ const heights = new ResizeObserver(([{ target }]) =>
 );
 
 function start(composer) {
-  heights.observe(composer);
+  heights.observe(composer.closest('.dock') ?? composer);
+  staysWhilePressed(composer);
   const field = composer.querySelector('textarea');
   const { files, preview } = composer.dataset;
   const expander = composer.querySelector('text-expander');
@@ -46,6 +47,17 @@ function start(composer) {
   });
   if (files) takeFiles(composer, field);
   if (preview) startPreview(composer, field, preview);
+}
+
+/** It gets smaller without the focus, which a press elsewhere takes away: only after that, since it moves the end of the page. */
+function staysWhilePressed(composer) {
+  document.addEventListener('pointerdown', () => {
+    if (composer.contains(document.activeElement)) composer.dataset.pressed = '';
+  });
+  for (const end of ['pointerup', 'pointercancel']) {
+    // The click follows.
+    document.addEventListener(end, () => setTimeout(() => delete composer.dataset.pressed));
+  }
 }
 
 /** The palette's search results of one kind; none if someone has typed on in the meantime. */

@@ -25,7 +25,7 @@ import { besidePart, workPart } from './belongings.ts';
 import { whatItWaitsFor } from './decisions-part.ts';
 import { description } from './description.ts';
 import type { IssueView } from './issue-page.ts';
-import { loadTimeline, timelinePart } from './load-conversation.ts';
+import { loadTimeline, timelinePart, workingPart } from './load-conversation.ts';
 import { propertiesPart } from './properties-part.ts';
 import { loadRuns, runPart } from './run-part.ts';
 
@@ -107,6 +107,7 @@ export const issueParts: Record<string, (context: IssueContext) => Promise<Html>
       ...(await loadRuns(c)),
     }),
   decisions: async (c) => (await whatItWaitsFor(c, await agentsOf(c))).part,
+  working: async (c) => workingPart(c, await agentsOf(c)),
   properties: async (c) => propertiesPart(await loadProperties(c)),
   work: async (c) =>
     workPart({

@@ -5,6 +5,7 @@ import type { Html } from '../kit/html.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import { timeline, type TimelineView } from './timeline.ts';
+import { loadWorking, workingBar } from './working-bar.ts';
 
 /** Maximum length of a comment in characters; longer ones are folded before they are loaded. */
 const LONGEST_SHOWN = 50_000;
@@ -38,3 +39,9 @@ export async function loadTimeline(
 
 export const timelinePart = async (context: UiContext<'issue'>, agents: readonly Agent[]): Promise<Html> =>
   timeline(await loadTimeline(context, agents));
+
+export async function workingPart(context: UiContext<'issue'>, agents: readonly Agent[]): Promise<Html> {
+  const { subject, query } = context;
+  const runs = await loadWorking(context);
+  return workingBar({ issue: subject, runs, agents, can_write: mayWrite(context) }, query.known ?? '');
+}

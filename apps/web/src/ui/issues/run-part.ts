@@ -41,10 +41,10 @@ export async function loadRuns({
   return { runs, more_runs: page.next_cursor !== null, events, refused };
 }
 
-const nameOf = ({ agent_id }: Run, agents: readonly Agent[]): string =>
+export const nameOf = ({ agent_id }: Run, agents: readonly Agent[]): string =>
   agents.find(({ id }) => id === agent_id)?.name ?? t`an agent`;
 
-const isLive = ({ status: state }: Pick<Run, 'status'>): boolean =>
+export const isLive = ({ status: state }: Pick<Run, 'status'>): boolean =>
   state === 'running' || state === 'queued';
 
 const runLine = (run: Run, agents: readonly Agent[]): Html =>

@@ -110,9 +110,17 @@ export function input(options: FieldOptions): Html {
   );
 }
 
-export function textarea(options: FieldOptions & { rows?: number; mono?: boolean }): Html {
-  const { name, value, rows = 5, mono, required } = options;
-  const rest = attributes({ rows, required, class: mono ? 'mono' : null, [LIST]: options.items });
+export function textarea(
+  options: FieldOptions & { rows?: number; mono?: boolean; placeholder?: string },
+): Html {
+  const { name, value, rows = 5, mono, required, placeholder } = options;
+  const rest = attributes({
+    rows,
+    required,
+    placeholder,
+    class: mono ? 'mono' : null,
+    [LIST]: options.items,
+  });
   const text = String(value ?? '');
   return labelled(
     options,
