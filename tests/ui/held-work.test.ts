@@ -80,7 +80,13 @@ describe('an issue', () => {
       expect(/, paused\s*<\/option>/.test(await read(issue))).toBe(scope === 'agent');
       const refused = await Browser.of(app, cast.member).post(`${issue}/trigger`, {});
       expect(refused.status).toBe(409);
-      expect(refused.text).toMatch(new RegExp(`role="alert">\\s*Not started: the budget ${link}`));
+      // In a part that renews itself once the budget is no longer used up, and so do the properties.
+      expect(refused.text).toMatch(
+        new RegExp(`part/decisions"\\s*>\\s*<p[^>]*role="alert">\\s*Not started: the budget ${link}`),
+      );
+      expect(refused.text).toMatch(
+        /data-live="[^"]*agents budget_incident"\s+data-source="[^"]*part\/properties"/,
+      );
       await transaction(database, async (tx) => {
         await resolveBudgetIncident(tx, director, (await findBudgetIncident(tx, incident))!);
         await settleBudgets(tx, cast.company_id);

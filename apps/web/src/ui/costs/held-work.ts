@@ -28,9 +28,12 @@ export async function holdingBudgets(
   }));
 }
 
+/** Whether an action was refused because a budget is used up, which is true only as long as it is. */
+export const isHeld = (error: string | null): boolean => error === BUDGET_EXCEEDED;
+
 /** The error of an action; one about a budget says which, and leads to it. */
 export function refusedBy(error: string | null, budgets: readonly HoldingBudget[]): Html {
-  if (error !== BUDGET_EXCEEDED || budgets.length === 0) return formError(error);
+  if (!isHeld(error) || budgets.length === 0) return formError(error);
   return each(
     budgets,
     ({ path, name }) =>

@@ -1,8 +1,8 @@
 import type { CouncilSession, IssueDetail, Subagent, Workspace } from '@acp/contract';
-import { refusedBy } from '../costs/held-work.ts';
+import { isHeld, refusedBy } from '../costs/held-work.ts';
 import { councilsPart } from '../councils/council-pages.ts';
 import { html, type Html, when } from '../kit/html.ts';
-import { postButton } from '../kit/parts.ts';
+import { formError, postButton } from '../kit/parts.ts';
 import { promoteForm, type PromotionView } from '../routines/promote-form.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 import { changesCard } from '../workspaces/changes-page.ts';
@@ -30,16 +30,18 @@ export interface IssueView
 
 export async function issueBody(view: IssueView): Promise<Html> {
   const { issue } = view;
+  // Said in a part that renews itself.
+  const byBudget = isHeld(view.error);
   return html`<div hidden data-reads-issue="${issue.id}"></div>
     !${issueTabs(issue.id, `/issues/${issue.id}`, view.workspace !== null)}
     <div class="columns">
       <div>
-        !${refusedBy(view.error, view.waiting.held_by)}
+        !${when(!byBudget, () => formError(view.error))}
         <div
           data-live="approvals:${issue.id} issue:${issue.id} agents budget_incident"
           data-source="/issues/${issue.id}/part/decisions"
         >
-          !${view.waiting.part}
+          !${when(byBudget, () => refusedBy(view.error, view.waiting.held_by))}!${view.waiting.part}
         </div>
         <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/description">
           !${await description(view)}
@@ -69,7 +71,7 @@ export async function issueBody(view: IssueView): Promise<Html> {
         <div
           class="card"
           id="properties"
-          data-live="issue:${issue.id}"
+          data-live="issue:${issue.id} agents budget_incident"
           data-source="/issues/${issue.id}/part/properties"
         >
           !${propertiesPart(view)}
