@@ -38,7 +38,9 @@ describe('a comment', () => {
   it('is edited in place by its author, and shows what it said before', async () => {
     const path = await say('frist');
     const form = await member.get(`${path}/edit`, { 'HX-Request': 'true' });
-    expect(form.text.trim()).toMatch(/^<form[\s\S]*frist/);
+    expect(form.text.trim()).toMatch(/^<form[\s\S]*Your comment[\s\S]*frist/);
+    const other = await Browser.of(app, cast.admin).get(`${path}/edit`, { 'HX-Request': 'true' });
+    expect(other.text).toContain('Text of the comment');
     expect((await member.post(`${path}/edit`, { body_markdown: '' })).status).toBe(400);
     const { headers } = await member.post(`${path}/edit`, { body_markdown: 'first' });
     expect(headers.location).toMatch(/#comment-/);

@@ -131,7 +131,7 @@ describe('what belongs to an issue', () => {
     const text = await part('beside');
     const link = /href="(\/api\/attachments\/[^"]+\/download)"[^>]*>\s*a\.txt/.exec(text)![1]!;
     expect((await request(app).get(link).set(headers())).text).toBe('one');
-    expect(await get(material())).toContain('a.txt');
+    expect(await get(material())).toMatch(/a\.txt[\s\S]*"Size"><div>3 B</);
     for (const [, remove] of text.matchAll(/action="(\/attachments\/[^"]+\/delete)"/g)) await post(remove!);
     expect(await part('beside')).not.toContain('a.txt');
   });

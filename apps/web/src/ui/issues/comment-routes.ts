@@ -34,7 +34,7 @@ async function editPage(context: IssueContext, error: string | null = null): Pro
     );
   const fields = html`<form method="post" action="${pathOf(context)}/edit">
     !${formError(error)}
-    !${textarea({ name: 'body_markdown', id: `edit-${comment.id}`, label: 'Your comment', value: comment.body_markdown, rows: 6, required: true })}
+    !${textarea({ name: 'body_markdown', id: `edit-${comment.id}`, label: comment.author_user_id === user.user_id ? 'Your comment' : 'Text of the comment', value: comment.body_markdown, rows: 6, required: true })}
     <button>Save</button>
   </form>`;
   const form = await asShown(fields);

@@ -3,7 +3,7 @@ import type { Attachment, Document, ExecutionDecision, WorkProduct } from '@acp/
 import type { RevisionHead } from '@acp/core';
 import type { Page } from '@acp/db';
 import { asShown } from '../kit/as-shown.ts';
-import { count, timeAgo, words } from '../kit/format.ts';
+import { fileSize, timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
@@ -34,7 +34,7 @@ function filesPart({ id, attachments, can_write }: MaterialView): Html {
       label: 'File',
       cell: (file) => html`<a href="/api/attachments/${file.id}/download" download>${file.filename}</a>`,
     },
-    { label: 'Bytes', kind: 'number', cell: ({ size_bytes }) => html`${count(size_bytes)}` },
+    { label: 'Size', kind: 'number', cell: ({ size_bytes }) => html`${fileSize(size_bytes)}` },
     { label: 'Added', cell: ({ created_at }) => timeAgo(created_at) },
     {
       label: 'Delete',
