@@ -445,11 +445,8 @@ describe('the logo', () => {
     expect(about.body).toEqual(body);
   });
 
-  it.each([
-    ['image/gif', 'R0lGODlhAQABAAAAACw='],
-    ['image/png', 'iVBORw0KGgoAAAANSUhEUgAAB9AAAAfQCAYAAACaOMR5AAAAAElFTkSuQmCC'],
-  ] as const)('%s whose header is all there is: 201', async (type, text) => {
-    await putLogo(Buffer.from(text, 'base64'), type).expect(201);
+  it('whose header is all there is: 201', async () => {
+    await putLogo(Buffer.from('R0lGODlhAQABAAAAACw=', 'base64'), 'image/gif').expect(201);
   });
 
   it.each(['image/png', 'image/jpeg', 'image/gif'] as const)(

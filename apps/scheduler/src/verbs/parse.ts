@@ -29,7 +29,7 @@ export interface ParsedAction {
   line: number;
 }
 
-export interface UnknownVerb {
+interface UnknownVerb {
   word: string;
   line: number;
   /** Why it is none, for people. */
