@@ -211,6 +211,26 @@ inBrowser(`a card of the board${without}`, () => {
     expect(await page.evaluate('document.activeElement.className')).toBe('issue-card');
   });
 
+  it('that has the focus and is moved by somebody else leaves the board where it is', async () => {
+    const id = await newCard('Left alone', 'cancelled');
+    await page.setViewportSize({ width: 700, height: 900 });
+    await page.focus(`#card-${id}`);
+    const scrolled = async () => page.evaluate<number>('document.querySelector(".board").scrollLeft');
+    const before = await scrolled();
+    expect(before).toBeGreaterThan(300);
+    await change(id, { status: 'backlog' });
+    await comesTo(id, 'backlog');
+    expect([await page.evaluate('document.activeElement.id'), await scrolled()]).toEqual([
+      `card-${id}`,
+      before,
+    ]);
+    // By one's own key the board follows.
+    await page.keyboard.press('Shift+ArrowRight');
+    await comesTo(id, 'todo');
+    expect(await scrolled()).toBeLessThan(300);
+    await page.setViewportSize({ width: 1440, height: 900 });
+  });
+
   it('that comes in place of the link to older ones takes over its focus', async () => {
     await transaction(database, async (tx) => {
       const company = { id: cast.company_id };

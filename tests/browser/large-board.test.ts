@@ -100,6 +100,40 @@ inBrowser(`a board of a thousand cards${without}`, () => {
     expect(await cardsIn('todo')).toBe(30);
   });
 
+  it('is as it was left when somebody comes back from a card', async () => {
+    const other = await context.newPage();
+    await other.setViewportSize({ width: 900, height: 900 });
+    await other.goto(`/companies/${company}/board`);
+    const column = `document.querySelector('[data-column=blocked] .cards')`;
+    const shown = async () => other.locator('[data-column=blocked] .issue-card').count();
+    for (const loaded of [60, 90]) {
+      await other.locator('[data-column=blocked] [data-more]').scrollIntoViewIfNeeded();
+      await waitFor(async () => (await shown()) >= loaded, { what: 'older cards' });
+    }
+    await other.evaluate(`${column}.scrollTop = 4000`);
+    const card = await other.evaluate<string>(
+      `[...${column}.children].find((each) => each.getBoundingClientRect().top > 500).id`,
+    );
+    const place = async () => [
+      await shown(),
+      ...(await other.evaluate<number[]>(`[
+        document.querySelector('.board').scrollLeft,
+        Math.round(document.getElementById('${card}').getBoundingClientRect().top / 10),
+      ]`)),
+    ];
+    await other.click(`#${card}`, { trial: true });
+    const left = await place();
+    expect(left[1]).toBeGreaterThan(0);
+    await other.click(`#${card}`);
+    await other.waitForURL(/\/issues\//);
+    await other.goBack();
+    await waitFor(async () => (await other.evaluate('document.activeElement.id')) === card, {
+      what: 'the card to have the focus again',
+    });
+    expect(await place()).toEqual(left);
+    await other.close();
+  });
+
   it('is one stop of the tab key', async () => {
     expect(await page.locator('.issue-card[tabindex="0"]').count()).toBe(1);
     const [first, second] = await idsIn('todo');

@@ -1,5 +1,5 @@
 // The board: cards move by themselves while agents work, by drag and drop, and by keyboard.
-import { watchDrags } from './board-drags.js';
+import { keepPlace, restorePlace, watchDrags, watchEnds } from './board-columns.js';
 import { reasonOf, request } from './live-parts.js';
 import { t, written } from './texts.js';
 import { toast } from './feedback.js';
@@ -13,20 +13,35 @@ const COUNT_MS = 2000;
 const FIRST_REPEAT_MS = 1000;
 const LATER_REPEATS_MS = 30_000;
 
+/** A card keeps the focus wherever it goes; the board follows it only if one's own key has moved it. */
+const STILL = { preventScroll: true };
+
 export function startBoard() {
-  const element = document.querySelector('[data-board]');
-  if (!element) return;
-  const board = new Board(element);
-  document.addEventListener('live', ({ detail: { type, data } }) => {
-    if (type === 'comment_created') board.refresh(data.issue_id);
-    else if (type.startsWith('issue_')) board.refresh(data.id);
-    else if (type === 'company_imported' && data.created.issues > 0) location.reload();
-  });
+  let board = showBoard();
+  void restorePlace(document.querySelector('[data-board]'), board);
+  keepPlace();
+  document.addEventListener('live', ({ detail }) => takeUp(board, detail));
   document.addEventListener('live-reset', () => location.reload());
+  document.addEventListener('filtered', ({ detail: { missed } }) => {
+    board = showBoard();
+    for (const event of missed) takeUp(board, event);
+  });
+}
+
+function showBoard() {
+  const element = document.querySelector('[data-board]');
+  const board = new Board(element);
   element.addEventListener('keydown', (event) => board.onKey(event));
   element.addEventListener('focusin', ({ target }) => board.roveTo(target.closest('.issue-card')));
   watchEnds(element, board);
   watchDrags(element, board);
+  return board;
+}
+
+function takeUp(board, { type, data }) {
+  if (type === 'comment_created') board.refresh(data.issue_id);
+  else if (type.startsWith('issue_')) board.refresh(data.id);
+  else if (type === 'company_imported' && data.created.issues > 0) location.reload();
 }
 
 class Board {
@@ -75,11 +90,11 @@ class Board {
     if (!cards.some(({ tabIndex }) => tabIndex === 0)) this.roveTo(cards[0]);
   }
 
-  /** Replaces the link with the older cards it leads to. @returns whether they could be fetched */
-  async more(link) {
+  /** Replaces the link with the older cards it leads to. @param cards how many; by default a few @returns whether they could be fetched */
+  async more(link, cards) {
     const column = link.closest('[data-column]');
     const asked = this.#nextRequest();
-    const answer = await request(link.dataset.more);
+    const answer = await request(cards ? `${link.dataset.more}&cards=${cards}` : link.dataset.more);
     if (!answer.ok || !link.isConnected) return answer.ok;
     const template = document.createElement('template');
     template.innerHTML = answer.text;
@@ -116,19 +131,20 @@ class Board {
     this.#catchUp(issue);
   }
 
-  /** Moves immediately; the server's answer or refusal has the last word. */
+  /** Moves immediately; the server's answer or refusal has the last word. @returns the card, if it is another column */
   move(issue, status) {
     const card = this.#card(issue);
-    if (!card || card.dataset.status === status) return;
+    if (!card || card.dataset.status === status) return undefined;
     const { status: from, changed } = card.dataset;
     const title = card.querySelector('.card-title').textContent;
     card.dataset.changed = new Date().toISOString();
     this.#put(card, status);
-    card.focus();
+    card.focus(STILL);
     const move = { issue, title, status, from, changed, ended: null };
     const earlier = this.#moves.get(issue)?.ended;
     this.#moves.set(issue, move);
     move.ended = this.#carryOut(move, earlier);
+    return card;
   }
 
   /** Moves of one card reach the server in the order in which they were made. */
@@ -179,7 +195,8 @@ class Board {
     let place = this.#columns.indexOf(card.closest('[data-column]')) + step;
     if (moving) {
       const target = this.#columns[place];
-      if (target) this.move(card.dataset.issue, target.dataset.column);
+      const moved = target && this.move(card.dataset.issue, target.dataset.column);
+      moved?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
       return;
     }
     while (this.#columns[place] && !this.#columns[place].querySelector('.issue-card')) place += step;
@@ -200,6 +217,8 @@ class Board {
   }
 
   async #fetchCard(id) {
+    // Another board may have taken its place since.
+    if (!this.#element.isConnected) return undefined;
     if (this.#isBusy(id)) return void this.#missed.add(id);
     const asked = this.#nextRequest();
     const answer = await request(`/issues/${id}/card?${this.#element.dataset.filter}`);
@@ -254,7 +273,7 @@ class Board {
     // It may have been among the older cards of a column, and a count may have included it before its event came.
     if (!stays) this.#countLater();
     this.adopt();
-    if (focused) next?.focus();
+    if (focused) next?.focus(STILL);
     this.#recount();
     return undefined;
   }
@@ -296,12 +315,12 @@ class Board {
     const focused = card === document.activeElement;
     if (cards && (card.parentElement !== cards || card.nextElementSibling !== (next ?? null)))
       cards.insertBefore(card, next ?? null);
-    if (focused) card.focus();
+    if (focused) card.focus(STILL);
     this.#recount();
   }
 
   #card(id) {
-    return document.getElementById(`card-${id}`);
+    return this.#element.querySelector(`#card-${CSS.escape(id)}`);
   }
 
   #recount() {
@@ -322,22 +341,4 @@ function isNewer(card, than) {
   if (!card.dataset.issue) return false;
   const [one, other] = [card, than].map(({ dataset }) => [dataset.changed, dataset.issue]);
   return one[0] === other[0] ? one[1] > other[1] : one[0] > other[0];
-}
-
-/** Loads older cards when the end of a column scrolls into view. */
-function watchEnds(element, board) {
-  const seen = new IntersectionObserver(
-    (entries) => {
-      for (const { isIntersecting, target } of entries) {
-        if (!isIntersecting) continue;
-        seen.unobserve(target);
-        void board.more(target).then((came) => (came ? observe() : setTimeout(observe, FIRST_REPEAT_MS)));
-      }
-    },
-    { root: null, rootMargin: '300px' },
-  );
-  const observe = () => {
-    for (const link of element.querySelectorAll('[data-more]')) seen.observe(link);
-  };
-  observe();
 }

@@ -34,6 +34,8 @@ export interface BoardColumn {
 
 /** Cards per column and page: more than fit on a screen. */
 const CARDS = 30;
+/** Of a column that somebody returns to, at once. */
+const MOST_CARDS = 300;
 
 /** Reads the board in one statement: columns in status order, cards last changed first. */
 export async function readBoard(tx: Tx, company_id: string, filter: BoardFilter): Promise<BoardColumn[]> {
@@ -67,29 +69,33 @@ export async function countBoard(
   return rows;
 }
 
-/** A column's cards, from the cursor on if there is one. @throws invalid for a bad cursor */
+/** A column's cards, from the cursor on if there is one: those of a page, or as many as wanted. @throws invalid for a bad cursor */
 export async function readBoardColumn(
   tx: Tx,
   company_id: string,
   filter: BoardFilter,
-  { status, cursor }: { status: IssueStatus; cursor?: string },
+  { status, cursor, cards = CARDS }: { status: IssueStatus; cursor?: string; cards?: number },
 ): Promise<Pick<BoardColumn, 'cards' | 'next_cursor'>> {
   const [changed, id] = cursor === undefined ? [] : decodeCursor(cursor, ['timestamp', 'uuid']);
   const beyond =
     changed === undefined ? sql`` : sql`and (i.updated_at, i.id) < (${changed}::timestamptz, ${id}::uuid)`;
+  const most = Math.max(1, Math.min(cards, MOST_CARDS));
   const rows = await selectCards(
     tx,
     sql`
     select i.id, 0 as column_count from issues i
     where i.company_id = ${company_id} and ${filtersOf(filter)} and i.status = ${status} ${beyond}
-    order by i.updated_at desc nulls last, i.id desc nulls last limit ${CARDS + 1}`,
+    order by i.updated_at desc nulls last, i.id desc nulls last limit ${most + 1}`,
   );
-  return pageOf(rows.map(({ card }) => card));
+  return pageOf(
+    rows.map(({ card }) => card),
+    most,
+  );
 }
 
-function pageOf(cards: readonly BoardCard[]): Pick<BoardColumn, 'cards' | 'next_cursor'> {
-  const shown = cards.slice(0, CARDS);
-  const last = cards.length > CARDS ? shown.at(-1) : undefined;
+function pageOf(cards: readonly BoardCard[], most = CARDS): Pick<BoardColumn, 'cards' | 'next_cursor'> {
+  const shown = cards.slice(0, most);
+  const last = cards.length > most ? shown.at(-1) : undefined;
   const next_cursor = last ? encodeCursor([new Date(last.updated_at).toISOString(), last.id]) : null;
   return { cards: shown, next_cursor };
 }

@@ -39,7 +39,7 @@ export const boardRoutes: UiRoute[] = [
     const filter = toBoardFilter(filterOf(context.query));
     return boardCounts(await countBoard(context.tx, context.company_id, filter));
   }),
-  // The next cards of a column.
+  // The next cards of a column; the script may want as many as it has had before.
   page(
     '/companies/{companyId}/board/part/{status}',
     { scope: byCompany, role: 'viewer' },
@@ -48,7 +48,12 @@ export const boardRoutes: UiRoute[] = [
       const status = issueStatuses.find((known) => known === params.status);
       if (status === undefined) throw notFound();
       const filter = filterOf(query);
-      const place = { status, ...(query.cursor && { cursor: query.cursor }) };
+      const cards = Number(query.cards);
+      const place = {
+        status,
+        ...(query.cursor && { cursor: query.cursor }),
+        ...(Number.isSafeInteger(cards) && { cards }),
+      };
       const column = await readBoardColumn(tx, company_id, toBoardFilter(filter), place);
       return columnCards({ status, ...column }, { company_id, filter, can_write: mayWrite(context) });
     },
