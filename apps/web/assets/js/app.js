@@ -85,6 +85,12 @@ document.addEventListener('pointerover', ({ target }) => {
   code.addEventListener('pointerleave', () => button.remove(), { once: true });
 });
 
+document.addEventListener('input', ({ target }) => {
+  const form = target.closest?.('form[role=search][data-autosubmit]');
+  if (form && target.type === 'search')
+    void import('./filtering.js').then(({ filterLater }) => filterLater(form));
+});
+
 // A click of the pointer or the keyboard, which comes before the fold: a group that a page opens by itself is not remembered.
 document.querySelector('.sections')?.addEventListener('click', ({ target }) => {
   const group = target.closest('summary')?.parentElement;
@@ -156,7 +162,7 @@ const shows = (selector) => document.querySelector(selector) !== null;
 if (shows('[data-board]')) (await import('./board.js')).startBoard();
 if (shows('[data-preview]')) (await import('./preview-form.js')).startPreviews();
 if (shows('[data-download]')) (await import('./download.js')).startDownloads();
-if (shows('[data-issue-list]')) (await import('./issue-list.js')).startIssueList();
+if (shows('[data-new-issues]')) (await import('./issue-list.js')).startIssueList();
 if (shows('[data-composer]')) void (await import('./composer.js')).startComposers();
 if (shows('[data-chat], .chat-list')) (await import('./chat.js')).startChat();
 if (shows('[data-draft]')) (await import('./drafts.js')).startDrafts();

@@ -7,38 +7,61 @@ import { toast } from './feedback.js';
 const EDITS = { s: 'status', p: 'priority', a: 'assignee_agent_id' };
 
 export function startIssueList() {
-  watchNew();
-  const list = document.querySelector('[data-issue-list]');
-  if (!list) return;
-  const rows = () => [...list.querySelectorAll('tbody tr')];
-  list.addEventListener('click', (event) => {
-    const cell = event.target.closest('[data-edit]');
-    if (cell) edit(list, cell);
-  });
-  startChoosing(list, rows);
-  document.addEventListener('keydown', (event) => onKey(event, list, rows));
-  document.addEventListener('live', ({ detail: { type, data } }) => {
-    const id = type === 'comment_created' ? null : type.startsWith('issue_') ? data.id : null;
-    const row = id && list.querySelector(`tr[data-issue="${CSS.escape(id)}"]`);
+  let list = showList();
+  const news = new News();
+  const takeUp = (event) => {
+    news.count(event);
+    const row = list && changedRow(list, event);
     if (row) void renew(list, row);
+  };
+  document.addEventListener('keydown', (event) => list && onKey(event, list, () => rowsOf(list)));
+  document.addEventListener('live', ({ detail }) => takeUp(detail));
+  document.addEventListener('filtered', ({ detail: { missed } }) => {
+    list = showList();
+    news.clear();
+    for (const event of missed) takeUp(event);
   });
 }
 
+const rowsOf = (list) => [...list.querySelectorAll('tbody tr')];
+
+/** @returns null if nothing is listed */
+function showList() {
+  const list = document.querySelector('[data-issue-list]');
+  list?.addEventListener('click', (event) => {
+    const cell = event.target.closest('[data-edit]');
+    if (cell) edit(list, cell);
+  });
+  if (list) startChoosing(list, () => rowsOf(list));
+  return list;
+}
+
+function changedRow(list, { type, data }) {
+  const id = type === 'comment_created' ? null : type.startsWith('issue_') ? data.id : null;
+  return id && list.querySelector(`tr[data-issue="${CSS.escape(id)}"]`);
+}
+
 /** New issues may not match the filter, and would push rows away from the pointer: the page says how many there are. */
-function watchNew() {
-  const place = document.querySelector('[data-new-issues]');
-  if (!place) return;
-  const made = new Set();
-  let imported = 0;
-  document.addEventListener('live', ({ detail: { type, data } }) => {
-    if (type === 'company_imported') imported += data.created.issues;
-    else if (type === 'issue_created') made.add(data.id);
+class News {
+  #made = new Set();
+  #imported = 0;
+
+  count({ type, data }) {
+    if (type === 'company_imported') this.#imported += data.created.issues;
+    else if (type === 'issue_created') this.#made.add(data.id);
     else return;
-    const count = made.size + imported;
-    if (count === 0) return;
+    const count = this.#made.size + this.#imported;
+    const place = document.querySelector('[data-new-issues]');
+    if (count === 0 || !place) return;
     place.textContent = plural(count, '# new issue: show', '# new issues: show');
     place.hidden = false;
-  });
+  }
+
+  /** The list has been read again. */
+  clear() {
+    this.#made.clear();
+    this.#imported = 0;
+  }
 }
 
 /** Replaces the cell's content with a select; a choice is sent immediately, one that keys pass over with Enter. */

@@ -177,7 +177,8 @@ export function startAutosubmit() {
   restoreFocus();
   document.addEventListener('change', ({ target }) => {
     const form = target.closest('form[data-autosubmit]');
-    if (!form) return;
+    // What is sought has been followed while it was typed.
+    if (!form || target.type === 'search') return;
     // Its button is seen now: there is something to save.
     if (isPassing(target)) form.dataset.unsent = '';
     else send(form, target);

@@ -213,7 +213,7 @@ function tellChange(part, said) {
     said.textContent = `${document.querySelector('h1').textContent}: ${now}`;
 }
 
-function keepState(part) {
+export function keepState(part) {
   const { activeElement } = document;
   states.set(part, {
     told: toldBy(part),
@@ -222,7 +222,7 @@ function keepState(part) {
   });
 }
 
-function restoreState(part) {
+export function restoreState(part) {
   const { open = new Map(), focus = null } = states.get(part) ?? {};
   foldsOf(part).forEach((details, index) => {
     takeState(details, open.get(nameOf(details, index)));

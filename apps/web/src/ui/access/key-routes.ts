@@ -6,7 +6,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, input, notice, postButton, select, shownOnce } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
@@ -45,7 +45,7 @@ async function keysPage(
         <button>Mint a key</button>
       </div>
     </form>
-    !${listSearch(base, query, { items, next_cursor })}!${list}`;
+    !${searchedList(base, query, { items, next_cursor }, list)}`;
   return accessPage(context, '/keys', body);
 }
 

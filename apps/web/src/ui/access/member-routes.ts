@@ -4,7 +4,7 @@ import { isInstanceAdmin } from '../../http/roles.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { avatar, emptyState, formError, notice, postButton, select } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
@@ -48,7 +48,7 @@ async function membersPage(context: CompanyContext, error: string | null = null)
           ),
         );
   const outsiders = isInstanceAdmin(user) ? await listOutsiders(tx, company_id, MOST_USERS) : [];
-  const body = html`!${formError(error)}!${notice(done[query.done ?? ''])}!${listSearch(base, query, { items, next_cursor })}!${list}
+  const body = html`!${formError(error)}!${notice(done[query.done ?? ''])}!${searchedList(base, query, { items, next_cursor }, list)}
   !${addForm(base, outsiders)}`;
   return accessPage(context, '', body);
 }

@@ -5,7 +5,7 @@ import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { formError, formLink, input, notice, select, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
@@ -30,7 +30,7 @@ async function usersPage(
   const errors = new FieldErrors(error, ['display_name', 'email', 'password'], { email: 'email' });
   const typed = (name: string): string => form?.text(name) ?? '';
   const body = html`!${formError(errors.general)}!${notice(done[query.done ?? ''])}
-    !${listSearch(PATH, query, { items, next_cursor })}!${list}
+    !${searchedList(PATH, query, { items, next_cursor }, list)}
     <form class="card" method="post" action="${PATH}">
       <h2>New user</h2>
       <div class="row">

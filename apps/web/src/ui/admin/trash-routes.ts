@@ -4,7 +4,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, notice, postButton, tabs } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
@@ -44,7 +44,7 @@ async function trashPage(context: UiContext<'none'>, error: string | null = null
     path: searched(pathOf(each), query),
   }));
   const body = html`!${formError(new FieldErrors(error).general)}!${notice(done[query.done ?? ''])}
-  !${tabs('By kind', filters, searched(here, query))}!${listSearch(here, query, { items, next_cursor })}!${list}`;
+  !${tabs('By kind', filters, searched(here, query))}!${searchedList(here, query, { items, next_cursor }, list)}`;
   return shell({ title: t`Trash`, user, company: null, active: PATH, body });
 }
 

@@ -1,6 +1,7 @@
 /** All agents of a company: a filtered list, or the org chart. */
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import { filtered } from '../kit/list-search.ts';
 import { emptyState, tabs } from '../kit/parts.ts';
 import { agentTable, chosen, type AgentLine, type AgentsFilter, filterForm } from './agent-list.ts';
 import { orgChart, orgControls } from './org-chart.ts';
@@ -34,5 +35,5 @@ export function agentsBody(
   ];
   const source = query === '' ? path : `${path}?${query}`;
   return html`!${tabs('Agents', views, view === 'chart' ? chart : path)}!${when(view === 'list', () => filterForm(path, filter))}!${when(view === 'chart', orgControls)}
-    <div class="card" data-live="agents" data-source="${source}">!${agentsPart(lines, view, filter)}</div>`;
+  !${filtered(html`<div class="card" data-live="agents" data-source="${source}">!${agentsPart(lines, view, filter)}</div>`)}`;
 }

@@ -4,7 +4,7 @@ import { timeAgo, timeTo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { listSearch, nothingListed, searched } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList } from '../kit/list-search.ts';
 import { markdown } from '../kit/markdown.ts';
 import {
   avatar,
@@ -55,14 +55,14 @@ export function approvalsBody(view: ListView): Html {
     path: searched(listPath(company_id, value), view.query),
   }));
   const here = listPath(company_id, view.status || 'all');
-  return html`!${tabs('By status', filters, searched(here, view.query))}
-    !${listSearch(here, view.query, { items: view.approvals, next_cursor: view.next_cursor })}
-    <div
-      data-live="approvals inbox_changed"
-      data-source="${samePage(searched(here, view.query), view.query)}"
-    >
-      !${approvalList(view)}
-    </div>`;
+  const list = html`<div
+    data-live="approvals inbox_changed"
+    data-source="${samePage(searched(here, view.query), view.query)}"
+  >
+    !${approvalList(view)}
+  </div>`;
+  const { approvals: items, next_cursor } = view;
+  return html`!${tabs('By status', filters, searched(here, view.query))}!${searchedList(here, view.query, { items, next_cursor }, list)}`;
 }
 
 export function approvalList({

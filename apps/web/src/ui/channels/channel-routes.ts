@@ -15,7 +15,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, formLink, notice } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -78,7 +78,7 @@ async function channelsPage(
     title: t`Slack and Telegram`,
     active: path,
     actions: items.length > 0 ? formLink(t`New channel`, 'name') : '',
-    body: html`!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}!${channelForm(path, null, choices, error, form)}`,
+    body: html`!${notice(done[query.done ?? ''])}!${searchedList(path, query, { items, next_cursor }, list)}!${channelForm(path, null, choices, error, form)}`,
   });
 }
 

@@ -4,7 +4,7 @@ import { type FileLimits, limitsInWords, limitsOfAll } from '../kit/file-limits.
 import { timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { listSearch, nothingListed, searched } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList } from '../kit/list-search.ts';
 import { avatar, emptyState, formError, input, postButton, select } from '../kit/parts.ts';
 import { moreLink } from '../kit/table.ts';
 import { lastingAgents } from '../subagents/working-agents.ts';
@@ -26,13 +26,19 @@ export function chatsBody(
 ): Html {
   const { company_id, agents, can_write, query, chats, next_cursor, error, agent_id } = list;
   const path = `/companies/${company_id}/chats`;
-  const empty = (): Html =>
-    nothingListed(path, query, () =>
-      emptyState('No chats yet', html`Choose an agent and say what you want. Only you can see your chats.`),
-    );
+  const shown =
+    chats.length > 0
+      ? html`<div class="card">
+          !${chatLinks(list, null)}!${moreLink(searched(path, query), next_cursor, 'Older chats')}
+        </div>`
+      : nothingListed(path, query, () =>
+          emptyState(
+            'No chats yet',
+            html`Choose an agent and say what you want. Only you can see your chats.`,
+          ),
+        );
   return html`!${formError(error)} !${when(can_write, () => newChat(path, agents, agent_id))}
-  !${listSearch(path, query, { items: chats, next_cursor }, 1)}
-  !${chats.length === 0 ? empty() : html`<div class="card">!${chatLinks(list, null)}!${moreLink(searched(path, query), next_cursor, 'Older chats')}</div>`}`;
+  !${searchedList(path, query, { items: chats, next_cursor }, shown, 1)}`;
 }
 
 function newChat(path: string, agents: readonly Agent[], agent_id: string): Html {

@@ -9,7 +9,7 @@ import { money, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { listSearch, nothingListed } from '../kit/list-search.ts';
+import { nothingListed, searchedList } from '../kit/list-search.ts';
 import { issueLink } from '../runs/runs-pages.ts';
 import { type Founding, foundingForms } from '../portability/portability-pages.ts';
 import { avatar, emptyState, formError, input, notice, status } from '../kit/parts.ts';
@@ -61,7 +61,7 @@ export function companiesBody(view: CompaniesView): Html {
       <button>Create</button>
     </div>
   </form>`;
-  return html`!${notice(said)}!${listSearch(COMPANIES, query, { items: companies, next_cursor: null })}!${list}!${when(can_create, () => html`!${create}!${foundingForms(templates, founding)}`)}!${when(!can_create, () => joinForm(founding))}`;
+  return html`!${notice(said)}!${searchedList(COMPANIES, query, { items: companies, next_cursor: null }, list)}!${when(can_create, () => html`!${create}!${foundingForms(templates, founding)}`)}!${when(!can_create, () => joinForm(founding))}`;
 }
 
 /** Form for users who know of a company but have no invite. */

@@ -5,7 +5,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { emptyState, formLink, notice } from '../kit/parts.ts';
 import { moreLink, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -45,7 +45,7 @@ async function peersPage(
             protocol.`,
           ),
         );
-  const body = html`!${peerTabs(company_id, path)}!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}!${peerForm(path, null, error, form)}`;
+  const body = html`!${peerTabs(company_id, path)}!${notice(done[query.done ?? ''])}!${searchedList(path, query, { items, next_cursor }, list)}!${peerForm(path, null, error, form)}`;
   const actions = items.length > 0 ? formLink(t`New peer`, 'label') : '';
   return companyPage(context, { title: t`Peers`, active: path, actions, body });
 }

@@ -7,7 +7,7 @@ import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { listSearch, nothingListed, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searchedList, searchOf } from '../kit/list-search.ts';
 import { markdown } from '../kit/markdown.ts';
 import {
   type Choice,
@@ -89,7 +89,7 @@ async function goalsPage(
     title: t`Goals`,
     active: path,
     actions: fresh && goals.length > 0 ? formLink(t`New goal`, 'title') : '',
-    body: html`!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor: null })}!${list}!${fresh}`,
+    body: html`!${notice(done[query.done ?? ''])}!${searchedList(path, query, { items, next_cursor: null }, list)}!${fresh}`,
   });
 }
 

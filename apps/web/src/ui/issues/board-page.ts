@@ -3,6 +3,7 @@ import type { BoardColumn } from '@acp/core';
 import { count as counted, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { currentLocale } from '../kit/language.ts';
+import { filtered } from '../kit/list-search.ts';
 import { emptyState } from '../kit/parts.ts';
 import { card } from './card.ts';
 import { type Choices, filterForm, viewTabs } from './filter-form.ts';
@@ -22,10 +23,15 @@ export function boardActions(company_id: string): Html {
 }
 
 export function boardBody(view: BoardView): Html {
-  const { company_id, columns, filter } = view;
+  const { company_id, filter } = view;
   const here = `/companies/${company_id}/board`;
   return html`!${viewTabs({ ...view, layout: 'board' })}!${filterForm(here, 'board', filter, view.choices)}
-    !${when(
+  !${filtered(columnsOf(view))}`;
+}
+
+function columnsOf(view: BoardView): Html {
+  const { company_id, columns, filter } = view;
+  return html`!${when(
       columns.every(({ count }) => count === 0),
       () => nothing(company_id, filter),
     )}

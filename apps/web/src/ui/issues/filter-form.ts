@@ -52,7 +52,9 @@ export function filterForm(path: string, layout: ViewLayout, filter: ViewFilter,
     !${when(list, () => select({ name: 'sort', label: 'Order', value: filter.sort ?? 'created_at', choices: issueSorts.map((value) => ({ value, label: sortWords[value] })) }))}
     !${when(filter.columns, (columns) => html`<input type="hidden" name="columns" value="${columns.join(',')}" />`)}
     <button class="quiet">Filter</button>
-    !${when(narrows(filter), () => html`<a class="clear small" href="${path}?all=yes">Show all</a>`)}
+    <div class="clear small" data-filtered>
+      !${when(narrows(filter), () => html`<a href="${path}?all=yes">Show all</a>`)}
+    </div>
   </form>`;
 }
 
@@ -82,7 +84,7 @@ export function viewTabs({ company_id, layout, filter, views, can_write }: Views
       !${current(view === shown)}
       >${view.name}</a
     >`;
-  return html`<div class="views">
+  return html`<div class="views" data-filtered>
     <nav class="tabs" aria-label="Views">!${all}!${each(views, link)}</nav>
     !${when(can_write, () => (shown === undefined ? keepForm(company_id, layout, here) : changeForm(shown)))}
   </div>`;

@@ -11,6 +11,7 @@ import {
 import { count as inWords, timeAgo, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { plural, t } from '../kit/language.ts';
+import { filtered } from '../kit/list-search.ts';
 import { avatar, type Choice, emptyState, formError, priority, select, status } from '../kit/parts.ts';
 import { type Column, moreLink, table, tableRow } from '../kit/table.ts';
 import { flagsOf } from './flags.ts';
@@ -56,15 +57,16 @@ export function listBody(view: ListView): Html {
         </form>`
       : nothing(view);
   return html`!${formError(view.error)}!${view.said}!${viewTabs({ ...view, layout: 'list' })}
-    !${filterForm(here, 'list', filter, view.choices)}
-    <div class="list-head small soft">
-      <span>
-        <span role="status">${totalWords(view.total)}</span>
-        <span role="status"><a href="${pathWith(here, filter)}" data-new-issues hidden></a></span>
-      </span>
-      !${columnsForm(view)}
-    </div>
-    !${body}!${moreLink(pathWith(here, filter), view.next_cursor, 'Next page')}
+    !${filterForm(here, 'list', filter, view.choices)}!${filtered(
+      html`<div class="list-head small soft">
+          <span>
+            <span role="status">${totalWords(view.total)}</span>
+            <span role="status"><a href="${pathWith(here, filter)}" data-new-issues hidden></a></span>
+          </span>
+          !${columnsForm(view)}
+        </div>
+        !${body}!${moreLink(pathWith(here, filter), view.next_cursor, 'Next page')}`,
+    )}
     !${when(can_write, () => choiceTemplates(view.choices))}
     <p class="sr-only" role="status" aria-live="polite" id="list-said"></p>`;
 }

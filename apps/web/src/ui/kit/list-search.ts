@@ -25,25 +25,34 @@ export function searched(path: string, query: Query): string {
 }
 
 /**
- * The search field of a list that is long enough for one. It belongs outside of a part that refreshes itself.
+ * What the filters above it leave: the script replaces it while somebody types into them, and so it does with tabs that keep
+ * the filter in their addresses.
+ */
+export const filtered = (list: Html): Html => html`<div data-filtered>!${list}</div>`;
+
+/**
+ * A list with a search field, if it is long enough for one. The field is outside of a part that refreshes itself.
  * @param path of the list with its other filters, which the search keeps
+ * @param list what is shown of it
  * @param worth entries from which on there is a field: fewer if it finds more than names
  */
-export function listSearch(
+export function searchedList(
   path: string,
   query: Query,
   { items, next_cursor }: { items: readonly unknown[]; next_cursor: string | null },
+  list: Html,
   worth = WORTH_SEARCHING,
 ): Html {
   const q = soughtIn(query);
   const isShort = next_cursor === null && !query.cursor && items.length < worth;
-  if (q === '' && isShort) return '';
+  if (q === '' && isShort) return list;
   const [action, filters] = path.split('?', 2);
-  return html`<form class="filters row" method="get" action="${action}" role="search">
-    !${input({ name: 'q', label: 'Search', type: 'search', value: q })}
-    !${each([...new URLSearchParams(filters)], ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
-    <button class="quiet">Search</button>
-  </form>`;
+  return html`<form class="filters row" method="get" action="${action}" role="search" data-autosubmit>
+      !${input({ name: 'q', label: 'Search', type: 'search', value: q })}
+      !${each([...new URLSearchParams(filters)], ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+      <button class="quiet">Search</button>
+    </form>
+    !${filtered(list)}`;
 }
 
 /** Stands in for a list without entries: that nothing matches, with the way back, or what the page says of an empty list. */

@@ -217,7 +217,7 @@ export function shownOnce(label: string, value: string): Html {
 
 /** Pages that belong together, under one navigation entry. */
 export function tabs(label: string, items: readonly { label: string; path: string }[], active: string): Html {
-  return html`<nav class="tabs" aria-label="${say(label)}">
+  return html`<nav class="tabs" aria-label="${say(label)}" data-filtered>
     !${each(items, (item) => html`<a href="${item.path}" !${attributes({ 'aria-current': item.path === active ? 'page' : null })}>${say(item.label)}</a>`)}
   </nav>`;
 }

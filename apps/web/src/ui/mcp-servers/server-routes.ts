@@ -12,7 +12,7 @@ import { asShown } from '../kit/as-shown.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, formLink } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
@@ -48,7 +48,7 @@ async function serversPage(
   const isProgram = form?.has('command') === true;
   const blank = { path, server: null, error: null, form: null };
   const sent = { ...blank, error, form };
-  const body = html`!${listSearch(path, query, { items, next_cursor })}!${list}!${serverForm(isProgram ? blank : sent)}!${programForm(isProgram ? sent : blank, offers)}`;
+  const body = html`!${searchedList(path, query, { items, next_cursor }, list)}!${serverForm(isProgram ? blank : sent)}!${programForm(isProgram ? sent : blank, offers)}`;
   const actions = items.length > 0 ? formLink(t`New server`, 'name') : '';
   return connectPage(context, { title: t`MCP servers`, tab: path, body, actions });
 }

@@ -7,7 +7,7 @@ import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { markdown } from '../kit/markdown.ts';
 import {
   type Choice,
@@ -75,7 +75,7 @@ async function notesPage(
     { label: t`Archived`, path: searched(`${path}?archived=yes`, query) },
   ];
   const body = html`!${notice(done[query.done ?? ''])}!${tabs('Notes', views, searched(here, query))}
-  !${listSearch(here, query, found, 1)}!${list}!${when(mayWrite(context), () => noteForm(path, t`New note`, error, form, null))}`;
+  !${searchedList(here, query, found, list, 1)}!${when(mayWrite(context), () => noteForm(path, t`New note`, error, form, null))}`;
   const actions = mayWrite(context) && found.items.length > 0 ? formLink(t`New note`, 'title') : '';
   return companyPage(context, { title: t`Notes`, active: path, actions, body });
 }

@@ -12,7 +12,7 @@ import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, formLink, input, status, textarea } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, pageOf, samePage, table } from '../kit/table.ts';
@@ -57,14 +57,14 @@ async function pluginsPage(
   const path = listPath(context.company_id);
   const plugins = await loadPlugins(context);
   const forAdmins = () => createForm(path, error, form);
-  const body = html`!${doneNotice(context)} !${listSearch(path, context.query, plugins)}
-    <div
-      data-live="plugins"
-      data-source="${samePage(searched(`${path}/part/list`, context.query), context.query)}"
-    >
-      !${listPart(context, plugins)}
-    </div>
-    !${when(isAdmin(context), forAdmins)}`;
+  const list = html`<div
+    data-live="plugins"
+    data-source="${samePage(searched(`${path}/part/list`, context.query), context.query)}"
+  >
+    !${listPart(context, plugins)}
+  </div>`;
+  const body = html`!${doneNotice(context)} !${searchedList(path, context.query, plugins, list)}
+  !${when(isAdmin(context), forAdmins)}`;
   const actions = isAdmin(context)
     ? html`<a class="button quiet" href="${path}/audit">Audit</a>!${formLink(t`New plugin`, 'name')}`
     : '';
@@ -170,8 +170,8 @@ async function instancePage(context: UiContext<'none'>): Promise<Html> {
   const { user, query } = context;
   const plugins = await loadInstance(context);
   const source = samePage(searched(`${INSTANCE}/part/list`, query), query);
-  const body = html`!${listSearch(INSTANCE, query, plugins)}
-    <div data-source="${source}">!${await instancePart(context, plugins)}</div>`;
+  const list = html`<div data-source="${source}">!${await instancePart(context, plugins)}</div>`;
+  const body = searchedList(INSTANCE, query, plugins, list);
   return shell({ title: t`Plugins`, user, company: null, active: INSTANCE, body });
 }
 

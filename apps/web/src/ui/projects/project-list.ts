@@ -3,7 +3,7 @@ import { listProjects } from '@acp/core';
 import type { Page } from '@acp/db';
 import { timeAgo } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
-import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { emptyState, status } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
@@ -40,5 +40,5 @@ export function projectList(
       : nothingListed(path, query, () =>
           emptyState('No projects yet', html`A project groups issues, and gives agents their context.`),
         );
-  return html`!${listSearch(path, query, projects)}!${list}`;
+  return html`!${searchedList(path, query, projects, list)}`;
 }

@@ -5,7 +5,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { emptyState, notice } from '../kit/parts.ts';
 import { moreLink, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -43,7 +43,7 @@ async function providersPage(
               <a href="/companies/${company_id}/connect-model">Connect a model</a>.`,
           ),
         );
-  const body = html`!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}!${providerForm(path, null, error, form)}`;
+  const body = html`!${notice(done[query.done ?? ''])}!${searchedList(path, query, { items, next_cursor }, list)}!${providerForm(path, null, error, form)}`;
   const actions = html`<a class="button" href="/companies/${company_id}/connect-model">Connect a model</a>`;
   return companyPage(context, { title: t`Model providers`, active: path, actions, body });
 }

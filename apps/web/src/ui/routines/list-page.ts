@@ -2,7 +2,7 @@ import type { Routine } from '@acp/contract';
 import { exactTimeTo, timeAgo } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { listSearch, nothingListed, searched } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList } from '../kit/list-search.ts';
 import { avatar, emptyState, status, tabs } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 
@@ -35,7 +35,7 @@ export function listBody(view: RoutineListView): Html {
           !${table('Routines', columnsOf(view.agents), routines)}!${moreLink(searched(here, query), next_cursor, 'Older routines')}
         </div>`
       : nothingListed(here, query, () => nothing(view));
-  return html`!${tabs('Routines', views, searched(here, query))}!${listSearch(here, query, { items: routines, next_cursor })}!${list}`;
+  return html`!${tabs('Routines', views, searched(here, query))}!${searchedList(here, query, { items: routines, next_cursor }, list)}`;
 }
 
 function nothing({ company_id, archived, can_write }: RoutineListView): Html {

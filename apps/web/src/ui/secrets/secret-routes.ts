@@ -7,7 +7,7 @@ import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, formLink, input, notice, postButton, textarea } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -55,7 +55,7 @@ async function secretsPage(
               agent’s configuration needs it.`,
           ),
         );
-  const body = html`!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}
+  const body = html`!${notice(done[query.done ?? ''])}!${searchedList(path, query, { items, next_cursor }, list)}
   !${services.vault.available ? newForm(path, error, form) : noKey()}`;
   const actions = services.vault.available && items.length > 0 ? formLink(t`New secret`, 'name') : '';
   return companyPage(context, { title: t`Secrets`, active: path, actions, body });

@@ -7,7 +7,7 @@ import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { markdown } from '../kit/markdown.ts';
 import { checkbox, emptyState, formError, formLink, input, notice, status, textarea } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
@@ -70,7 +70,7 @@ async function skillsPage(
     !${checkbox({ name: 'company_wide', label: 'For all agents of the company', checked: form?.checked('company_wide') ?? true })}
     <button>Add</button>
   </form>`;
-  const body = html`!${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}!${mayWrite(context) ? fresh : ''}`;
+  const body = html`!${notice(done[query.done ?? ''])}!${searchedList(path, query, { items, next_cursor }, list)}!${mayWrite(context) ? fresh : ''}`;
   const actions = mayWrite(context) && items.length > 0 ? formLink(t`New skill`, 'content') : '';
   return companyPage(context, { title: t`Skills`, active: path, actions, body });
 }

@@ -7,7 +7,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { listSearch, nothingListed, searched, searchOf } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, formLink, notice, shownOnce } from '../kit/parts.ts';
 import { moreLink, pageOf, samePage, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -43,7 +43,7 @@ async function webhooksPage(
           emptyState('No webhooks yet', html`The company’s events can be sent, signed, to a URL of yours.`),
         );
   const body = html`!${when(secret, (value) => shownOnce('The secret used for signing deliveries, shown only once:', value))}
-  !${notice(done[query.done ?? ''])}!${listSearch(path, query, { items, next_cursor })}!${list}!${webhookForm(path, null, error, form)}`;
+  !${notice(done[query.done ?? ''])}!${searchedList(path, query, { items, next_cursor }, list)}!${webhookForm(path, null, error, form)}`;
   const actions = items.length > 0 ? formLink(t`New webhook`, 'url') : '';
   return companyPage(context, { title: t`Webhooks`, active: path, actions, body });
 }

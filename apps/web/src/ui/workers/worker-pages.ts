@@ -6,7 +6,7 @@ import { ago, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { listSearch, nothingListed, searched } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList } from '../kit/list-search.ts';
 import { emptyState, formError, input, notice, postButton, shownOnce, status, tabs } from '../kit/parts.ts';
 import { type Column, moreLink, samePage, table } from '../kit/table.ts';
 
@@ -57,11 +57,14 @@ export async function fleetBody(view: FleetView, said: FleetSaid): Promise<Html>
   }));
   const part = `${WORKERS}/part/fleet${view.status === null ? '' : `?status=${view.status}`}`;
   const source = samePage(searched(part, view.query), view.query);
+  const { workers: items, next_cursor } = view;
+  const fleet = html`<div class="stack" data-live="workers" data-source="${source}">
+    !${await fleetPart(view)}
+  </div>`;
   return html`!${formError(errors.general)}!${notice(done[said.done ?? ''])}
     !${when(said.api_key, (key) => shownOnce('The new worker’s key (SERVICE_WORKER_KEY), shown only once:', key))}
     !${tabs('By state', filters, searched(fleetPath(view.status), view.query))}
-    !${listSearch(fleetPath(view.status), view.query, { items: view.workers, next_cursor: view.next_cursor })}
-    <div class="stack" data-live="workers" data-source="${source}">!${await fleetPart(view)}</div>
+    !${searchedList(fleetPath(view.status), view.query, { items, next_cursor }, fleet)}
     <form class="card" method="post" action="${WORKERS}">
       <h2>New worker</h2>
       <p class="soft">Created ahead of its first start. Workers that register themselves appear above.</p>
