@@ -61,19 +61,33 @@ inBrowser(`the keyboard alone${without}`, () => {
 
   it('finds an issue by two words from anywhere, and goes there', async () => {
     // The words are typed before the palette has loaded, as on a slow connection.
-    await page.route(/palette\./, async (route) => {
-      await page.keyboard.type('order p');
-      await route.continue();
-    });
+    await page.route(
+      /palette\./,
+      async (route) => {
+        await page.keyboard.type('order p');
+        await route.continue();
+      },
+      { times: 1 },
+    );
     await open(`/companies/${cast.company_id}`);
     await press('Control+k');
     await page.waitForSelector('.palette[open]');
     await page.keyboard.type('ap');
-    await page.waitForSelector('.palette [data-found] [role=option]');
+    await page.waitForSelector('.palette [id^=found-]');
     expect(await seriousFaults(page)).toEqual([]);
     await press('Enter');
     await page.waitForURL(/\/issues\//);
     expect(await page.textContent('h1')).toContain('Order paper');
+  });
+
+  it('goes to the agent whose name begins with what is typed, before pages that have it within a word', async () => {
+    await open(`/companies/${cast.company_id}`);
+    await press('Control+k');
+    await page.waitForSelector('.palette[open]');
+    await page.keyboard.type('gra');
+    await press('Enter');
+    await page.waitForURL(/\/agents\//);
+    expect(await page.textContent('h1')).toContain('Grace Hopper');
   });
 
   it('goes to the issues, chooses two of them, and changes both with the way back', async () => {

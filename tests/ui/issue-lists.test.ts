@@ -186,7 +186,27 @@ describe('the search for everything', () => {
       'Nothing found',
     );
     const answers = await viewer.get(path, { 'HX-Request': 'true' });
-    expect(answers.text.trim()).toMatch(/^<a role="option" id="found-[^"]*" href="\/issues\//);
+    expect(answers.text.trim()).toMatch(/^<a\s+role="option"\s+id="found-[^"]*"\s+href="\/issues\//);
     expect(answers.text).not.toContain('<html');
+  });
+
+  it('says how many issues there are beyond those it shows, up to a hundred, and leads to them', async () => {
+    const viewer = Browser.of(app, cast.viewer);
+    const add = async (count: number) =>
+      transaction(database, async (tx) => {
+        for (let made = 0; made < count; made++)
+          await createIssue(tx, systemActor('tests'), cast.company_id, { title: `Varnish ${made}` });
+      });
+    const path = `/companies/${cast.company_id}/find?q=varnish`;
+    const all = `href="/companies/${cast.company_id}/issues?q&#61;varnish"`;
+    await add(8);
+    expect((await viewer.get(path)).text).not.toContain('Show all');
+    await add(3);
+    const { text } = await viewer.get(path);
+    expect(text).toContain('8 of 11 by title');
+    expect(text.replaceAll('=varnish"', '&#61;varnish"')).toContain(all);
+    expect((await viewer.get(path, { 'HX-Request': 'true' })).text).toContain('All 11 issues');
+    await add(90);
+    expect((await viewer.get(path)).text).toContain('8 of 100+ by title');
   });
 });

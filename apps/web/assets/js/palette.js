@@ -22,7 +22,7 @@ function build() {
   element.className = 'palette';
   element.setAttribute('aria-label', t`Find anything`);
   element.innerHTML = `<input type="search" autocomplete="off" spellcheck="false" />
-    <div role="listbox" id="palette-list"><div data-places></div><div data-found></div></div>`;
+    <div role="listbox" id="palette-list"></div>`;
   const field = element.querySelector('input');
   field.ariaLabel = field.placeholder = t`Issues, agents, runs, pages`;
   element.querySelector('[role=listbox]').ariaLabel = t`Found`;
@@ -32,42 +32,47 @@ function build() {
     tabInsertsSuggestions: false,
     firstOptionSelectionMode: 'active',
   });
-  const [places, found] = [list.querySelector('[data-places]'), list.querySelector('[data-found]')];
   const known = knownPlaces(company);
-  let timer = 0;
-  let asked = null;
-  const showPlaces = () => {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fitting = known.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)));
-    places.replaceChildren(...fitting.slice(0, words.length === 0 ? 12 : 6).map(optionOf));
+  const search = new Search(company);
+  const show = () => {
+    const typed = input.value.trim();
+    const places = placesFor(known, typed).map((place, index) => optionOf(place, index));
+    const options = [...places, ...search.found].map((option) => [rankOf(option, typed), option]);
+    list.replaceChildren(...options.toSorted(([one], [other]) => one - other).map(([, option]) => option));
+    if (search.failed) list.append(t`The search failed. Keep typing to try again.`);
     combobox.resetSelection();
   };
-  const ask = async () => {
-    asked?.abort();
-    asked = new AbortController();
-    const q = input.value.trim();
-    if (q === '') return found.replaceChildren();
-    const response = await fetch(`/companies/${company}/find?${new URLSearchParams({ q })}`, {
-      headers: { 'HX-Request': 'true' },
-      signal: asked.signal,
-    }).catch((error) => (error.name === 'AbortError' ? 'overtaken' : null));
-    if (response === 'overtaken') return undefined;
-    if (!response?.ok) return found.replaceChildren(t`The search failed. Keep typing to try again.`);
-    found.innerHTML = await response.text();
-    combobox.resetSelection();
-    return undefined;
+  const isChosen = () => {
+    const [first] = list.children;
+    return (
+      list.querySelector('[aria-selected=true]') || (first && rankOf(first, input.value.trim()) === EXACTLY)
+    );
   };
+  let goesOn = false;
   input.addEventListener('input', () => {
-    showPlaces();
-    clearTimeout(timer);
-    if (company && company !== 'instance') timer = setTimeout(() => void ask(), WAIT_MS);
+    goesOn = false;
+    search.ask(input.value.trim(), () => {
+      show();
+      if (goesOn && !search.failed) list.querySelector('[role=option]')?.click();
+    });
+    show();
   });
-  // A search field would only be emptied by the first one.
-  input.addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape') return;
-    event.preventDefault();
-    element.close();
-  });
+  element.addEventListener(
+    'keydown',
+    (event) => {
+      if (event.key === 'Escape') {
+        // A search field would only be emptied by the first one.
+        event.preventDefault();
+        element.close();
+      } else if (event.key === 'Enter' && search.pending && !isChosen()) {
+        // What is meant may be among what is about to be found.
+        event.preventDefault();
+        event.stopPropagation();
+        goesOn = true;
+      }
+    },
+    { capture: true },
+  );
   // A click on a link navigates by itself.
   list.addEventListener('combobox-commit', () => element.close());
   element.addEventListener('click', ({ target }) => target === element && element.close());
@@ -76,6 +81,68 @@ function build() {
   combobox.start();
   return element;
 }
+
+/** What the company has of it. */
+class Search {
+  found = [];
+  failed = false;
+  pending = false;
+  #company;
+  #timer = 0;
+  #asked = null;
+
+  constructor(company) {
+    this.#company = company && company !== 'instance' ? company : null;
+  }
+
+  /** A moment later. Until the answer comes, what was found last stays. @param then called with it */
+  ask(q, then) {
+    clearTimeout(this.#timer);
+    this.#asked?.abort();
+    if (q === '') this.found = [];
+    this.pending = q !== '' && this.#company !== null;
+    if (this.pending) this.#timer = setTimeout(() => void this.#ask(q, then), WAIT_MS);
+  }
+
+  async #ask(q, then) {
+    this.#asked = new AbortController();
+    const { signal } = this.#asked;
+    const answer = await fetch(`/companies/${this.#company}/find?${new URLSearchParams({ q })}`, {
+      headers: { 'HX-Request': 'true' },
+      signal,
+    })
+      .then((response) => (response.ok ? response.text() : null))
+      .catch(() => null);
+    if (signal.aborted) return;
+    const template = document.createElement('template');
+    template.innerHTML = answer ?? '';
+    this.pending = false;
+    this.failed = answer === null;
+    this.found = [...template.content.children];
+    then();
+  }
+}
+
+const wordsOf = (text) => text.toLowerCase().split(/[^\p{L}\p{N}]+/u);
+
+function placesFor(known, typed) {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  const fitting = known.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)));
+  return words.length === 0 ? fitting.slice(0, 12) : fitting.slice(0, 6);
+}
+
+/** What is meant first: by its whole name, by its beginning, by the beginning of its words; then names that have it within a word. */
+function rankOf({ dataset: { name = '', also = '', kind } }, typed) {
+  const [text, sought] = [name.toLowerCase(), typed.toLowerCase()];
+  if (text === sought || also.toLowerCase() === sought) return EXACTLY;
+  if (text.startsWith(sought)) return 1;
+  const [words, parts] = [wordsOf(text), wordsOf(sought)];
+  if (parts.every((part) => words.some((word) => word.startsWith(part)))) return 2;
+  if (!parts.every((part) => text.includes(part))) return 5;
+  return kind === undefined ? 3 : 4;
+}
+
+const EXACTLY = 0;
 
 /** Destinations from here: the pages of the navigation, and acts. */
 function knownPlaces(company) {
@@ -106,6 +173,7 @@ function optionOf({ label, kind, href }, index) {
   link.href = href;
   link.tabIndex = -1;
   link.setAttribute('role', 'option');
+  Object.assign(link.dataset, { name: label, kind });
   const what = document.createElement('span');
   what.className = 'soft small';
   what.textContent = kind;

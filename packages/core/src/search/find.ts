@@ -5,7 +5,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { listIssues, notTrashed } from '../issues/index.ts';
 
 /** Limits per kind; to see more, filter a list. */
-const MOST = { issues: 8, texts: 5, agents: 6, projects: 4, runs: 3 };
+export const mostFound = { issues: 8, texts: 5, agents: 6, projects: 4, runs: 3 };
 /** Maximum number of matches considered; the newest of them are shown. */
 const MOST_MATCHES = 500;
 const MOST_WORDS = 8;
@@ -14,7 +14,7 @@ const MOST_WORDS = 8;
 export async function find(tx: Tx, company_id: string, text: string): Promise<Found[]> {
   const q = text.trim();
   if (q === '') return [];
-  const { items } = await listIssues(tx, company_id, { q, limit: MOST.issues });
+  const { items } = await listIssues(tx, company_id, { q, limit: mostFound.issues });
   const titled = items.map(({ id, title, identifier, status }) => issue({ id, title, identifier, status }));
   const written = await byText(
     tx,
@@ -23,7 +23,7 @@ export async function find(tx: Tx, company_id: string, text: string): Promise<Fo
     titled.map(({ id }) => id),
   );
   const named = await byName(tx, company_id, q);
-  const runs = await runsOf(tx, company_id, q, titled.slice(0, MOST.runs));
+  const runs = await runsOf(tx, company_id, q, titled.slice(0, mostFound.runs));
   return [...titled, ...named, ...written, ...runs];
 }
 
@@ -55,7 +55,7 @@ async function byText(tx: Tx, company_id: string, q: string, known: readonly str
       from ${containing} where i.company_id = ${company_id} and ${notTrashed('i')}
         and not i.id = any(${sql.param([...known])}::uuid[])
       limit ${MOST_MATCHES}
-    ) matching order by updated_at desc, id limit ${MOST.texts}`;
+    ) matching order by updated_at desc, id limit ${mostFound.texts}`;
   // `offset 0` keeps PostgreSQL from planning for the limit: it can't know how rare the words are, and would read the whole table
   // in the hope of finding enough early, or join all of a common word's issues. Like this, it reads as far as needed.
   const words = sql`
@@ -84,11 +84,11 @@ async function byName(tx: Tx, company_id: string, q: string): Promise<Found[]> {
     (select 'agent' as kind, a.id, a.name as title, a.role as detail, a.status from agents a
       where a.company_id = ${company_id} and a.deleted_at is null
         and (a.name ilike ${part} or a.role ilike ${part} or a.title ilike ${part})
-      order by a.status = 'terminated', position(lower(${q}) in lower(a.name)) = 0, a.name, a.id limit ${MOST.agents})
+      order by a.status = 'terminated', position(lower(${q}) in lower(a.name)) = 0, a.name, a.id limit ${mostFound.agents})
     union all
     (select 'project', p.id, p.name, null, p.status from projects p
       where p.company_id = ${company_id} and p.deleted_at is null and p.name ilike ${part}
-      order by p.name, p.id limit ${MOST.projects})`);
+      order by p.name, p.id limit ${mostFound.projects})`);
   return rows.map((row) => ({ ...row, url: `/${row.kind}s/${row.id}` }));
 }
 
@@ -113,7 +113,7 @@ async function runsOf(tx: Tx, company_id: string, q: string, issues: readonly Fo
   const { rows } = await tx.execute<RunHead>(sql`
     select r.id, r.status, r.wake_reason, a.name as agent_name, i.identifier
     from heartbeat_runs r join agents a on a.id = r.agent_id left join issues i on i.id = r.issue_id
-    where r.id in (${chosen}) order by r.created_at desc, r.id desc limit ${MOST.runs}`);
+    where r.id in (${chosen}) order by r.created_at desc, r.id desc limit ${mostFound.runs}`);
   return rows.map(({ id, status, wake_reason, agent_name, identifier }) => ({
     kind: 'run',
     id,

@@ -1,3 +1,3 @@
 /** Owns no table: one search over issues, agents, projects and runs. */
 export { companyNames } from './company-names.ts';
-export { find } from './find.ts';
+export { find, mostFound } from './find.ts';

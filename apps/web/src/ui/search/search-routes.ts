@@ -1,9 +1,11 @@
 /** One search for everything, as a page and as the palette's results; and the keyboard shortcuts. */
 import type { Found } from '@acp/contract';
-import { find } from '@acp/core';
+import { countIssues, find, mostFound } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
+import { count } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
+import { filtered } from '../kit/list-search.ts';
 import { emptyState, input, status } from '../kit/parts.ts';
 import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
@@ -25,36 +27,89 @@ async function findPage(context: UiContext<'company'>): Promise<Html> {
   const { tx, company_id, query, fragment } = context;
   const q = (query.q ?? '').replaceAll('\0', '').slice(0, LONGEST);
   const found = await find(tx, company_id, q);
-  if (fragment) return options(found);
+  const rest = await restOf(context, q.trim(), found);
+  if (fragment) return options(found, rest);
   const path = `/companies/${company_id}/find`;
-  const body = html`<form class="filters row" method="get" action="${path}" role="search">
+  const results = html`!${when(q.trim() !== '' && found.length === 0, () =>
+    emptyState('Nothing found', html`No title, text or name contains “${q.trim()}”.`),
+  )}
+  !${each([...Map.groupBy(found, ({ kind }) => kind)], ([kind, of]) => section(headings[kind], of, rest.get(kind)))}`;
+  const body = html`<form class="filters row" method="get" action="${path}" role="search" data-autosubmit>
       !${input({ name: 'q', label: 'Issues, agents, projects, runs', type: 'search', value: q, autofocus: true })}
       <button>Search</button>
     </form>
-    !${when(q.trim() !== '' && found.length === 0, () =>
-      emptyState('Nothing found', html`No title, text or name contains “${q.trim()}”.`),
-    )}
-    !${each([...Map.groupBy(found, ({ kind }) => kind)], ([kind, of]) => section(headings[kind], of))}`;
+    !${filtered(results)}`;
   return companyPage(context, { title: t`Find`, active: path, body });
 }
 
-const section = (title: string, found: readonly Found[]): Html =>
+/** Where all matches of a kind are, if not all of them are shown, and how many issues there are by title. */
+interface Rest {
+  href: string;
+  total: string | null;
+}
+
+/** As far as they are counted while somebody types. */
+const MOST_COUNTED = 100;
+
+async function restOf(
+  { tx, company_id }: UiContext<'company'>,
+  q: string,
+  found: readonly Found[],
+): Promise<ReadonlyMap<Found['kind'], Rest>> {
+  const shown = (kind: Found['kind']): number => found.filter((one) => one.kind === kind).length;
+  const address = (list: string): string =>
+    `/companies/${company_id}/${list}?${new URLSearchParams({ q }).toString()}`;
+  const rest = new Map<Found['kind'], Rest>();
+  if (shown('agent') === mostFound.agents) rest.set('agent', { href: address('agents'), total: null });
+  if (shown('project') === mostFound.projects)
+    rest.set('project', { href: address('projects'), total: null });
+  if (shown('issue') < mostFound.issues) return rest;
+  const total = await countIssues(tx, company_id, { q }, MOST_COUNTED + 1);
+  const href = address('issues');
+  if (total > MOST_COUNTED) rest.set('issue', { href, total: `${count(MOST_COUNTED)}+` });
+  else if (total > mostFound.issues) rest.set('issue', { href, total: count(total) });
+  return rest;
+}
+
+const section = (title: string, found: readonly Found[], rest: Rest | undefined): Html =>
   html`<section class="card">
     <h2>${title}</h2>
     <ul class="list">
       !${each(found, (one) => html`<li><a class="found" href="${one.url}">!${line(one)}</a></li>`)}
     </ul>
+    !${when(
+      rest,
+      ({ href, total }) =>
+        html`<p class="more">
+          !${when(total, (all) => html`${mostFound.issues} of ${all} by title or identifier – `)}<a
+            href="${href}"
+            >Show all</a
+          >
+        </p>`,
+    )}
   </section>`;
 
 /** The palette's options. */
-const options = (found: readonly Found[]): Html =>
-  each(
+const options = (found: readonly Found[], rest: ReadonlyMap<Found['kind'], Rest>): Html =>
+  html`!${each(
     found,
     (one) =>
-      html`<a role="option" id="found-${one.id}" href="${one.url}" tabindex="-1"
+      html`<a
+        role="option"
+        id="found-${one.id}"
+        href="${one.url}"
+        tabindex="-1"
+        data-name="${one.title}"
+        data-also="${one.detail ?? ''}"
         ><span class="soft small">${one.kind}</span> !${line(one)}</a
       >`,
-  );
+  )}!${when(
+    rest.get('issue'),
+    ({ href, total }) =>
+      html`<a role="option" id="found-all" href="${href}" tabindex="-1"
+        >All ${total} issues with it in their title</a
+      >`,
+  )}`;
 
 /** Each shortcut with what it does; `g` and a letter navigate. */
 const keys = (): [keys: string, does: string][] => [
