@@ -97,6 +97,24 @@ inBrowser(`a page that stays open${without}`, () => {
     await page.close();
   });
 
+  it('leaves the runs that somebody looks at where they are when another comes above them', async () => {
+    const page = await open(`/companies/${company}/runs`);
+    await page.waitForSelector('[data-script=ready]', { state: 'attached' });
+    await page.setViewportSize({ width: 1280, height: 240 });
+    const links = page.locator('tbody td:first-child a');
+    const [newest, seen] = [
+      await links.first().getAttribute('href'),
+      await links.nth(2).getAttribute('href'),
+    ];
+    const row = page.locator(`td:first-child a[href="${seen}"]`);
+    await row.evaluate((link) => link.scrollIntoView({ block: 'center' }));
+    const before = (await row.boundingBox())!.y;
+    await call('post', `/api/agents/${agent}/heartbeat/invoke`);
+    await waitFor(async () => (await links.first().getAttribute('href')) !== newest, { what: 'a new run' });
+    expect(Math.abs((await row.boundingBox())!.y - before)).toBeLessThan(2);
+    await page.close();
+  });
+
   it('learns what happened between its rendering and its stream', async () => {
     const issue = await newIssue();
     let release = (): void => undefined;

@@ -216,6 +216,8 @@ function tellChange(part, said) {
 export function keepState(part) {
   const { activeElement } = document;
   states.set(part, {
+    anchor: anchorOf(part),
+    aside: part.querySelector('.scroll-x')?.scrollLeft ?? 0,
     told: toldBy(part),
     open: new Map(foldsOf(part).map((details, index) => [nameOf(details, index), stateOf(details)])),
     focus: activeElement !== part && part.contains(activeElement) ? placeOf(part, activeElement) : null,
@@ -223,13 +225,31 @@ export function keepState(part) {
 }
 
 export function restoreState(part) {
-  const { open = new Map(), focus = null } = states.get(part) ?? {};
+  const { open = new Map(), focus = null, anchor = null, aside = 0 } = states.get(part) ?? {};
   foldsOf(part).forEach((details, index) => {
     takeState(details, open.get(nameOf(details, index)));
   });
   // What somebody chose there has been sent: the stored value counts.
   for (const form of part.querySelectorAll('form[data-autosubmit]')) form.reset();
   if (focus) elementAt(part, focus)?.focus({ preventScroll: true });
+  if (aside > 0) part.querySelector('.scroll-x')?.scrollTo({ left: aside });
+  const anchored = anchor && part.querySelector(anchor.selector);
+  if (anchored) scrollBy({ top: topOf(anchored) - anchor.top, behavior: 'instant' });
+}
+
+const topOf = (element) => element.getBoundingClientRect().top;
+
+/**
+ * What stays where it is while new rows come above it: the first link in sight that is the only one to its place. The browser can't
+ * keep it, since it is replaced. Null while the part's beginning is in sight: there new rows are seen coming.
+ */
+function anchorOf(part) {
+  if (topOf(part) >= 0) return null;
+  const links = [...part.querySelectorAll('a[href]')];
+  const counts = Map.groupBy(links, (link) => link.getAttribute('href'));
+  const isAlone = (link) => counts.get(link.getAttribute('href')).length === 1;
+  const anchor = links.find((link) => topOf(link) >= 0 && isAlone(link) && link.checkVisibility());
+  return anchor ? { selector: selectorOf(anchor), top: topOf(anchor) } : null;
 }
 
 /** What has not been answered by then has failed. */
