@@ -231,14 +231,22 @@ it('an admin of the instance requests a backup, once until it is made', async ()
   const admin = Browser.of(app, cast.instance_admin);
   expect((await admin.get('/admin/backups')).text).toContain('Back up now');
   const sent = await admin.post('/admin/backups', {});
-  expect(sent.headers.location).toBe('/admin/backups?done=requested');
+  expect(sent.headers.location).toBe('/admin/backups');
   expect(await listBackups(database.db)).toMatchObject([{ status: 'queued', trigger: 'operator' }]);
   const part = await admin.get('/admin/backups/part/list');
   expect(part.text).toContain('data-awaits');
   expect(part.text).not.toContain('Back up now');
+  // All that it says changes together.
+  const soon = 'A scheduler will begin the next within half a minute.';
+  expect(part.text).toContain(soon);
   const again = await admin.post('/admin/backups', {});
   expect(again.status).toBe(409);
   expect(again.text).toContain('a backup is already requested');
+  await database.pool.query(`update backups set status = 'succeeded', finished_at = now()`);
+  const made = await admin.get('/admin/backups');
+  const list = (await admin.get('/admin/backups/part/list')).text;
+  expect(list).toContain('The last restorable backup began');
+  expect([made.text.split('The last restorable').length, list.includes(soon)]).toEqual([2, false]);
   await database.pool.query('delete from backups');
 });
 

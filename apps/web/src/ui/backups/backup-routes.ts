@@ -1,10 +1,11 @@
 /** The instance's backups: the list, the progress of a running one, and why others failed. */
 import { type Backup, backupEndpoints as rows } from '@acp/contract';
+import type { Tx } from '@acp/db';
 import { getSetting, lastSuccessfulBackup, listBackups } from '@acp/core';
 import { count, duration, fileSize, timeAgo, words } from '../kit/format.ts';
 import { attributes, html, type Html, when } from '../kit/html.ts';
-import { t, texts } from '../kit/language.ts';
-import { emptyState, formError, notice, postButton, status } from '../kit/parts.ts';
+import { t } from '../kit/language.ts';
+import { emptyState, formError, postButton, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -12,22 +13,13 @@ import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts'
 const PATH = '/admin/backups';
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
 
-const done: Record<string, string> = texts({
-  requested: 'A scheduler will begin it within half a minute.',
-});
-
 async function backupsPage(
-  { tx, user, services, query }: UiContext<'none'>,
+  { tx, user, services }: UiContext<'none'>,
   error: string | null = null,
 ): Promise<Html> {
-  const [backups, last, schedule] = await Promise.all([
-    listBackups(tx),
-    lastSuccessfulBackup(tx),
-    getSetting(tx, 'backup_schedule'),
-  ]);
-  const body = html`!${notice(done[query.done ?? ''])}!${formError(error)}
+  const schedule = await getSetting(tx, 'backup_schedule');
+  const body = html`!${formError(error)}
     <div class="card">
-      !${when(last, ({ started_at }) => html`<p>The last restorable backup began !${timeAgo(started_at)}.</p>`)}
       <p class="soft">
         They are made on a cron schedule, in UTC:
         !${schedule === undefined ? html`<code>${services.defaults.backup_schedule ?? ''}</code>, the one of <code>SERVICE_BACKUP_SCHEDULE</code>` : html`<code>${schedule}</code>`}
@@ -35,19 +27,28 @@ async function backupsPage(
         database.
       </p>
     </div>
-    <div class="apart" data-source="${PATH}/part/list">!${listPart(backups)}</div>`;
+    <div class="apart" data-source="${PATH}/part/list">!${await listPart(tx)}</div>`;
   return shell({ title: t`Backups`, user, company: null, active: PATH, body });
 }
 
 const isUnderWay = ({ status: state }: Backup): boolean => state === 'queued' || state === 'running';
 
-/** Without the button while a backup is under way: another one would be refused. */
-function listPart(backups: readonly Backup[]): Html {
-  const request = backups.some(isUnderWay) ? html`` : postButton(PATH, 'Back up now', { class: 'quiet' });
-  return backups.length === 0
-    ? html`!${emptyState('No backups yet', html`The first one is made within a minute of an instance’s first start.`)}!${request}`
-    : html`<div class="card">!${request}!${table('Backups', columns, backups)}</div>`;
+/** All that changes with a backup. Without the button while one is under way: another would be refused. */
+async function listPart(tx: Tx): Promise<Html> {
+  const [backups, last] = await Promise.all([listBackups(tx), lastSuccessfulBackup(tx)]);
+  if (backups.length === 0)
+    return html`!${emptyState('No backups yet', html`The first one is made within a minute of an instance’s first start.`)}!${requestButton()}`;
+  return html`<div class="card">
+    !${when(last, ({ started_at }) => html`<p>The last restorable backup began !${timeAgo(started_at)}.</p>`)}
+    !${when(
+      backups.some(({ status: state }) => state === 'queued'),
+      () => html`<p class="soft" role="status">A scheduler will begin the next within half a minute.</p>`,
+    )}
+    !${backups.some(isUnderWay) ? '' : requestButton()}!${table('Backups', columns, backups)}
+  </div>`;
 }
+
+const requestButton = (): Html => postButton(PATH, 'Back up now', { class: 'quiet' });
 
 const size = (bytes: number): Html => html`<span title="${count(bytes)} B">${fileSize(bytes)}</span>`;
 
@@ -72,6 +73,6 @@ const columns: Column<Backup>[] = [
 
 export const backupRoutes: UiRoute[] = [
   page(PATH, instance, async (c) => backupsPage(c)),
-  page(`${PATH}/part/list`, instance, async ({ tx }) => listPart(await listBackups(tx))),
-  action(PATH, rows.request, { next: () => `${PATH}?done=requested`, failed: backupsPage }),
+  page(`${PATH}/part/list`, instance, ({ tx }) => listPart(tx)),
+  action(PATH, rows.request, { next: () => PATH, failed: backupsPage }),
 ];
