@@ -62,6 +62,15 @@ inBrowser(`a chat${without}`, () => {
     await page.press('[data-composer] textarea', 'Enter');
   };
 
+  it('begins with its heading in sight, on a phone as well', async () => {
+    const page = await openChat();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.reload();
+    await page.waitForSelector('html[data-script=ready] [data-composer]');
+    expect(await page.evaluate('scrollY')).toBe(0);
+    await page.close();
+  });
+
   it('draws a reply as it comes, leaves what is complete alone, and lets no HTML of the model through', async () => {
     const seen = Promise.withResolvers<void>();
     const chunks = pieces.match(/[^]{1,9}/g)!;
