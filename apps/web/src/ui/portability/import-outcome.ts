@@ -1,6 +1,6 @@
 /** The result of an import or its preview. */
 import { bundleLists, type ImportedCompany } from '@acp/contract';
-import { words } from '../kit/format.ts';
+import { count, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { table } from '../kit/table.ts';
@@ -20,7 +20,7 @@ export function importOutcome({ created, skipped, warnings }: ImportedCompany, p
             'What is created',
             [
               { label: 'What', cell: (list) => html`${words(list)}` },
-              { label: 'How many', kind: 'number', cell: (list) => html`${created[list]}` },
+              { label: 'How many', kind: 'number', cell: (list) => html`${count(created[list])}` },
             ],
             made,
             { narrow: true },
@@ -38,11 +38,11 @@ export function importOutcome({ created, skipped, warnings }: ImportedCompany, p
       skipped.length > 0,
       () =>
         html`<details>
-          <summary>${skipped.length} left as they are</summary>
+          <summary>${count(skipped.length)} left as they are</summary>
           <ul>
             !${each(skipped.slice(0, MOST_SHOWN), ({ type, name }) => html`<li>${words(type)}: ${name}</li>`)}
           </ul>
-          !${when(skipped.length > MOST_SHOWN, () => html`<p class="soft">And ${skipped.length - MOST_SHOWN} more.</p>`)}
+          !${when(skipped.length > MOST_SHOWN, () => html`<p class="soft">And ${count(skipped.length - MOST_SHOWN)} more.</p>`)}
         </details>`,
     )}
   </section>`;
