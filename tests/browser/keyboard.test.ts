@@ -105,7 +105,7 @@ inBrowser(`the keyboard alone${without}`, () => {
     await press('m', 'Tab');
     expect(await focused()).toBe('f-bulk-priority');
     await page.keyboard.type('critical');
-    await page.focus('[data-bulk] button:not(.danger)');
+    await page.focus('[data-bulk] .row button:not(.danger)');
     await press('Enter');
     await page.waitForSelector('[data-toast]');
     expect(await page.locator('td [data-priority=critical]').count()).toBe(2);

@@ -180,18 +180,24 @@ function startChoosing(list, rows) {
     if (target === all) for (const box of boxes()) box.checked = all.checked;
     if (target === all || target.name === 'issue') tell();
   });
+  bulk.addEventListener('click', ({ target: { dataset } }) => {
+    if (!dataset.choose) return;
+    // The bar is about to disappear, with the button that has the focus.
+    if (dataset.choose === 'none') lastChosen(rows)?.focus({ preventScroll: true });
+    for (const box of boxes()) box.checked = dataset.choose === 'all';
+    tell();
+  });
   tell();
 }
+
+const lastChosen = (rows) => rows().findLast((row) => row.querySelector('[name=issue]')?.checked);
 
 /** The acts on the chosen rows; null while none is chosen. */
 const bulkOf = (list) => list.querySelector('[data-bulk]:not([hidden])');
 
 function onKey(event, list, rows) {
   const { key, target, ctrlKey, metaKey, altKey } = event;
-  if (key === 'Escape' && target.closest('[data-bulk]'))
-    return rows()
-      .findLast((row) => row.querySelector('[name=issue]')?.checked)
-      ?.focus();
+  if (key === 'Escape' && target.closest('[data-bulk]')) return lastChosen(rows)?.focus();
   if (ctrlKey || metaKey || altKey || !lettersAct() || isTyping(target)) return undefined;
   const row = document.activeElement?.closest('[data-issue-list] tbody tr');
   if (key === 'j' || key === 'k') {

@@ -241,13 +241,21 @@ function optionalColumns(view: RowView): Record<ViewColumn, Column<Issue>> {
 const stays = (): Choice => ({ value: '', label: t`as it is` });
 const none = (label: string): Choice => ({ value: 'none', label });
 
-/** Bulk actions. Without script they are below the list; with script they appear once something is selected. */
+/**
+ * Bulk actions. Without script they are below the list; with script they appear once something is selected. On a phone the
+ * fields unfold: the style sheet reads the state of what is ahead of them, as for filters.
+ */
 function bulkBar({ choices, company_id, filter }: ListView): Html {
   const field = (name: string, label: string, options: readonly Choice[]): Html =>
     select({ name, id: `bulk-${name}`, label, value: '', choices: [stays(), ...options] });
   return html`<fieldset class="bulk" data-bulk>
     <legend>Change the <span data-chosen>selected</span></legend>
+    <div class="choosing" data-script-only>
+      <button type="button" class="link small" data-choose="all">Select all</button>
+      <button type="button" class="link small" data-choose="none">Clear</button>
+    </div>
     <div class="row">
+      <details class="bulk-more"><summary>Change</summary></details>
       !${field('status', t`Status`, listed(issueStatuses))}!${field('priority', t`Priority`, listed(priorities))}
       !${field('assignee_agent_id', t`Assignee`, [none(t`nobody`), ...choices.agents])}
       !${field('project_id', t`Project`, [none(t`none`), ...choices.projects])}
