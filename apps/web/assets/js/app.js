@@ -95,10 +95,17 @@ document.addEventListener('input', ({ target }) => {
 document.querySelector('.sections')?.addEventListener('click', ({ target }) => {
   const group = target.closest('summary')?.parentElement;
   if (!group) return;
-  const { section } = group.dataset;
-  const opens = !group.open;
-  void import('./sections.js').then(({ remember }) => remember(section, opens));
+  remember(group.dataset.section, !group.open);
 });
+
+// At once: somebody may leave the page as soon as a group is folded. The next pages are rendered like that, without a flicker.
+function remember(section, open) {
+  const entry = document.cookie.split('; ').find((each) => each.startsWith('service_sections=')) ?? '=';
+  const names = new Set(entry.split('=')[1].split('.').filter(Boolean));
+  if (open) names.add(section);
+  else names.delete(section);
+  document.cookie = `service_sections=${[...names].join('.')}; path=/; max-age=31536000; samesite=lax`;
+}
 
 // `toggle` does not bubble.
 document.addEventListener(
