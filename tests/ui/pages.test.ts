@@ -130,6 +130,17 @@ it('a form is done by the API’s own handler, but where only a page does it', (
 });
 
 describe.each(actions)('the form %s', (path, { endpoint, scope }) => {
+  it('has an address that leads to a page', async () => {
+    const target = pathOn(stage, { path, scope });
+    const headers = { ...cast.instance_admin.headers, Accept: 'text/html' };
+    const first = await get(target, headers);
+    const shown = first.status === 303 ? await get(first.headers.location!, headers) : first;
+    expect([first.status === 303 || first.status === 200, shown.status]).toEqual([true, 200]);
+    // The closest one above it, if there is one.
+    const { location = '/companies' } = first.headers;
+    expect(location === '/companies' || target.startsWith(`${location}/`)).toBe(true);
+  });
+
   it('is refused to a viewer and to a stranger, and across sites', async () => {
     const target = pathOn(stage, { path, scope });
     const post = (headers: Record<string, string>) =>

@@ -49,8 +49,21 @@ export class RouteTable<T> {
     node.methods.set(method, target);
   }
 
+  has(method: string, path: string): boolean {
+    return this.#at(path)?.methods.has(method) ?? false;
+  }
+
   /** Undefined for an unknown path; throws `method_not_allowed` for a known one that lacks the method. */
   find(method: string, path: string): Match<T> | undefined {
+    const place = this.#at(path);
+    if (place === undefined) return undefined;
+    const { methods, values } = place;
+    const target = methods.get(method);
+    if (target === undefined) throw methodNotAllowed([...methods.keys()].toSorted());
+    return { target, values };
+  }
+
+  #at(path: string): { methods: ReadonlyMap<string, T>; values: readonly string[] } | undefined {
     const values: string[] = [];
     let node = this.#root;
     const segments = path.slice(1).split('/');
@@ -70,9 +83,6 @@ export class RouteTable<T> {
         return undefined;
       }
     }
-    if (node.methods.size === 0) return undefined;
-    const target = node.methods.get(method);
-    if (target === undefined) throw methodNotAllowed([...node.methods.keys()].toSorted());
-    return { target, values };
+    return node.methods.size === 0 ? undefined : { methods: node.methods, values };
   }
 }

@@ -11,7 +11,7 @@ import { Endpoints } from './endpoints.ts';
 import { type PageDependencies, performAction } from './perform-action.ts';
 import { speak } from './languages.ts';
 import { answerError } from './refusal.ts';
-import { sendPage } from './send-page.ts';
+import { sendPage, sendToPage } from './send-page.ts';
 import { redirectToLogin } from './signed-out-page.ts';
 import type { UiContext, UiRoute } from './ui-routes.ts';
 
@@ -43,6 +43,7 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
     route.kind === 'action' ? deps.endpoints.secretsOf(route) : [];
   const handler: RequestHandler = async (request, response, next) => {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
+    if (method === 'GET' && sendToPage(table, request, response)) return undefined;
     const match = table.find(method, request.path);
     if (match === undefined) return next();
     response.locals.operation = `page ${match.target.route.path}`;

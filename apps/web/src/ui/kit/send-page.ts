@@ -1,6 +1,9 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
+import type { RouteTable } from '../../http/route-table.ts';
+import { wantsPage } from '../../http/to-login.ts';
+import { START_PAGE } from '../sign-in-cookie.ts';
 import type { Html } from './html.ts';
 
 const brotli = promisify(brotliCompress);
@@ -22,4 +25,15 @@ export async function sendPage(request: Request, response: Response, text: Html)
   if (encoding !== 'br' && encoding !== 'gzip') return void response.send(text);
   const bytes = encoding === 'br' ? await brotli(text, QUALITY) : await zip(text);
   response.set('content-encoding', encoding).send(bytes);
+}
+
+/** A form that was refused leaves its own address: opening or reloading that leads to the page with the form. */
+export function sendToPage<T>(table: RouteTable<T>, request: Request, response: Response): boolean {
+  const { path } = request;
+  if (table.has('GET', path) || !table.has('POST', path) || !wantsPage(request)) return false;
+  let above = path;
+  do above = above.slice(0, above.lastIndexOf('/'));
+  while (above !== '' && !table.has('GET', above));
+  response.redirect(303, above || START_PAGE);
+  return true;
 }
