@@ -155,7 +155,7 @@ inBrowser(`a card of the board${without}`, () => {
     expect([lost, thrown]).toEqual([2, []]);
   });
 
-  it('of a viewer cannot be dragged, and its move by keyboard is refused with the reason, in their language', async () => {
+  it('of a viewer is not moved at all, and the move of who lost that right is refused with the reason, in their language', async () => {
     const id = await newCard('Only read');
     const theirs = await boardOf(cast.viewer, 'de');
     await change(id, { priority: 'low' });
@@ -166,6 +166,11 @@ inBrowser(`a card of the board${without}`, () => {
     expect([await draggable(theirs, true), (await draggable(theirs, false)) > 0]).toEqual([0, true]);
     expect(await theirs.textContent('#board-help')).not.toContain('Umschalt');
     await theirs.focus(`#card-${id}`);
+    const sent: string[] = [];
+    theirs.on('request', (each) => sent.push(each.method()));
+    await theirs.keyboard.press('Shift+ArrowRight');
+    expect([sent.includes('POST'), await columnsOf(id, theirs)]).toEqual([false, ['todo']]);
+    await theirs.evaluate(`document.getElementById('card-${id}').draggable = true`);
     await theirs.keyboard.press('Shift+ArrowRight');
     const words = 'Only read konnte nicht verschoben werden: dafür ist die Rolle Mitglied nötig';
     await theirs.waitForSelector(toast(words));

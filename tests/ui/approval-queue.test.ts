@@ -54,6 +54,14 @@ it('whoever has decided one is offered the next of the list, among those that we
   expect(nextOf((await member.get(oldest)).text)).toBe(later);
 });
 
+it('the inbox calls them the decision of whoever may decide', async () => {
+  await ask('Paint the shop');
+  const inbox = async (person: 'member' | 'viewer') =>
+    (await Browser.of(app, cast[person]).get(`/companies/${cast.company_id}/inbox`)).text;
+  expect(await inbox('member')).toContain('Waiting for your decision');
+  expect(await inbox('viewer')).toContain('Waiting for somebody’s decision');
+});
+
 it('a request for more budget leads to the budgets, and to those it is about', async () => {
   const board = actors.board({ id: cast.company_id }, 'admin');
   const policy = await transaction(database, async (tx) =>

@@ -119,6 +119,11 @@ describe('the list of issues', () => {
     const { text } = await Browser.of(app, cast.viewer).get(`${list}?all=yes`);
     expect(titlesOf(text)).toHaveLength(3);
     for (const part of ['data-bulk', 'data-edit', 'name="issue"']) expect(text).not.toContain(part);
+    for (const page of [
+      text,
+      (await Browser.of(app, cast.viewer).get(list.replace(/issues$/, 'board'))).text,
+    ])
+      expect(page).not.toContain('/issues/new"');
   });
 
   it('gives a single row with the columns that the page shows', async () => {

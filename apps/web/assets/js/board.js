@@ -194,6 +194,7 @@ class Board {
   #sideways(card, step, moving) {
     let place = this.#columns.indexOf(card.closest('[data-column]')) + step;
     if (moving) {
+      if (!card.draggable) return;
       const target = this.#columns[place];
       const moved = target && this.move(card.dataset.issue, target.dataset.column);
       moved?.scrollIntoView({ block: 'nearest', inline: 'nearest' });

@@ -13,6 +13,8 @@ import { laterMenu } from './later-menu.ts';
 interface InboxView {
   company_id: string;
   inbox: Inbox;
+  /** Whether the reader may decide what is asked for. */
+  can_write: boolean;
   budgets: readonly IncidentLink[];
   names: Names;
   /** Reasons by issue id. */
@@ -35,7 +37,7 @@ export function inboxParts(view: InboxView): Html {
   const line = (issue: IssueSummary): Html => issueLine(issue, view.reasons.get(issue.id));
   const parts = [
     section(
-      t`Waiting for your decision`,
+      view.can_write ? t`Waiting for your decision` : t`Waiting for somebody’s decision`,
       inbox.approvals.map(
         (approval) =>
           html`<li>

@@ -8,6 +8,7 @@ import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { postButton } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
 import { inboxParts } from './inbox-page.ts';
 
 type CompanyContext = UiContext<'company'>;
@@ -22,6 +23,7 @@ async function inboxPage(context: CompanyContext): Promise<Html> {
   const parts = inboxParts({
     company_id,
     inbox,
+    can_write: mayWrite(context),
     budgets: await incidentLinks(tx, company_id, inbox.budget_incidents),
     names: await namesIn(context, inbox.approvals),
     reasons: await inboxReasons(tx, company_id, [...new Set(asking.map(({ id }) => id))]),

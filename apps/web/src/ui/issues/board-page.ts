@@ -33,7 +33,7 @@ function columnsOf(view: BoardView): Html {
   const { company_id, columns, filter } = view;
   return html`!${when(
       columns.every(({ count }) => count === 0),
-      () => nothing(company_id, filter),
+      () => nothing(view),
     )}
     <p class="sr-only" id="board-help">!${view.can_write ? howToMove() : howToRead()}</p>
     <p class="sr-only" role="status" aria-live="polite" id="board-said"></p>
@@ -53,12 +53,13 @@ const howToMove = (): Html =>
 
 const howToRead = (): Html => html`Arrow keys move between cards. Enter opens the card.`;
 
-function nothing(company_id: string, filter: ViewFilter): Html {
+function nothing({ company_id, filter, can_write }: BoardView): Html {
   if (narrows(filter))
     return emptyState(
       'Nothing matches',
       html`No issues match. <a href="/companies/${company_id}/board?all=yes">Show all</a>`,
     );
+  if (!can_write) return emptyState('No issues yet', html`Members of the company write them.`);
   return emptyState(
     'No issues yet',
     html`<a href="/companies/${company_id}/issues/new">Write the first one</a> and give it to an agent: it

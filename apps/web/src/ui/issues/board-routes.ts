@@ -23,7 +23,7 @@ export const boardRoutes: UiRoute[] = [
       title: t`Board`,
       active: `/companies/${company_id}/board`,
       wide: true,
-      actions: boardActions(company_id),
+      actions: mayWrite(context) ? boardActions(company_id) : '',
       body: boardBody({
         company_id,
         columns,

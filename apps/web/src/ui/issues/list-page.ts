@@ -76,12 +76,13 @@ function totalWords({ count, more }: ListView['total']): string {
   return plural(count, '# issue', '# issues');
 }
 
-function nothing({ company_id, filter }: ListView): Html {
+function nothing({ company_id, filter, can_write }: ListView): Html {
   if (narrows(filter))
     return emptyState(
       'Nothing matches',
       html`No issues match. <a href="${listPath(company_id)}?all=yes">Show all</a>`,
     );
+  if (!can_write) return emptyState('No issues yet', html`Members of the company write them.`);
   return emptyState(
     'No issues yet',
     html`<a href="${listPath(company_id)}/new">Write the first one</a> and give it to an agent: it starts

@@ -71,7 +71,7 @@ async function listPage(context: ListContext, filter: ViewFilter, outcome: Outco
     active: here,
     wide: true,
     actions: html`<a class="button quiet" href="${here}/deleted">Deleted</a>
-      <a class="button" href="${here}/new">New issue</a>`,
+      !${when(mayWrite(context), () => html`<a class="button" href="${here}/new">New issue</a>`)}`,
     body: listBody({
       company_id,
       filter,
