@@ -83,7 +83,7 @@ inBrowser(`a card of the board${without}`, () => {
   const toast = (text: string): string => `[data-toast]:has-text("${text}")`;
   /** What is seen, and what is heard. */
   const told = async (on = page): Promise<(string | null)[]> => [
-    await on.textContent('[data-toast]'),
+    await on.textContent('[data-toast] > span'),
     await on.textContent('#board-said'),
   ];
   /** Holds the first matching answer back until it is released. */

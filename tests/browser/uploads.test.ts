@@ -167,7 +167,7 @@ inBrowser(`files of an issue${without}`, () => {
     expect(await page.locator('#files [data-running]').count()).toBe(0);
     await drop(page, '#f-comment', ['large.txt'], 2_000_001);
     await page.waitForSelector('[data-toast]');
-    expect(await page.textContent('[data-toast]')).toBe(
+    expect(await page.textContent('[data-toast] > span')).toBe(
       'large.txt could not be attached: files may have up to 2 MB',
     );
     await page.click('#files summary');

@@ -13,6 +13,7 @@ export function startToasts() {
 /**
  * @param text what was done, or why it was not
  * @param silent for a caller that tells screen readers itself
+ * @returns the note, for a caller that takes it back
  */
 export function toast(text, { silent = false } = {}) {
   document.querySelector('[data-toast]')?.remove();
@@ -20,21 +21,64 @@ export function toast(text, { silent = false } = {}) {
   element.className = 'toast';
   if (!silent) element.setAttribute('role', 'status');
   element.dataset.toast = '';
-  element.textContent = text;
+  const said = document.createElement('span');
+  said.textContent = text;
+  const close = document.createElement('button');
+  Object.assign(close, { type: 'button', className: 'link small', textContent: t`Close` });
+  close.dataset.closeToast = '';
+  element.append(said, close);
   document.querySelector('main')?.append(element);
   show(element);
+  return element;
 }
 
 function show(element) {
   // The page answers a form: set the list's address, so that a reload shows the list and sends nothing again.
   const { address } = element.dataset;
   if (address) history.replaceState(null, '', address);
-  element.querySelector('[data-close-toast]')?.addEventListener('click', () => element.remove());
+  const { activeElement: before } = document;
+  element.querySelector('[data-close-toast]')?.addEventListener('click', () => {
+    element.remove();
+    if (before.isConnected) before.focus({ preventScroll: true });
+  });
+  keepClear(element, '--toast');
+  bringOutFrom(element, before);
   const leave = () => {
     if (element.matches(':hover, :focus-within')) setTimeout(leave, 2000);
     else element.remove();
   };
   setTimeout(leave, SHOWN_MS);
+}
+
+const observed = new Map();
+const heights = new ResizeObserver((entries) => {
+  for (const { target } of entries) reserve(target);
+});
+
+/** What sticks to the lower edge of the window is above the element for as long as that is there. @param name the style sheet's for its height */
+export function keepClear(element, name) {
+  observed.set(element, name);
+  // Also tells when it is removed.
+  heights.observe(element);
+  reserve(element);
+}
+
+function reserve(element) {
+  const name = observed.get(element);
+  const { style } = document.documentElement;
+  if (element.isConnected) return style.setProperty(name, `${element.offsetHeight}px`);
+  heights.unobserve(element);
+  observed.delete(element);
+  // Another one may have come in its place.
+  if (![...observed.values()].includes(name)) style.removeProperty(name);
+  return undefined;
+}
+
+/** What somebody is at may be what the note is about: it is never below it. */
+function bringOutFrom(note, control) {
+  if (control === document.body || note.contains(control)) return;
+  const under = control.getBoundingClientRect().bottom - note.getBoundingClientRect().top;
+  if (under > 0) scrollBy({ top: under + 8 });
 }
 
 /**
