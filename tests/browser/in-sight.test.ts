@@ -8,7 +8,7 @@ import { transaction } from '@acp/db';
 import type { Browser, Page } from 'playwright-core';
 import { type Cast, createCast, sessionOf } from '../http/cast.ts';
 import { startPages } from '../http/pages.ts';
-import { excessWidth, inBrowser, launchBrowser, without } from './chromium.ts';
+import { excessWidth, inBrowser, launchBrowser, seriousFaults, without } from './chromium.ts';
 
 const LONG = `${'Measure where people leave, and ask five of them why. '.repeat(8)}${'x'.repeat(120)}`;
 
@@ -143,6 +143,34 @@ inBrowser(`in sight${without}`, () => {
       expect(await page.evaluate('getComputedStyle(document.querySelector(".dock")).position')).toBe(
         'static',
       );
+    },
+  );
+
+  it.each([
+    [1280, 800],
+    [390, 844],
+  ])(
+    'what a note asks to press again, until the note is closed or no longer true, %d pixels wide',
+    async (width, height) => {
+      await page.setViewportSize({ width, height });
+      await open(`/issues/${issue}`);
+      await page.evaluate("document.dispatchEvent(new CustomEvent('live-closed'))");
+      await page.route('**/healthz', async (route) => route.abort());
+      const button = page.locator('.comment-form > button:not([type])');
+      const note = page.locator('[data-toast]:has-text("Nothing was sent")');
+      const presses = async (): Promise<void> => {
+        await page.fill('#f-comment', 'Said while it was away');
+        await button.click();
+        await note.waitFor();
+      };
+      await presses();
+      expect([await excessWidth(page), await seriousFaults(page)]).toEqual([0, []]);
+      await page.click('[data-close-toast]');
+      expect(await note.count()).toBe(0);
+      await presses();
+      await button.click({ trial: true });
+      await page.unroute('**/healthz');
+      await note.waitFor({ state: 'detached' });
     },
   );
 

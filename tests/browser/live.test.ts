@@ -322,6 +322,38 @@ inBrowser(`a page that stays open${without}`, () => {
     expect(complaints).toEqual([]);
   });
 
+  it('says that the session has ended, where it stands, and goes on after a sign-in in another tab', async () => {
+    const issue = await newIssue();
+    const here = `/issues/${issue}`;
+    const page = await open(`${here}?runs=all`);
+    await page.waitForSelector('[data-script=ready]', { state: 'attached' });
+    await page.fill('#f-comment', 'Half a thought');
+    await context.clearCookies();
+    // What happens is still heard of until the stream is checked again.
+    await page.evaluate(
+      `document.dispatchEvent(new CustomEvent('live', { detail: { type: 'issue_updated', data: {}, topics: ['issue:${issue}'] } }))`,
+    );
+    const bar = page.locator('.offline:has-text("You are signed out")');
+    await bar.waitFor();
+    await page.click('.comment-form > button:not([type])');
+    await page.waitForSelector('[data-toast]:has-text("sign in first")');
+    expect([new URL(page.url()).pathname, await page.inputValue('#f-comment')]).toEqual([
+      here,
+      'Half a thought',
+    ]);
+    expect(await bar.locator('a').getAttribute('href')).toBe(
+      `/login?next=${encodeURIComponent(`${here}?runs=all`)}`,
+    );
+    expect(await seriousFaults(page)).toEqual([]);
+    await context.request.post('/login', { form: account });
+    await call('patch', `/api/issues/${issue}`, { status: 'in_review' });
+    await page.evaluate("dispatchEvent(new Event('focus'))");
+    await bar.waitFor({ state: 'detached' });
+    await statusIs(page, 'in_review');
+    expect(await page.inputValue('#f-comment')).toBe('Half a thought');
+    await page.close();
+  });
+
   it('keeps a form and what was typed while the service is away, and says so', async () => {
     const page = await open(`/companies/${company}/projects`);
     await page.waitForSelector('html[data-script=ready]');

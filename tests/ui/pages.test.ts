@@ -33,7 +33,8 @@ const actions = uiPages
 describe.each(pages)('the page %s', (_path, route) => {
   it('sends a stranger to the sign-in and back', async () => {
     const response = await get(pathOn(stage, route), {}).expect(303);
-    const there = pathOn(stage, route);
+    // A part of a page is no place to come back to.
+    const there = pathOn(stage, route).replace(/\/part\/.*/, '');
     const back = there === '/companies' ? '' : `?next=${encodeURIComponent(there)}`;
     expect(response.headers.location).toBe(`/login${back}`);
   });
@@ -224,6 +225,29 @@ it('a page that does not exist sends a stranger to the sign-in; a user is told, 
   await request(app).get('/static/nowhere.css').expect(404);
 });
 
+it('a stranger’s script is told so, and a stranger’s button leads back to its page', async () => {
+  const part = `/issues/${stage.issueId}/part/decisions`;
+  for (const [name, value] of [
+    ['HX-Request', 'true'],
+    ['Sec-Fetch-Dest', 'empty'],
+  ]) {
+    const told = await get(part, { [name!]: value! }).expect(401);
+    expect([told.text, told.headers.location, told.headers['hx-redirect']]).toEqual([
+      '',
+      undefined,
+      undefined,
+    ]);
+  }
+  const pressed = async (referer: string) => {
+    const sent = request(app).post(`/issues/${stage.issueId}/trigger`).set('Host', 'own.example');
+    return (await sent.set({ 'Sec-Fetch-Site': 'same-origin', Referer: referer }).expect(303)).headers
+      .location;
+  };
+  const page = `/issues/${stage.issueId}?runs=all`;
+  expect(await pressed(`http://own.example${page}`)).toBe(`/login?next=${encodeURIComponent(page)}`);
+  expect(await pressed(`http://evil.example${page}`)).toBe('/login');
+});
+
 it('pages come compressed, and name files that browsers keep for good, with what scripts import beside them', async () => {
   const page = await get(`/companies/${cast.company_id}`, {
     ...cast.member.headers,
@@ -254,6 +278,7 @@ it('a script that asks for JSON gets the companies as JSON', async () => {
 
 it.each([
   ['/companies?x=1', '/companies?x=1'],
+  ['/issues/7/part/decisions?x=1', '/issues/7?x=1'],
   ['//evil.example', '/companies'],
   ['/\\evil.example', '/companies'],
   ['https://evil.example', '/companies'],

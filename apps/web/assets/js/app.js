@@ -2,7 +2,7 @@
 // Everything here is an enhancement: without it each act works as a plain form post.
 import { busy, copyText, startToasts } from './feedback.js';
 import { startAutosubmit, startKeys } from './keys.js';
-import { startConnection } from './connection.js';
+import { askServer, startConnection } from './connection.js';
 import { startLive } from './live.js';
 import { startLiveParts } from './live-parts.js';
 import { t } from './texts.js';
@@ -22,8 +22,8 @@ document.addEventListener('submit', (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.dataset.quiet === undefined) return;
   event.preventDefault();
-  void fetch(form.action, { method: 'POST', headers: { 'HX-Request': 'true' } })
-    .then(({ ok }) => ok || form.submit())
+  void askServer(form.action, { method: 'POST' })
+    .then(({ ok, status }) => ok || status === 401 || form.submit())
     .catch(() => form.submit());
 });
 
@@ -184,9 +184,7 @@ startAutosubmit();
 startKeys();
 startLiveParts();
 const { company, cursor } = document.body.dataset;
-if (company) {
-  startConnection();
-  startLive(company, Number(cursor));
-}
+startConnection();
+if (company) startLive(company, Number(cursor));
 // Keys and clicks are handled from here on.
 document.documentElement.dataset.script = 'ready';

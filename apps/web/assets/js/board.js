@@ -170,8 +170,8 @@ class Board {
       if (later === move) this.#putBack(move);
       else Object.assign(later, { from: move.from, changed: move.changed });
       this.#missed.add(issue);
-      if (answer.signIn) location.assign(answer.signIn);
-      else this.#tell(`${t`${title} could not be moved`}: ${reasonOf(answer)}`);
+      // The bar says why.
+      if (answer.status !== 401) this.#tell(`${t`${title} could not be moved`}: ${reasonOf(answer)}`);
     }
     this.#catchUp(issue);
   }

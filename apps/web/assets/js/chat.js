@@ -1,6 +1,7 @@
 // A chat: replies that are followed while they are written, a thread that stays current, sending without leaving the page.
 // Without script the same forms are plain posts.
 import { ChosenFiles } from './chat-files.js';
+import { askServer } from './connection.js';
 import { copyText } from './feedback.js';
 import { keepDraft } from './drafts.js';
 import { overLimits } from './file-list.js';
@@ -67,9 +68,7 @@ class Chat {
   async #refresh() {
     while (this.#again) {
       this.#again = false;
-      const response = await fetch(`/chats/${this.#id}/thread${location.search}`, {
-        headers: { 'HX-Request': 'true' },
-      }).catch(() => null);
+      const response = await askServer(`/chats/${this.#id}/thread${location.search}`).catch(() => null);
       if (!response?.ok) return;
       const template = document.createElement('template');
       template.innerHTML = await response.text();

@@ -1,5 +1,6 @@
 // Writing aids: names and issues that complete themselves, dropped files, a preview, quoting of comments.
 import { takeFiles } from './attaching.js';
+import { askServer } from './connection.js';
 import { insert } from './field-edits.js';
 import { startFileList } from './file-list.js';
 import { t } from './texts.js';
@@ -108,9 +109,9 @@ function startPreview(composer, field, path) {
   button.addEventListener('click', async () => {
     const showing = !place.hidden;
     if (!showing) {
-      const answer = await fetch(path, {
+      const answer = await askServer(path, {
         method: 'POST',
-        headers: { 'HX-Request': 'true', 'content-type': 'application/x-www-form-urlencoded' },
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body: new URLSearchParams({ body_markdown: field.value }),
       }).catch(() => null);
       if (!answer?.ok) return toast(t`There is no preview of that`);
@@ -144,7 +145,7 @@ async function editInPlace(link) {
   // Opening it again would discard what was typed since.
   if (place.dataset.editing !== undefined) return place.querySelector('textarea')?.focus();
   place.dataset.editing = '';
-  const answer = await fetch(link.href, { headers: { 'HX-Request': 'true' } }).catch(() => null);
+  const answer = await askServer(link.href).catch(() => null);
   if (!answer?.ok) return location.assign(link.href);
   const before = [...place.childNodes];
   place.innerHTML = await answer.text();

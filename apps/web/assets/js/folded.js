@@ -1,6 +1,8 @@
+import { askServer } from './connection.js';
+
 /** Loads a long text that a page has folded. */
 export async function unfold(details) {
-  const answer = await fetch(details.dataset.text, { headers: { 'HX-Request': 'true' } });
+  const answer = await askServer(details.dataset.text);
   // The link in place of the text stays.
   if (!answer.ok || answer.redirected) return;
   delete details.dataset.text;

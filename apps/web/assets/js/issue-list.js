@@ -1,4 +1,5 @@
 // The list of issues: cells that are edited in place, row selection, and the keyboard.
+import { askServer } from './connection.js';
 import { isPassing, isTyping, lettersAct } from './keys.js';
 import { plural, t } from './texts.js';
 import { toast } from './feedback.js';
@@ -114,9 +115,9 @@ function openAfterFrame(field) {
 
 /** @returns null on success, else the reason */
 async function send(id, values) {
-  const response = await fetch(`/issues/${id}/properties`, {
+  const response = await askServer(`/issues/${id}/properties`, {
     method: 'POST',
-    headers: { 'HX-Request': 'true', 'content-type': 'application/x-www-form-urlencoded' },
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams(values),
   }).catch(() => null);
   return response?.ok ? null : t`it could not be changed`;
@@ -133,9 +134,7 @@ async function renew(list, row, focus) {
     return open;
   };
   if (choosing()) return undefined;
-  const response = await fetch(`/issues/${row.dataset.issue}/row?${list.dataset.issueList}`, {
-    headers: { 'HX-Request': 'true' },
-  });
+  const response = await askServer(`/issues/${row.dataset.issue}/row?${list.dataset.issueList}`);
   if (response.status === 404) return row.remove();
   if (!response.ok) return undefined;
   const template = document.createElement('template');

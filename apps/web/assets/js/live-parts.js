@@ -1,6 +1,7 @@
 // Parts of a page that refresh when an event concerns them: `data-live="issue:1 runs" data-source="/…"`. What no event reports, such
 // as the outcome of a delivery, is marked `data-awaits` within its part, which asks again until the mark is gone. What comes bit by
 // bit, such as the lines of a log, gives the mark a value that changes with each: the part then soon asks again.
+import { askServer } from './connection.js';
 import { t } from './texts.js';
 
 const WAIT_MS = 150;
@@ -22,9 +23,10 @@ export function startLiveParts() {
   });
   for (const part of document.querySelectorAll('[data-load]')) renew(part);
   for (const part of document.querySelectorAll('[data-source]')) lookAgain(part);
-  document.addEventListener('live-reset', () => {
-    for (const part of document.querySelectorAll('[data-live]')) renewLater(part);
-  });
+  for (const name of ['live-reset', 'signed-in'])
+    document.addEventListener(name, () => {
+      for (const part of document.querySelectorAll('[data-live]')) renewLater(part);
+    });
   // For changes that no stream reports, such as reading something in another tab.
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState !== 'visible') return;
@@ -110,7 +112,7 @@ export function hasTyping(part) {
 async function renewText(part) {
   const old = part.querySelector('[data-reads]');
   if (!old) return;
-  const answer = await fetch(part.dataset.source, { headers: { 'HX-Request': 'true' } }).catch(() => null);
+  const answer = await askServer(part.dataset.source).catch(() => null);
   if (!answer?.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
   const fresh = page.querySelector('[data-reads]');
@@ -260,18 +262,14 @@ const LONGEST_REQUEST_MS = 30_000;
  */
 export async function request(path, options = {}) {
   try {
-    const response = await fetch(path, {
-      ...options,
-      headers: { 'HX-Request': 'true' },
-      signal: AbortSignal.timeout(LONGEST_REQUEST_MS),
-    });
-    const { status, redirected, headers } = response;
-    // Without a session there is no content, and elsewhere is another page.
+    const response = await askServer(path, { ...options, signal: AbortSignal.timeout(LONGEST_REQUEST_MS) });
+    const { status, redirected } = response;
+    // Elsewhere is another page.
     const ok = status === 200 && !redirected;
     const mayPass = status === 429 || status >= 500;
-    return { ok, status, mayPass, signIn: headers.get('HX-Redirect'), text: await response.text() };
+    return { ok, status, mayPass, text: await response.text() };
   } catch {
-    return { ok: false, status: 0, mayPass: true, signIn: null, text: '' };
+    return { ok: false, status: 0, mayPass: true, text: '' };
   }
 }
 

@@ -56,6 +56,13 @@ export class LiveStream {
     return this.#source?.readyState === EventSource.OPEN;
   }
 
+  /** Reopens now if it is waiting for that: somebody has just come, or signed in. */
+  hurry() {
+    if (this.#source?.readyState !== EventSource.CLOSED) return;
+    clearTimeout(this.#timer);
+    this.#open();
+  }
+
   close() {
     clearTimeout(this.#timer);
     this.#source?.close();

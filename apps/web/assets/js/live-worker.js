@@ -33,6 +33,7 @@ class Channel {
     else for (const frame of this.#kept) if (frame.seq > after) port.postMessage(frame);
     if (this.#stream.isOpen) port.postMessage({ kind: 'open' });
     else if (this.#isClosed) port.postMessage({ kind: 'closed' });
+    this.#stream.hurry();
   }
 
   close() {

@@ -64,6 +64,7 @@ export function startLive(company, cursor) {
   let connection = globalThis.SharedWorker ? sharedStream(take, alone) : ownStream(take);
   const connect = () => connection.attach({ company, after: seen, runs: runsShown() });
   connect();
+  document.addEventListener('signed-in', connect);
   // A tab that is restored from the cache, or shown again, requests what it has missed.
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') connect();

@@ -1,4 +1,6 @@
 // Marks an issue as read by viewing it: when its page opens, and when something happens on it while the page is visible.
+import { askServer } from './connection.js';
+
 const WAIT_MS = 1500;
 let due = false;
 let timer = 0;
@@ -8,7 +10,7 @@ export function startReading() {
   const mark = () => {
     if (document.visibilityState !== 'visible') return;
     due = false;
-    void fetch(`/issues/${id}/read`, { method: 'POST', headers: { 'HX-Request': 'true' } }).catch(() => {
+    void askServer(`/issues/${id}/read`, { method: 'POST' }).catch(() => {
       due = true;
     });
   };

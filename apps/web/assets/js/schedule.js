@@ -1,4 +1,6 @@
 // Describes a schedule in words while it is edited, with its next times; buttons enter the usual ones.
+import { askServer } from './connection.js';
+
 const PAUSE_MS = 250;
 
 export function startSchedules() {
@@ -14,7 +16,7 @@ function watch(fields) {
   const say = async () => {
     const ask = (asked += 1);
     const query = new URLSearchParams({ cron_expression: cron.value, timezone: zone.value });
-    const answer = await fetch(`${fields.dataset.schedule}?${query}`, { headers: { 'HX-Request': 'true' } });
+    const answer = await askServer(`${fields.dataset.schedule}?${query}`);
     const text = answer.ok ? await answer.text() : '';
     // Anything typed since has its own request.
     if (ask === asked) place.innerHTML = text;

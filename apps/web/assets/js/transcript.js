@@ -1,4 +1,5 @@
 // Transcripts that grow while they are written. Frames are numbered per run; missing entries are fetched.
+import { askServer } from './connection.js';
 
 export function startTranscripts(root) {
   const all = [...root.querySelectorAll('[data-transcript]')];
@@ -110,9 +111,7 @@ async function fill(element) {
 /** True if there was something new. */
 async function fillOnce(element) {
   const after = element.dataset.seq;
-  const response = await fetch(`${element.dataset.source}?after=${after}`, {
-    headers: { 'HX-Request': 'true' },
-  });
+  const response = await askServer(`${element.dataset.source}?after=${after}`);
   if (!response.ok) return false;
   const template = document.createElement('template');
   template.innerHTML = await response.text();

@@ -17,13 +17,28 @@ export function showsPage(request: Request): boolean {
   return request.method === 'POST' && isForm && authorization === undefined && accept.includes('text/html');
 }
 
+/** Whether a script of a page asks, rather than the browser for a page of its own: htmx, or `fetch`. */
+function isOfScript(request: Request): boolean {
+  return request.get('hx-request') === 'true' || request.get('sec-fetch-dest') === 'empty';
+}
+
+/** A page stays as it is when a request of its scripts finds that nobody is signed in: it says so itself. */
 export function sendToLogin(request: Request, response: Response): void {
+  if (isOfScript(request)) return void response.status(401).end();
+  const back = pageOf(request.method === 'GET' ? request.originalUrl : pathBefore(request));
   // Signing in leads to the list of companies anyway.
-  const back =
-    request.method === 'GET' && request.originalUrl !== '/companies'
-      ? `?next=${encodeURIComponent(request.originalUrl)}`
-      : '';
-  if (request.get('hx-request') === 'true')
-    response.setHeader('HX-Redirect', `/login${back}`).status(204).end();
-  else response.redirect(303, `/login${back}`);
+  const next = back === null || back === '/companies' ? '' : `?next=${encodeURIComponent(back)}`;
+  response.redirect(303, `/login${next}`);
+}
+
+/** The page that a path belongs to: parts that refresh themselves have paths below their page's. */
+export const pageOf = (path: string | null): string | null =>
+  path?.replace(/^([^?#]*?)\/part\/[^?#]*/, '$1') ?? null;
+
+/** The page with the form or link, if the browser says which it is. */
+export function pathBefore(request: Request): string | null {
+  const referer = request.get('referer') ?? '';
+  if (!URL.canParse(referer)) return null;
+  const { host, pathname, search } = new URL(referer);
+  return host === request.get('host') && !pathname.startsWith('//') ? pathname + search : null;
 }

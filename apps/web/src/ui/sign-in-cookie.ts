@@ -2,6 +2,7 @@
 import { type Entry, SESSION_DAYS, SIGN_IN_STEP_MINUTES } from '@acp/core';
 import type { CookieOptions, Response } from 'express';
 import { SESSION_COOKIE, SIGN_IN_COOKIE } from '../http/cookies.ts';
+import { pageOf } from '../http/to-login.ts';
 
 export const SECOND_FACTOR_PAGE = '/login/second-factor';
 
@@ -41,7 +42,7 @@ export const START_PAGE = '/companies';
 
 /** Where the user was heading; only paths of our own, so that no link to the sign-in redirects elsewhere. */
 export function ownPath(value: unknown): string {
-  const path = typeof value === 'string' ? value : '';
+  const path = typeof value === 'string' ? (pageOf(value) ?? '') : '';
   return /^\/(?![/\\])[\x21-\x7e]{0,2000}$/.test(path) && !/^\/(?:login|auth)\b/.test(path)
     ? path
     : START_PAGE;

@@ -6,6 +6,7 @@ import type { Actor } from '@acp/contract';
 import type { Request, Response } from 'express';
 import type { Refusal, RefuseInPage } from '../../http/errors.ts';
 import { LARGE_BODY } from '../../http/memory-places.ts';
+import { pathBefore } from '../../http/to-login.ts';
 import { errorPage, refusalBody, refusalTitle, type Unsent } from './error-page.ts';
 import { FormValues } from './form-values.ts';
 import { html } from './html.ts';
@@ -38,18 +39,10 @@ const signedOutPage = (refused: Refusal, request: Request, unsent: Unsent | null
     html`<main class="narrow">
       <h1>${refusalTitle(refused.status)}</h1>
       !${refusalBody(refused, unsent)}
-      <p><a href="${pathBefore(request)}">Back to the page</a></p>
+      <p><a href="${pathBefore(request) ?? '/companies'}">Back to the page</a></p>
     </main>`,
     null,
   );
-
-/** The page with the form, if the browser says which it is. */
-function pathBefore(request: Request): string {
-  const referer = request.get('referer') ?? '';
-  if (!URL.canParse(referer)) return '/companies';
-  const { host, pathname, search } = new URL(referer);
-  return host === request.get('host') && !pathname.startsWith('//') ? pathname + search : '/companies';
-}
 
 /** What a refused form said. Null if that can't be read, if there was nothing to keep, or if another site may have made the form. */
 export async function readUnsent(

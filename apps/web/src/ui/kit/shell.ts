@@ -176,7 +176,7 @@ export function documentPage(
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="htmx-config" content='{"includeIndicatorStyles":false,"allowEval":false}' />
+        <meta name="htmx-config" content='{"includeIndicatorStyles":false,"allowEval":false,"noSwap":[204,304,"4xx","5xx"]}' />
         <title>${title} · Control plane</title>
         <link rel="stylesheet" href="${assetPath('app.css')}" />
         <link rel="icon" href="data:," />
