@@ -174,6 +174,38 @@ inBrowser(`in sight${without}`, () => {
     },
   );
 
+  it('the place where somebody acts, and the next row if the one that was there is gone', async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await open(`/companies/${cast.company_id}/inbox`);
+    await page.click('details[data-fold=Unread] > summary');
+    const rows = page.locator('details[data-fold=Unread] li a');
+    await rows.nth(8).focus();
+    const topOf = async (): Promise<number> =>
+      page.evaluate('document.activeElement.getBoundingClientRect().top');
+    const [next, top] = [await rows.nth(9).getAttribute('href'), await topOf()];
+    await Promise.all([page.waitForEvent('load'), page.keyboard.press('e')]);
+    await page.waitForSelector('[data-script=ready]', { state: 'attached' });
+    expect(await page.evaluate('document.activeElement.getAttribute("href")')).toBe(next);
+    expect(Math.abs((await topOf()) - top)).toBeLessThan(4);
+
+    await open(`/issues/${issue}`);
+    const comment = page.locator('.comment').nth(7);
+    await comment.locator('.react > summary').click();
+    await Promise.all([
+      page.waitForResponse('**/reactions/**'),
+      comment.locator('.react button').first().click(),
+    ]);
+    expect(await comment.locator('.react[open]').count()).toBe(0);
+    const pin = comment.locator('form[action$="/pin"] button');
+    await pin.scrollIntoViewIfNeeded();
+    const before = (await pin.boundingBox())!.y;
+    const id = await comment.getAttribute('id');
+    await Promise.all([page.waitForEvent('load'), pin.click()]);
+    await page.waitForSelector('[data-script=ready]', { state: 'attached' });
+    expect(await page.evaluate('document.activeElement.closest(".comment").id')).toBe(id);
+    expect(Math.abs((await topOf()) - before)).toBeLessThan(4);
+  });
+
   it('that a form is on its way, until the browser is back', async () => {
     await open(`/issues/${issue}`);
     let sent = 0;

@@ -22,10 +22,19 @@ document.addEventListener('submit', (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.dataset.quiet === undefined) return;
   event.preventDefault();
+  closeMenu(form);
   void askServer(form.action, { method: 'POST' })
     .then(({ ok, status }) => ok || status === 401 || form.submit())
     .catch(() => form.submit());
 });
+
+/** The choice is made. */
+function closeMenu(form) {
+  const menu = form.closest('[data-menu]');
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector('summary').focus({ preventScroll: true });
+}
 
 // A form that is being sent says so, and is not sent twice: its button is busy until the next page is there.
 /** Longer than any answer takes. */
@@ -90,6 +99,18 @@ document.addEventListener('input', ({ target }) => {
   if (form && target.type === 'search')
     void import('./filtering.js').then(({ filterLater }) => filterLater(form));
 });
+
+/** What happens to a form that is posted, before and after. Most boards never need it. */
+const POSTS = 'main form[method=post]';
+const hasForms = () => (shows(POSTS) && !shows('[data-board]')) || isAnswered();
+const isAnswered = () => ['left', 'draft sent'].some((key) => sessionStorage.getItem(key) !== null);
+let starting = null;
+const startForms = () =>
+  (starting ??= import('./returning.js').then(async ({ startReturning, standAgain }) => {
+    (await import('./drafts.js')).startDrafts();
+    startReturning();
+    return standAgain;
+  }));
 
 // A click of the pointer or the keyboard, which comes before the fold: a group that a page opens by itself is not remembered.
 document.querySelector('.sections')?.addEventListener('click', ({ target }) => {
@@ -172,13 +193,16 @@ if (shows('[data-download]')) (await import('./download.js')).startDownloads();
 if (shows('[data-new-issues]')) (await import('./issue-list.js')).startIssueList();
 if (shows('[data-composer]')) void (await import('./composer.js')).startComposers();
 if (shows('[data-chat], .chat-list')) (await import('./chat.js')).startChat();
-if (shows('[data-draft]')) (await import('./drafts.js')).startDrafts();
 if (shows('[data-schedule]')) (await import('./schedule.js')).startSchedules();
 if (shows('.org')) (await import('./org-chart.js')).startOrgChart();
 if (shows('.diff')) (await import('./diff.js')).startDiff();
 if (shows('[data-reads-issue]')) (await import('./reading.js')).startReading();
 if (shows('[data-notices]')) (await import('./notices.js')).startNotices();
 if (shows('[data-transcript]')) (await import('./transcript.js')).startTranscripts(document);
+const standAgain = hasForms() ? await startForms() : null;
+if (!standAgain)
+  for (const name of ['focusin', 'pointerdown'])
+    document.addEventListener(name, ({ target }) => void (target.closest?.(POSTS) && startForms()));
 startToasts();
 startAutosubmit();
 startKeys();
@@ -186,5 +210,6 @@ startLiveParts();
 const { company, cursor } = document.body.dataset;
 startConnection();
 if (company) startLive(company, Number(cursor));
+standAgain?.();
 // Keys and clicks are handled from here on.
 document.documentElement.dataset.script = 'ready';

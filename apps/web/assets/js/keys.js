@@ -170,29 +170,25 @@ document.addEventListener('pointerdown', ({ target }) => passed.delete(target.cl
   capture: true,
 });
 
-/** Where the focus goes on the page that follows. */
-const FOCUS = 'focus-after';
-
 export function startAutosubmit() {
-  restoreFocus();
   document.addEventListener('change', ({ target }) => {
     const form = target.closest('form[data-autosubmit]');
     // What is sought has been followed while it was typed.
     if (!form || target.type === 'search') return;
     // Its button is seen now: there is something to save.
     if (isPassing(target)) form.dataset.unsent = '';
-    else send(form, target);
+    else send(form);
   });
   document.addEventListener('focusout', ({ target, relatedTarget }) => {
     const form = target.closest('form[data-unsent]');
-    if (form && !form.contains(relatedTarget)) send(form, relatedTarget ?? target);
+    if (form && !form.contains(relatedTarget)) send(form);
   });
   document.addEventListener('keydown', (event) => {
     const form = event.target.closest('form[data-unsent]');
     if (!form || !event.target.matches('select')) return;
     if (event.key === 'Enter') {
       event.preventDefault();
-      send(form, event.target);
+      send(form);
     } else if (event.key === 'Escape') {
       form.reset();
       delete form.dataset.unsent;
@@ -200,26 +196,8 @@ export function startAutosubmit() {
   });
 }
 
-function send(form, focused) {
+/** A moment later: by then the focus is where it goes to. */
+function send(form) {
   delete form.dataset.unsent;
-  const place = placeOf(focused);
-  if (place) sessionStorage.setItem(FOCUS, JSON.stringify({ path: location.pathname, place }));
-  form.requestSubmit();
-}
-
-const quoted = (text) => `"${CSS.escape(text)}"`;
-
-/** A selector that finds the field on the page as it will be. */
-function placeOf(field) {
-  if (field.id) return `#${CSS.escape(field.id)}`;
-  const action = field.form?.getAttribute('action');
-  return field.name && action ? `form[action=${quoted(action)}] [name=${quoted(field.name)}]` : null;
-}
-
-function restoreFocus() {
-  const kept = sessionStorage.getItem(FOCUS);
-  if (kept === null) return;
-  sessionStorage.removeItem(FOCUS);
-  const { path, place } = JSON.parse(kept);
-  if (path === location.pathname) document.querySelector(place)?.focus();
+  setTimeout(() => form.requestSubmit());
 }

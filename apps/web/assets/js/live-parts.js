@@ -158,7 +158,7 @@ const selectorOf = (element) => {
 };
 
 /** Where to find the element in the next rendering: by itself, or within the nearest element that has a name. */
-function placeOf(part, element) {
+export function placeOf(part, element) {
   let named = element;
   while (named !== part && selectorOf(named) === null) named = named.parentElement;
   if (named === part) return null;
@@ -172,7 +172,7 @@ function placeOf(part, element) {
   };
 }
 
-function elementAt(part, { selector, at, kind, within }) {
+export function elementAt(part, { selector, at, kind, within }) {
   const named = part.querySelectorAll(selector)[at];
   return kind === null ? named : named?.querySelectorAll(kind)[within];
 }

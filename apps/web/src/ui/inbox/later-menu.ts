@@ -16,7 +16,7 @@ const SPANS: readonly [minutes: number, label: string][] = texts([
  * @param named what is put off, for those who do not see the row
  */
 export const laterMenu = (path: string, { id, named }: { id: string; named: string }): Html =>
-  html`<details class="later" data-fold="later-${id}">
+  html`<details class="later" data-menu data-fold="later-${id}">
     <summary class="small">Later<span class="sr-only">: ${named}</span></summary>
     <div class="buttons">
       !${each(SPANS, ([minutes, label]) =>

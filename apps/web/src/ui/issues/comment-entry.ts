@@ -97,7 +97,7 @@ function reactionsPart({ reactions }: OutlinedComment, path: string, view: Entry
     !${given}!${when(
       can_write && rest.length > 0,
       () =>
-        html`<details class="react">
+        html`<details class="react" data-menu>
           <summary aria-label="React">☺</summary>
           <div>!${each(rest as ReactionName[], (sign) => button(sign, 0, false))}</div>
         </details>`,
