@@ -102,6 +102,70 @@ inBrowser(`unsent text${without}`, () => {
     await page.close();
   });
 
+  it('in any form, with its fold: other acts of the page leave it, until it is discarded or saved', async () => {
+    const page = await open(await newIssue());
+    const form = page.locator('[data-fold=edit] form');
+    const [title, text] = [form.locator('[name=title]'), form.locator('textarea')];
+    const save = async () => reloads(page, async () => form.locator('button:not([type=button])').click());
+    await page.click('[data-fold=edit] > summary');
+    await title.fill('Order much paper');
+    await text.fill('Of both kinds');
+    await reloads(page, async () => page.selectOption('[name=priority]', 'critical'));
+    expect(await title.isVisible()).toBe(true);
+    expect([await title.inputValue(), await text.inputValue()]).toEqual([
+      'Order much paper',
+      'Of both kinds',
+    ]);
+    await form.locator('button:has-text("Discard")').click();
+    expect([await title.inputValue(), await text.inputValue()]).toEqual(['Order paper', '']);
+    await title.fill('Order more paper');
+    await reloads(page, async () => page.reload());
+    await save();
+    expect(await page.textContent('h1')).toContain('Order more paper');
+    expect(await title.isVisible()).toBe(false);
+    await reloads(page, async () => page.reload());
+    expect([await title.isVisible(), await form.locator('[data-unsent-note]').count()]).toEqual([false, 0]);
+    // A form that a script had fetched.
+    await page.fill('#f-comment', 'Said');
+    await reloads(page, async () => page.click('.comment-form > button:not([type])'));
+    await page.click('[data-edit-comment]');
+    const said = page.locator('.comment [data-comment-text] textarea');
+    await said.fill('Said better');
+    await reloads(page, async () => page.selectOption('[name=priority]', 'low'));
+    await said.waitFor();
+    expect(await said.inputValue()).toBe('Said better');
+    await page.close();
+  });
+
+  it('is there again on the way back, not after it was sent, and never if it is a secret', async () => {
+    const path = `/companies/${cast.company_id}/issues/new`;
+    const page = await open(path);
+    await page.fill('[name=title]', 'Paint the shop');
+    await page.selectOption('[name=priority]', 'high');
+    await reloads(page, async () => page.click('.trail a'));
+    await reloads(page, async () => page.goBack());
+    expect([await page.inputValue('[name=title]'), await page.inputValue('[name=priority]')]).toEqual([
+      'Paint the shop',
+      'high',
+    ]);
+    await reloads(page, async () => page.click('form.card > button:not([type=button])'));
+    expect(await page.textContent('h1')).toContain('Paint the shop');
+    await page.goto(path);
+    await ready(page);
+    expect(await page.inputValue('[name=title]')).toBe('');
+    await page.goto(`/companies/${cast.company_id}/webhooks`);
+    await ready(page);
+    await page.fill('[name=url]', 'https://shop.example');
+    await page.fill('[name=secret]', 'never-kept');
+    expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain('never-kept');
+    await reloads(page, async () => page.reload());
+    expect([await page.inputValue('[name=url]'), await page.inputValue('[name=secret]')]).toEqual([
+      'https://shop.example',
+      '',
+    ]);
+    await page.close();
+  });
+
   it('belongs to its own form, and to the person who typed it', async () => {
     const paths = [await newIssue(), `/approvals/${approval}`];
     const page = await open(paths[0]!);

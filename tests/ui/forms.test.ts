@@ -60,6 +60,7 @@ const send = (to: Express, path: string, form: Record<string, string>, headers: 
 
 interface Found {
   path: string;
+  html: string;
   fields: Record<string, string>;
   typed: string[];
 }
@@ -82,7 +83,7 @@ function formsOf(html: string): Found[] {
       typed.push(name);
     }
     const path = attribute(form, 'action')!;
-    return typed.length > 0 ? [{ path, fields, typed }] : [];
+    return typed.length > 0 ? [{ path, html: form, fields, typed }] : [];
   });
 }
 
@@ -93,13 +94,16 @@ describe.each(pages)('on the page %s', (_path, route) => {
     const { text } = await request(app)
       .get(pathOn(stage, route))
       .set({ ...sameOrigin, ...cast.instance_admin.headers });
-    for (const { path, fields, typed } of formsOf(text)) {
+    for (const { path, html, fields, typed } of formsOf(text)) {
       const answer = await send(stuck, path, fields, cast.instance_admin.headers);
       expect([path, answer.status >= 400]).toEqual([path, true]);
       const action = uiPages.find(
         (each) => each.kind === 'action' && pathOn(stage, { path: each.path, scope: each.scope }) === path,
       );
       const secrets = action?.kind === 'action' ? action.secrets : [];
+      const tags = [...html.matchAll(/<(?:input|textarea)[^>]*>/g)].map(([tag]) => tag);
+      const kept = tags.filter((tag) => !/ data-secret| type="(?:password|hidden)"/.test(tag));
+      expect(kept.filter((tag) => secrets.includes(attribute(tag, 'name') ?? ''))).toEqual([]);
       for (const name of typed) {
         const given = answer.text.replaceAll('&#34;', '"').replaceAll('&#38;', '&').includes(fields[name]!);
         expect([path, name, given]).toEqual([path, name, !secrets.includes(name)]);

@@ -8,9 +8,6 @@ import { carriesFiles, isUploading, upload, uploadsEnded } from './uploads.js';
 const marks = new WeakMap();
 const waiting = new WeakSet();
 
-/** Placeholders that mean nothing to a page that is loaded later. */
-export const marksOf = (field) => [...(marks.get(field)?.keys() ?? [])];
-
 /** @param form whose `data-files` is where the files go */
 export function takeFiles(form, field) {
   marks.set(field, new Map());
@@ -70,6 +67,8 @@ function newMark(field, name) {
     mark = `[${t`${called} is being attached …`}]()`;
   }
   known.set(mark, null);
+  // Means nothing to a page that is loaded later.
+  field.dataset.marks = JSON.stringify([...known.keys()]);
   return mark;
 }
 

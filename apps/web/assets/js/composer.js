@@ -22,7 +22,7 @@ export async function startComposers() {
     const edit = event.target.closest('[data-edit-comment]');
     if (edit && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
-      void editInPlace(edit);
+      void editInPlace(edit, event);
     }
   });
   // The module defines its element by itself.
@@ -140,7 +140,7 @@ function quoteComment(comment) {
 }
 
 /** Shows the form in place of the text; without script it has a page of its own. */
-async function editInPlace(link) {
+async function editInPlace(link, { isTrusted }) {
   const place = link.closest('.comment-body').querySelector('[data-comment-text]');
   // Opening it again would discard what was typed since.
   if (place.dataset.editing !== undefined) return place.querySelector('textarea')?.focus();
@@ -155,11 +155,17 @@ async function editInPlace(link) {
   cancel.className = 'quiet';
   cancel.textContent = t`Cancel`;
   cancel.addEventListener('click', () => {
+    form.reset();
+    field.dispatchEvent(new Event('input', { bubbles: true }));
     place.replaceChildren(...before);
     delete place.dataset.editing;
     link.focus();
   });
-  place.querySelector('form').append(' ', cancel);
-  field.focus();
+  const form = place.querySelector('form');
+  form.append(' ', cancel);
+  // Another load of the page opens it again if there is something unsent in it.
+  form.dataset.opener = link.getAttribute('href');
+  form.dispatchEvent(new Event('form-shown', { bubbles: true }));
+  if (isTrusted) field.focus();
   return undefined;
 }

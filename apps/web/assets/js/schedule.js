@@ -30,6 +30,6 @@ function watch(fields) {
   fields.addEventListener('click', ({ target }) => {
     if (target.dataset.cron === undefined) return;
     cron.value = target.dataset.cron;
-    soon();
+    cron.dispatchEvent(new Event('input', { bubbles: true }));
   });
 }

@@ -76,7 +76,7 @@ export function peerForm(
     <div class="row">
       !${input({ name: 'label', label: 'Label', required: true, value: value('label'), hint: 'Agents write it before a colon: label:Agent', error: errors.of('label') })}
       !${input({ name: 'url', label: 'URL', type: 'url', required: true, value: value('url'), hint: 'URL of its card, or of the site that serves one', error: errors.of('url') })}
-      !${input({ name: 'api_key', label: 'API key', value: '', hint: peer?.has_api_key ? 'Empty: unchanged' : 'Never shown again', error: errors.of('api_key') })}
+      !${input({ name: 'api_key', label: 'API key', secret: true, value: '', hint: peer?.has_api_key ? 'Empty: unchanged' : 'Never shown again', error: errors.of('api_key') })}
     </div>
     <div class="row">!${fields[0]}!${fields[1]}!${fields[2]}!${fields[3]}</div>
     !${when(peer, ({ enabled }) => checkbox({ name: 'enabled', label: 'Agents may call it', checked: form?.ticked('enabled') ?? enabled }))}

@@ -117,6 +117,6 @@ function resent(name: string, typed: FormValues): Html {
 
 /** An input would join the lines of a private key. */
 function askedAgain(name: string, typed: FormValues): Html {
-  const field = { name, label: labels[name] ?? words(name) };
+  const field = { name, label: labels[name] ?? words(name), secret: true };
   return typed.text(name).includes('\n') ? textarea(field) : input({ ...field, type: 'password' });
 }

@@ -70,6 +70,8 @@ interface FieldOptions {
   inputmode?: 'numeric';
   /** Id of a `datalist` with values to choose from. */
   list?: string;
+  /** Scripts keep nothing of it in the browser. A password field needs no mark. */
+  secret?: boolean;
   /** For a list, separated by commas or one per line: what ends an item's key, or '' (form-fields.ts). */
   items?: '' | '=' | ':';
 }
@@ -97,6 +99,7 @@ export function input(options: FieldOptions): Html {
     autofocus,
     inputmode,
     list,
+    'data-secret': options.secret,
     [LIST]: options.items,
   });
   return labelled(
@@ -119,6 +122,7 @@ export function textarea(
     required,
     placeholder,
     class: mono ? 'mono' : null,
+    'data-secret': options.secret,
     [LIST]: options.items,
   });
   const text = String(value ?? '');

@@ -59,8 +59,8 @@ export function providerForm(
       !${select({ name: 'adapter_type', label: 'Vendor', value: form?.text('adapter_type') || provider?.adapter_type, choices: families, error: errors.of('adapter_type') })}
       !${input({ name: 'base_url', label: 'Base URL', type: 'url', value: value('base_url'), hint: 'Empty: the vendor’s own; your own endpoint needs one', error: errors.of('base_url') })}
     </div>
-    !${textarea({ name: 'api_key', label: 'API key', rows: 2, mono: true, hint: t`${kept(provider?.has_api_key)}. For a cloud, the credentials as JSON`, error: errors.of('api_key') })}
-    !${textarea({ name: 'custom_headers', label: 'Additional headers (JSON)', rows: 2, mono: true, hint: kept(provider?.has_custom_headers), error: errors.of('custom_headers') })}
+    !${textarea({ name: 'api_key', label: 'API key', secret: true, rows: 2, mono: true, hint: t`${kept(provider?.has_api_key)}. For a cloud, the credentials as JSON`, error: errors.of('api_key') })}
+    !${textarea({ name: 'custom_headers', label: 'Additional headers (JSON)', secret: true, rows: 2, mono: true, hint: kept(provider?.has_custom_headers), error: errors.of('custom_headers') })}
     !${input({ name: 'default_model', label: 'Model', value: value('default_model'), hint: 'Of agents that name none', error: errors.of('default_model') })}
     !${checkbox({ name: 'is_default', label: 'Used by agents that name no provider', checked: form?.ticked('is_default') ?? provider?.is_default ?? false })}
     !${input({ name: 'embedding_model', label: 'Model for embeddings', value: value('embedding_model'), hint: 'Empty: the engine’s default', error: errors.of('embedding_model') })}

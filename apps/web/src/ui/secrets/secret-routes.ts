@@ -77,7 +77,7 @@ function newForm(path: string, error: string | null, form: FormValues | null): H
       !${input({ name: 'name', label: 'Name', required: true, value: form?.text('name') ?? '', hint: 'Capitals, digits and underscores: API_KEY', error: errors.of('name') })}
       !${input({ name: 'description', label: 'What it is', value: form?.text('description') ?? '', error: errors.of('description') })}
     </div>
-    !${textarea({ name: 'value', label: 'Value', rows: 3, mono: true, required: true, hint: 'Never shown again', error: errors.of('value') })}
+    !${textarea({ name: 'value', label: 'Value', secret: true, rows: 3, mono: true, required: true, hint: 'Never shown again', error: errors.of('value') })}
     <button>Store</button>
   </form>`;
 }
@@ -94,6 +94,7 @@ async function secretPage(
     ? textarea({
         name: 'value',
         label: 'New value',
+        secret: true,
         rows: 3,
         mono: true,
         hint: 'Empty: the value stays as it is. A new value is a new version, used from the next run on',

@@ -57,7 +57,7 @@ export function webhookForm(
     <div class="row">
       !${input({ name: 'url', label: 'URL', type: 'url', required: true, value: value('url'), error: errors.of('url') })}
       !${input({ name: 'events', label: 'Events', required: true, items: '', value: value('events'), hint: 'Comma-separated patterns: issue.*, approval.created, *', error: errors.of('events') })}
-      !${input({ name: 'secret', label: 'Secret', value: '', hint: webhook ? 'Empty: it stays as it is' : 'Empty: one is generated and shown once', error: errors.of('secret') })}
+      !${input({ name: 'secret', label: 'Secret', secret: true, value: '', hint: webhook ? 'Empty: it stays as it is' : 'Empty: one is generated and shown once', error: errors.of('secret') })}
     </div>
     <button>${webhook ? t`Save` : t`Add`}</button>
   </form>`;
