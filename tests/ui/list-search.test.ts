@@ -2,6 +2,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Database } from '@acp/db';
 import type { Express } from 'express';
+import request from 'supertest';
 import { type Cast, createCast } from '../http/cast.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
@@ -155,6 +156,31 @@ it.each(lists)('a search of $path without a match says so, and leads back', asyn
   expect(text).toContain('Nothing matches “%%&#60;b&#62;”');
   expect(text).toContain(`href="${page}">Show everything again`);
   expect(text).toContain('role="search"');
+});
+
+it('lists that no page shows are searched through the API', async () => {
+  const { company_id, agent_id, member } = cast;
+  const { pool } = database;
+  await pool.query(`update users set display_name = 'Söke Sought' where id = $1`, [member.user_id]);
+  await pool.query(
+    `insert into agent_api_keys (agent_id, company_id, label, key_hash, key_prefix) values ($1, $2, $3, $3, 'sk_01234')`,
+    [agent_id, company_id, 'Sökeschlüssel'],
+  );
+  await pool.query(
+    `insert into workers (name, status, key_hash, key_prefix) values ($1, 'approved', $1, 'sk_01234')`,
+    ['Sökewerk'],
+  );
+  await pool.query(
+    `insert into trash_entries (type, entity_id, company_id, name) values ('issue', gen_random_uuid(), $1, 'Söke lost')`,
+    [company_id],
+  );
+  const found = async (path: string) =>
+    (await admin.get(`${path}?q=SOKE`, { Accept: 'application/json' })).body as object[];
+  expect(await found(`/api/companies/${company_id}/members`)).toMatchObject([{ user_id: member.user_id }]);
+  expect(await found(`/api/agents/${agent_id}/api-keys`)).toMatchObject([{ label: 'Sökeschlüssel' }]);
+  expect(await found(`/api/companies/${company_id}/issues/deleted`)).toMatchObject([{ name: 'Söke lost' }]);
+  const workers = await request(app).get('/api/workers?q=SOKE').set(cast.agent.headers);
+  expect(workers.body).toMatchObject([{ name: 'Sökewerk' }]);
 });
 
 const linksOf = (text: string): string[] =>

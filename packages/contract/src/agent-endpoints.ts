@@ -13,7 +13,7 @@ import {
 import { Approval } from './approvals.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import { EXAMPLE_ID } from './example-id.ts';
-import { Nullable, PageQuery, Text } from './schema-kit.ts';
+import { Nullable, PageQuery, SearchQuery, Text } from './schema-kit.ts';
 
 const byAgent = { by: 'agent', param: 'agentId' } as const;
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -208,7 +208,7 @@ export const agentEndpoints = {
     auth: BEARER,
     role: 'viewer',
     scope: byAgent,
-    query: Type.Object(PageQuery),
+    query: Type.Object(SearchQuery),
     response: Type.Array(AgentKey),
     status: 200,
     tx: 'none',

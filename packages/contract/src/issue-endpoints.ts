@@ -16,7 +16,7 @@ import {
   Relation,
   UpdateIssue,
 } from './issues.ts';
-import { PageQuery } from './schema-kit.ts';
+import { PageQuery, SearchQuery } from './schema-kit.ts';
 import { TrashEntry } from './trash.ts';
 
 const byIssue = { by: 'issue', param: 'issueId' } as const;
@@ -116,7 +116,7 @@ export const issueEndpoints = {
     auth: BEARER,
     role: 'member',
     scope: byCompany,
-    query: Type.Object(PageQuery),
+    query: Type.Object(SearchQuery),
     response: Type.Array(TrashEntry),
     status: 200,
     tx: 'none',

@@ -1,7 +1,7 @@
 /** Endpoints of the workers slice (specification, Remote workers; decisions 3, Workers). */
 import { Type } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
-import { PageQuery, SearchQuery, Uuid } from './schema-kit.ts';
+import { SearchQuery, Uuid } from './schema-kit.ts';
 import {
   AdminWorker,
   ClaimTask,
@@ -142,7 +142,7 @@ export const workerEndpoints = {
     role: 'none',
     scope: { by: 'none' },
     feature,
-    query: Type.Object(PageQuery),
+    query: Type.Object(SearchQuery),
     response: Type.Array(Worker),
     status: 200,
     tx: 'none',

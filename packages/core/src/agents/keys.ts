@@ -1,5 +1,14 @@
 import type { Actor, AgentKey, NewAgentKey } from '@acp/contract';
-import { byCreation, newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
+import {
+  byCreation,
+  containing,
+  newestFirst,
+  type Page,
+  schema,
+  type SearchRequest,
+  signal,
+  type Tx,
+} from '@acp/db';
 import { conflict, forbidden, isUuid, newApiKey, notFound, sha256Hex } from '@acp/kernel';
 import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -85,13 +94,20 @@ export function mayMintKeys(actor: Actor): boolean {
 export async function listAgentKeys(
   tx: Tx,
   agent: { id: string },
-  query: PageRequest,
+  query: SearchRequest,
 ): Promise<Page<AgentKey>> {
   const page = newestFirst(agent_api_keys.created_at, agent_api_keys.id, query, null);
   const rows = tx
     .select()
     .from(agent_api_keys)
-    .where(and(eq(agent_api_keys.agent_id, agent.id), isNull(agent_api_keys.run_id), page.where))
+    .where(
+      and(
+        eq(agent_api_keys.agent_id, agent.id),
+        isNull(agent_api_keys.run_id),
+        containing(query.q, [agent_api_keys.label, agent_api_keys.key_prefix]),
+        page.where,
+      ),
+    )
     .orderBy(...page.order)
     .limit(page.limit);
   return page.read(tx, rows, byCreation, presentKey);

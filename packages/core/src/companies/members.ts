@@ -4,14 +4,13 @@ import {
   isUniqueViolation,
   newestFirst,
   type Page,
-  type PageRequest,
   schema,
   type SearchRequest,
   signal,
   type Tx,
 } from '@acp/db';
 import { conflict, isUuid, notFound } from '@acp/kernel';
-import { and, eq, notExists, sql } from 'drizzle-orm';
+import { and, eq, notExists, type SQL, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { findUser, revokePairings } from '../identity/index.ts';
@@ -32,16 +31,22 @@ function present(row: typeof memberships.$inferSelect): Membership {
 export async function listMembers(
   tx: Tx,
   company_id: string,
-  page: PageRequest = {},
+  page: SearchRequest = {},
 ): Promise<Page<Membership>> {
   const plan = newestFirst(memberships.joined_at, memberships.id, page, null);
   const rows = tx
     .select()
     .from(memberships)
-    .where(and(eq(memberships.company_id, company_id), plan.where))
+    .where(and(eq(memberships.company_id, company_id), called(page.q), plan.where))
     .orderBy(...plan.order)
     .limit(plan.limit);
   return plan.read(tx, rows, ({ joined_at, id }) => ({ at: joined_at, id }), present);
+}
+
+/** Not by address, which not everyone who sees memberships may see. */
+function called(q: string | undefined): SQL | undefined {
+  const name = containing(q, [users.display_name]);
+  return name && sql`exists (select from ${users} where ${users.id} = ${memberships.user_id} and ${name})`;
 }
 
 /**

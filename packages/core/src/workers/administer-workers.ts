@@ -13,7 +13,6 @@ import {
   containing,
   newestFirst,
   type Page,
-  type PageRequest,
   schema,
   type SearchRequest,
   signal,
@@ -30,6 +29,9 @@ import { releaseTasksOf } from './release-tasks.ts';
 import { readWorkers, w, withLoad, workerChange, workerChanges } from './worker-changes.ts';
 
 const { workers } = schema;
+
+/** What `q` is looked for in. */
+const searchedColumns = [w.name, sql`${w.tags}::text`];
 
 /** An admin's actions on a worker: the states they start from and lead to (specification, Remote worker). */
 const moves = {
@@ -117,12 +119,12 @@ export async function deleteWorker(tx: Tx, actor: Actor, worker_id: string): Pro
 }
 
 /** Newest first. */
-export async function listWorkers(tx: Tx, query: PageRequest): Promise<Page<Worker>> {
-  const page = newestFirst(workers.created_at, workers.id, query, null);
+export async function listWorkers(tx: Tx, query: SearchRequest): Promise<Page<Worker>> {
+  const page = newestFirst(w.created_at, w.id, query, null);
   const rows = tx
     .select()
-    .from(workers)
-    .where(page.where)
+    .from(w)
+    .where(and(containing(query.q, searchedColumns), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
   return page.read(tx, rows, byCreation, presentWorker);
@@ -140,9 +142,7 @@ export async function listAdminWorkers(
   const rows = await tx
     .select(withLoad)
     .from(w)
-    .where(
-      and(asked && inArray(w.status, asked), containing(query.q, [w.name, sql`${w.tags}::text`]), page.where),
-    )
+    .where(and(asked && inArray(w.status, asked), containing(query.q, searchedColumns), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
   return page.cut(rows, ({ worker: { created_at, id } }) => ({ at: created_at, id }), presentAdminWorker);
