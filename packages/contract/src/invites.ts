@@ -19,7 +19,10 @@ import {
 export const Invite = Type.Object({
   id: Uuid,
   company_id: Uuid,
-  /** Shown to the company's admins only; without an encryption key only in the creation's response. */
+  /**
+   * Shown to the company's admins only; without an encryption key only in the creation's response. Null also while whoever created
+   * the invite may not invite.
+   */
   token: Nullable(Type.String()),
   role: OneOf(companyRoles),
   created_by: Nullable(Uuid),
@@ -27,6 +30,8 @@ export const Invite = Type.Object({
   accepted_by: Nullable(Uuid),
   accepted_at: Nullable(Timestamp),
   created_at: Timestamp,
+  /** It can be accepted: neither used nor expired, and whoever created it may still invite. */
+  is_open: Type.Boolean(),
 });
 export type Invite = Static<typeof Invite>;
 
@@ -93,7 +98,7 @@ export const inviteEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'The invites, newest first; `token` is null for everyone but admins and, without SERVICE_ENCRYPTION_KEY, for them too.',
+    doc: 'The invites, newest first; `token` is null for everyone but admins and, without SERVICE_ENCRYPTION_KEY, for them too. `is_open` is false for those that can no longer be accepted: used, expired, or created by someone who may no longer invite.',
   }),
   create: endpoint({
     id: 'invites.create',

@@ -28,6 +28,7 @@ beforeAll(async () => {
   database = await databaseWithQueue();
 });
 
+const vault = new Vault(Buffer.alloc(32, 7));
 const inTx = <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(database, work);
 
 async function setUp(input: { role?: 'admin' | 'member' | 'viewer'; expires_in_hours?: number } = {}) {
@@ -66,7 +67,6 @@ describe('an invite', () => {
     const { company, admin, token } = await setUp();
     const list = async (vault: Vault | null) =>
       (await listInvites(database.db, company.id, {}, vault)).items.map((each) => each.token);
-    const vault = new Vault(Buffer.alloc(32, 7));
     expect(await list(vault)).toEqual([null]);
     await nextInstant();
     const sealed = await inTx((tx) =>
@@ -161,10 +161,21 @@ describe('an invite', () => {
     await createMembership(database.db, company, admin, 'admin');
     const creator = actors.user(admin, { [company.id]: 'admin' });
     const make = async () =>
-      (await inTx((tx) => createInvite(tx, creator, company.id, { role: 'admin' }))).token!;
-    const [used, kept] = [await make(), await make()];
+      (await inTx((tx) => createInvite(tx, creator, company.id, { role: 'admin' }, vault))).token!;
+    const used = await make();
+    await nextInstant();
+    const kept = await make();
+    expect((await listInvites(database.db, company.id, {}, vault)).items).toMatchObject([
+      { is_open: true, token: kept },
+      { is_open: true, token: used },
+    ]);
     await accept(await someone(), used);
     await end(company.id, admin.id);
+    const listed = (await listInvites(database.db, company.id, {}, vault)).items;
+    expect(listed).toMatchObject([
+      { is_open: false, token: null, accepted_at: null },
+      { is_open: false, accepted_at: expect.any(Date) },
+    ]);
     expect(await previewInvite(database.db, kept)).toBeUndefined();
     await expect(accept(creator, kept)).rejects.toMatchObject({ kind: 'not_found' });
     await expect(join(kept)).rejects.toMatchObject({ kind: 'not_found' });

@@ -1,7 +1,7 @@
 import type { Actor, CompanyRole, Invite, Membership, UserActor } from '@acp/contract';
 import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
 import { newId, newToken, notFound, sha256Hex, type Vault } from '@acp/kernel';
-import { and, eq, gt, isNull, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, gt, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { actorOf, createUser, type NewUser, type UserRow } from '../identity/index.ts';
@@ -22,7 +22,7 @@ export interface TokenHash {
 const DEFAULT_HOURS = 72;
 
 /** @param token visible to admins only: anyone who has it may join */
-function present(row: InviteRow, token: string | null): Invite {
+function present(row: InviteRow, token: string | null, is_open: boolean): Invite {
   return {
     id: row.id,
     company_id: row.company_id,
@@ -33,6 +33,7 @@ function present(row: InviteRow, token: string | null): Invite {
     accepted_by: row.accepted_by,
     accepted_at: row.accepted_at,
     created_at: row.created_at,
+    is_open,
   };
 }
 
@@ -55,12 +56,18 @@ export async function listInvites(
 ): Promise<Page<Invite>> {
   const plan = newestFirst(invites.created_at, invites.id, page, null);
   const rows = tx
-    .select()
+    .select({
+      ...getTableColumns(invites),
+      answered: sql<boolean>`${creatorMayInvite}`.as('answered'),
+      is_open: sql<boolean>`${and(unused, creatorMayInvite)}`.as('is_open'),
+    })
     .from(invites)
     .where(and(eq(invites.company_id, company_id), plan.where))
     .orderBy(...plan.order)
     .limit(plan.limit);
-  return plan.read(tx, rows, byCreation, (row) => present(row, shownToken(row, vault)));
+  return plan.read(tx, rows, byCreation, (row) =>
+    present(row, row.answered ? shownToken(row, vault) : null, row.is_open),
+  );
 }
 
 /** The response contains the token; later ones do as well if the vault could seal it. */
@@ -88,7 +95,7 @@ export async function createInvite(
     .returning();
   const details = { role, expires_at: row!.expires_at };
   await recordChanges(tx, actor, [entry(row!, 'invite.created', details)]);
-  return present(row!, token);
+  return present(row!, token, true);
 }
 
 /** Revokes it: its token is no longer accepted. @throws notFound if it is unknown or accepted */
@@ -164,12 +171,13 @@ export async function joinByInvite(
 const creatorMayInvite = sql`(${invites.created_by} is null
   or ${hasRole(invites.created_by, invites.company_id, 'admin')})`;
 
+const unused = and(isNull(invites.accepted_at), gt(invites.expires_at, sql`now()`));
+
 /** @param token as given to its holder, or its hash, as stored by a sign-in in progress */
 const open = (token: string | TokenHash) =>
   and(
     eq(invites.token_hash, typeof token === 'string' ? sha256Hex(token) : token.hash),
-    isNull(invites.accepted_at),
-    gt(invites.expires_at, sql`now()`),
+    unused,
     creatorMayInvite,
   );
 

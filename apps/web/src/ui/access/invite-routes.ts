@@ -83,7 +83,7 @@ function inviteColumns(base: string, admin: boolean, names: Names): Column<Invit
     { label: 'Role', cell: ({ role }) => html`${words(role)}` },
     { label: 'By', cell: ({ created_by }) => html`${nameOf(names, created_by)}` },
     { label: 'Created', cell: ({ created_at }) => exactTime(created_at) },
-    { label: 'Ends', cell: (invite) => when(isOpen(invite), () => exactTimeTo(invite.expires_at)) },
+    { label: 'Ends', cell: (invite) => when(invite.is_open, () => exactTimeTo(invite.expires_at)) },
   ];
   if (!admin) return columns;
   const revoke = (invite: Invite): Html =>
@@ -100,14 +100,13 @@ function inviteColumns(base: string, admin: boolean, names: Names): Column<Invit
 const referenceOf = ({ id, token }: Invite): string =>
   token === null ? id.slice(0, 8) : `${token.slice(0, 6)}…`;
 
-const isOpen = ({ accepted_at, expires_at }: Invite): boolean =>
-  accepted_at === null && new Date(expires_at).getTime() > Date.now();
-
 function inviteState(invite: Invite, names: Names): Html {
-  const { accepted_at, accepted_by } = invite;
+  const { accepted_at, accepted_by, expires_at, is_open } = invite;
   if (accepted_at !== null)
     return html`!${status('accepted')} <span class="soft">by ${nameOf(names, accepted_by)}</span>`;
-  return status(isOpen(invite) ? 'open' : 'expired');
+  if (is_open) return status('open');
+  if (new Date(expires_at).getTime() <= Date.now()) return status('expired');
+  return html`!${status('ended')} <span class="soft">whoever created it may no longer invite</span>`;
 }
 
 const nameOf = (names: Names, id: string | null): string => (id && names.get(id)) ?? t`an integration`;
