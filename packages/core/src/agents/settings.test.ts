@@ -73,6 +73,14 @@ describe('the configuration', () => {
     expect(await cost({ adapter_config: { full_context: true } })).toBe(plain);
   });
 
+  it('without a type means llm, as the company’s default too', async () => {
+    const { company, admin, within } = await setUp();
+    const set = async (adapter_type: string) =>
+      within((tx) => updateAgentDefaults(tx, admin, company.id, { adapter_type }));
+    expect(await set('cli_a_local')).toMatchObject({ adapter_type: 'cli_a_local' });
+    expect(await set('')).toMatchObject({ adapter_type: 'llm' });
+  });
+
   it('of the company’s default may be inherited by a member’s hire, not taken to another adapter', async () => {
     const { company, admin, member, within, hire } = await setUp();
     await within((tx) =>

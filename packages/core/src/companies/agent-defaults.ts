@@ -14,7 +14,7 @@ export async function agentDefaults(tx: Tx, company_id: string): Promise<AgentDe
   return present(company);
 }
 
-/** Changes the given fields. The agents slice, which knows valid configurations, checks them first. */
+/** Changes the given fields; an empty adapter type means `llm`, as for an agent. The agents slice, which knows valid configurations, checks them first. */
 export async function setAgentDefaults(
   tx: Tx,
   actor: Actor,
@@ -24,7 +24,7 @@ export async function setAgentDefaults(
   const [company] = await tx
     .update(companies)
     .set({
-      agent_default_adapter_type: input.adapter_type,
+      agent_default_adapter_type: input.adapter_type === '' ? 'llm' : input.adapter_type,
       agent_default_adapter_config: input.adapter_config,
       agent_default_heartbeat_enabled: input.heartbeat_enabled,
       agent_default_heartbeat_interval_sec: input.heartbeat_interval_sec,
