@@ -89,7 +89,7 @@ export const TaskPayload = Type.Object({
   knowledge: Optional(Type.Array(JsonObject)),
   compiled_index: Optional(Type.String()),
   full_context: Optional(Type.Literal(true)),
-  /** With `full_context`: the agent's permissions, by key. */
+  /** With `full_context`: the agent's permissions, by key, and further lists; those that are empty are left out. */
   capabilities: Optional(Strings),
   comments: Optional(Type.Array(JsonObject)),
   activities: Optional(Type.Array(TimelineEntry)),

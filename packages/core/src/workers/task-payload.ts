@@ -141,11 +141,11 @@ function fullContext(run: ClaimedRun, facts: PromptFacts, { timeline }: Surround
   const keys = Object.keys(agentPermissionDefaults) as AgentPermission[];
   return {
     full_context: true,
-    capabilities: keys.filter((key) => permits(run.actor.permissions, key)),
-    comments: inUtc(facts.issue?.comments ?? []),
-    activities: timeline.filter(({ type }) => type === 'activity'),
-    children: facts.issue?.children ?? [],
-    wake: inUtc(facts.wakeups),
+    capabilities: filled(keys.filter((key) => permits(run.actor.permissions, key))),
+    comments: filled(inUtc(facts.issue?.comments ?? [])),
+    activities: filled(timeline.filter(({ type }) => type === 'activity')),
+    children: filled(facts.issue?.children ?? []),
+    wake: filled(inUtc(facts.wakeups)),
   };
 }
 
