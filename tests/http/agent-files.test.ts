@@ -144,6 +144,28 @@ describe('an agent’s file', () => {
 });
 
 describe('an agent’s own skill', () => {
+  it('is written and deleted only with both permissions: skills.manage and files.write', async () => {
+    const body = { content: '---\nname: Sewing\ndescription: How to sew.\n---\nSew.' };
+    const grant = async (key: string, given: boolean) =>
+      request(app)
+        .patch(`/api/agents/${cast.agent_id}/permissions`)
+        .set(cast.admin.headers)
+        .send({ [key]: given })
+        .expect(200);
+    const put = (who = cast.agent as { headers: Record<string, string> }) =>
+      request(app).put(`${skills()}/sewing`).set(who.headers).send(body);
+    const remove = () => request(app).delete(`${skills()}/sewing`).set(cast.agent.headers);
+    for (const key of ['skills.manage', 'files.write']) {
+      await grant(key, false);
+      expect((await put().expect(403)).body).toMatchObject({ error: `permission withheld: ${key}` });
+      await remove().expect(403);
+      await put(cast.admin).expect(200);
+      await grant(key, true);
+    }
+    await put().expect(200);
+    await remove().expect(204);
+  });
+
   const content = '---\nname: Binding\ndescription: How books are bound.\n---\n# Binding\n';
 
   it('is added once however often its request is sent with one key, and leaves one file', async () => {

@@ -33,6 +33,8 @@ export type AgentFile = Static<typeof AgentFile>;
 const ofAgent = { auth: BEARER, scope: { by: 'agent', param: 'agentId' } } as const;
 const read = { ...ofAgent, role: 'viewer', method: 'GET', status: 200, tx: 'none' } as const;
 const change = { ...ofAgent, role: 'member', permission: 'files.write' } as const;
+/** Core also asks for `files.write`: a skill is a file of the agent. */
+const teach = { ...ofAgent, role: 'member', permission: 'skills.manage' } as const;
 const skills = '/api/agents/{agentId}/fs-skills';
 const files = '/api/agents/{agentId}/files';
 
@@ -47,7 +49,7 @@ export const agentFileEndpoints = {
     doc: 'The agent’s own skills by slug; at most 1,000 or 4 MB unless a limit is given.',
   }),
   createSkill: endpoint({
-    ...change,
+    ...teach,
     id: 'agent-files.create-skill',
     method: 'POST',
     path: skills,
@@ -69,7 +71,7 @@ export const agentFileEndpoints = {
     doc: 'One of the agent’s own skills.',
   }),
   putSkill: endpoint({
-    ...change,
+    ...teach,
     id: 'agent-files.put-skill',
     method: 'PUT',
     path: `${skills}/{slug}`,
@@ -81,7 +83,7 @@ export const agentFileEndpoints = {
     doc: 'Creates or replaces a skill.',
   }),
   deleteSkill: endpoint({
-    ...change,
+    ...teach,
     id: 'agent-files.delete-skill',
     method: 'DELETE',
     path: `${skills}/{slug}`,

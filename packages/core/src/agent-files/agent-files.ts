@@ -197,9 +197,10 @@ async function readNeighbours(
   return rows[0]!;
 }
 
-/** An agent's files are also written by its own programs. */
+/** An agent's files are also written by its own programs. A skill of its own is a file and a skill: it takes both permissions. */
 async function assertMayWrite(tx: Tx, actor: Actor, agent: AgentRow, kind: Kind): Promise<void> {
   requirePermission(actor, 'files.write');
+  if (kind === 'skill') requirePermission(actor, 'skills.manage');
   const itself = actor.kind === 'agent' && actor.agent_id === agent.id;
   if (kind === 'skill' || !itself) await assertMayTeach(tx, actor, agent);
 }
