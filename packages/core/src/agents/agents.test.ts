@@ -262,7 +262,7 @@ describe('pause and resume', () => {
   });
 
   it('say `running` again of an agent whose run outlasted the pause', async () => {
-    const { company, hired } = await setUp();
+    const { company, hired, change } = await setUp();
     const agent = await hired();
     await pause(agent);
     await database.db.insert(schema.heartbeat_runs).values({
@@ -273,6 +273,16 @@ describe('pause and resume', () => {
       adapter_type: 'llm',
     });
     expect(await resume(agent)).toMatchObject({ status: 'running' });
+    expect(await change(agent, { status: 'idle' })).toMatchObject({ status: 'running' });
+    await pause(agent);
+    expect(await change(agent, { status: 'idle' })).toMatchObject({ status: 'running' });
+  });
+
+  it('resume an agent in error as well: it is idle', async () => {
+    const { company } = await setUp();
+    const agent = await kit.createAgent(database.db, company, { status: 'error' });
+    expect(await resume(agent)).toMatchObject({ status: 'idle' });
+    expect(await jobs('dispatch-agent', agent.id)).toHaveLength(1);
   });
 
   it.each(['terminated', 'pending_approval'])('refuse a %s agent with 409', async (status) => {

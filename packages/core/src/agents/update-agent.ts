@@ -7,6 +7,7 @@ import { type Change, recordChanges } from '../activity/index.ts';
 import type { AdapterRules } from './adapter-rules.ts';
 import { assertMayWake, pauseBelow, resumeBelow } from './family-pause.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
+import { released, runningOr } from './held-agents.ts';
 import { type AgentRow, presentAgent, summarizeAgent, agentColumns } from './present.ts';
 import { assertMayTeach, assertMayUpdate, assertWithinReach } from './reach.ts';
 import {
@@ -18,7 +19,7 @@ import {
 } from './references.ts';
 import { historyOf } from './revisions.ts';
 import { settableOnUpdate } from './settable.ts';
-import { isWakeable } from './status.ts';
+import { isWakeable, startableStatuses } from './status.ts';
 
 const { agents } = schema;
 
@@ -65,6 +66,9 @@ export async function updateAgent(
       ...(next_heartbeat_at === undefined ? {} : { next_heartbeat_at }),
       ...(input.status === undefined || input.status === 'paused' ? {} : { pause_reason: null }),
       ...(input.status === undefined ? {} : { budget_paused: false, paused_with_parent: false }),
+      ...(input.status !== undefined && startableStatuses.includes(input.status)
+        ? { status: runningOr(input.status) }
+        : {}),
       updated_at: sql`now()`,
     })
     .where(eq(agents.id, agent.id))
@@ -111,30 +115,23 @@ export async function pauseAgent(
 }
 
 /**
- * Resumes a paused agent and dispatches what was waiting for it; any other wakeable agent stays as it is.
+ * Resumes a paused agent, or one in error, and dispatches what was waiting for it; any other wakeable agent stays as it is.
  * @throws conflict, including `budget exceeded` while a breach is open
  */
 export async function resumeAgent(tx: Tx, actor: Actor, agent: AgentRow): Promise<Agent> {
   await assertWithinReach(tx, actor, agent);
   const before = await lockAgent(tx, agent.id);
   assertManageable(before);
-  if (before.status !== 'paused') return presentAgent(before);
-  await assertMayWake(tx, before);
-  const status = sql`case when exists (select from heartbeat_runs run where run.agent_id = ${agent.id} and run.status = 'running')
-    then 'running' else 'idle' end`;
+  const paused = before.status === 'paused';
+  if (!paused && before.status !== 'error') return presentAgent(before);
+  if (paused) await assertMayWake(tx, before);
   const [row] = await tx
     .update(agents)
-    .set({
-      status,
-      pause_reason: null,
-      budget_paused: false,
-      paused_with_parent: false,
-      updated_at: sql`now()`,
-    })
+    .set({ ...released, budget_paused: false, paused_with_parent: false })
     .where(eq(agents.id, agent.id))
     .returning(agentColumns);
   await enqueue(tx, 'dispatch-agent', { agent_id: agent.id });
-  const below = await resumeBelow(tx, agent.id);
+  const below = paused ? await resumeBelow(tx, agent.id) : [];
   await recordChanges(tx, actor, [updated(row!, {}, 'agent.resumed'), ...below]);
   return presentAgent(row!);
 }
