@@ -618,7 +618,7 @@ export interface Operations {
     };
   };
   /**
-   * The memberships of the company, newest first.
+   * The memberships of the company, newest first. `q` is looked for in the members’ names.
    */
   'companies.list-members': {
     path: {
@@ -627,6 +627,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: Membership[];
@@ -765,7 +766,7 @@ export interface Operations {
     answer: Response;
   };
   /**
-   * The invites, newest first; `token` is null for everyone but admins and, without SERVICE_ENCRYPTION_KEY, for them too.
+   * The invites, newest first; `token` is null for everyone but admins and, without SERVICE_ENCRYPTION_KEY, for them too. `is_open` is false for those that can no longer be accepted: used, expired, or created by someone who may no longer invite.
    */
   'invites.list': {
     path: {
@@ -1170,6 +1171,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: AgentKey[];
@@ -1695,6 +1697,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: TrashEntry[];
@@ -2893,6 +2896,7 @@ export interface Operations {
     query: {
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: Worker[];
@@ -4232,19 +4236,19 @@ export interface Operations {
     answer: Response;
   };
   /**
-   * The agent’s open issues and pending wakeups; the wakeups are consumed.
+   * The agent’s open issues, most urgent first, at most 200 or 4 MB, and pending wakeups; the wakeups are consumed.
    */
   'inbox.lite': {
     path: undefined;
     query: undefined;
     body: undefined;
     answer: {
-      issues: IssueSummary[];
+      issues: Issue[];
       wakeup_requests: Wakeup[];
     };
   };
   /**
-   * What is waiting for the caller in the company, at most 100 of each kind, most recently changed first.
+   * What is waiting for the caller in the company, at most 100 of each kind, and 4 MB of issues, most recently changed first.
    */
   'inbox.get': {
     path: {
@@ -4962,6 +4966,7 @@ export interface Invite {
   accepted_by: string | null;
   accepted_at: string | null;
   created_at: string;
+  is_open: boolean;
 }
 export interface CreateInvite {
   role: 'viewer' | 'member' | 'admin';
@@ -7034,32 +7039,6 @@ export interface PushDelivery {
   created_at: string;
   finished_at: string | null;
 }
-export interface IssueSummary {
-  id: string;
-  company_id: string;
-  project_id: string | null;
-  goal_id: string | null;
-  parent_issue_id: string | null;
-  title: string;
-  status: 'backlog' | 'todo' | 'in_progress' | 'in_review' | 'done' | 'cancelled' | 'blocked';
-  priority: 'critical' | 'high' | 'medium' | 'low';
-  assignee_agent_id: string | null;
-  checked_out_by_agent_id: string | null;
-  checked_out_at: string | null;
-  origin_kind: string;
-  origin_id: string | null;
-  identifier: string;
-  issue_number: number;
-  awaiting_input: boolean;
-  needs_routing: boolean;
-  needs_human_attention: boolean;
-  run_failed: boolean;
-  blocked_at: string | null;
-  blocked_reason: string | null;
-  blocked_by_agent_id: string | null;
-  created_at: string;
-  updated_at: string;
-}
 export interface Wakeup {
   id: string;
   company_id: string;
@@ -7081,10 +7060,10 @@ export interface Wakeup {
   consumed_at: string | null;
 }
 export interface Inbox {
-  unread_issues: IssueSummary[];
+  unread_issues: Issue[];
   approvals: Approval[];
-  awaiting_input: IssueSummary[];
-  needs_attention: IssueSummary[];
+  awaiting_input: Issue[];
+  needs_attention: Issue[];
   budget_incidents: BudgetIncident[];
   snoozed_issues: SnoozedIssue[];
   snoozed_approvals: SnoozedApproval[];
@@ -7096,6 +7075,7 @@ export interface SnoozedIssue {
   goal_id: string | null;
   parent_issue_id: string | null;
   title: string;
+  body_markdown: string | null;
   status: 'backlog' | 'todo' | 'in_progress' | 'in_review' | 'done' | 'cancelled' | 'blocked';
   priority: 'critical' | 'high' | 'medium' | 'low';
   assignee_agent_id: string | null;

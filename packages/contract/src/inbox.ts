@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 import { Approval } from './approvals.ts';
 import { BudgetIncident } from './budgets.ts';
 import { BEARER, endpoint } from './endpoint.ts';
-import { IssueSummary } from './issues.ts';
+import { Issue } from './issues.ts';
 import { Wakeup } from './runs.ts';
 import { Timestamp, Uuid } from './schema-kit.ts';
 
@@ -17,7 +17,7 @@ export const InboxChanged = Type.Object({
 export type InboxChanged = Static<typeof InboxChanged>;
 
 /** An issue that the reader has snoozed. */
-export const SnoozedIssue = Type.Object({ ...IssueSummary.properties, snoozed_until: Timestamp });
+export const SnoozedIssue = Type.Object({ ...Issue.properties, snoozed_until: Timestamp });
 export type SnoozedIssue = Static<typeof SnoozedIssue>;
 
 /** An approval that the reader has snoozed. */
@@ -30,13 +30,13 @@ const LONGEST_SNOOZE_MIN = 90 * 24 * 60;
 const Snooze = Type.Object({ minutes: Type.Integer({ minimum: 1, maximum: LONGEST_SNOOZE_MIN }) });
 
 export const Inbox = Type.Object({
-  unread_issues: Type.Array(IssueSummary),
+  unread_issues: Type.Array(Issue),
   /** Pending approvals. */
   approvals: Type.Array(Approval),
   /** Issues whose agent has asked the people a question. */
-  awaiting_input: Type.Array(IssueSummary),
+  awaiting_input: Type.Array(Issue),
   /** Issues on which agents were going in circles, and open ones whose last run failed. */
-  needs_attention: Type.Array(IssueSummary),
+  needs_attention: Type.Array(Issue),
   /** Open incidents. */
   budget_incidents: Type.Array(BudgetIncident),
   /** Snoozed by the caller and unchanged since; not included in any of the lists above. */
@@ -66,10 +66,10 @@ export const inboxEndpoints = {
     auth: ['agent'],
     role: 'none',
     scope: { by: 'self' },
-    response: Type.Object({ issues: Type.Array(IssueSummary), wakeup_requests: Type.Array(Wakeup) }),
+    response: Type.Object({ issues: Type.Array(Issue), wakeup_requests: Type.Array(Wakeup) }),
     status: 200,
     tx: 'write',
-    doc: 'The agent’s open issues and pending wakeups; the wakeups are consumed.',
+    doc: 'The agent’s open issues, most urgent first, at most 200 or 4 MB, and pending wakeups; the wakeups are consumed.',
   }),
   get: endpoint({
     id: 'inbox.get',
@@ -82,7 +82,7 @@ export const inboxEndpoints = {
     response: Inbox,
     status: 200,
     tx: 'none',
-    doc: 'What is waiting for the caller in the company, at most 100 of each kind, most recently changed first.',
+    doc: 'What is waiting for the caller in the company, at most 100 of each kind, and 4 MB of issues, most recently changed first.',
   }),
   read: endpoint({
     ...reading,

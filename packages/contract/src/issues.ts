@@ -52,7 +52,7 @@ export const Issue = Type.Object({
 });
 export type Issue = Static<typeof Issue>;
 
-/** The issue without its body, for events and inboxes. */
+/** The issue without its body, for events. */
 export const IssueSummary = Type.Omit(Issue, ['body_markdown']);
 export type IssueSummary = Static<typeof IssueSummary>;
 

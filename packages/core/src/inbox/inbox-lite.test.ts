@@ -14,7 +14,11 @@ describe('inboxLite', () => {
     const company = await createCompany(database.db);
     const agent = await createAgent(database.db, company);
     const mine = { assignee_agent_id: agent.id };
-    const open = await createIssue(database.db, company, { ...mine, status: 'in_review' });
+    const open = await createIssue(database.db, company, {
+      ...mine,
+      status: 'in_review',
+      body_markdown: 'All of it',
+    });
     await createIssue(database.db, company, { ...mine, status: 'done' });
     await createIssue(database.db, company, { ...mine, deleted_at: new Date() });
     await createIssue(database.db, company);
@@ -29,11 +33,21 @@ describe('inboxLite', () => {
 
     const inbox = await transaction(database, async (tx) => inboxLite(tx, agent));
     expect(inbox.issues.map((issue) => issue.id)).toEqual([open.id]);
-    expect(inbox.issues[0]).not.toHaveProperty('body_markdown');
+    expect(inbox.issues[0]).toMatchObject({ body_markdown: 'All of it' });
     expect(inbox.wakeup_requests).toMatchObject([{ ...request, status: 'consumed' }]);
     expect(await transaction(database, async (tx) => inboxLite(tx, agent))).toMatchObject({
       wakeup_requests: [],
     });
+  });
+
+  it('has as many issues as fit into an answer, the most urgent ones', async () => {
+    const company = await createCompany(database.db);
+    const agent = await createAgent(database.db, company);
+    const body_markdown = 'x'.repeat(3 * 1024 * 1024);
+    for (const priority of ['low', 'critical', 'high'])
+      await createIssue(database.db, company, { assignee_agent_id: agent.id, priority, body_markdown });
+    const { issues } = await transaction(database, async (tx) => inboxLite(tx, agent));
+    expect(issues.map(({ priority }) => priority)).toEqual(['critical', 'high']);
   });
 
   it('keeps still about what lies in the trash, and about what lies below that', async () => {

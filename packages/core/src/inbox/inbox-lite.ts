@@ -1,4 +1,4 @@
-import type { IssueSummary, Wakeup } from '@acp/contract';
+import type { Issue, Wakeup } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import type { AgentRow } from '../agents/index.ts';
 import { openIssuesOf } from '../issues/index.ts';
@@ -11,7 +11,7 @@ const MAX_ISSUES = 200;
 export async function inboxLite(
   tx: Tx,
   agent: Pick<AgentRow, 'id' | 'company_id'>,
-): Promise<{ issues: IssueSummary[]; wakeup_requests: Wakeup[] }> {
+): Promise<{ issues: Issue[]; wakeup_requests: Wakeup[] }> {
   const issues = await openIssuesOf(tx, agent, MAX_ISSUES);
   const wakeups = await consumeInbox(tx, agent.id);
   return { issues, wakeup_requests: wakeups.map(presentWakeup) };

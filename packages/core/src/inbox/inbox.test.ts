@@ -42,10 +42,11 @@ async function setUp() {
 
 describe('the inbox', () => {
   it('shows an issue until it was read, again after it changed, and only to whom it is unread', async () => {
-    const { company, reader, unread, read } = await setUp();
-    const issue = await createIssue(database.db, company);
+    const { company, reader, inbox, unread, read } = await setUp();
+    const issue = await createIssue(database.db, company, { body_markdown: 'All of it' });
     const other = actors.board(company, 'viewer');
     expect(await unread()).toEqual([issue.id]);
+    expect((await inbox()).unread_issues).toMatchObject([{ id: issue.id, body_markdown: 'All of it' }]);
     await read(issue);
     expect([await unread(), await unread(other)]).toEqual([[], [issue.id]]);
     await database.db

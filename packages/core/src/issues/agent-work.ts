@@ -1,9 +1,9 @@
-import type { IssueSummary } from '@acp/contract';
+import type { Issue } from '@acp/contract';
 import { type Tx, actionableIssueStatuses, terminalIssueStatuses } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { MAX_STALLED_RUNS } from '../wakeups/index.ts';
-import { summarizeIssue } from './present.ts';
-import { notTrashed, selectIssues, shownIssue } from './rows.ts';
+import { presentIssue } from './present.ts';
+import { notTrashed, readIssues, shownIssue } from './rows.ts';
 
 /** Order of an agent's work; `i` is the issue. Begun before new; same-millisecond issues by number. */
 export const mostUrgentFirst = sql`
@@ -24,13 +24,13 @@ export async function openIssuesOf(
   tx: Tx,
   agent: { id: string; company_id: string },
   limit: number,
-): Promise<IssueSummary[]> {
-  const rows = await selectIssues(
+): Promise<Issue[]> {
+  const rows = await readIssues(
     tx,
     sql`select ${shownIssue} from issues i
         where i.company_id = ${agent.company_id} and i.assignee_agent_id = ${agent.id}
           and i.status not in ${terminalIssueStatuses} and ${notTrashed('i')}
         order by ${mostUrgentFirst} limit ${limit}`,
   );
-  return rows.map(summarizeIssue);
+  return rows.map(presentIssue);
 }

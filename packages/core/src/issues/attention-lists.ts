@@ -1,10 +1,10 @@
-import type { Actor, IssueSummary } from '@acp/contract';
+import type { Actor, Issue } from '@acp/contract';
 import { terminalIssueStatuses, type Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
-import { summarizeIssue } from './present.ts';
+import { presentIssue } from './present.ts';
 import { readerOf } from './read-marks.ts';
 import { isSnoozed } from './snoozes.ts';
-import { notTrashed, selectIssues, shownIssue } from './rows.ts';
+import { notTrashed, readIssues, shownIssue } from './rows.ts';
 
 /** Whether agents went in circles on the open issue `i`, or its last run failed: nothing goes on by itself. */
 const isStuck: SQL = sql`(i.needs_human_attention or (i.run_failed and i.status not in ${terminalIssueStatuses}))`;
@@ -19,14 +19,14 @@ export async function issuesAskingFor(
   company_id: string,
   what: 'input' | 'attention',
   limit: number,
-): Promise<IssueSummary[]> {
+): Promise<Issue[]> {
   const asks = what === 'input' ? sql`i.awaiting_input` : isStuck;
-  const rows = await selectIssues(
+  const rows = await readIssues(
     tx,
     sql`select ${shownIssue} from issues i
         where i.company_id = ${company_id} and ${waitsForPerson} and ${asks} and ${notTrashed('i')}
           and not ${isSnoozed(readerOf(actor))}
         order by i.updated_at desc nulls last, i.id desc nulls last limit ${limit}`,
   );
-  return rows.map(summarizeIssue);
+  return rows.map(presentIssue);
 }

@@ -3,12 +3,11 @@ import { fixedForms, type JsonRow, priorityWeight, titleOrder, type Tx, withinBy
 import { type CursorField, type CursorValue, decodeCursor, encodeCursor, invalid } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import { presentedColumns, presentIssue } from './present.ts';
-import { type IssueRow, notTrashed, toJsonRow } from './rows.ts';
+import { type IssueRow, longColumns, notTrashed, toJsonRow } from './rows.ts';
 import { countFound, hasTrigram, searchIssues, titleOrIdentifier } from './search-issues.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
-const LONG = ['body_markdown'];
 
 interface IssuePage {
   items: Issue[];
@@ -130,7 +129,7 @@ function inOrderOf(order: Order, reverse: boolean, goesOn: boolean, filters: SQL
   const beyond = goesOn ? sql`and ${isBeyond(order, places, upwards, values)}` : sql``;
   const listed = sql`select ${presentedColumns}, ${order.terms[0]!} as sort_key from issues i
     where ${filters} ${beyond} order by ${sql.join(sorting, sql`, `)} limit ${values.rows}`;
-  return withinBytes(listed, LONG);
+  return withinBytes(listed, longColumns);
 }
 
 function isBeyond(order: Order, places: readonly SQL[], upwards: boolean, values: Given): SQL {
@@ -148,7 +147,7 @@ async function bestFirst(
   cursor?: string,
 ): Promise<IssuePage> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor, ['integer', 'timestamp', 'uuid']);
-  const { rows } = await tx.execute(withinBytes(searchIssues(filters, q, limit + 1, after), LONG));
+  const { rows } = await tx.execute(withinBytes(searchIssues(filters, q, limit + 1, after), longColumns));
   const page = rows.slice(0, limit).map((raw) => ({ issue: toJsonRow(raw), score: Number(raw.score) }));
   const last = rows.length > limit || rows.at(-1)?.more === true ? page.at(-1) : undefined;
   return {

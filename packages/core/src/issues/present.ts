@@ -11,7 +11,7 @@ type PresentedRow = Written<Pick<IssueRow, keyof Issue>>;
 /** Select list of `PresentedRow`; `i` is the issue. */
 export const presentedColumns = shownRow('issues', 'i', Object.keys(Issue.properties));
 
-/** The issue without its body, for events and inboxes. */
+/** The issue without its body, for events. */
 export function summarizeIssue(row: PresentedRow): IssueSummary {
   return {
     id: row.id,

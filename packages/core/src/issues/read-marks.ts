@@ -1,11 +1,11 @@
 /** What a reader (a user or a board-user key) has read (decisions 3, Inbox). */
-import type { Actor, IssueSummary } from '@acp/contract';
+import type { Actor, Issue } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { forbidden } from '@acp/kernel';
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { actorId, humanActor } from '../activity/index.ts';
-import { summarizeIssue } from './present.ts';
-import { notTrashed, selectIssues, shownIssue } from './rows.ts';
+import { presentIssue } from './present.ts';
+import { notTrashed, readIssues, shownIssue } from './rows.ts';
 
 const { issue_reads } = schema;
 
@@ -39,18 +39,13 @@ const isUnread = (reader: string): SQL => sql`not exists (select from issue_read
  * The company's issues that changed, or were commented on by someone else, since the reader read them, and those whose snooze
  * is over; last changed first. An issue never read is unread.
  */
-export async function unreadBy(
-  tx: Tx,
-  actor: Actor,
-  company_id: string,
-  limit: number,
-): Promise<IssueSummary[]> {
-  const rows = await selectIssues(
+export async function unreadBy(tx: Tx, actor: Actor, company_id: string, limit: number): Promise<Issue[]> {
+  const rows = await readIssues(
     tx,
     sql`select ${shownIssue} from issues i where i.company_id = ${company_id} and ${notTrashed('i')}
         and ${isUnread(readerOf(actor))} order by i.updated_at desc nulls last, i.id desc nulls last limit ${limit}`,
   );
-  return rows.map(summarizeIssue);
+  return rows.map(presentIssue);
 }
 
 /** Snoozed issues stay snoozed. */

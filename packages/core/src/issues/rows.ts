@@ -1,4 +1,4 @@
-import { jsonRowReader, rowReader, schema, type Tx } from '@acp/db';
+import { jsonRowReader, rowReader, schema, type Tx, withinBytes } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { inNoTrash, shownColumns, shownRow } from '../trash/index.ts';
 
@@ -37,8 +37,17 @@ export const shownIssue = shownRow('issues', 'i');
 export const rowVersion = (issue: string): SQL =>
   sql`(${sql.identifier(issue)}.ctid::text || ${sql.identifier(issue)}.xmin::text)`;
 
+/** What of an issue is long: a list ends where it would have too much of it. */
+export const longColumns = ['body_markdown'];
+
 /** The rows of a statement that returns issues. */
 export async function selectIssues(tx: Tx, statement: SQL): Promise<IssueRow[]> {
   const { rows } = await tx.execute(statement);
+  return rows.map(toIssueRow);
+}
+
+/** The rows of a select, as many as fit into one answer. */
+export async function readIssues(tx: Tx, statement: SQL): Promise<IssueRow[]> {
+  const { rows } = await tx.execute(withinBytes(statement, longColumns));
   return rows.map(toIssueRow);
 }

@@ -1,12 +1,12 @@
 /** Issues that a reader (a user or a board-user key) has put off; they return at their time, or when something happens to them. */
 import type { Actor, SnoozedIssue } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { schema, type Tx, withinBytes } from '@acp/db';
 import { enqueue } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
-import { summarizeIssue } from './present.ts';
+import { presentIssue } from './present.ts';
 import { lastHappening, readerOf } from './read-marks.ts';
-import { type IssueRow, notTrashed, shownIssue, toIssueRow } from './rows.ts';
+import { type IssueRow, longColumns, notTrashed, shownIssue, toIssueRow } from './rows.ts';
 
 const { issue_reads } = schema;
 
@@ -68,13 +68,14 @@ export async function snoozedBy(
   limit: number,
 ): Promise<SnoozedIssue[]> {
   const reader = readerOf(actor);
-  const { rows } = await tx.execute(sql`
+  const snoozed = sql`
     select ${shownIssue}, s.snoozed_until from issue_reads s join issues i on i.id = s.issue_id
     where s.reader_id = ${reader} and s.snoozed_until > now() and i.company_id = ${company_id} and ${notTrashed('i')}
       and ${isSnoozed(reader)}
-    order by s.snoozed_until, i.id limit ${limit}`);
+    order by s.snoozed_until, i.id limit ${limit}`;
+  const { rows } = await tx.execute(withinBytes(snoozed, longColumns));
   return rows.map((row) => ({
-    ...summarizeIssue(toIssueRow(row)),
+    ...presentIssue(toIssueRow(row)),
     snoozed_until: new Date(String(row.snoozed_until)),
   }));
 }

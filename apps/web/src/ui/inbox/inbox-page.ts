@@ -1,5 +1,5 @@
 /** What awaits a user, each with who asked and what was said: usually enough to know what to do. */
-import type { Approval, Inbox, IssueSummary } from '@acp/contract';
+import type { Approval, Inbox, Issue } from '@acp/contract';
 import type { Reason } from '@acp/core';
 import { type Names, requester } from '../approvals/approval-view.ts';
 import type { IncidentLink } from '../costs/incidents.ts';
@@ -34,7 +34,7 @@ const SHOWN = 12;
 
 export function inboxParts(view: InboxView): Html {
   const { company_id, inbox, budgets, names } = view;
-  const line = (issue: IssueSummary): Html => issueLine(issue, view.reasons.get(issue.id));
+  const line = (issue: Issue): Html => issueLine(issue, view.reasons.get(issue.id));
   const parts = [
     section(
       view.can_write ? t`Waiting for your decision` : t`Waiting for somebody’s decision`,
@@ -111,10 +111,10 @@ function section(title: string, lines: readonly Html[], act: Html = ''): Html {
 
 const since = (instant: Date | string): Html => html`<span class="soft small">!${timeAgo(instant)}</span>`;
 
-const titleOf = ({ id, identifier, title }: IssueSummary): Html =>
+const titleOf = ({ id, identifier, title }: Issue): Html =>
   html`<span class="identifier">${identifier}</span> <a href="/issues/${id}">${title}</a>`;
 
-function issueLine(issue: IssueSummary, reason: Reason | undefined): Html {
+function issueLine(issue: Issue, reason: Reason | undefined): Html {
   return html`<li>
     <div class="grow">
       !${titleOf(issue)}!${when(whyOf(issue, reason), (why) => html`<p class="why">${why}</p>`)}
@@ -125,7 +125,7 @@ function issueLine(issue: IssueSummary, reason: Reason | undefined): Html {
 }
 
 /** Who wants what from the reader, as far as one line can say. */
-function whyOf(issue: IssueSummary, reason: Reason | undefined): string {
+function whyOf(issue: Issue, reason: Reason | undefined): string {
   if (reason === undefined) return '';
   const { assignee_name: worker, author, said, blocked_reason } = reason;
   if (hasFailed(issue) && !issue.awaiting_input)
