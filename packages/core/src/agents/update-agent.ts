@@ -7,7 +7,6 @@ import { type Change, recordChanges } from '../activity/index.ts';
 import type { AdapterRules } from './adapter-rules.ts';
 import { assertMayWake, pauseBelow, resumeBelow } from './family-pause.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
-import { released, runningOr } from './held-agents.ts';
 import { type AgentRow, presentAgent, summarizeAgent, agentColumns } from './present.ts';
 import { assertMayTeach, assertMayUpdate, assertWithinReach } from './reach.ts';
 import {
@@ -19,7 +18,7 @@ import {
 } from './references.ts';
 import { historyOf } from './revisions.ts';
 import { settableOnUpdate } from './settable.ts';
-import { isWakeable, startableStatuses } from './status.ts';
+import { isWakeable, runningOr, startableStatuses } from './status.ts';
 
 const { agents } = schema;
 
@@ -127,7 +126,13 @@ export async function resumeAgent(tx: Tx, actor: Actor, agent: AgentRow): Promis
   if (paused) await assertMayWake(tx, before);
   const [row] = await tx
     .update(agents)
-    .set({ ...released, budget_paused: false, paused_with_parent: false })
+    .set({
+      status: runningOr('idle'),
+      pause_reason: null,
+      budget_paused: false,
+      paused_with_parent: false,
+      updated_at: sql`now()`,
+    })
     .where(eq(agents.id, agent.id))
     .returning(agentColumns);
   await enqueue(tx, 'dispatch-agent', { agent_id: agent.id });

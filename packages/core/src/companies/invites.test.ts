@@ -28,7 +28,7 @@ beforeAll(async () => {
   database = await databaseWithQueue();
 });
 
-const vault = new Vault(Buffer.alloc(32, 7));
+const sealing = new Vault(Buffer.alloc(32, 7));
 const inTx = <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(database, work);
 
 async function setUp(input: { role?: 'admin' | 'member' | 'viewer'; expires_in_hours?: number } = {}) {
@@ -67,12 +67,12 @@ describe('an invite', () => {
     const { company, admin, token } = await setUp();
     const list = async (vault: Vault | null) =>
       (await listInvites(database.db, company.id, {}, vault)).items.map((each) => each.token);
-    expect(await list(vault)).toEqual([null]);
+    expect(await list(sealing)).toEqual([null]);
     await nextInstant();
     const sealed = await inTx((tx) =>
-      createInvite(tx, actors.user(admin), company.id, { role: 'viewer' }, vault),
+      createInvite(tx, actors.user(admin), company.id, { role: 'viewer' }, sealing),
     );
-    expect(await list(vault)).toEqual([sealed.token, null]);
+    expect(await list(sealing)).toEqual([sealed.token, null]);
     expect(await list(new Vault(Buffer.alloc(32, 8)))).toEqual([null, null]);
     expect(await list(null)).toEqual([null, null]);
     const rows = await database.db.select().from(invites).where(eq(invites.company_id, company.id));
@@ -161,17 +161,17 @@ describe('an invite', () => {
     await createMembership(database.db, company, admin, 'admin');
     const creator = actors.user(admin, { [company.id]: 'admin' });
     const make = async () =>
-      (await inTx((tx) => createInvite(tx, creator, company.id, { role: 'admin' }, vault))).token!;
+      (await inTx((tx) => createInvite(tx, creator, company.id, { role: 'admin' }, sealing))).token!;
     const used = await make();
     await nextInstant();
     const kept = await make();
-    expect((await listInvites(database.db, company.id, {}, vault)).items).toMatchObject([
+    expect((await listInvites(database.db, company.id, {}, sealing)).items).toMatchObject([
       { is_open: true, token: kept },
       { is_open: true, token: used },
     ]);
     await accept(await someone(), used);
     await end(company.id, admin.id);
-    const listed = (await listInvites(database.db, company.id, {}, vault)).items;
+    const listed = (await listInvites(database.db, company.id, {}, sealing)).items;
     expect(listed).toMatchObject([
       { is_open: false, token: null, accepted_at: null },
       { is_open: false, accepted_at: expect.any(Date) },
