@@ -189,6 +189,31 @@ inBrowser(`the keyboard alone${without}`, () => {
     expect(await seriousFaults(page)).toEqual([]);
   });
 
+  it('chooses approvals in the inbox, keeps the choice when more arrive, and decides about them', async () => {
+    const approvals = `/api/companies/${cast.company_id}/approvals`;
+    const ask = async (title: string) =>
+      page.context().request.post(approvals, { data: { type: 'plan', title } });
+    await ask('Paint the door');
+    await open(`/companies/${cast.company_id}/inbox`);
+    await page.focus('main li:has-text("Paint the door") a');
+    await press('x');
+    expect(await page.textContent('[data-chosen]')).toBe('1 selected');
+    expect([await excessWidth(page), await seriousFaults(page)]).toEqual([0, []]);
+    await ask('Paint the sign');
+    // As after the stream was away.
+    await page.evaluate('document.dispatchEvent(new Event("live-reset"))');
+    await page.focus('main li:has-text("Paint the sign") a');
+    await press('x');
+    expect(await page.textContent('[data-chosen]')).toBe('2 selected');
+    await press('m', 'Escape', 'm');
+    await page.keyboard.type('Not this year');
+    await press('Tab', 'Tab', 'Enter');
+    await page.waitForSelector('[data-toast]:has-text("2 approvals rejected.")');
+    await ready();
+    expect(await page.locator('[data-pick]').count()).toBe(1);
+    expect(await page.isVisible('[data-bulk]')).toBe(false);
+  });
+
   it('puts an approval off and an issue as read, and goes on with what is left', async () => {
     await open(`/companies/${cast.company_id}/inbox`);
     const count = async () => Number((await page.textContent('.account .count')) ?? '');

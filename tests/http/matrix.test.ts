@@ -140,9 +140,10 @@ const otherwise: Record<string, number | ((part: Part) => number | undefined)> =
   'channels.notify': ({ who }) => (['admin', 'viewer'].includes(who) ? undefined : 404),
   'channels.unpair': ({ who }) => (['admin', 'viewer'].includes(who) ? undefined : 404),
   'channels.test': ({ who }) => (who === 'admin' ? undefined : 409),
-  // The agents and the issue of their examples do not exist.
+  // The agents, the issue and the approval of their examples do not exist.
   'councils.convene': 404,
   'issues.change': 400,
+  'approvals.decide': 400,
   // Nothing is being compiled.
   'compiled-index.compile': 409,
   'compiled-index.cancel': 409,

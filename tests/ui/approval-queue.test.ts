@@ -1,5 +1,5 @@
 /** Approvals decided one after the other, and what a request for more budget leads to. */
-import { beforeAll, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { createBudgetPolicy } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
@@ -74,4 +74,61 @@ it('a request for more budget leads to the budgets, and to those it is about', a
   const member = (await Browser.of(app, cast.member).get(path)).text;
   expect(member).toContain(', a month');
   expect(member).not.toContain('/budget-policies/');
+});
+
+describe('in the list, and in the inbox', () => {
+  const within = (at: string) => `/companies/${cast.company_id}${at}`;
+  /** As the page writes it: which approval, in which version. */
+  const choiceOf = (text: string, path: string): string =>
+    new RegExp(`name="approval"[^>]*value="(${path.split('/').at(-1)!} [^"]+)"`).exec(text)![1]!;
+  const stateOf = async (path: string) => (await Browser.of(app, cast.member).api('get', `/api${path}`)).body;
+
+  it('a row is decided about in the version it shows, and leads back to the list it was in', async () => {
+    const word = newId().slice(-12);
+    const [plan, hire] = [
+      await ask(`${word} plan`),
+      await ask(`${word} hire`, 'hire_agent', { name: 'Ada' }),
+    ];
+    const member = Browser.of(app, cast.member);
+    const list = (await member.get(`${within('/approvals')}?q=${word}`)).text;
+    expect(list).toContain(`action="${plan}/approve"`);
+    // What starts by itself is asked about again.
+    expect(list.match(/data-confirm="/g)).toHaveLength(1);
+    const [, updated_at] = choiceOf(list, plan).split(' ');
+    const decided = await member.post(`${plan}/approve`, { updated_at: updated_at!, from: 'list', q: word });
+    const back = `${within('/approvals')}?q=${word}&decided=${plan.split('/').at(-1)!}`;
+    expect(decided.headers.location).toBe(back);
+    expect((await member.get(back)).text).toContain(`${word} plan: approved`);
+    const changed = { updated_at: new Date(0).toISOString(), from: 'inbox', note: 'No' };
+    expect((await member.post(`${hire}/reject`, changed)).text).toContain('has changed since it was shown');
+    const inbox = (await member.get(within('/inbox'))).text;
+    const [, current] = choiceOf(inbox, hire).split(' ');
+    const rejected = await member.post(`${hire}/reject`, { ...changed, updated_at: current! });
+    expect(rejected.headers.location).toBe(`${within('/inbox')}?decided=${hire.split('/').at(-1)!}`);
+    const viewer = Browser.of(app, cast.viewer);
+    for (const page of ['/approvals', '/inbox'])
+      expect((await viewer.get(within(page))).text).not.toContain('name="approval"');
+  });
+
+  it.each(['/approvals', '/inbox'])('those chosen in %s are decided about together', async (page) => {
+    const paths = [await ask('One of three'), await ask('Two of three'), await ask('Three of three')];
+    const member = Browser.of(app, cast.member);
+    const { text } = await member.get(within(page));
+    const approval = paths.map((path) => choiceOf(text, path));
+    const decide = async (fields: Record<string, string | string[]>) =>
+      member.post(within(`${page}/decisions`), fields);
+    expect((await decide({ decision: 'approved', note: '' })).text).toContain('hoose an approval first');
+    const unexplained = await decide({ decision: 'rejected', note: '', approval });
+    expect(unexplained.text).toContain('ive a reason for the rejection');
+    // The choice stays.
+    expect(unexplained.text.match(/<input[^>]*name="approval"[^>]*checked[^>]*>/g)).toHaveLength(3);
+    await member.post(`${paths[2]!}/request-revision`, { note: 'How much?' });
+    const rejected = await decide({ decision: 'rejected', note: 'Not this year', approval });
+    expect(rejected.text).toContain('2 approvals rejected.');
+    expect(rejected.text).toMatch(/Left as they are:[\s\S]*Three of three<\/a>: /);
+    for (const path of paths.slice(0, 2))
+      expect(await stateOf(path)).toMatchObject({ status: 'rejected', decision_note: 'Not this year' });
+    expect(await stateOf(paths[2]!)).toMatchObject({ status: 'revision_requested' });
+    expect((await Browser.of(app, cast.viewer).post(within(`${page}/decisions`), {})).status).toBe(403);
+  });
 });

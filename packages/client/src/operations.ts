@@ -2588,6 +2588,17 @@ export interface Operations {
     answer: Approval;
   };
   /**
+   * Decides up to 100 approvals alike, each in the version that was shown: `left_out` names those that have changed since, or that are resolved already. Agents: 403.
+   */
+  'approvals.decide': {
+    path: {
+      companyId: string;
+    };
+    query: undefined;
+    body: DecideApprovals;
+    answer: DecidedApprovals;
+  };
+  /**
    * Requests it again: for the requester only, after a request for revision or if the approved act could not be carried out.
    */
   'approvals.resubmit': {
@@ -5948,6 +5959,26 @@ export interface ApprovalDecision {
   note?: string | null;
   updated_at?: string;
 }
+export interface DecideApprovals {
+  decision: 'approved' | 'rejected' | 'revision_requested';
+  note?: string | null;
+  /**
+   * @minItems 1
+   * @maxItems 100
+   */
+  approvals: {
+    approval_id: string;
+    updated_at: string;
+  }[];
+}
+export interface DecidedApprovals {
+  decided: string[];
+  left_out: {
+    approval_id: string;
+    title: string;
+    reason: string;
+  }[];
+}
 export interface ResubmitApproval {
   title?: string;
   description?: string | null;
@@ -8078,6 +8109,7 @@ export const routes = {
   'approvals.approve': ['POST', "/api/approvals/{approvalId}/approve", true],
   'approvals.reject': ['POST', "/api/approvals/{approvalId}/reject", true],
   'approvals.request-revision': ['POST', "/api/approvals/{approvalId}/request-revision", true],
+  'approvals.decide': ['POST', "/api/companies/{companyId}/approvals/decisions", true],
   'approvals.resubmit': ['POST', "/api/approvals/{approvalId}/resubmit", true],
   'approvals.list-comments': ['GET', "/api/approvals/{approvalId}/comments", false],
   'approvals.create-comment': ['POST', "/api/approvals/{approvalId}/comments", true],

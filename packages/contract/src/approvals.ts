@@ -1,6 +1,7 @@
 /** Approvals: actions that a person decides on before they happen (decisions 3, Approvals). */
 import { Type, type Static } from 'typebox';
 import { BEARER, endpoint } from './endpoint.ts';
+import { EXAMPLE_ID } from './example-id.ts';
 import {
   JsonObject,
   Name,
@@ -83,6 +84,25 @@ export const ApprovalDecision = Type.Object({
   updated_at: Type.Optional(Timestamp),
 });
 export type ApprovalDecision = Static<typeof ApprovalDecision>;
+
+export const DecideApprovals = Type.Object({
+  decision: OneOf(['approved', 'rejected', 'revision_requested']),
+  /** For the requesters of all of them. */
+  note: Type.Optional(Nullable(Text)),
+  approvals: Type.Array(
+    /** As for a single decision, `updated_at` is that of the version that was shown. */
+    Type.Object({ approval_id: Uuid, updated_at: Timestamp }),
+    { minItems: 1, maxItems: 100 },
+  ),
+});
+export type DecideApprovals = Static<typeof DecideApprovals>;
+
+export const DecidedApprovals = Type.Object({
+  decided: Type.Array(Uuid),
+  /** Those that were left as they are, each with the reason: changed since it was shown, or decided already. */
+  left_out: Type.Array(Type.Object({ approval_id: Uuid, title: Type.String(), reason: Type.String() })),
+});
+export type DecidedApprovals = Static<typeof DecidedApprovals>;
 
 export const ApprovalComment = Type.Object({
   id: Uuid,
@@ -178,6 +198,24 @@ export const approvalEndpoints = {
     path: '/api/approvals/{approvalId}/request-revision',
     example: { note: 'What does it cost?' },
     doc: 'Asks the requester for changes. Already resolved: 409. Agents: 403.',
+  }),
+  decide: endpoint({
+    id: 'approvals.decide',
+    people_only: true,
+    method: 'POST',
+    path: '/api/companies/{companyId}/approvals/decisions',
+    auth: BEARER,
+    role: 'member',
+    scope: byCompany,
+    body: DecideApprovals,
+    response: DecidedApprovals,
+    status: 200,
+    tx: 'write',
+    example: {
+      decision: 'approved',
+      approvals: [{ approval_id: EXAMPLE_ID, updated_at: '2026-01-01T00:00:00.000Z' }],
+    },
+    doc: 'Decides up to 100 approvals alike, each in the version that was shown: `left_out` names those that have changed since, or that are resolved already. Agents: 403.',
   }),
   resubmit: endpoint({
     id: 'approvals.resubmit',

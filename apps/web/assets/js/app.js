@@ -171,8 +171,8 @@ document.addEventListener('pointerover', ({ target }) => {
   time.title = `${clock.format(new Date(time.dateTime))}${zone ? ` ${zone}` : ''}\n${time.title}`;
 });
 
-// A refused form may be far down the page: leads to its first faulty field, or to what is said about it.
-const fault = document.querySelector('main [aria-invalid=true], main .form-error');
+// A refused form may be far down the page: leads to its first faulty field, or to what is said about it. So may what a form has done.
+const fault = document.querySelector('main [aria-invalid=true], main .form-error, main [data-outcome] > *');
 if (fault) {
   for (let fold = fault.closest('details'); fold; fold = fold.parentElement.closest('details'))
     fold.open = true;
@@ -190,6 +190,7 @@ const shows = (selector) => document.querySelector(selector) !== null;
 if (shows('[data-board]')) (await import('./board.js')).startBoard();
 if (shows('[data-preview]')) (await import('./preview-form.js')).startPreviews();
 if (shows('[data-download]')) (await import('./download.js')).startDownloads();
+if (shows('[data-chooses]')) (await import('./choosing.js')).startChoosing();
 if (shows('[data-new-issues]')) (await import('./issue-list.js')).startIssueList();
 if (shows('[data-composer]')) void (await import('./composer.js')).startComposers();
 if (shows('[data-chat], .chat-list')) (await import('./chat.js')).startChat();

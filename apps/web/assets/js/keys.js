@@ -68,11 +68,23 @@ const ACTS = {
     return Boolean(form);
   },
   Escape: () => {
-    const menu = document.activeElement?.closest('.later[open]');
+    const menu = document.activeElement?.closest(':is(.later, .rejects)[open]');
     if (!menu) return false;
     menu.open = false;
     menu.querySelector('summary').focus();
     return true;
+  },
+  x: () => {
+    const box = document.activeElement
+      ?.closest('main tbody tr, main ul.list > li')
+      ?.querySelector('[data-pick]');
+    box?.click();
+    return Boolean(box);
+  },
+  m: () => {
+    const field = document.querySelector('[data-bulk]:not([hidden]) :is(select, textarea)');
+    field?.focus();
+    return Boolean(field);
   },
   j: () => step(1),
   k: () => step(-1),

@@ -139,7 +139,7 @@ function countInTitle() {
     void import('./notices.js').then(({ announceMore }) => announceMore(waits));
 }
 
-// Keeps folds and focus as the reader left them.
+// Keeps folds, choices and focus as the reader left them.
 const states = new WeakMap();
 
 const foldsOf = (part) => [...part.querySelectorAll('details')];
@@ -222,17 +222,25 @@ export function keepState(part) {
     aside: part.querySelector('.scroll-x')?.scrollLeft ?? 0,
     told: toldBy(part),
     open: new Map(foldsOf(part).map((details, index) => [nameOf(details, index), stateOf(details)])),
+    chosen: new Set([...part.querySelectorAll('[data-pick]:checked')].map(({ value }) => value)),
     focus: activeElement !== part && part.contains(activeElement) ? placeOf(part, activeElement) : null,
   });
 }
 
 export function restoreState(part) {
-  const { open = new Map(), focus = null, anchor = null, aside = 0 } = states.get(part) ?? {};
+  const {
+    open = new Map(),
+    chosen = new Set(),
+    focus = null,
+    anchor = null,
+    aside = 0,
+  } = states.get(part) ?? {};
   foldsOf(part).forEach((details, index) => {
     takeState(details, open.get(nameOf(details, index)));
   });
   // What somebody chose there has been sent: the stored value counts.
   for (const form of part.querySelectorAll('form[data-autosubmit]')) form.reset();
+  for (const box of part.querySelectorAll('[data-pick]')) if (chosen.has(box.value)) box.checked = true;
   if (focus) elementAt(part, focus)?.focus({ preventScroll: true });
   if (aside > 0) part.querySelector('.scroll-x')?.scrollTo({ left: aside });
   const anchored = anchor && part.querySelector(anchor.selector);

@@ -18,6 +18,7 @@ import { createAgent as hire } from '../index.ts';
 import {
   applyApproval,
   approve,
+  decideApprovals,
   createApproval,
   createApprovalComment,
   failApproval,
@@ -100,6 +101,39 @@ describe('an approval', () => {
       kind: 'conflict',
       message: 'approval is resolved already',
     });
+  });
+
+  it('is decided with others: what has changed since, or is resolved, is left out and named', async () => {
+    const { company, agent, human, requester, ask, askToHire } = await setUp();
+    const rows = [await ask(), await askToHire('Ada'), await ask(), await ask()];
+    const [plain, hiring, resolved, changed] = rows as [Row, Row, Row, Row];
+    const shown = rows.map(({ id, updated_at }) => ({ approval_id: id, updated_at }));
+    await decide(reject, human, resolved);
+    await decide(requestRevision, human, changed);
+    await transaction(database, async (tx) =>
+      resubmitApproval(tx, requester, await read(changed), { title: 'Paint it black' }),
+    );
+    const all = async (actor: Actor, versions = shown) =>
+      transaction(database, async (tx) =>
+        decideApprovals(tx, actor, company.id, { decision: 'approved', note: 'Go', approvals: versions }),
+      );
+    await expect(all(requester)).rejects.toMatchObject({ kind: 'forbidden' });
+    const { decided, left_out } = await all(human);
+    expect(decided.toSorted()).toEqual([plain.id, hiring.id].toSorted());
+    expect(new Map(left_out.map(({ approval_id, reason }) => [approval_id, reason]))).toEqual(
+      new Map([
+        [resolved.id, 'the approval has changed since it was shown'],
+        [changed.id, 'the approval has changed since it was shown'],
+      ]),
+    );
+    expect(await read(plain)).toMatchObject({ status: 'approved', applied_at: expect.any(Date) });
+    expect(await read(hiring)).toMatchObject({ status: 'approved', applied_at: null, decision_note: 'Go' });
+    expect(await read(changed)).toMatchObject({ status: 'pending' });
+    expect(await queuedJobs(database.db, 'apply-approval', { approval_id: hiring.id })).toHaveLength(1);
+    expect(await pendingWakeups(database.db, agent.id)).not.toEqual([]);
+    const foreign = await (await setUp()).ask();
+    for (const versions of [[shown[0]!, shown[0]!], [{ ...shown[0]!, approval_id: foreign.id }]])
+      await expect(all(human, versions)).rejects.toMatchObject({ kind: 'invalid' });
   });
 
   it('that was sent back is not decided before it is resubmitted, and says so', async () => {

@@ -10,7 +10,7 @@ export { createApproval, resubmitApproval } from './create-approval.ts';
 export { presentApproval } from './present.ts';
 export { findApproval, listApprovals, openApprovalsOf } from './read-approvals.ts';
 export { requestApproval, requestInstallApproval } from './request-install.ts';
-export { approve, reject, requestRevision } from './resolve-approval.ts';
+export { approve, decideApprovals, reject, requestRevision } from './resolve-approval.ts';
 export {
   announceApprovalSnoozeEnd,
   approvalsAskingFor,

@@ -9,9 +9,11 @@ const hire = createValidator(CreateAgent, 'payload');
 const install = createValidator(InstallPayload, 'payload');
 const installedAgent = createValidator(CreateAgent, 'payload.body');
 
-/** Whether approving it carries something out. */
+/** Types of which approving carries something out. */
+export const typesWithEffect: readonly string[] = ['hire_agent', 'install'] satisfies ApprovalType[];
+
 export function hasEffect(type: string): boolean {
-  return type === 'hire_agent' || type === 'install';
+  return typesWithEffect.includes(type);
 }
 
 /**

@@ -1,11 +1,18 @@
-import type { Actor, Approval, ApprovalDecision, ApprovalStatus } from '@acp/contract';
+import type {
+  Actor,
+  Approval,
+  ApprovalDecision,
+  ApprovalStatus,
+  DecideApprovals,
+  DecidedApprovals,
+} from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, forbidden, type ServiceError } from '@acp/kernel';
-import { enqueue } from '@acp/queue';
-import { and, eq, sql } from 'drizzle-orm';
+import { conflict, forbidden, invalid, type ServiceError } from '@acp/kernel';
+import { enqueueMany } from '@acp/queue';
+import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import { humanActor, recordChanges } from '../activity/index.ts';
-import { requestWakeups } from '../wakeups/index.ts';
-import { hasEffect } from './payload.ts';
+import { requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
+import { hasEffect, typesWithEffect } from './payload.ts';
 import { type ApprovalRow, approvalChange, presentApproval, approvalColumns } from './present.ts';
 
 const { approvals } = schema;
@@ -21,9 +28,7 @@ export async function approve(
   approval: ApprovalRow,
   decision?: ApprovalDecision,
 ): Promise<Approval> {
-  const resolved = await resolve(tx, actor, approval, 'approved', decision);
-  if (hasEffect(approval.type)) await enqueue(tx, 'apply-approval', { approval_id: approval.id });
-  return resolved;
+  return resolve(tx, actor, approval, 'approved', decision);
 }
 
 /** @throws like `approve` */
@@ -46,60 +51,138 @@ export async function requestRevision(
   return resolve(tx, actor, approval, 'revision_requested', decision);
 }
 
-/** The update decides: of two concurrent decisions, the second finds nothing pending. */
 async function resolve(
   tx: Tx,
   actor: Actor,
   approval: ApprovalRow,
-  status: ApprovalStatus,
-  decision: ApprovalDecision = {},
+  status: Decision,
+  { note, updated_at }: ApprovalDecision = {},
 ): Promise<Approval> {
+  const shown = updated_at === undefined ? null : new Date(updated_at).toISOString();
+  const [row] = await resolveAll(tx, actor, [{ id: approval.id, shown }], status, note);
+  if (row === undefined) throw undecided(approval, shown);
+  return presentApproval(row);
+}
+
+/**
+ * Decides many alike. What has changed since it was shown, or is resolved already, is left out rather than keeping the others from
+ * being decided.
+ * @throws forbidden for agents; invalid for an approval that is unknown or named twice
+ */
+export async function decideApprovals(
+  tx: Tx,
+  actor: Actor,
+  company_id: string,
+  { decision, note, approvals: asked }: DecideApprovals,
+): Promise<DecidedApprovals> {
+  const versions = new Map(
+    asked.map(({ approval_id, updated_at }) => [approval_id, new Date(updated_at).toISOString()]),
+  );
+  if (versions.size < asked.length) throw invalid('approvals: an approval is listed twice');
+  // In order of id: two decisions about overlapping sets take turns instead of deadlocking.
+  const before = await tx
+    .select(approvalColumns)
+    .from(approvals)
+    .where(and(eq(approvals.company_id, company_id), inArray(approvals.id, [...versions.keys()])))
+    .orderBy(asc(approvals.id))
+    .for('no key update');
+  const known = new Set(before.map(({ id }) => id));
+  const unknown = asked.find(({ approval_id }) => !known.has(approval_id));
+  if (unknown !== undefined) throw invalid(`approvals: unknown approval ${unknown.approval_id}`);
+  const shown = before.map(({ id }) => ({ id, shown: versions.get(id)! }));
+  const decided = new Set((await resolveAll(tx, actor, shown, decision, note)).map(({ id }) => id));
+  return {
+    decided: [...decided],
+    left_out: before
+      .filter(({ id }) => !decided.has(id))
+      .map((row) => ({
+        approval_id: row.id,
+        title: row.title,
+        reason: undecided(row, versions.get(row.id)!).message,
+      })),
+  };
+}
+
+type Decision = DecideApprovals['decision'];
+
+interface Version {
+  id: string;
+  /** `updated_at` of what was shown; null: whatever there is. */
+  shown: string | null;
+}
+
+/** The update decides: of two concurrent decisions, the second finds nothing pending. */
+async function resolveAll(
+  tx: Tx,
+  actor: Actor,
+  versions: readonly Version[],
+  status: Decision,
+  note: string | null = null,
+): Promise<ApprovalRow[]> {
   if (!humanActor(actor)) throw forbidden('agents cannot resolve approvals');
-  const shown = decision.updated_at === undefined ? undefined : new Date(decision.updated_at).toISOString();
+  const ids = versions.map(({ id }) => id);
   const again = sql`or (${status} = 'approved' and ${approvals.status} = 'approved'
     and ${approvals.applied_at} is null and ${approvals.apply_error} is not null)`;
-  const [row] = await tx
+  const rows = await tx
     .update(approvals)
     .set({
       status,
-      decision_note: decision.note ?? null,
+      decision_note: note,
       decided_by_user_id: actor.kind === 'user' ? actor.user_id : null,
       decided_by_key_id: actor.kind === 'board_user' ? actor.key_id : null,
       decided_at: sql`now()`,
       // Without an effect it is complete: the sweep looks for approved ones that are not applied.
-      applied_at: status === 'approved' && !hasEffect(approval.type) ? sql`now()` : null,
+      applied_at:
+        status === 'approved'
+          ? sql`case when ${approvals.type} not in ${typesWithEffect} then now() end`
+          : null,
       apply_error: null,
       updated_at: sql`now()`,
     })
     .where(
       and(
-        eq(approvals.id, approval.id),
+        inArray(approvals.id, ids),
         sql`(${approvals.status} = 'pending' ${again})`,
         // Timestamps in responses are cut to milliseconds.
-        decision.updated_at === undefined
-          ? undefined
-          : sql`date_trunc('milliseconds', ${approvals.updated_at}) = ${shown}::timestamptz`,
+        sql`exists (select from unnest(${sql.param(ids)}::uuid[], ${sql.param(versions.map(({ shown }) => shown))}::timestamptz[])
+          as version(id, shown) where version.id = ${approvals.id}
+            and (version.shown is null or date_trunc('milliseconds', ${approvals.updated_at}) = version.shown))`,
       ),
     )
     .returning(approvalColumns);
-  if (row === undefined) throw undecided(approval, shown);
-  if (row.requested_by_agent_id !== null) {
-    await requestWakeups(tx, actor, [
-      {
-        company_id: row.company_id,
-        agent_id: row.requested_by_agent_id,
-        issue_id: row.issue_id,
-        reason: 'approval',
-        payload: { approval_id: row.id, title: row.title, status, note: row.decision_note },
-      },
-    ]);
-  }
-  await recordChanges(tx, actor, [approvalChange(row, status, 'approval_resolved')]);
-  return presentApproval(row);
+  await requestWakeups(tx, actor, wakeupsOf(rows, status));
+  await recordChanges(
+    tx,
+    actor,
+    rows.map((row) => approvalChange(row, status, 'approval_resolved')),
+  );
+  const toApply = status === 'approved' ? rows.filter(({ type }) => hasEffect(type)) : [];
+  await enqueueMany(
+    tx,
+    'apply-approval',
+    toApply.map(({ id }) => ({ approval_id: id })),
+  );
+  return rows;
 }
 
-function undecided(approval: ApprovalRow, shown: string | undefined): ServiceError {
-  if (shown !== undefined && approval.updated_at.toISOString() !== shown)
+/** Those who asked learn of the decision. */
+const wakeupsOf = (rows: readonly ApprovalRow[], status: ApprovalStatus): WakeupRequest[] =>
+  rows.flatMap(({ requested_by_agent_id: agent_id, id, company_id, issue_id, title, decision_note: note }) =>
+    agent_id === null
+      ? []
+      : [
+          {
+            company_id,
+            agent_id,
+            issue_id,
+            reason: 'approval',
+            payload: { approval_id: id, title, status, note },
+          },
+        ],
+  );
+
+function undecided(approval: ApprovalRow, shown: string | null): ServiceError {
+  if (shown !== null && approval.updated_at.toISOString() !== shown)
     return conflict('the approval has changed since it was shown');
   return notPending(approval);
 }

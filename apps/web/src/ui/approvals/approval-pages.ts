@@ -20,6 +20,7 @@ import {
 import { type Column, moreLink, samePage, table } from '../kit/table.ts';
 import { laterMenu } from '../inbox/later-menu.ts';
 import { type ApprovalView, type Names, requester } from './approval-view.ts';
+import { allBox, approvalBox, chosenBar, gist, rowDecision } from './list-decisions.ts';
 import { decisionForm, failedToApply, isDecidable } from './decision-form.ts';
 import { payloadPart } from './payload.ts';
 
@@ -34,6 +35,11 @@ export interface ListView {
   names: Names;
   /** Until when the reader has put off some of them, by id. */
   snoozed: ReadonlyMap<string, Date>;
+  /** The reader decides. */
+  can_write: boolean;
+  error: string | null;
+  /** What has just been decided. */
+  said: Html;
 }
 
 const typeNames: Record<Approval['type'], string> = texts({
@@ -45,8 +51,8 @@ const typeNames: Record<Approval['type'], string> = texts({
 });
 
 /** The filter is in the address, so that a list can be bookmarked and shared. */
-export const listPath = (company_id: string, of = 'pending'): string =>
-  `/companies/${company_id}/approvals${of === 'pending' ? '' : `?status=${of}`}`;
+export const listPath = (company_id: string, of = 'pending', below = ''): string =>
+  `/companies/${company_id}/approvals${below}${of === 'pending' ? '' : `?status=${of}`}`;
 
 export function approvalsBody(view: ListView): Html {
   const { company_id } = view;
@@ -57,23 +63,17 @@ export function approvalsBody(view: ListView): Html {
   const here = listPath(company_id, view.status || 'all');
   const list = html`<div
     data-live="approvals inbox_changed"
+    data-chooses
     data-source="${samePage(searched(here, view.query), view.query)}"
   >
     !${approvalList(view)}
   </div>`;
   const { approvals: items, next_cursor } = view;
-  return html`!${tabs('By status', filters, searched(here, view.query))}!${searchedList(here, view.query, { items, next_cursor }, list)}`;
+  return html`!${view.said}!${tabs('By status', filters, searched(here, view.query))}!${searchedList(here, view.query, { items, next_cursor }, list)}`;
 }
 
-export function approvalList({
-  company_id,
-  status: of,
-  approvals,
-  next_cursor,
-  names,
-  snoozed,
-  query,
-}: ListView): Html {
+export function approvalList(view: ListView): Html {
+  const { company_id, status: of, approvals, next_cursor, query } = view;
   const here = listPath(company_id, of || 'all');
   if (approvals.length === 0)
     return nothingListed(here, query, () =>
@@ -84,10 +84,28 @@ export function approvalList({
           )
         : emptyState('None', html`<a href="${listPath(company_id, 'all')}">Show all approvals</a>.`),
     );
+  const decides = view.can_write && approvals.some(({ status: value }) => value === 'pending');
+  const more = moreLink(searched(here, query), next_cursor, 'Older approvals');
+  return html`<div class="card choosing">
+    <div class="rows">!${table('Approvals', columnsOf(view, decides), approvals)}</div>
+    !${more}!${when(decides, () => chosenBar(searched(listPath(company_id, of || 'all', '/decisions'), query), view.error))}
+  </div>`;
+}
+
+function columnsOf({ names, snoozed, query }: ListView, decides: boolean): Column<Approval>[] {
+  const whilePending =
+    (cell: (approval: Approval) => Html) =>
+    (approval: Approval): Html =>
+      approval.status === 'pending' ? cell(approval) : '';
+  const { q = '', cursor = '', status: of = '' } = query;
+  const list = { from: 'list', q, cursor, status: of };
   const columns: Column<Approval>[] = [
     {
       label: 'What',
-      cell: ({ id, title }: Approval) => html`<a href="${searched(`/approvals/${id}`, query)}">${title}</a>`,
+      phone: 'text',
+      cell: (approval) =>
+        html`<a href="${searched(`/approvals/${approval.id}`, query)}">${approval.title}</a>
+          !${whilePending(gist)(approval)}`,
     },
     { label: 'Kind', phone: 'plain', cell: ({ type }: Approval) => html`${typeNames[type]}` },
     { label: 'Asked by', phone: 'plain', cell: (approval: Approval) => html`${requester(approval, names)}` },
@@ -99,8 +117,16 @@ export function approvalList({
         html`!${state(approval)}!${when(snoozed.get(approval.id), (until) => html` <span class="soft small">snoozed, !${timeTo(until)}</span>`)}`,
     },
   ];
-  const more = moreLink(searched(here, query), next_cursor, 'Older approvals');
-  return html`<div class="card">!${table('Approvals', columns, approvals)}!${more}</div>`;
+  if (!decides) return columns;
+  return [
+    { label: 'Select', kind: 'acts', head: allBox, cell: whilePending(approvalBox) },
+    ...columns,
+    {
+      label: 'Decide',
+      kind: 'acts',
+      cell: whilePending((approval) => rowDecision(approval, names, list)),
+    },
+  ];
 }
 
 /** Approved does not yet mean done if there is something to carry out. */

@@ -12,14 +12,16 @@ import {
   snoozesOf,
   userNames,
 } from '@acp/core';
-import { invalid, isUuid } from '@acp/kernel';
+import { isUuid } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { searched, searchOf } from '../kit/list-search.ts';
+import { samePage } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
 import {
   approvalBody,
   approvalList,
@@ -31,6 +33,7 @@ import {
   statePart,
 } from './approval-pages.ts';
 import type { ApprovalView, Names } from './approval-view.ts';
+import { assertReason, decidedAll, decidedOne, readChosen } from './list-decisions.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byApproval = { by: 'approval', param: 'approvalId' } as const;
@@ -49,17 +52,27 @@ export async function namesIn(
   return new Map([...agents.map(({ id, name }) => [id, name] as const), ...users]);
 }
 
-async function loadList(context: UiContext<'company'>): Promise<ListView> {
+interface Outcome {
+  said?: Html;
+  error?: string;
+}
+
+async function loadList(context: UiContext<'company'>, { said, error }: Outcome = {}): Promise<ListView> {
   const { tx, user, company_id, query } = context;
   const status = query.status === 'all' ? '' : query.status || 'pending';
   const { items, next_cursor } = await listApprovals(tx, company_id, {
     ...searchOf(query),
     ...(status ? { status } : {}),
   });
+  // The last of an older page has been decided.
+  if (items.length === 0 && query.cursor) return loadList({ ...context, query: { ...query, cursor: '' } });
   return {
     company_id,
     status,
     query,
+    can_write: mayWrite(context),
+    error: error ?? null,
+    said: said ?? (await decidedOne(context, addressOf(context))),
     approvals: items,
     next_cursor,
     names: await namesIn(context, items),
@@ -67,9 +80,13 @@ async function loadList(context: UiContext<'company'>): Promise<ListView> {
   };
 }
 
-async function approvalsPage(context: UiContext<'company'>): Promise<Html> {
+/** The list as the query filters and searches it. */
+const addressOf = ({ company_id, query }: Pick<UiContext, 'company_id' | 'query'>): string =>
+  samePage(searched(listPath(company_id, query.status || 'pending'), query), query);
+
+async function approvalsPage(context: UiContext<'company'>, outcome: Outcome = {}): Promise<Html> {
   const { user, company_id, fragment } = context;
-  const view = await loadList(context);
+  const view = await loadList(context, outcome);
   if (fragment) return approvalList(view);
   const path = listPath(company_id);
   return companyPage(context, {
@@ -161,8 +178,13 @@ const refusedIn =
 const decision = {
   // The decision applies to the version shown on the page.
   read: (form: FormValues) => ({ note: form.cleared('note'), updated_at: form.given('updated_at') }),
-  next: ({ subject }: ApprovalContext, _: unknown, form: FormValues): string =>
-    searched(`/approvals/${subject.id}`, { q: form.text('q') }),
+  next: ({ subject: { id, company_id } }: ApprovalContext, _: unknown, form: FormValues): string => {
+    const query = { q: form.text('q'), cursor: form.text('cursor'), status: form.text('status') };
+    if (form.text('from') === 'inbox') return `/companies/${company_id}/inbox?decided=${id}`;
+    if (form.text('from') !== 'list') return searched(`/approvals/${id}`, query);
+    const list = addressOf({ company_id, query });
+    return `${list}${list.includes('?') ? '&' : '?'}decided=${id}`;
+  },
   failed: refusedIn('decision'),
 };
 
@@ -174,7 +196,7 @@ const readRequest = (form: FormValues) => ({
 });
 
 export const approvalRoutes: UiRoute[] = [
-  page('/companies/{companyId}/approvals', { scope: byCompany, role: 'viewer' }, approvalsPage),
+  page('/companies/{companyId}/approvals', { scope: byCompany, role: 'viewer' }, (c) => approvalsPage(c)),
   // The number next to the navigation entry.
   page(
     '/companies/{companyId}/approvals/part/pending',
@@ -201,12 +223,15 @@ export const approvalRoutes: UiRoute[] = [
   ),
   action('/approvals/{approvalId}/reject', rows.reject, {
     ...decision,
-    check: (_, form) => {
-      if (form.given('note') === undefined) throw invalid('note: give a reason for the rejection');
-    },
+    check: (_, form) => assertReason(true, form),
   }),
   action('/approvals/{approvalId}/request-revision', rows.requestRevision, {
     ...decision,
+  }),
+  action('/companies/{companyId}/approvals/decisions', rows.decide, {
+    read: readChosen,
+    next: (c, decided, form) => approvalsPage(c, { said: decidedAll(decided, form, addressOf(c)) }),
+    failed: (c, error) => approvalsPage(c, { error }),
   }),
   action('/approvals/{approvalId}/resubmit', rows.resubmit, {
     read: readRequest,

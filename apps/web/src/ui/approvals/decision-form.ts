@@ -15,7 +15,7 @@ export const isDecidable = (approval: Approval): boolean =>
   approval.status === 'pending' || failedToApply(approval);
 
 /** What an approval will trigger, as far as that is known beforehand. */
-function outcome({ approval, names }: ApprovalView): string {
+export function outcome({ approval, names }: Pick<ApprovalView, 'approval' | 'names'>): string {
   const { payload, type } = approval;
   const who = requester(approval, names);
   const named = (value: unknown): string => (typeof value === 'string' && value !== '' ? ` “${value}”` : '');

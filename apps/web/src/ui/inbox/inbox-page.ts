@@ -2,6 +2,7 @@
 import type { Approval, Inbox, Issue } from '@acp/contract';
 import type { Reason } from '@acp/core';
 import { type Names, requester } from '../approvals/approval-view.ts';
+import { namedAllBox, approvalBox, chosenBar, rowDecision } from '../approvals/list-decisions.ts';
 import type { IncidentLink } from '../costs/incidents.ts';
 import { firstWords, money, timeAgo, timeTo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
@@ -19,6 +20,10 @@ interface InboxView {
   names: Names;
   /** Reasons by issue id. */
   reasons: ReadonlyMap<string, Reason>;
+  /** The reader decides on approvals. */
+  can_write: boolean;
+  /** Why a decision was refused. */
+  error: string | null;
 }
 
 const wishes: Record<Approval['type'], string> = texts({
@@ -33,7 +38,7 @@ const wishes: Record<Approval['type'], string> = texts({
 const SHOWN = 12;
 
 export function inboxParts(view: InboxView): Html {
-  const { company_id, inbox, budgets, names } = view;
+  const { company_id, inbox, budgets, names, can_write } = view;
   const line = (issue: Issue): Html => issueLine(issue, view.reasons.get(issue.id));
   const parts = [
     section(
@@ -41,6 +46,7 @@ export function inboxParts(view: InboxView): Html {
       inbox.approvals.map(
         (approval) =>
           html`<li>
+            !${when(can_write, () => approvalBox(approval))}
             <div class="grow">
               <a href="/approvals/${approval.id}">${approval.title}</a>
               <p class="why">
@@ -48,9 +54,14 @@ export function inboxParts(view: InboxView): Html {
                 ${firstWords(approval.description ?? '', 160)}
               </p>
             </div>
-            !${since(approval.created_at)}!${laterMenu(`/approvals/${approval.id}/snooze`, { id: approval.id, named: approval.title })}
+            !${since(approval.created_at)}!${when(can_write, () => rowDecision(approval, names, { from: 'inbox' }))}
+            !${laterMenu(`/approvals/${approval.id}/snooze`, { id: approval.id, named: approval.title })}
           </li>`,
       ),
+      {
+        act: when(can_write, namedAllBox),
+        below: when(can_write, () => chosenBar(`/companies/${company_id}/inbox/decisions`, view.error)),
+      },
     ),
     section(t`Asks for input`, inbox.awaiting_input.map(line)),
     section(t`Needs a person`, inbox.needs_attention.map(line)),
@@ -65,11 +76,9 @@ export function inboxParts(view: InboxView): Html {
           </li>`,
       ),
     ),
-    section(
-      t`Unread`,
-      inbox.unread_issues.map(line),
-      postButton(`/companies/${company_id}/inbox/read`, 'Mark all as read', { class: 'quiet small' }),
-    ),
+    section(t`Unread`, inbox.unread_issues.map(line), {
+      act: postButton(`/companies/${company_id}/inbox/read`, 'Mark all as read', { class: 'quiet small' }),
+    }),
     section(t`Snoozed`, snoozedLines(inbox)),
   ].join('');
   return (
@@ -82,12 +91,17 @@ export function inboxParts(view: InboxView): Html {
   );
 }
 
-function section(title: string, lines: readonly Html[], act: Html = ''): Html {
+/** @param parts.act in its head @param parts.below for what is chosen in it */
+function section(
+  title: string,
+  lines: readonly Html[],
+  { act = '', below = '' }: { act?: Html; below?: Html } = {},
+): Html {
   const rest = lines.slice(SHOWN);
   return when(
     lines.length > 0,
     () =>
-      html`<section class="card">
+      html`<section class="card!${below && ' choosing'}">
         <div class="comment-head">
           <h2>${title} <span class="soft small">${lines.length}</span></h2>
           <span class="grow"></span>!${act}
@@ -104,7 +118,7 @@ function section(title: string, lines: readonly Html[], act: Html = ''): Html {
                 !${rest.join('')}
               </ul>
             </details>`,
-        )}
+        )}!${below}
       </section>`,
   );
 }

@@ -1,7 +1,8 @@
-import { inboxEndpoints as rows } from '@acp/contract';
+import { approvalEndpoints, inboxEndpoints as rows } from '@acp/contract';
 import { countWaiting, findApproval, findIssue, inboxReasons, readInbox } from '@acp/core';
 import { isUuid } from '@acp/kernel';
 import { namesIn } from '../approvals/approval-routes.ts';
+import { decidedAll, decidedOne, readChosen } from '../approvals/list-decisions.ts';
 import { incidentLinks } from '../costs/incidents.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -16,7 +17,11 @@ type CompanyContext = UiContext<'company'>;
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const inboxPath = (company_id: string): string => `/companies/${company_id}/inbox`;
 
-async function inboxPage(context: CompanyContext): Promise<Html> {
+/** @param outcome of a decision about the chosen approvals */
+async function inboxPage(
+  context: CompanyContext,
+  { said = '', error = null }: { said?: Html; error?: string | null } = {},
+): Promise<Html> {
   const { tx, user, company_id, fragment } = context;
   const inbox = await readInbox(tx, user, company_id);
   const asking = [...inbox.awaiting_input, ...inbox.needs_attention, ...inbox.unread_issues];
@@ -27,12 +32,14 @@ async function inboxPage(context: CompanyContext): Promise<Html> {
     budgets: await incidentLinks(tx, company_id, inbox.budget_incidents),
     names: await namesIn(context, inbox.approvals),
     reasons: await inboxReasons(tx, company_id, [...new Set(asking.map(({ id }) => id))]),
+    can_write: mayWrite(context),
+    error,
   });
   if (fragment) return parts;
   const path = inboxPath(company_id);
   const topics = 'issues comments approvals budget_incident inbox_changed';
-  const body = html`!${await readNotice(context)}!${await putOffNotice(context)}
-    <div data-live="${topics}" data-source="${path}" data-fresh data-pace="2000">!${parts}</div>
+  const body = html`!${said}!${await decidedOne(context, path)}!${await readNotice(context)}!${await putOffNotice(context)}
+    <div data-live="${topics}" data-source="${path}" data-fresh data-pace="2000" data-chooses>!${parts}</div>
     <p class="soft small" data-notices hidden>
       <button type="button" class="link small" data-ask-notices></button>
     </p>`;
@@ -61,13 +68,18 @@ async function putOffNotice({ tx, query, company_id }: CompanyContext): Promise<
 }
 
 export const inboxRoutes: UiRoute[] = [
-  page('/companies/{companyId}/inbox', { scope: byCompany, role: 'viewer' }, inboxPage),
+  page('/companies/{companyId}/inbox', { scope: byCompany, role: 'viewer' }, (c) => inboxPage(c)),
   // The number next to the inbox link.
   page(
     '/companies/{companyId}/inbox/part/waiting',
     { scope: byCompany, role: 'viewer' },
     async ({ tx, user, company_id }) => String((await countWaiting(tx, user, company_id)).inbox || ''),
   ),
+  action('/companies/{companyId}/inbox/decisions', approvalEndpoints.decide, {
+    read: readChosen,
+    next: (c, decided, form) => inboxPage(c, { said: decidedAll(decided, form, inboxPath(c.company_id)) }),
+    failed: (c, error) => inboxPage(c, { error }),
+  }),
   action('/companies/{companyId}/inbox/read', rows.readAll, { next: (c) => inboxPath(c.company_id) }),
   action('/issues/{issueId}/read', rows.read, {
     next: (c) => `${inboxPath(c.company_id)}?read=${c.subject.id}`,

@@ -33,6 +33,8 @@ interface Edit {
   text: string;
 }
 
+const controlNames = new Set(['input', 'textarea', 'select', 'button']);
+
 /** Types whose value is not typed, or must not be shown again. */
 const KEPT = new Set(['hidden', 'password', 'file', 'submit', 'button']);
 
@@ -75,6 +77,8 @@ function isSource({ controls }: Form, typed: FormValues): boolean {
 
 function editOf(control: Control, values: readonly string[]): Edit | undefined {
   const { name, attributes: given, end, close } = control;
+  // Which button was pressed is for the reader to say again.
+  if (name === 'button') return undefined;
   if (name === 'option') return marked(control, 'selected', values.includes(given.value ?? ''));
   if (values.length === 0) return undefined;
   const value = values.at(-1)!;
@@ -107,9 +111,11 @@ function applied(page: Html, edits: readonly Edit[]): Html {
   return result + page.slice(from);
 }
 
-/** The forms that post to the path. */
+/** The forms that post to the path, with the controls elsewhere on the page that name them. */
 function formsOf(Reader: typeof Parser, page: Html, path: string): Form[] {
   const forms: Form[] = [];
+  const byId = new Map<string, Form>();
+  const elsewhere: Control[] = [];
   const folds: Tag[] = [];
   let form: Form | undefined;
   let select: string | undefined;
@@ -120,10 +126,12 @@ function formsOf(Reader: typeof Parser, page: Html, path: string): Form[] {
       if (name === 'form' && given.method === 'post' && given.action?.split('?')[0] === path) {
         form = { controls: [], folds: folds.filter(({ attributes: { open } }) => open === undefined) };
         forms.push(form);
+        if (given.id !== undefined) byId.set(given.id, form);
       }
       if (name === 'select') select = given.name;
       if (name === 'option') form?.controls.push({ ...tag, ...(select === undefined ? {} : { select }) });
-      if (name === 'input' || name === 'textarea' || name === 'select') form?.controls.push(tag);
+      if (name === 'input' && given.form !== undefined) elsewhere.push(tag);
+      else if (controlNames.has(name)) form?.controls.push(tag);
     },
     onclosetag(name) {
       const last = form?.controls.at(-1);
@@ -134,5 +142,6 @@ function formsOf(Reader: typeof Parser, page: Html, path: string): Form[] {
     },
   });
   parser.end(page);
+  for (const control of elsewhere) byId.get(control.attributes.form ?? '')?.controls.push(control);
   return forms;
 }

@@ -1,0 +1,45 @@
+// Rows that are chosen for an act on all of them: the bar of acts says how many, one box chooses all, the shift key a stretch.
+import { t } from './texts.js';
+
+const boxes = () => [...document.querySelectorAll('main [data-pick]')];
+/** Without those in a closed fold: nobody has seen what they would choose. */
+const inSight = () => boxes().filter((box) => box.closest('details:not([open])') === null);
+
+export function startChoosing() {
+  let last = null;
+  document.addEventListener('click', ({ target, shiftKey }) => {
+    if (!target.matches('[data-pick]')) return;
+    const known = inSight();
+    // Everything between the previous one and this one.
+    if (shiftKey && last && known.includes(last)) {
+      const [from, to] = [known.indexOf(last), known.indexOf(target)].toSorted((a, b) => a - b);
+      for (const between of known.slice(from, to + 1)) between.checked = target.checked;
+    }
+    last = target;
+  });
+  document.addEventListener('change', ({ target }) => {
+    if (target.matches('[data-choose-all]')) for (const box of inSight()) box.checked = target.checked;
+    else if (!target.matches('[data-pick]')) return;
+    tell();
+  });
+  document.addEventListener('keydown', ({ key, target }) => {
+    if (key !== 'Escape' || !target.closest('[data-bulk]')) return;
+    const box = boxes().findLast(({ checked }) => checked);
+    (box?.closest('tr[tabindex]') ?? box)?.focus();
+  });
+  // Once the refreshed part has its choices back.
+  document.addEventListener('htmx:after:swap', () => queueMicrotask(tell));
+  tell();
+}
+
+function tell() {
+  const bulk = document.querySelector('[data-bulk]');
+  const all = document.querySelector('[data-choose-all]');
+  if (!bulk || !all) return;
+  const chosen = boxes().filter(({ checked }) => checked).length;
+  const known = inSight();
+  bulk.hidden = chosen === 0;
+  bulk.querySelector('[data-chosen]').textContent = t`${chosen} selected`;
+  all.checked = known.length > 0 && known.every(({ checked }) => checked);
+  all.indeterminate = chosen > 0 && !all.checked;
+}
