@@ -1,6 +1,6 @@
 /** An agent at a glance: its state, figures and latest runs. */
 import type { Agent, AgentFigures, Run, Subagent } from '@acp/contract';
-import type { BudgetUsage } from '@acp/core';
+import type { BudgetUsage, IssueName } from '@acp/core';
 import { usagePart, windowNames } from '../costs/budget-words.ts';
 import { sparkline } from '../costs/figures.ts';
 import { budgetsPath } from '../costs/costs-frame.ts';
@@ -11,12 +11,16 @@ import { each, html, type Html, when } from '../kit/html.ts';
 import { plural, t } from '../kit/language.ts';
 import { input, postButton, status } from '../kit/parts.ts';
 import { runTable } from '../runs/runs-pages.ts';
+import { openIssues, type OpenIssues } from './open-issues.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 
 export interface AgentView {
   agent: Agent;
   agents: readonly Agent[];
   runs: readonly Run[];
+  /** What the runs are about. */
+  issues: ReadonlyMap<string, IssueName>;
+  open: OpenIssues;
   /** All subagents below it, at every level. */
   subagents: readonly Subagent[];
   last_error: string | null;
@@ -40,6 +44,12 @@ export function agentBody(view: AgentView): Html {
     <div class="columns">
       <div>
         <section class="card">
+          <h2>Open issues</h2>
+          <div data-live="issues" data-source="/agents/${agent.id}/part/issues" data-pace="2000">
+            !${openIssues(agent, view.open)}
+          </div>
+        </section>
+        <section class="card">
           <h2>Runs</h2>
           <div
             class="scroll-x"
@@ -47,7 +57,7 @@ export function agentBody(view: AgentView): Html {
             data-live="agent:${agent.id}"
             data-source="/agents/${agent.id}/part/runs"
           >
-            !${runTable(view.runs)}
+            !${runTable(view.runs, { issues: view.issues })}
           </div>
           <p class="more">
             <a href="/companies/${agent.company_id}/runs?agent=${agent.id}">All runs of the agent</a>
@@ -63,7 +73,13 @@ export function agentBody(view: AgentView): Html {
     </div>`;
 }
 
-export function statePart(view: AgentView): Html {
+/** A part that refreshes itself. */
+export function agentPart(name: string | undefined, view: AgentView): Html {
+  if (name === 'subagents') return subagentTree(view.subagents);
+  return name === 'runs' ? runTable(view.runs, { issues: view.issues }) : statePart(view);
+}
+
+function statePart(view: AgentView): Html {
   const { agent, last_error, can_write } = view;
   const post = (verb: string, label: string, style = 'quiet small') =>
     postButton(`/agents/${agent.id}/${verb}`, label, { class: style });
@@ -138,10 +154,16 @@ function figureFacts({ agent, figures }: AgentView): Html {
     !${when(
       runs.length > 0,
       () =>
-        html`<dt>Their cost</dt>
-          <dd>!${sparkline(t`Cost of ${agent.name}’s latest runs`, runs)}</dd>`,
+        html`<dt>Cost per run</dt>
+          <dd>
+            !${sparkline(t`Cost of ${agent.name}’s latest runs`, runs)}
+            <span class="soft small">!${money(averageOf(runs))} on average</span>
+          </dd>`,
     )}`;
 }
+
+const averageOf = (runs: readonly { cost_usd: number }[]): number =>
+  runs.reduce((sum, { cost_usd }) => sum + cost_usd, 0) / runs.length;
 
 function spendFacts({ agent, spend, budgets }: AgentView): Html {
   const path = budgetsPath(agent.company_id);

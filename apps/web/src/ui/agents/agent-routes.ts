@@ -2,6 +2,7 @@ import { agentEndpoints, type Provider, runEndpoints } from '@acp/contract';
 import {
   agentFigures,
   budgetUsage,
+  issueNames,
   listAgents,
   listProviders,
   listRuns,
@@ -18,11 +19,10 @@ import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
-import { runTable } from '../runs/runs-pages.ts';
-import { subagentTree } from '../subagents/subagent-tree.ts';
 import { agentTabs } from './settings-pages.ts';
 import { agentForm } from './agent-form.ts';
-import { agentBody, type AgentView, statePart } from './agent-pages.ts';
+import { agentBody, agentPart, type AgentView } from './agent-pages.ts';
+import { loadOpenIssues, openIssues } from './open-issues.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byAgent = { by: 'agent', param: 'agentId' } as const;
@@ -34,10 +34,17 @@ async function loadView(context: AgentContext, error: string | null = null): Pro
   const { tx, user, subject, company_id } = context;
   const { agents } = await listAgents(tx, user, { company_id });
   const state = await runtimeState(tx, subject);
+  const runs = (await listRuns(tx, user, company_id, { agentId: subject.id, limit: 10 })).items;
   return {
     agent: presentAgent(subject),
     agents,
-    runs: (await listRuns(tx, user, company_id, { agentId: subject.id, limit: 10 })).items,
+    runs,
+    issues: await issueNames(
+      tx,
+      company_id,
+      runs.map(({ issue_id }) => issue_id),
+    ),
+    open: await loadOpenIssues(tx, subject),
     subagents: await listSubagents(tx, { agent_id: subject.id }),
     last_error: state.last_error,
     pause_reason: subject.pause_reason,
@@ -119,9 +126,8 @@ export const agentRoutes: UiRoute[] = [
   }),
   page('/agents/{agentId}', { scope: byAgent, role: 'viewer' }, (c) => agentPage(c)),
   page('/agents/{agentId}/part/{part}', { scope: byAgent, role: 'viewer' }, async (c) => {
-    const view = await loadView(c);
-    if (c.params.part === 'subagents') return subagentTree(view.subagents);
-    return c.params.part === 'runs' ? runTable(view.runs) : statePart(view);
+    if (c.params.part === 'issues') return openIssues(c.subject, await loadOpenIssues(c.tx, c.subject));
+    return agentPart(c.params.part, await loadView(c));
   }),
   action('/agents/{agentId}/pause', agentEndpoints.pause, {
     read: (form) => ({ reason: form.given('reason') }),

@@ -1,17 +1,16 @@
 import { projectEndpoints as rows, repositoryWebhookEndpoints as hooks } from '@acp/contract';
-import { findRepositoryWebhook, listAgents, listGoals, presentProject } from '@acp/core';
+import { countBoard, findRepositoryWebhook, listAgents, listGoals, presentProject } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
-import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import { html, type Html, t, texts, when } from '../kit/html.ts';
-import { markdown } from '../kit/markdown.ts';
-import { formLink, notice, status } from '../kit/parts.ts';
+import { html, type Html, t, texts } from '../kit/html.ts';
+import { formLink, notice } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
 import { agentChoices } from '../subagents/working-agents.ts';
 import { boardOf, loadProjects, projectList } from './project-list.ts';
 import { type Choices, projectForm, readProject } from './project-form.ts';
+import { projectCard, projectWork, workPath } from './project-work.ts';
 import { webhookCard } from './webhook-card.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -68,14 +67,10 @@ async function projectPage(
   const edit = mayWrite(context)
     ? html`!${await projectForm(here, t`Edit`, await choicesOf(context, project.lead_agent_id ?? ''), error, form, project, isAdmin(context))}!${webhook}!${trashCard(`${here}/delete`, project.name, t`Its issues stay. An admin can restore the project from the trash for a while.`)}`
     : '';
-  const body = html`!${notice(done[query.done ?? ''])}
-    <article class="card">
-      <p class="soft small">
-        !${status(project.status)} changed !${timeAgo(project.updated_at)}
-        !${when(project.repo_url, (url) => html`· <code>${url}</code>`)}
-      </p>
-      !${project.description ? markdown(project.description) : html`<p class="soft">No description.</p>`}
-    </article>
+  const body = html`!${notice(done[query.done ?? ''])} !${projectCard(project)}
+    <section class="card" data-live="issues" data-source="${workPath(project)}" data-pace="2000">
+      !${await workPart(context)}
+    </section>
     !${edit}`;
   return companyPage(context, {
     title: project.name,
@@ -85,6 +80,9 @@ async function projectPage(
     body,
   });
 }
+
+const workPart = async ({ tx, subject, company_id }: UiContext<'project'>): Promise<Html> =>
+  projectWork(subject, await countBoard(tx, company_id, { project_id: subject.id }));
 
 async function webhookPart(context: UiContext<'project'>, secret: string | null): Promise<Html> {
   const { tx, subject, services } = context;
@@ -100,6 +98,7 @@ export const projectRoutes: UiRoute[] = [
     next: (_c, project) => `/projects/${project.id}?done=created`,
     failed: projectsPage,
   }),
+  page('/projects/{projectId}/part/work', { scope: byProject, role: 'viewer' }, workPart),
   page('/projects/{projectId}', { scope: byProject, role: 'viewer' }, (c) => projectPage(c)),
   action('/projects/{projectId}', rows.update, {
     read: readProject,

@@ -67,10 +67,10 @@ export function runList(view: RunsView): Html {
     !${moreLink(filteredPath(view), next_cursor, 'Older runs')}`;
 }
 
-/** @param of whose runs, and what they are about; absent on the page of a single agent, where there is less room */
+/** @param of what the runs are about, and whose they are; without agents on the page of a single one, where there is less room */
 export function runTable(
   runs: readonly Run[],
-  of?: { agents: readonly Agent[]; issues: ReadonlyMap<string, IssueName> },
+  { agents, issues }: { agents?: readonly Agent[]; issues: ReadonlyMap<string, IssueName> },
 ): Html {
   if (runs.length === 0) {
     return emptyState(
@@ -80,9 +80,12 @@ export function runTable(
   }
   return table(
     'Runs',
-    of === undefined
-      ? runColumns.filter((column) => column !== tokens)
-      : [runColumns[0]!, agentColumn(of.agents), issueColumn(of.issues), ...runColumns.slice(1)],
+    [
+      runColumns[0]!,
+      ...(agents === undefined ? [] : [agentColumn(agents)]),
+      issueColumn(issues),
+      ...runColumns.slice(1).filter((column) => agents !== undefined || column !== tokens),
+    ],
     runs,
   );
 }
@@ -150,7 +153,7 @@ const issueColumn = (issues: ReadonlyMap<string, IssueName>): Column<Run> => ({
 });
 
 /** By its identifier, which fits beside anything; the title is a hint. */
-export const issueLink = ({ id, identifier, title }: IssueName): Html =>
+export const issueLink = ({ id, identifier, title }: Pick<IssueName, 'id' | 'identifier' | 'title'>): Html =>
   html`<a class="identifier" href="/issues/${id}" title="${title}">${identifier}</a>`;
 
 interface RunView {

@@ -1,0 +1,77 @@
+/** What the pages of an agent and of a project say about their work. */
+import { beforeAll, expect, it } from '@jest/globals';
+import type { IssueStatus } from '@acp/contract';
+import { createIssue, createProject, systemActor } from '@acp/core';
+import { type Database, schema, transaction } from '@acp/db';
+import type { Express } from 'express';
+import { type Cast, createCast } from '../http/cast.ts';
+import { Browser, startPages } from '../http/pages.ts';
+
+let app: Express;
+let cast: Cast;
+let database: Database;
+let project_id: string;
+
+const director = systemActor('tests');
+const write = async (title: string, status: IssueStatus, of: object = {}) =>
+  transaction(database, async (tx) =>
+    createIssue(tx, director, cast.company_id, { title, status, project_id, ...of }),
+  );
+
+beforeAll(async () => {
+  ({ app, database } = await startPages());
+  cast = await createCast(database);
+  ({ id: project_id } = await transaction(database, async (tx) =>
+    createProject(tx, director, cast.company_id, { name: 'Spring sale' }),
+  ));
+});
+
+it('an agent’s page shows its most urgent open issues, leads to all of them, and names the issue of each run', async () => {
+  const viewer = Browser.of(app, cast.viewer);
+  const here = `/agents/${cast.agent_id}`;
+  expect((await viewer.get(here)).text).toContain('No open issues');
+  const mine = { assignee_agent_id: cast.agent_id };
+  for (const number of [1, 2, 3, 4, 5, 6, 7]) await write(`Bind volume ${number}`, 'todo', mine);
+  const urgent = await write('Order paper', 'blocked', { ...mine, priority: 'critical' });
+  const done = await write('Sweep the shop', 'done', mine);
+  await database.db.insert(schema.heartbeat_runs).values({
+    company_id: cast.company_id,
+    agent_id: cast.agent_id,
+    issue_id: done.id,
+    status: 'succeeded',
+    wake_reason: 'manual',
+    adapter_type: 'llm',
+  });
+  const { text } = await viewer.get(here);
+  const open = text.slice(text.indexOf('Open issues'), text.indexOf('<h2>Runs'));
+  expect(open.match(/href="\/issues\//g)).toHaveLength(6);
+  expect(open).toContain(urgent.title);
+  expect(open).not.toContain('Bind volume 7');
+  const [, all] = /href="([^"]+)"[^>]*>All 8 open issues/.exec(open)!;
+  expect((await viewer.get(all!.replaceAll('&#61;', '=').replaceAll('&#38;', '&'))).text).toContain(
+    '8 issues',
+  );
+  expect(text.slice(text.indexOf('<h2>Runs'))).toContain(`href="/issues/${done.id}"`);
+  expect((await viewer.get(`${here}/part/issues`, { 'HX-Request': 'true' })).text).toContain(urgent.title);
+});
+
+it('a project’s page says how far it is, and leads to its issues by status', async () => {
+  const viewer = Browser.of(app, cast.viewer);
+  const { id } = await transaction(database, async (tx) =>
+    createProject(tx, director, cast.company_id, { name: 'Autumn sale' }),
+  );
+  const here = `/projects/${id}`;
+  expect((await viewer.get(here)).text).toContain('No issues yet');
+  for (const status of ['done', 'done', 'in_progress', 'todo', 'cancelled'] as const)
+    await write(`Now ${status}`, status, { project_id: id });
+  const { text } = await viewer.get(`${here}/part/work`, { 'HX-Request': 'true' });
+  expect(text).toMatch(/2 of 4 issues done[\s\S]*1 under way/);
+  expect(text).toContain('class="meter"');
+  const links = [...text.matchAll(/href="([^"]+)"/g)].map(([, link]) =>
+    link!.replaceAll('&#61;', '=').replaceAll('&#38;', '&'),
+  );
+  const list = `/companies/${cast.company_id}/issues`;
+  expect(links).toContain(`${list}?status=done&project=${id}`);
+  expect(links).toContain(`/companies/${cast.company_id}/board?project=${id}`);
+  expect((await viewer.get(`${list}?status=done&project=${id}`)).text).toContain('2 issues');
+});
