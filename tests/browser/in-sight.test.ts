@@ -245,6 +245,7 @@ inBrowser(`in sight${without}`, () => {
     file.resolve();
     expect((await saved).suggestedFilename()).toMatch(/\.json$/);
     await other.waitForSelector('[data-download] button:enabled:not([aria-busy])');
+    await other.waitForSelector('[data-toast]:has-text(".json")');
 
     const bundle = { name: 'team.json', mimeType: 'application/json', buffer: Buffer.from('{}') };
     await other.setInputFiles('[data-preview] input[type=file]', [bundle]);
@@ -255,6 +256,7 @@ inBrowser(`in sight${without}`, () => {
     await other.waitForSelector('[data-preview] button[value=preview]:enabled:not([aria-busy])');
     expect(await other.locator('[data-preview] button[value=import]').isEnabled()).toBe(true);
     expect(await other.textContent('#outcome')).not.toBe('');
+    expect(await other.evaluate('document.activeElement.id')).toBe('outcome');
     await other.close();
   });
 

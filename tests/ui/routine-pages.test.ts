@@ -169,10 +169,14 @@ describe('a fire by hand', () => {
     const member = Browser.of(app, cast.member);
     const here = await make({ name: 'Sweep', title_template: 'Sweep {{payload.room}}' });
     const first = await member.post(`${here}/fire`, { payload: '{"room": "hall"}' });
-    expect(first.headers.location).toBe(`${here}?done=enqueued`);
+    expect(first.headers.location).toMatch(/\?done=enqueued&issue=/);
+    // What was done leads to what came of it.
+    expect((await member.get(first.headers.location!)).text).toMatch(
+      /there is a new issue\. <a[^>]* href="\/issues\/[0-9a-f-]{36}"/,
+    );
     await nextInstant();
     const second = await member.post(`${here}/fire`);
-    expect(second.headers.location).toBe(`${here}?done=coalesced`);
+    expect(second.headers.location).toContain(`${here}?done=coalesced&issue=`);
     const { text } = await member.get(second.headers.location!);
     expect(said(text)).toContain('Fired: its open issue has a comment about it');
     const [link] = /\/issues\/[0-9a-f-]{36}/.exec(text)!;

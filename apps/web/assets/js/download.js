@@ -27,5 +27,6 @@ async function download(form) {
   link.href = URL.createObjectURL(file);
   link.download = /filename="([^"]+)"/.exec(answer.headers.get('content-disposition'))?.[1] ?? '';
   link.click();
+  toast(link.download ? t`Downloaded: ${link.download}` : t`The file has been downloaded.`);
   setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
 }

@@ -18,8 +18,16 @@ export function startPreviews() {
     void show(form, body).finally(() => {
       for (const other of others) other.disabled = false;
       rest();
+      leadTo(document.querySelector(form.dataset.preview));
     });
   });
+}
+
+/** It is below the form, and may be below the window. */
+function leadTo(place) {
+  place.tabIndex = -1;
+  place.focus({ preventScroll: true });
+  place.scrollIntoView({ block: 'start' });
 }
 
 async function show(form, body) {

@@ -108,7 +108,10 @@ async function loadDashboard(
   };
 }
 
-/** Null once the company's first issue is done, and for viewers, who cannot take these steps. */
+/** How long the dashboard speaks of the first issue after it is done. */
+const ACHIEVED_MS = 86_400_000;
+
+/** Null a day after the company's first issue is done, or with the second, and for viewers, who cannot take these steps. */
 async function loadFirstSteps(
   { tx, user, company_id, services }: UiContext,
   agents: readonly Agent[],
@@ -116,8 +119,8 @@ async function loadFirstSteps(
 ): Promise<FirstSteps | null> {
   const role = roleIn(user, company_id);
   if (role === 'viewer') return null;
-  const finished = await listIssues(tx, company_id, { status: 'done', limit: 1 });
-  if (finished.items.length > 0) return null;
+  const [finished, more] = (await listIssues(tx, company_id, { status: 'done', limit: 2 })).items;
+  if (more || (finished && Date.now() - new Date(finished.updated_at).getTime() > ACHIEVED_MS)) return null;
   const brings_own = agents.some(
     ({ adapter_type, provider_id }) => provider_id !== null || adapter_type !== 'llm',
   );
@@ -132,7 +135,7 @@ async function loadFirstSteps(
     templates: role === 'admin' ? await listTemplates(services.portability.templates) : [],
     stores_keys: services.vault.available,
     agents,
-    issue: items[0] ?? null,
+    issue: finished ?? items[0] ?? null,
     refused,
   };
 }

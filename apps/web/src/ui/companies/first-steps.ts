@@ -1,4 +1,4 @@
-/** Onboarding on the dashboard until the company's first issue is done: the next step, in place. */
+/** Onboarding on the dashboard until the company's first issue is done: the next step, in place. Then, for a day, what comes after. */
 import type { Agent, AgentRole, CompanyTemplate, Issue, Provider } from '@acp/contract';
 import { connectForm } from '../providers/connect-pages.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -18,7 +18,7 @@ export interface FirstSteps {
   /** Ready-made teams; empty for users who may not add them. */
   templates: readonly CompanyTemplate[];
   agents: readonly Agent[];
-  /** The newest issue; null while there is none. */
+  /** The newest issue, or the one that is done; null while there is none. */
   issue: Issue | null;
   /** Error and input of the step's rejected form. */
   refused: { error: string; form: FormValues } | null;
@@ -48,7 +48,9 @@ const cards = (): { role: AgentRole; name: string; hire: string; does: string }[
 
 type StepName = 'model' | 'agent' | 'issue' | 'work';
 
-function currentStep({ has_model, agents, issue }: FirstSteps): StepName {
+/** Null once all are done. */
+function currentStep({ has_model, agents, issue }: FirstSteps): StepName | null {
+  if (issue?.status === 'done') return null;
   if (!has_model) return 'model';
   if (agents.length === 0) return 'agent';
   return issue === null ? 'issue' : 'work';
@@ -64,10 +66,20 @@ const titles: Record<StepName, string> = texts({
 const stepNames: readonly StepName[] = ['model', 'agent', 'issue', 'work'];
 
 /** Whether the step has input fields: such a step is not replaced while the page is open. */
-export const hasForm = (view: FirstSteps): boolean => currentStep(view) !== 'work';
+export function hasForm(view: FirstSteps): boolean {
+  const step = currentStep(view);
+  return step !== null && step !== 'work';
+}
 
 export function firstSteps(view: FirstSteps): Html {
   const current = currentStep(view);
+  return current === null ? achieved(view) : frame(current, bodies[current](view));
+}
+
+/** The steps, for a page that one of them leads to. */
+export const stepsAround = (current: StepName): Html => frame(current, '');
+
+function frame(current: StepName, body: Html): Html {
   const place = stepNames.indexOf(current);
   return html`<section class="card first-steps" aria-label="First steps">
     <h2>First steps</h2>
@@ -79,10 +91,34 @@ export function firstSteps(view: FirstSteps): Html {
             <p !${name === current ? 'aria-current="step"' : ''}>
               ${title}!${when(index < place, () => html` <span class="soft small">done</span>`)}
             </p>
-            !${when(name === current, () => bodies[name](view))}
+            !${when(name === current, () => body)}
           </li>`,
       )}
     </ol>
+  </section>`;
+}
+
+/** What has been achieved, and what to do next. */
+function achieved({ company_id, issue, agents, may_connect }: FirstSteps): Html {
+  const base = `/companies/${company_id}`;
+  const { id, identifier, title, assignee_agent_id } = issue!;
+  const worker = agents.find((agent) => agent.id === assignee_agent_id)?.name ?? t`Your team`;
+  return html`<section class="card first-steps" aria-label="First steps">
+    <h2>The first issue is done</h2>
+    <p>
+      ${worker} has finished <a href="/issues/${id}">${identifier} ${title}</a>: read what came of it. From
+      here on, your agents work on whatever you give them.
+    </p>
+    <ul>
+      <li><a href="${base}/issues/new">Give them the next issue</a></li>
+      <li><a href="${base}/routines/new">Have something done regularly</a></li>
+      !${when(
+        may_connect,
+        () =>
+          html`<li><a href="${base}/budgets">Limit what they may spend</a></li>
+            <li><a href="${base}/members/invites">Invite the people you work with</a></li>`,
+      )}
+    </ul>
   </section>`;
 }
 

@@ -67,7 +67,7 @@ function importForm({ action, outcome, fields, shown }: ImportForm): Html {
         <button name="act" value="import" class="quiet">Import</button>
       </div>
     </form>
-    <div id="${outcome}" class="apart" aria-live="polite">!${shown}</div>`;
+    <div id="${outcome}" class="apart" aria-live="polite" data-outcome>!${shown}</div>`;
 }
 
 /** @param id distinguishes it from another one on the page */

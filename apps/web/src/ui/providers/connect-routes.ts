@@ -1,8 +1,9 @@
 /** Connecting a model in one go: vendor and key, then one of the listed models as the company's default. */
 import { providerEndpoints as rows, type ProviderTest } from '@acp/contract';
-import { presentProvider } from '@acp/core';
+import { hasDefaultProvider, presentProvider } from '@acp/core';
 import { ServiceError } from '@acp/kernel';
 import { testProvider } from '../../api/providers/test-provider.ts';
+import { stepsAround } from '../companies/first-steps.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -13,20 +14,36 @@ import { askingPart, connectForm, modelPart, readEndpoint, readVendor } from './
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byProvider = { by: 'provider', param: 'providerId' } as const;
 
-function connectPage(
+/** The company has no model yet: the page belongs to the first steps on its dashboard. */
+async function isFirstStep({ tx, services, company_id }: UiContext): Promise<boolean> {
+  return !services.has_model && !(await hasDefaultProvider(tx, company_id));
+}
+
+/** Where the page belongs, and the step that it is. */
+async function placeOf(
+  context: UiContext,
+): Promise<{ active: string; trail: { label: string; path: string }[]; steps: Html }> {
+  const { company_id } = context;
+  const [list, dashboard] = [`/companies/${company_id}/providers`, `/companies/${company_id}`];
+  return (await isFirstStep(context))
+    ? { active: dashboard, trail: [{ label: t`Dashboard`, path: dashboard }], steps: stepsAround('model') }
+    : { active: list, trail: [{ label: t`Model providers`, path: list }], steps: '' };
+}
+
+async function connectPage(
   context: UiContext<'company'>,
   error: string | null = null,
   form: FormValues | null = null,
 ): Promise<Html> {
-  const list = `/companies/${context.company_id}/providers`;
   const path = `/companies/${context.company_id}/connect-model`;
+  const { steps, ...place } = await placeOf(context);
   return companyPage(context, {
     title: t`Connect a model`,
-    active: list,
-    trail: [{ label: t`Model providers`, path: list }],
-    body: html`<section class="card">
-      !${connectForm({ path, stores_keys: context.services.vault.available, error, form })}
-    </section>`,
+    ...place,
+    body: html`!${steps}
+      <section class="card">
+        !${connectForm({ path, stores_keys: context.services.vault.available, error, form })}
+      </section>`,
   });
 }
 
@@ -51,21 +68,18 @@ async function modelPage(
   error: string | null = null,
   form: FormValues | null = null,
 ): Promise<Html> {
-  const { subject, company_id } = context;
-  const list = `/companies/${company_id}/providers`;
-  const provider = presentProvider(subject);
+  const provider = presentProvider(context.subject);
+  const { active, trail, steps } = await placeOf(context);
+  // A scheduler queries the provider, however long that takes: the page is shown before that.
+  const part =
+    form === null && context.query.answer === undefined
+      ? askingPart(provider)
+      : modelPart(provider, await probe(context), error, form);
   return companyPage(context, {
     title: t`Connect ${provider.name}`,
-    active: list,
-    trail: [
-      { label: t`Model providers`, path: list },
-      { label: provider.name, path: `/providers/${provider.id}` },
-    ],
-    // A scheduler queries the provider, however long that takes: the page is shown before that.
-    body:
-      form === null && context.query.answer === undefined
-        ? askingPart(provider)
-        : modelPart(provider, await probe(context), error, form),
+    active,
+    trail: steps === '' ? [...trail, { label: provider.name, path: `/providers/${provider.id}` }] : trail,
+    body: html`!${steps}!${part}`,
   });
 }
 

@@ -1,13 +1,15 @@
 /** One routine: what it creates, what fires it, and its runs. */
 import type { Routine } from '@acp/contract';
+import type { IssueName } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { exactTime, exactTimeTo } from '../kit/format.ts';
 import { attributes, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
-import { formError, notice, postButton, priority, shownOnce, status, textarea } from '../kit/parts.ts';
+import { formError, postButton, priority, shownOnce, status, textarea } from '../kit/parts.ts';
 import { zoneList } from '../kit/zone-list.ts';
 import { trashCard } from '../kit/write-access.ts';
+import { issueLink } from '../runs/runs-pages.ts';
 import { policyWords, type Refused } from './routine-form.ts';
 import { routineRunsPart, type RoutineRunsView } from './run-table.ts';
 import { newTriggers, triggerCard, type TriggerForms, type TriggerView } from './trigger-parts.ts';
@@ -26,6 +28,8 @@ export interface RoutineView extends TriggerForms {
   runs_source: string;
   /** What was done, what went wrong, and a newly created secret. */
   said: string | undefined;
+  /** The issue that it is about. */
+  about: Pick<IssueName, 'id' | 'identifier' | 'title'> | undefined;
   error: string | null;
   secret: string | null;
 }
@@ -33,7 +37,7 @@ export interface RoutineView extends TriggerForms {
 export async function routineBody(view: RoutineView): Promise<Html> {
   const { routine, can_write } = view;
   const here = `/routines/${routine.id}`;
-  return html`!${formError(new FieldErrors(view.error).general)}!${notice(view.said)}
+  return html`!${formError(new FieldErrors(view.error).general)}!${when(view.said, (text) => html`<p class="notice good" role="status">${text} !${when(view.about, issueLink)}</p>`)}
     !${when(view.secret, (secret) => shownOnce('The secret, shown only once:', secret))}
     <div class="columns">
       <div>

@@ -120,7 +120,8 @@ export const routineRoutes: UiRoute[] = [
   }),
   action('/routines/{routineId}/fire', rows.fire, {
     read: (form) => ({ payload: form.json('payload') }),
-    next: (c, { status }) => `${placeOf(c)}?done=${status}`,
+    next: (c, { status, run }) =>
+      `${placeOf(c)}?done=${status}${run.issue_id === null ? '' : `&issue=${run.issue_id}`}`,
     failed: fireFailed,
   }),
   action('/routines/{routineId}/delete', rows.delete, {

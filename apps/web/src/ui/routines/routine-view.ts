@@ -51,9 +51,11 @@ export async function routinePage(context: UiContext, row: RoutineRow, outcome: 
   const { company_id, query } = context;
   const path = listPath(company_id);
   const can_write = mayWrite(context);
+  const view = await viewOf(context, row);
   const body = await routineBody({
-    ...(await viewOf(context, row)),
+    ...view,
     said: done[query.done ?? ''],
+    about: view.runs.issues.get(query.issue ?? ''),
     ...outcome,
   });
   const fire =
@@ -67,7 +69,7 @@ export async function routinePage(context: UiContext, row: RoutineRow, outcome: 
   });
 }
 
-async function viewOf(context: UiContext, row: RoutineRow): Promise<Omit<RoutineView, 'said'>> {
+async function viewOf(context: UiContext, row: RoutineRow): Promise<Omit<RoutineView, 'said' | 'about'>> {
   const { tx, user, services, query } = context;
   const { cursor } = query;
   const can_write = mayWrite(context);
