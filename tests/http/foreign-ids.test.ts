@@ -65,6 +65,7 @@ function thingOf(trail: Trail): string {
   const kinds: readonly (readonly [RegExp, string])[] = [
     [/reports_to|agent_?ids?$|scope_id/i, 'agentId'],
     [/issue_?id$|entity_id/i, 'issueId'],
+    [/approval_id$/, 'approvalId'],
     [/project_?id$/i, 'projectId'],
     [/goal_id$/, 'goalId'],
     [/label_?ids?$/i, 'labelId'],
