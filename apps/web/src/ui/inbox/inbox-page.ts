@@ -14,8 +14,6 @@ import { laterMenu } from './later-menu.ts';
 interface InboxView {
   company_id: string;
   inbox: Inbox;
-  /** Whether the reader may decide what is asked for. */
-  can_write: boolean;
   budgets: readonly IncidentLink[];
   names: Names;
   /** Reasons by issue id. */

@@ -28,7 +28,6 @@ async function inboxPage(
   const parts = inboxParts({
     company_id,
     inbox,
-    can_write: mayWrite(context),
     budgets: await incidentLinks(tx, company_id, inbox.budget_incidents),
     names: await namesIn(context, inbox.approvals),
     reasons: await inboxReasons(tx, company_id, [...new Set(asking.map(({ id }) => id))]),
