@@ -130,7 +130,12 @@ describe('an approval', () => {
     expect(await read(hiring)).toMatchObject({ status: 'approved', applied_at: null, decision_note: 'Go' });
     expect(await read(changed)).toMatchObject({ status: 'pending' });
     expect(await queuedJobs(database.db, 'apply-approval', { approval_id: hiring.id })).toHaveLength(1);
-    expect(await pendingWakeups(database.db, agent.id)).not.toEqual([]);
+    // With those that were decided before: it has not begun since.
+    const [wakeup, ...others] = await pendingWakeups(database.db, agent.id);
+    expect(others).toEqual([]);
+    const { decisions } = wakeup!.payload as { decisions: object };
+    const asked = [plain, hiring, resolved, changed].map(({ id }) => id);
+    expect(Object.keys(decisions).toSorted()).toEqual(asked.toSorted());
     const foreign = await (await setUp()).ask();
     for (const versions of [[shown[0]!, shown[0]!], [{ ...shown[0]!, approval_id: foreign.id }]])
       await expect(all(human, versions)).rejects.toMatchObject({ kind: 'invalid' });

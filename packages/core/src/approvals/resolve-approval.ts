@@ -7,7 +7,7 @@ import type {
   DecidedApprovals,
 } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, forbidden, invalid, type ServiceError } from '@acp/kernel';
+import { conflict, cutText, forbidden, invalid, type ServiceError } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import { humanActor, recordChanges } from '../activity/index.ts';
@@ -165,21 +165,28 @@ async function resolveAll(
   return rows;
 }
 
-/** Those who asked learn of the decision. */
-const wakeupsOf = (rows: readonly ApprovalRow[], status: ApprovalStatus): WakeupRequest[] =>
-  rows.flatMap(({ requested_by_agent_id: agent_id, id, company_id, issue_id, title, decision_note: note }) =>
-    agent_id === null
-      ? []
-      : [
-          {
-            company_id,
-            agent_id,
-            issue_id,
-            reason: 'approval',
-            payload: { approval_id: id, title, status, note },
-          },
-        ],
+/** In bytes: of many decisions the agent reads the beginnings. */
+const LONGEST_NOTE = 2000;
+
+/** Those who asked learn of each decision: `decisions` has all that come before they begin, by approval. */
+function wakeupsOf(rows: readonly ApprovalRow[], status: ApprovalStatus): WakeupRequest[] {
+  const alike = Map.groupBy(
+    rows,
+    ({ requested_by_agent_id, issue_id }) => `${requested_by_agent_id} ${issue_id}`,
   );
+  return [...alike.values()].flatMap((decided) => {
+    const { requested_by_agent_id: agent_id, company_id, issue_id, ...last } = decided.at(-1)!;
+    if (agent_id === null) return [];
+    const decisions = Object.fromEntries(
+      decided.map(({ id, title, decision_note }) => [
+        id,
+        { title, status, note: decision_note && cutText(decision_note, LONGEST_NOTE) },
+      ]),
+    );
+    const payload = { approval_id: last.id, title: last.title, status, note: last.decision_note, decisions };
+    return [{ company_id, agent_id, issue_id, reason: 'approval', payload }];
+  });
+}
 
 function undecided(approval: ApprovalRow, shown: string | null): ServiceError {
   if (shown !== null && approval.updated_at.toISOString() !== shown)

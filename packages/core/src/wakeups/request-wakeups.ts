@@ -30,7 +30,7 @@ export const MAX_STALLED_RUNS = 5;
  * without this request. Skipped are the author of the event, finished agents, trashed issues, chains of more than 12 causes, and
  * issues on which agents go in circles, unless a human asks.
  *
- * Coalescing: the newest reason wins, payloads are merged, and the longer chain counts; a human's request starts a new chain.
+ * Coalescing: the newest reason wins, payloads and their `decisions` are merged, and the longer chain counts; a human's request starts a new chain.
  * Issues that the caller has just inserted are visible. A tick of the timer requests nothing beyond what a pending request
  * already does, so it changes and enqueues nothing then; otherwise an agent that is busy for long, or many that tick faster than
  * they are dispatched, would fill the queue that all companies share.
@@ -83,7 +83,9 @@ const inserted = fixedStatement(
     on conflict (agent_id, coalesce(issue_id, '00000000-0000-0000-0000-000000000000'::uuid)) where status = 'pending'
     do update set
       reason = excluded.reason,
-      payload = held.payload || excluded.payload,
+      payload = held.payload || excluded.payload
+        || case when held.payload ? 'decisions' and excluded.payload ? 'decisions'
+          then jsonb_build_object('decisions', (held.payload -> 'decisions') || (excluded.payload -> 'decisions')) else '{}' end,
       cause_run_id = excluded.cause_run_id,
       depth = case when ${new_chain}::boolean then 0 else greatest(held.depth, excluded.depth) end
       where excluded.reason <> 'schedule'
