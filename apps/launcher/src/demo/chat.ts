@@ -5,6 +5,8 @@ import { until } from './until.ts';
 
 /** About the council's conclusion, phrased like someone who was not there. */
 const QUESTION = 'What did we decide about the shop on the quay, and why?';
+/** Of the issue that the council was about. */
+const TITLE = /second shop/i;
 const PATIENCE_MS = 30_000;
 
 interface Message {
@@ -24,7 +26,9 @@ interface DemoChat {
 export async function untilKnown(client: Client, { id }: DemoCompany, over: AbortSignal): Promise<void> {
   const search = `/api/companies/${id}/knowledge/search?q=${encodeURIComponent(QUESTION)}`;
   await until(AbortSignal.any([over, AbortSignal.timeout(PATIENCE_MS)]), async () =>
-    (await client.get<{ source_type: string }[]>(search)).some(({ source_type }) => source_type === 'issue'),
+    (await client.get<{ source_type: string; title: string }[]>(search)).some(
+      ({ source_type, title }) => source_type === 'issue' && TITLE.test(title),
+    ),
   );
 }
 

@@ -34,7 +34,7 @@ export const allBox = (): Html =>
 
 /** The same for rows without a heading. */
 export const namedAllBox = (): Html =>
-  html`<label class="small"
+  html`<label class="tick small"
     ><input type="checkbox" data-choose-all /> All <span class="sr-only">that are shown</span></label
   >`;
 
