@@ -104,7 +104,8 @@ inBrowser(`the pages in a real browser${without}`, () => {
     await page.waitForURL(/\/issues\/[0-9a-f-]{36}$/);
     await page.waitForSelector('.comment:has-text("All is well now.")');
     await page.goto(`${service.url}/companies/${company}`);
-    expect(await page.locator('.first-steps').count()).toBe(0);
+    expect(await page.locator('.first-steps [aria-current=step]').count()).toBe(0);
+    expect(await page.textContent('.first-steps h2')).toBe('The first issue is done');
     // Each step begins where something is to be done: no way through the navigation.
     expect(fields).toHaveLength(6);
     expect(tabs).toBeLessThan(12);
