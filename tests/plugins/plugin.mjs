@@ -95,9 +95,10 @@ const tools = {
   },
   spin: {
     schema: any,
+    // By one shell: the plugin is not busy starting them.
     call: async ({ processes }) => {
-      for (let n = 0; n < processes; n += 1)
-        spawn('sh', ['-c', 'while :; do :; done'], { stdio: 'ignore' }).on('error', () => undefined);
+      const all = `n=0; while [ $n -lt ${processes} ]; do (while :; do :; done) & n=$((n + 1)); done; wait`;
+      spawn('sh', ['-c', all], { stdio: 'ignore' }).on('error', () => undefined);
     },
   },
   fill: {

@@ -160,7 +160,7 @@ describe('what a plugin fetches', () => {
     server.answer(answer);
     const result = await httpFetch(fetchPlace(), { url: server.url }).catch((error: Error) => error);
     const outcome = result instanceof Error ? result.name : (result.body_file ?? 'in the message');
-    expect(['ServiceError', '10000000', 'in the message']).toContain(outcome);
+    expect(['ServiceError', '10485760', 'in the message']).toContain(outcome);
   });
 
   it('elsewhere is asked for without the headers that may be keys', async () => {

@@ -57,8 +57,8 @@ beforeAll(async () => {
     name: 'host',
     enabled: async () => Promise.resolve(true),
     onReady: () => undefined,
-    // A plugin that competes with its own processes for a busy machine answers within seconds.
-    times: { health_every: 50, health: 4000 },
+    // Longer than a plugin is halted for at most.
+    times: { health_every: 50, health: 6000 },
     watch_times: { every: 100, workspace_every: 100 },
   });
   await kit.listener.ready();
