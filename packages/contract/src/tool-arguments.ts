@@ -28,6 +28,8 @@ const about: Readonly<Record<string, string>> = {
   side: 'Of the diff: the file before or after',
   line_text: 'The line as it reads, to find it again when it has moved',
   verdict: 'Approve, or ask for changes',
+  decision: 'What is decided of all of them',
+  approvals: 'Those decided, each by its id and the `updated_at` that was seen',
   draft: 'Whether it is a draft',
   every_hours: 'Hours from one time to the next; null: by hand alone',
   minutes: 'For how many minutes',

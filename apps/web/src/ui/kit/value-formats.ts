@@ -32,7 +32,7 @@ const patterns: Readonly<Record<string, string>> = texts({
   '^(off|\\S+( \\S+){4})$':
     'Use five fields with a space between them, minute, hour, day, month and weekday, such as 0 3 * * *, or off.',
   '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$': 'Use the code of a language, such as en or pt-BR.',
-  '^(\\*|[a-z][a-z_]*)(\\.(\\*|[a-z][a-z_]*))*$':
+  '^(\\*|[\\w-]+)(\\.(\\*|[\\w-]+))*$':
     'Use names of events, such as issue.created, or patterns, such as issue.* or *.',
   '^(http_fetch|log|kv|issues\\.read|issues\\.comment|metrics|secret:[A-Z][A-Z0-9_]*)$':
     'Use capitals A-Z, digits and underscores, beginning with a letter: API_KEY.',
