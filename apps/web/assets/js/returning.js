@@ -108,8 +108,8 @@ export function standAgain() {
   const main = document.querySelector('main');
   if (left?.path !== location.pathname || !isAnswer(left.at) || main === null) return;
   for (const fold of foldsIn(main)) if (left.folds.includes(nameOf(fold))) fold.open = true;
-  // What the answer itself leads to comes first: a new entry, or what was wrong.
-  if (location.hash !== '' || main.querySelector('[aria-invalid=true], .form-error')) return;
+  // What the answer itself leads to comes first: a new entry, the next step, or what was wrong.
+  if (location.hash !== '' || main.querySelector('[aria-invalid=true], .form-error, [autofocus]')) return;
   const seen = (spots) =>
     spots
       .map((each) => ({ ...each, element: each.place && elementAt(main, each.place) }))
