@@ -103,11 +103,14 @@ function walled(config: SandboxConfig, walls: PluginWalls, place: ProgramPlace):
 
 /**
  * Has the kernel kill it when its scheduler dies, for whatever reason: a program that ignores the end of its input would
- * keep running. The other sandboxes take care of that themselves.
+ * keep running. The kernel tells of deaths to come only, so a shell first looks whether the scheduler is still its parent.
+ * The other sandboxes take care of that themselves.
  */
 function endsWithParent(): string[] {
   const setpriv = findProgram('setpriv');
-  return setpriv === undefined ? [] : [setpriv, '--pdeathsig', 'KILL', '--'];
+  if (setpriv === undefined) return [];
+  const isStillThere = `[ "$PPID" = "$0" ] && exec "$@"`;
+  return [setpriv, '--pdeathsig', 'KILL', '--', '/bin/sh', '-c', isStillThere, `${process.pid}`];
 }
 
 /** The entire environment: none of the service's own variables (specification, Sandbox). */
