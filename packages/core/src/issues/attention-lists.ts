@@ -10,7 +10,7 @@ import { notTrashed, readIssues, shownIssue } from './rows.ts';
 const isStuck: SQL = sql`(i.needs_human_attention or (i.run_failed and i.status not in ${terminalIssueStatuses}))`;
 
 /** Whether the issue `i` needs a human; the predicate of `issues_company_asking`. */
-export const waitsForPerson: SQL = sql`(i.awaiting_input or i.needs_human_attention or (i.run_failed and i.status not in ${terminalIssueStatuses}))`;
+export const waitsForPerson: SQL = sql`(i.awaiting_input or ${isStuck})`;
 
 /** The company's issues that need a human, except those the reader snoozed, last changed first. */
 export async function issuesAskingFor(
