@@ -114,8 +114,10 @@ describe.each(pages)('on the page %s', (_path, route) => {
 
 it('a form of somebody who was signed out meanwhile is kept, to be sent again after a sign-in', async () => {
   const path = `/companies/${cast.company_id}/issues/new`;
-  const kept = await send(app, path, { title: 'Typed for an hour' }, {}).expect(401);
-  expect(kept.text).toMatch(new RegExp(`action="${path}"[\\s\\S]*Typed for an hour`));
+  const typed = { title: 'Typed for an hour', body_markdown: 'And this' };
+  const kept = await send(app, path, typed, {}).expect(401);
+  expect(kept.text).toMatch(new RegExp(`action="${path}"[\\s\\S]*Title[\\s\\S]*Typed for an hour`));
+  expect(kept.text).toMatch(/>\s*Text[\s\S]*And this/);
   const foreign = { 'Sec-Fetch-Site': 'cross-site' };
   await send(app, path, { title: 'Put there by another site' }, foreign).expect(303);
   await send(app, '/profile/password', { current_password: 'a', new_password: 'b' }, {}).expect(303);

@@ -86,13 +86,22 @@ export function resendForm({ path, typed, secrets }: Unsent): Html {
   </form>`;
 }
 
-/** Of fields that are refused before their page is known. */
-const labels: Record<string, string> = texts({
+/** Of fields that are refused before their page is known: single lines, and texts. */
+const lines: Record<string, string> = texts({
   email: 'E-mail',
   password: 'Password',
   display_name: 'Name',
   code: 'Code',
 });
+const longer: Record<string, string> = texts({
+  name: 'Name',
+  title: 'Title',
+  body_markdown: 'Text',
+  content: 'Text',
+  description: 'Description',
+  note: 'Note',
+});
+const labelOf = (name: string): string => lines[name] ?? longer[name] ?? words(name);
 
 /** Ids and instants: the form's own constants. */
 const NOT_TYPED = /^(?:[\da-f]{8}-[\da-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/;
@@ -108,15 +117,12 @@ function resent(name: string, typed: FormValues): Html {
   const values = typed.all(name).filter((value) => value !== '');
   if (HIDDEN.includes(name) || values.length > 1 || !isTyped(values[0] ?? ''))
     return each(values, (value) => html`<input type="hidden" name="${name}" value="${value}" />`);
-  const label = labels[name];
-  const value = typed.text(name);
-  return label === undefined
-    ? textarea({ name, label: words(name), rows: 3, value })
-    : input({ name, label, value });
+  const field = { name, label: labelOf(name), value: typed.text(name) };
+  return name in lines ? input(field) : textarea({ ...field, rows: 3 });
 }
 
 /** An input would join the lines of a private key. */
 function askedAgain(name: string, typed: FormValues): Html {
-  const field = { name, label: labels[name] ?? words(name), secret: true };
+  const field = { name, label: labelOf(name), secret: true };
   return typed.text(name).includes('\n') ? textarea(field) : input({ ...field, type: 'password' });
 }
