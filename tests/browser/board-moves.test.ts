@@ -170,6 +170,16 @@ inBrowser(`a card of the board${without}`, () => {
     theirs.on('request', (each) => sent.push(each.method()));
     await theirs.keyboard.press('Shift+ArrowRight');
     expect([sent.includes('POST'), await columnsOf(id, theirs)]).toEqual([false, ['todo']]);
+    // `c` writes a new issue where one may.
+    await theirs.keyboard.press('c');
+    await theirs.keyboard.press('Control+k');
+    await theirs.waitForSelector('.palette[open]');
+    expect([new URL(theirs.url()).pathname, await theirs.textContent('.palette')]).toEqual([
+      expect.stringMatching(/board$/),
+      expect.not.stringContaining('Neuer Vorgang'),
+    ]);
+    await theirs.keyboard.press('Escape');
+    await theirs.focus(`#card-${id}`);
     await theirs.evaluate(`document.getElementById('card-${id}').draggable = true`);
     await theirs.keyboard.press('Shift+ArrowRight');
     const words = 'Only read konnte nicht verschoben werden: dafür ist die Rolle Mitglied nötig';

@@ -53,7 +53,7 @@ export function startKeys() {
 
 /** @returns whether the key did something */
 const ACTS = {
-  c: (base) => base && goTo(`${base}/issues/new`),
+  c: (base) => base && document.body.dataset.readsOnly === undefined && goTo(`${base}/issues/new`),
   '?': (base) => base && goTo(`${base}/keys`),
   '/': () => {
     const field = document.querySelector('main input[type=search]');

@@ -146,13 +146,12 @@ const EXACTLY = 0;
 
 /** Destinations from here: the pages of the navigation, and acts. */
 function knownPlaces(company) {
-  const acts =
-    company && company !== 'instance'
-      ? [
-          { label: t`New issue`, kind: t`act`, href: `/companies/${company}/issues/new` },
-          { label: t`Keys`, kind: t`page`, href: `/companies/${company}/keys` },
-        ]
-      : [];
+  const isCompany = company && company !== 'instance';
+  const writes = isCompany && document.body.dataset.readsOnly === undefined;
+  const acts = [
+    ...(writes ? [{ label: t`New issue`, kind: t`act`, href: `/companies/${company}/issues/new` }] : []),
+    ...(isCompany ? [{ label: t`Keys`, kind: t`page`, href: `/companies/${company}/keys` }] : []),
+  ];
   const buttons = [...document.querySelectorAll('.heading .actions a')].map((link) => ({
     label: link.textContent.trim(),
     kind: t`act`,

@@ -1,6 +1,6 @@
 /** The frame of every page: location, navigation and user. */
 import type { Logo, Preferences, UserActor } from '@acp/contract';
-import { isInstanceAdmin } from '../../http/roles.ts';
+import { isInstanceAdmin, roleIn } from '../../http/roles.ts';
 import { assetPath } from './assets.ts';
 import { attributes, each, html, type Html, when } from './html.ts';
 import { currentLanguage, t, unfolded } from './language.ts';
@@ -148,15 +148,18 @@ const trailLink = ({ label, path }: NavItem): Html =>
   html`<a href="${path}">${label}</a><span aria-hidden="true">/</span>`;
 
 /** Outside of a company only for pages with a cursor: others have no parts that refresh themselves. */
-function streamOf({ company, cursor }: ShellOptions): Stream | null {
-  if (company) return { id: company.id, cursor: cursor ?? 0 };
-  return cursor === undefined ? null : { id: 'instance', cursor };
+function streamOf({ user, company, cursor }: ShellOptions): Stream | null {
+  if (company)
+    return { id: company.id, cursor: cursor ?? 0, reads_only: roleIn(user, company.id) === 'viewer' };
+  return cursor === undefined ? null : { id: 'instance', cursor, reads_only: false };
 }
 
 interface Stream {
   /** A company's id, or `instance`. */
   id: string;
   cursor: number;
+  /** The user is a viewer: keys and the palette offer nothing that writes. */
+  reads_only: boolean;
 }
 
 /**
@@ -183,7 +186,7 @@ export function documentPage(
         <script src="${assetPath('htmx.js')}" defer></script>
         <script src="${assetPath('app.js')}" type="module"></script>
       </head>
-      <body!${attributes({ 'data-company': stream?.id, 'data-cursor': stream?.cursor, 'data-user': user?.user_id })}>
+      <body!${attributes({ 'data-company': stream?.id, 'data-cursor': stream?.cursor, 'data-user': user?.user_id, 'data-reads-only': stream?.reads_only === true ? '' : undefined })}>
         !${body}
       </body>
     </html>`;

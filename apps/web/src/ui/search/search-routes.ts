@@ -8,6 +8,7 @@ import { t, texts } from '../kit/language.ts';
 import { filtered } from '../kit/list-search.ts';
 import { emptyState, input, status } from '../kit/parts.ts';
 import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
 
 const byCompany = { scope: { by: 'company', param: 'companyId' }, role: 'viewer' } as const;
 
@@ -111,21 +112,17 @@ const options = (found: readonly Found[], rest: ReadonlyMap<Found['kind'], Rest>
       >`,
   )}`;
 
-/** Each shortcut with what it does; `g` and a letter navigate. */
-const keys = (): [keys: string, does: string][] => [
+/** Each shortcut with what it does; `g` and a letter navigate. @param writes whether the reader may change things */
+const keys = (writes: boolean): [keys: string, does: string][] => [
   [t`Ctrl K, ⌘ K`, t`find anything, go anywhere`],
   ['/', t`to the filter of the page, or the search`],
-  ['c', t`write a new issue`],
+  ...(writes ? writingKeys() : []),
   ['?', t`this page`],
   ['j, k', t`down and up in a list`],
-  ['x', t`choose the row, of issues or approvals`],
-  ['m', t`change the chosen issues, or decide the chosen approvals; Esc goes back to the rows`],
-  ['s, p, a', t`change status, priority or assignee of the row`],
   ['h', t`snooze an item in the inbox`],
   ['e', t`mark the issue in the inbox as read`],
   [t`Enter`, t`open what has the focus`],
   [t`Arrow keys`, t`from card to card on the board`],
-  [t`Shift with ← or →`, t`move the card to the next column`],
   [t`Ctrl Enter, ⌘ Enter`, t`send what is being written`],
   ['g d', t`to the dashboard`],
   ['g b', t`to the board`],
@@ -134,6 +131,14 @@ const keys = (): [keys: string, does: string][] => [
   ['g r', t`to the runs`],
   ['g c', t`to the costs`],
   ['g n', t`to the inbox`],
+];
+
+const writingKeys = (): [keys: string, does: string][] => [
+  ['c', t`write a new issue`],
+  ['x', t`choose the row, of issues or approvals`],
+  ['m', t`change the chosen issues, or decide the chosen approvals; Esc goes back to the rows`],
+  ['s, p, a', t`change status, priority or assignee of the row`],
+  [t`Shift with ← or →`, t`move the card to the next column`],
 ];
 
 const keyLine = ([names, does]: readonly [string, string]): Html =>
@@ -154,7 +159,7 @@ const keysPage = (context: UiContext<'company'>): Promise<Html> =>
           </tr>
         </thead>
         <tbody>
-          !${each(keys(), keyLine)}
+          !${each(keys(mayWrite(context)), keyLine)}
         </tbody>
       </table>
       <p data-script-only>
