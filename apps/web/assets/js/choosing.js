@@ -20,19 +20,32 @@ export function startChoosing() {
   document.addEventListener('change', ({ target }) => {
     if (target.matches('[data-choose-all]')) for (const box of inSight()) box.checked = target.checked;
     else if (!target.matches('[data-pick]')) return;
-    tell();
+    tellChosen();
+  });
+  document.addEventListener('click', ({ target }) => {
+    const choice = target.closest('[data-choose]')?.dataset.choose;
+    if (choice === undefined) return;
+    // The bar is about to disappear, with the button that has the focus.
+    if (choice === 'none') focusLastChosen({ preventScroll: true });
+    for (const box of choice === 'all' ? inSight() : boxes()) box.checked = choice === 'all';
+    tellChosen();
   });
   document.addEventListener('keydown', ({ key, target }) => {
-    if (key !== 'Escape' || !target.closest('[data-bulk]')) return;
-    const box = boxes().findLast(({ checked }) => checked);
-    (box?.closest('tr[tabindex]') ?? box)?.focus();
+    if (key === 'Escape' && target.closest('[data-bulk]')) focusLastChosen();
   });
   // Once the refreshed part has its choices back.
-  document.addEventListener('htmx:after:swap', () => queueMicrotask(tell));
-  tell();
+  document.addEventListener('htmx:after:swap', () => queueMicrotask(tellChosen));
+  document.addEventListener('filtered', tellChosen);
+  tellChosen();
 }
 
-function tell() {
+function focusLastChosen(options) {
+  const box = boxes().findLast(({ checked }) => checked);
+  (box?.closest('tr[tabindex]') ?? box)?.focus(options);
+}
+
+/** Brings the bar up to date with the boxes that are there. */
+export function tellChosen() {
   const bulk = document.querySelector('[data-bulk]');
   const all = document.querySelector('[data-choose-all]');
   if (!bulk || !all) return;

@@ -1,4 +1,5 @@
-// The list of issues: cells that are edited in place, row selection, and the keyboard.
+// The list of issues: cells that are edited in place, and the keyboard.
+import { startChoosing, tellChosen } from './choosing.js';
 import { askServer } from './connection.js';
 import { isPassing, isTyping, lettersAct } from './keys.js';
 import { plural, t } from './texts.js';
@@ -9,6 +10,7 @@ const EDITS = { s: 'status', p: 'priority', a: 'assignee_agent_id' };
 
 export function startIssueList() {
   let list = showList();
+  startChoosing();
   const news = new News();
   const takeUp = (event) => {
     news.count(event);
@@ -33,7 +35,6 @@ function showList() {
     const cell = event.target.closest('[data-edit]');
     if (cell) edit(list, cell);
   });
-  if (list) startChoosing(list, () => rowsOf(list));
   return list;
 }
 
@@ -135,15 +136,18 @@ async function renew(list, row, focus) {
   };
   if (choosing()) return undefined;
   const response = await askServer(`/issues/${row.dataset.issue}/row?${list.dataset.issueList}`);
-  if (response.status === 404) return row.remove();
+  if (response.status === 404) {
+    row.remove();
+    return tellChosen();
+  }
   if (!response.ok) return undefined;
   const template = document.createElement('template');
   template.innerHTML = (await response.text()).trim();
   const fresh = template.content.querySelector('tr');
   // The choice may have been opened during the request.
   if (!fresh || choosing()) return undefined;
-  const box = fresh.querySelector('[name=issue]');
-  if (box) box.checked = row.querySelector('[name=issue]')?.checked ?? false;
+  const box = fresh.querySelector('[data-pick]');
+  if (box) box.checked = row.querySelector('[data-pick]')?.checked ?? false;
   const focused = row.contains(document.activeElement);
   row.replaceWith(fresh);
   if (focus) fresh.querySelector(`[data-edit="${focus}"]`)?.focus();
@@ -151,52 +155,8 @@ async function renew(list, row, focus) {
   return undefined;
 }
 
-function startChoosing(list, rows) {
-  const bulk = list.querySelector('[data-bulk]');
-  const all = list.querySelector('[data-choose-all]');
-  if (!bulk || !all) return;
-  const boxes = () => rows().map((row) => row.querySelector('[name=issue]'));
-  const tell = () => {
-    const chosen = boxes().filter(({ checked }) => checked).length;
-    bulk.hidden = chosen === 0;
-    bulk.querySelector('[data-chosen]').textContent = t`${chosen} selected`;
-    all.checked = chosen > 0 && chosen === boxes().length;
-    all.indeterminate = chosen > 0 && !all.checked;
-  };
-  let last = null;
-  list.addEventListener('click', (event) => {
-    const box = event.target.closest('[name=issue]');
-    if (!box) return;
-    const known = boxes();
-    // With the shift key, everything between the previous one and this one.
-    if (event.shiftKey && last && known.includes(last)) {
-      const [from, to] = [known.indexOf(last), known.indexOf(box)].toSorted((a, b) => a - b);
-      for (const between of known.slice(from, to + 1)) between.checked = box.checked;
-    }
-    last = box;
-  });
-  list.addEventListener('change', ({ target }) => {
-    if (target === all) for (const box of boxes()) box.checked = all.checked;
-    if (target === all || target.name === 'issue') tell();
-  });
-  bulk.addEventListener('click', ({ target: { dataset } }) => {
-    if (!dataset.choose) return;
-    // The bar is about to disappear, with the button that has the focus.
-    if (dataset.choose === 'none') lastChosen(rows)?.focus({ preventScroll: true });
-    for (const box of boxes()) box.checked = dataset.choose === 'all';
-    tell();
-  });
-  tell();
-}
-
-const lastChosen = (rows) => rows().findLast((row) => row.querySelector('[name=issue]')?.checked);
-
-/** The acts on the chosen rows; null while none is chosen. */
-const bulkOf = (list) => list.querySelector('[data-bulk]:not([hidden])');
-
 function onKey(event, list, rows) {
   const { key, target, ctrlKey, metaKey, altKey } = event;
-  if (key === 'Escape' && target.closest('[data-bulk]')) return lastChosen(rows)?.focus();
   if (ctrlKey || metaKey || altKey || !lettersAct() || isTyping(target)) return undefined;
   const row = document.activeElement?.closest('[data-issue-list] tbody tr');
   if (key === 'j' || key === 'k') {
@@ -205,11 +165,6 @@ function onKey(event, list, rows) {
     const next = known[Math.max(0, Math.min(at, known.length - 1))];
     next?.focus();
     next?.scrollIntoView({ block: 'nearest' });
-  } else if (row && key === 'x') {
-    row.querySelector('[name=issue]')?.click();
-    row.focus();
-  } else if (key === 'm' && bulkOf(list)) {
-    bulkOf(list).querySelector('select').focus();
   } else if (row && key === 'Enter' && target === row) {
     row.querySelector('.issue-title')?.click();
   } else if (row && EDITS[key]) {

@@ -141,7 +141,7 @@ const chooser: Column<Issue> = {
     html`<label class="tick"><input type="checkbox" aria-label="All on this page" data-choose-all /></label>`,
   cell: ({ id, identifier }) =>
     html`<label class="tick"
-      ><input type="checkbox" name="issue" value="${id}" aria-label="Select ${identifier}"
+      ><input type="checkbox" name="issue" value="${id}" aria-label="Select ${identifier}" data-pick
     /></label>`,
 };
 
