@@ -29,7 +29,11 @@ beforeAll(async () => {
 it('an agent’s page shows its most urgent open issues, leads to all of them, and names the issue of each run', async () => {
   const viewer = Browser.of(app, cast.viewer);
   const here = `/agents/${cast.agent_id}`;
-  expect((await viewer.get(here)).text).toContain('No open issues');
+  const empty = (await viewer.get(here)).text;
+  expect(empty).toContain('No open issues');
+  // Only who may write one is led to writing one.
+  expect(empty).not.toContain('issues/new');
+  expect((await Browser.of(app, cast.member).get(here)).text).toContain('issues/new');
   const mine = { assignee_agent_id: cast.agent_id };
   for (const number of [1, 2, 3, 4, 5, 6, 7]) await write(`Bind volume ${number}`, 'todo', mine);
   const urgent = await write('Order paper', 'blocked', { ...mine, priority: 'critical' });
@@ -52,7 +56,11 @@ it('an agent’s page shows its most urgent open issues, leads to all of them, a
     '8 issues',
   );
   expect(text.slice(text.indexOf('<h2>Runs'))).toContain(`href="/issues/${done.id}"`);
-  expect((await viewer.get(`${here}/part/issues`, { 'HX-Request': 'true' })).text).toContain(urgent.title);
+  const part = async (name: string) =>
+    (await viewer.get(`${here}/part/${name}`, { 'HX-Request': 'true' })).text;
+  expect(await part('issues')).toContain(urgent.title);
+  expect(await part('runs')).toContain(`href="/issues/${done.id}"`);
+  expect(await part('state')).toMatch(/Spent today[\s\S]*This month/);
 });
 
 it('a project’s page says how far it is, and leads to its issues by status', async () => {
@@ -61,7 +69,9 @@ it('a project’s page says how far it is, and leads to its issues by status', a
     createProject(tx, director, cast.company_id, { name: 'Autumn sale' }),
   );
   const here = `/projects/${id}`;
-  expect((await viewer.get(here)).text).toContain('No issues yet');
+  const empty = (await viewer.get(here)).text;
+  expect(empty).toContain('No issues yet');
+  expect(empty).not.toContain('issues/new');
   for (const status of ['done', 'done', 'in_progress', 'todo', 'cancelled'] as const)
     await write(`Now ${status}`, status, { project_id: id });
   const { text } = await viewer.get(`${here}/part/work`, { 'HX-Request': 'true' });

@@ -15,14 +15,19 @@ import { openIssues, type OpenIssues } from './open-issues.ts';
 import { subagentTree } from '../subagents/subagent-tree.ts';
 
 export interface AgentView {
-  agent: Agent;
-  agents: readonly Agent[];
-  runs: readonly Run[];
-  /** What the runs are about. */
-  issues: ReadonlyMap<string, IssueName>;
+  state: StateView;
+  latest: LatestRuns;
   open: OpenIssues;
   /** All subagents below it, at every level. */
   subagents: readonly Subagent[];
+  /** Error of an action. */
+  error: string | null;
+}
+
+export interface StateView {
+  agent: Agent;
+  /** Of the agent that spawned it. */
+  parent: Pick<Agent, 'id' | 'name'> | undefined;
   last_error: string | null;
   /** Why it was paused, if a reason was given. */
   pause_reason: string | null;
@@ -34,19 +39,23 @@ export interface AgentView {
   /** The agent's own budgets, with usage. */
   budgets: readonly BudgetUsage[];
   can_write: boolean;
-  /** Error of an action. */
-  error: string | null;
+}
+
+export interface LatestRuns {
+  runs: readonly Run[];
+  /** What they are about. */
+  issues: ReadonlyMap<string, IssueName>;
 }
 
 export function agentBody(view: AgentView): Html {
-  const { agent, error, held_by } = view;
-  return html`!${refusedBy(error, held_by)}
+  const { agent, held_by, can_write } = view.state;
+  return html`!${refusedBy(view.error, held_by)}
     <div class="columns">
       <div>
         <section class="card">
           <h2>Open issues</h2>
           <div data-live="issues" data-source="/agents/${agent.id}/part/issues" data-pace="2000">
-            !${openIssues(agent, view.open)}
+            !${openIssues(agent, view.open, can_write)}
           </div>
         </section>
         <section class="card">
@@ -57,7 +66,7 @@ export function agentBody(view: AgentView): Html {
             data-live="agent:${agent.id}"
             data-source="/agents/${agent.id}/part/runs"
           >
-            !${runTable(view.runs, { issues: view.issues })}
+            !${latestRuns(view.latest)}
           </div>
           <p class="more">
             <a href="/companies/${agent.company_id}/runs?agent=${agent.id}">All runs of the agent</a>
@@ -68,19 +77,15 @@ export function agentBody(view: AgentView): Html {
         </div>
       </div>
       <aside class="card" data-live="agent:${agent.id}" data-source="/agents/${agent.id}/part/state">
-        !${statePart(view)}
+        !${statePart(view.state)}
       </aside>
     </div>`;
 }
 
-/** A part that refreshes itself. */
-export function agentPart(name: string | undefined, view: AgentView): Html {
-  if (name === 'subagents') return subagentTree(view.subagents);
-  return name === 'runs' ? runTable(view.runs, { issues: view.issues }) : statePart(view);
-}
+export const latestRuns = ({ runs, issues }: LatestRuns): Html => runTable(runs, { issues });
 
-function statePart(view: AgentView): Html {
-  const { agent, last_error, can_write } = view;
+export function statePart(view: StateView): Html {
+  const { agent, parent, last_error, can_write } = view;
   const post = (verb: string, label: string, style = 'quiet small') =>
     postButton(`/agents/${agent.id}/${verb}`, label, { class: style });
   return html`<p>!${status(agent.status)}</p>
@@ -91,10 +96,10 @@ function statePart(view: AgentView): Html {
       <dt>Role</dt>
       <dd>${words(agent.role)}</dd>
       !${when(
-        view.agents.find(({ id }) => id === agent.parent_agent_id),
-        (parent) =>
+        parent,
+        ({ id, name }) =>
           html`<dt>Spawned by</dt>
-            <dd><a href="/agents/${parent.id}">${parent.name}</a></dd>`,
+            <dd><a href="/agents/${id}">${name}</a></dd>`,
       )}
       <dt>Adapter</dt>
       <dd>${adapterName(agent.adapter_type)}</dd>
@@ -126,7 +131,7 @@ const pauseForm = ({ id }: Agent): Html =>
   </details>`;
 
 /** What the agent is doing, and its performance. */
-function figureFacts({ agent, figures }: AgentView): Html {
+function figureFacts({ agent, figures }: StateView): Html {
   if (figures === undefined) return '';
   const { current_issue, last_run_id, last_run_at, ended, succeeded, runs } = figures;
   return html`<dt>Works on</dt>
@@ -165,7 +170,7 @@ function figureFacts({ agent, figures }: AgentView): Html {
 const averageOf = (runs: readonly { cost_usd: number }[]): number =>
   runs.reduce((sum, { cost_usd }) => sum + cost_usd, 0) / runs.length;
 
-function spendFacts({ agent, spend, budgets }: AgentView): Html {
+function spendFacts({ agent, spend, budgets }: StateView): Html {
   const path = budgetsPath(agent.company_id);
   return html`<dt>Spent today</dt>
     <dd>!${money(spend.today_usd)}</dd>

@@ -1,19 +1,7 @@
 import { agentEndpoints, type Provider, runEndpoints } from '@acp/contract';
-import {
-  agentFigures,
-  budgetUsage,
-  issueNames,
-  listAgents,
-  listProviders,
-  listRuns,
-  listSubagents,
-  presentAgent,
-  runtimeState,
-  spending,
-} from '@acp/core';
+import { listAgents, listProviders } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { chatButton } from '../chats/chat-button.ts';
-import { holdingBudgets } from '../costs/held-work.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -21,41 +9,13 @@ import { t } from '../kit/language.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { agentTabs } from './settings-pages.ts';
 import { agentForm } from './agent-form.ts';
-import { agentBody, agentPart, type AgentView } from './agent-pages.ts';
-import { loadOpenIssues, openIssues } from './open-issues.ts';
+import { agentBody } from './agent-pages.ts';
+import { type AgentContext, agentParts, loadView } from './load-agent.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byAgent = { by: 'agent', param: 'agentId' } as const;
 
-type AgentContext = UiContext<'agent'>;
 const listPath = (company_id: string): string => `/companies/${company_id}/agents`;
-
-async function loadView(context: AgentContext, error: string | null = null): Promise<AgentView> {
-  const { tx, user, subject, company_id } = context;
-  const { agents } = await listAgents(tx, user, { company_id });
-  const state = await runtimeState(tx, subject);
-  const runs = (await listRuns(tx, user, company_id, { agentId: subject.id, limit: 10 })).items;
-  return {
-    agent: presentAgent(subject),
-    agents,
-    runs,
-    issues: await issueNames(
-      tx,
-      company_id,
-      runs.map(({ issue_id }) => issue_id),
-    ),
-    open: await loadOpenIssues(tx, subject),
-    subagents: await listSubagents(tx, { agent_id: subject.id }),
-    last_error: state.last_error,
-    pause_reason: subject.pause_reason,
-    held_by: await holdingBudgets(tx, { company_id, agent_id: subject.id, project_id: null }),
-    figures: (await agentFigures(tx, company_id, subject.id))[0],
-    spend: await spending(tx, { agent_id: subject.id }),
-    budgets: await budgetUsage(tx, company_id, { scope_ids: [subject.id] }),
-    can_write: roleIn(user, company_id) !== 'viewer',
-    error,
-  };
-}
 
 /** Only admins choose providers: for others the form leaves the agent's unchanged. */
 export async function providersFor({ tx, user, company_id }: UiContext): Promise<readonly Provider[] | null> {
@@ -125,10 +85,9 @@ export const agentRoutes: UiRoute[] = [
     failed: newAgentPage,
   }),
   page('/agents/{agentId}', { scope: byAgent, role: 'viewer' }, (c) => agentPage(c)),
-  page('/agents/{agentId}/part/{part}', { scope: byAgent, role: 'viewer' }, async (c) => {
-    if (c.params.part === 'issues') return openIssues(c.subject, await loadOpenIssues(c.tx, c.subject));
-    return agentPart(c.params.part, await loadView(c));
-  }),
+  ...Object.entries(agentParts).map(([name, part]) =>
+    page(`/agents/{agentId}/part/${name}`, { scope: byAgent, role: 'viewer' }, part),
+  ),
   action('/agents/{agentId}/pause', agentEndpoints.pause, {
     read: (form) => ({ reason: form.given('reason') }),
     next: back,

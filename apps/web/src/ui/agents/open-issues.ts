@@ -29,13 +29,19 @@ export async function loadOpenIssues(tx: Tx, agent: { id: string; company_id: st
 const allOf = (count: number): string =>
   count === MOST_COUNTED ? t`All open issues` : t`All ${count} open issues`;
 
-/** @param agent whose they are */
-export function openIssues(agent: { id: string; company_id: string }, { issues, count }: OpenIssues): Html {
+/** @param agent whose they are @param can_write whether the reader can give it more */
+export function openIssues(
+  agent: { id: string; company_id: string },
+  { issues, count }: OpenIssues,
+  can_write: boolean,
+): Html {
   const list = `/companies/${agent.company_id}/issues`;
   if (issues.length === 0)
     return emptyState(
       'No open issues',
-      html`<a href="${list}/new">Write one</a> and assign it to the agent.`,
+      can_write
+        ? html`<a href="${list}/new">Write one</a> and assign it to the agent.`
+        : html`Nothing is assigned to the agent.`,
     );
   const all = pathWith(list, { assignee_agent_id: agent.id, status: openStatuses });
   return html`<ul class="list">

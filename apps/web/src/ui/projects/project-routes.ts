@@ -81,8 +81,14 @@ async function projectPage(
   });
 }
 
-const workPart = async ({ tx, subject, company_id }: UiContext<'project'>): Promise<Html> =>
-  projectWork(subject, await countBoard(tx, company_id, { project_id: subject.id }));
+async function workPart(context: UiContext<'project'>): Promise<Html> {
+  const { tx, subject, company_id } = context;
+  return projectWork(
+    subject,
+    await countBoard(tx, company_id, { project_id: subject.id }),
+    mayWrite(context),
+  );
+}
 
 async function webhookPart(context: UiContext<'project'>, secret: string | null): Promise<Html> {
   const { tx, subject, services } = context;

@@ -24,7 +24,12 @@ export const projectCard = (project: Project): Html =>
 
 export const workPath = ({ id }: Pick<Project, 'id'>): string => `/projects/${id}/part/work`;
 
-export function projectWork(project: Pick<Project, 'id' | 'company_id'>, counts: readonly Count[]): Html {
+/** @param can_write whether the reader can add to it */
+export function projectWork(
+  project: Pick<Project, 'id' | 'company_id'>,
+  counts: readonly Count[],
+  can_write: boolean,
+): Html {
   const { id: project_id, company_id } = project;
   const list = `/companies/${company_id}/issues`;
   const of = new Map(counts.map(({ status: value, count }) => [value, count]));
@@ -33,7 +38,9 @@ export function projectWork(project: Pick<Project, 'id' | 'company_id'>, counts:
   if (sum(...issueStatuses) === 0)
     return emptyState(
       'No issues yet',
-      html`<a href="${list}/new">Write one</a> and choose this project: it then appears here.`,
+      can_write
+        ? html`<a href="${list}/new">Write one</a> and choose this project: it then appears here.`
+        : html`Issues that are given to this project appear here.`,
     );
   // What was cancelled is no longer to be done.
   const total = sum(...issueStatuses) - sum('cancelled');
