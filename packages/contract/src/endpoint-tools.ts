@@ -5,6 +5,7 @@
 import { type TObject, type TSchema, Type } from 'typebox';
 import { type EndpointRow, pathParams } from './endpoint.ts';
 import { endpoints } from './endpoints.ts';
+import { type McpToolset, toolsetOf } from './mcp-toolsets.ts';
 import { JsonObject, Nullable } from './schema-kit.ts';
 
 /** Entities that a tool argument may name by something other than an id: identifier, title, slug or name. */
@@ -21,6 +22,7 @@ export interface EndpointTool {
   /** `create_issue` */
   name: string;
   title: string;
+  toolset: McpToolset;
   row: EndpointRow;
   input: TObject;
   /** Shape of the tool's result; undefined if the endpoint's responses have more than one shape. */
@@ -160,8 +162,10 @@ function nameOf({ id, method }: EndpointRow): string {
   return [...(method === 'GET' ? ['get'] : []), one, first, ...rest].join('_');
 }
 
+const sliceOf = ({ id }: EndpointRow): string => id.slice(0, id.indexOf('.'));
+
 const isTool = (row: EndpointRow): boolean =>
-  Object.hasOwn(nouns, row.id.slice(0, row.id.indexOf('.'))) &&
+  Object.hasOwn(nouns, sliceOf(row)) &&
   !leftOut.has(row.id) &&
   (row.auth.includes('agent') || row.auth.includes('board_user')) &&
   row.role !== 'instance_admin' &&
@@ -202,6 +206,7 @@ function toolOf(row: EndpointRow): EndpointTool {
   return {
     name,
     title: title.charAt(0).toUpperCase() + title.slice(1),
+    toolset: toolsetOf(sliceOf(row)),
     row,
     input: Type.Object({ ...inPath, ...query, ...body }, { additionalProperties: false }),
     output: outputOf(row),

@@ -9,6 +9,7 @@ export * from './endpoint.ts';
 export * from './endpoints.ts';
 export * from './endpoint-tools.ts';
 export { describedInput } from './tool-arguments.ts';
+export * from './mcp-toolsets.ts';
 export * from './mcp.ts';
 export * from './a2a.ts';
 export * from './channels.ts';

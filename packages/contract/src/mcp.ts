@@ -1,6 +1,7 @@
 /** The Model Context Protocol's endpoint (specification, MCP and agent-to-agent federation). */
 import { Type } from 'typebox';
 import { endpoint } from './endpoint.ts';
+import { mcpToolsetNames } from './mcp-toolsets.ts';
 
 export const mcpEndpoints = {
   call: endpoint({
@@ -11,6 +12,15 @@ export const mcpEndpoints = {
     auth: ['agent', 'board_user'],
     role: 'none',
     scope: { by: 'company', param: 'companyId' },
+    query: Type.Object({
+      toolsets: Type.Optional(
+        Type.String({
+          maxLength: 200,
+          description: `Only these tools, by comma: ${mcpToolsetNames.join(', ')}. Default: all.`,
+        }),
+      ),
+      read_only: Type.Optional(Type.Boolean({ description: 'Only tools that change nothing.' })),
+    }),
     body: Type.Unknown(),
     body_optional: true,
     response: Type.Unknown(),

@@ -1,15 +1,17 @@
-import type { mcpEndpoints } from '@acp/contract';
-import { notFound } from '@acp/kernel';
+import { type mcpEndpoints, mcpToolsetNames } from '@acp/contract';
+import { invalid, notFound } from '@acp/kernel';
 import { act } from '../http/act.ts';
 import type { CallDeps } from '../http/call.ts';
 import type { Context } from '../http/handle.ts';
 import type { MountedRow } from '../http/mounted-row.ts';
 import type { RefusalDeps } from '../http/refusals.ts';
-import type { McpCaller } from './session.ts';
+import type { McpCaller, ToolChoice } from './session.ts';
 
-/** @param rows available endpoints, by id */
+type McpContext = Context<typeof mcpEndpoints.call>;
+
+/** @param rows available endpoints, by id. @throws invalid for an unknown toolset */
 export function callerOf(
-  { actor, company_id, tx, services, request, response }: Context<typeof mcpEndpoints.call>,
+  { actor, company_id, tx, services, query: wanted, request, response }: McpContext,
   rows: ReadonlyMap<string, MountedRow>,
   deps: CallDeps & RefusalDeps,
 ): McpCaller {
@@ -19,10 +21,19 @@ export function callerOf(
     company_id,
     tx,
     services,
+    choice: choiceOf(wanted),
     async act(row, { params = {}, query = {}, body }) {
       const mounted = rows.get(row.id);
       if (mounted === undefined) throw notFound();
       return act(mounted, { actor, params, query: { ...query }, body }, { request, response }, deps);
     },
   };
+}
+
+function choiceOf({ toolsets, read_only = false }: McpContext['query']): ToolChoice {
+  const names = toolsets?.split(',').map((name) => name.trim()) ?? [];
+  const unknown = names.find((name) => !mcpToolsetNames.includes(name));
+  if (unknown !== undefined)
+    throw invalid(`there is no toolset ${JSON.stringify(unknown)}, only ${mcpToolsetNames.join(', ')}`);
+  return { toolsets: names.length === 0 ? null : new Set(names), read_only };
 }

@@ -10,7 +10,15 @@ export interface McpCaller {
   readonly company_id: string;
   readonly tx: Tx;
   readonly services: Services;
+  /** The tools that the client wants, of those that the caller may use. */
+  readonly choice: ToolChoice;
   act(row: EndpointRow, given: ActInput): Promise<Acted>;
+}
+
+export interface ToolChoice {
+  /** Null: all. */
+  readonly toolsets: ReadonlySet<string> | null;
+  readonly read_only: boolean;
 }
 
 interface ActInput {

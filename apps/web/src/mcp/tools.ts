@@ -3,6 +3,7 @@ import {
   describedInput,
   type EndpointTool,
   endpointTools,
+  type McpToolset,
   type NamedThing,
   requireRole,
   toolAnswer,
@@ -24,7 +25,7 @@ import { decodeCursor, encodeCursor, invalid, isUuid, newId, notFound } from '@a
 import { publicError } from '../http/errors.ts';
 import { isObject, type Params } from '../json-rpc/messages.ts';
 import { cursorParam, textParam } from './protocol.ts';
-import type { McpCaller } from './session.ts';
+import type { McpCaller, ToolChoice } from './session.ts';
 
 interface ListedTool {
   name: string;
@@ -47,8 +48,14 @@ const listed: ReadonlyMap<EndpointTool, ListedTool> = new Map(
   endpointTools.map((tool) => [tool, plain(describe(tool))]),
 );
 
-function describe({ name, title, row, input, output }: EndpointTool): ListedTool {
-  const readOnlyHint = row.method === 'GET' && row.tx === 'none';
+/** To look at something may be a change, too: it marks it as read. */
+function onlyReads({ row }: EndpointTool): boolean {
+  return row.method === 'GET' && row.tx === 'none';
+}
+
+function describe(tool: EndpointTool): ListedTool {
+  const { name, title, row, input, output } = tool;
+  const readOnlyHint = onlyReads(tool);
   return {
     name,
     title,
@@ -70,14 +77,30 @@ export async function listTools(caller: McpCaller, params: Params, outside: Tool
   const [from] = cursor === undefined ? [0] : decodeCursor(cursor, ['integer']);
   const all = [
     ...endpointTools.filter((tool) => mayCall(tool, caller)).map((tool) => listed.get(tool)!),
-    ...(await outside.outside(caller.tx, caller.company_id, caller.actor))
-      .filter((tool) => isOpenTo(tool, caller.actor) && qualifiedName(tool).length <= LONGEST_NAME)
-      .map(describeOutside),
+    ...(isChosen(caller.choice, 'external', true) ? await listOutside(caller, outside) : []),
   ];
   const start = Math.max(0, Number(from));
   const tools = all.slice(start, start + PAGE);
   return { tools, ...(start + PAGE < all.length && { nextCursor: encodeCursor([start + PAGE]) }) };
 }
+
+async function listOutside(
+  { tx, company_id, actor, choice }: McpCaller,
+  outside: ToolRegistry,
+): Promise<ListedTool[]> {
+  const tools = await outside.outside(tx, company_id, actor);
+  return tools
+    .filter(
+      (tool) =>
+        isOpenTo(tool, actor) &&
+        isChosen(choice, 'external', tool.read_only) &&
+        qualifiedName(tool).length <= LONGEST_NAME,
+    )
+    .map(describeOutside);
+}
+
+const isChosen = ({ toolsets, read_only }: ToolChoice, toolset: McpToolset, reads: boolean): boolean =>
+  (toolsets?.has(toolset) ?? true) && (reads || !read_only);
 
 function describeOutside(tool: Tool): ListedTool {
   return {
@@ -89,8 +112,10 @@ function describeOutside(tool: Tool): ListedTool {
   };
 }
 
-function mayCall({ row }: EndpointTool, { actor, services }: McpCaller): boolean {
+function mayCall(tool: EndpointTool, { actor, services, choice }: McpCaller): boolean {
+  const { row } = tool;
   return (
+    isChosen(choice, tool.toolset, onlyReads(tool)) &&
     row.auth.some((kind) => kind === actor.kind) &&
     isOpenTo(row, actor) &&
     !refuses(() => services.instance.requireFeature(row))
@@ -133,17 +158,22 @@ export async function callTool(caller: McpCaller, params: Params, outside: ToolR
 }
 
 async function callOutside(
-  { tx, actor, company_id, services }: McpCaller,
+  { tx, actor, company_id, services, choice }: McpCaller,
   name: string,
   given: Record<string, unknown>,
   outside: ToolRegistry,
 ): Promise<unknown> {
-  const call_id = newId();
-  // Permissions and input are checked here, before a scheduler is asked, and there again.
-  await outside.resolve(tx, { actor, company_id, call_id }, name, given).catch((error: unknown) => {
-    // The scheduler waits for a tool that is starting and checks then.
-    if (!(error instanceof ToolComing)) throw error;
-  });
+  const missing = notFound(`there is no tool ${JSON.stringify(name.slice(0, 200))}`);
+  if (!isChosen(choice, 'external', true)) throw missing;
+  try {
+    // Permissions and input are checked here, before a scheduler is asked, and there again.
+    const caller = { actor, company_id, call_id: newId() };
+    const { call } = await outside.resolve(tx, caller, name, given);
+    if (!isChosen(choice, 'external', call.tool.read_only)) throw missing;
+  } catch (error) {
+    // The scheduler waits for a tool that is starting and checks then; whether it only reads is not known yet.
+    if (!(error instanceof ToolComing) || choice.read_only) throw error;
+  }
   const { answer } = await services.command('call-tool', { name, input: given }, { actor, company_id });
   return answer;
 }

@@ -1,4 +1,4 @@
-import { boardUserKeyEndpoints } from '@acp/contract';
+import { boardUserKeyEndpoints, mcpToolsetNames } from '@acp/contract';
 import { assetPath } from '../kit/assets.ts';
 import { requireCompany } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
@@ -36,6 +36,12 @@ async function clientsPage(
         <dd><code class="copy">${url}</code></dd>
         <dt>Header</dt>
         <dd><code class="copy">Authorization: Bearer ${key ?? PLACEHOLDER}</code></dd>
+        <dt>Fewer tools</dt>
+        <dd>
+          All of them take much of a model’s context. At the end of the address,
+          <code class="copy">?toolsets=issues,knowledge</code> offers these sets only, of
+          ${mcpToolsetNames.join(', ')}; <code class="copy">?read_only=true</code> what changes nothing.
+        </dd>
       </dl>
       <p class="soft">Streamable HTTP; every version of the protocol from 2024-11-05 to 2026-07-28.</p>
     </section>
