@@ -59,8 +59,13 @@ function ownFolder(folder: string): string {
   return folder;
 }
 
-export async function askNode<T extends Record<string, unknown>>(url: string, text: string): Promise<T[]> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 1000, query_timeout: 5000 });
+/** @param query_timeout in milliseconds; for a server that may not answer it is short */
+export async function askNode<T extends Record<string, unknown>>(
+  url: string,
+  text: string,
+  query_timeout = 5000,
+): Promise<T[]> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 1000, query_timeout });
   client.on('error', () => undefined);
   try {
     await client.connect();

@@ -69,6 +69,7 @@ async function sums(url: string): Promise<unknown[]> {
     url,
     `select (select count(*) || md5(string_agg(body_markdown, '' order by id)) from notes) as notes,
       (select count(*) from companies) as companies`,
+    60_000,
   );
 }
 
