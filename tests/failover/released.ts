@@ -1,5 +1,5 @@
 /** A checkout of an earlier release, ready to be started. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -38,8 +38,9 @@ export async function checkOut(commit: string): Promise<Released> {
   git('worktree', 'add', '--quiet', '--detach', folder, commit);
   if (hasOurLibraries(folder)) linkLibraries(folder);
   else execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'ignore' });
-  // As in an image: a start would build it, in seconds, or in minutes beside a load.
-  execFileSync(process.execPath, ['--no-warnings', BUILDER], { cwd: folder, stdio: 'ignore' });
+  // As in an image: a start would build it, in seconds, or in minutes beside a load. Older releases build nothing with linked
+  // libraries; they run from their sources.
+  spawnSync(process.execPath, ['--no-warnings', BUILDER], { cwd: folder, stdio: 'ignore' });
   return {
     folder,
     command: [process.execPath, path.join(folder, 'apps/launcher/src/main.mjs')],

@@ -25,6 +25,9 @@ const __dirname = import.meta.dirname;`;
 /** So that a place in a stack is a line, as far as statements allow. */
 const LINE_LIMIT = 160;
 
+/** Libraries may be linked from elsewhere. */
+const isLibrary = (file: string): boolean => /(?:^|\/)node_modules\//.test(file);
+
 /**
  * Escapes what is not ASCII in our sources, for esbuild doesn't in tagged templates: their tags could see the difference. Ours don't,
  * but for `String.raw`.
@@ -33,7 +36,7 @@ const escapeTemplates: Plugin = {
   name: 'escape-templates',
   setup(bundler) {
     bundler.onLoad({ filter: /\.ts$/ }, async ({ path: file }) => {
-      if (file.includes('/node_modules/')) return undefined;
+      if (isLibrary(file)) return undefined;
       const text = await readFile(file, 'utf8');
       if (/(?:String\.raw`[^`]*|\\)[^\0-\x7F]/.test(text))
         throw new Error(`${file}: a raw template may only contain ASCII, as may what follows a backslash`);
@@ -78,7 +81,7 @@ async function build(sealed: boolean): Promise<void> {
     metafile: true,
   });
   await requireDefaults(metafile);
-  const sources = Object.keys(metafile.inputs).filter((file) => !file.startsWith('node_modules/'));
+  const sources = Object.keys(metafile.inputs).filter((file) => !isLibrary(file));
   const manifest = {
     folder,
     sealed,
@@ -92,7 +95,7 @@ async function build(sealed: boolean): Promise<void> {
 /** In a bundle, a CommonJS module that is imported while the program runs has no named exports. */
 async function requireDefaults({ inputs }: Metafile): Promise<void> {
   for (const [file, { imports }] of Object.entries(inputs)) {
-    if (file.startsWith('node_modules/')) continue;
+    if (isLibrary(file)) continue;
     const late = imports.filter(({ kind, external }) => kind === 'dynamic-import' && external !== true);
     const common = late.filter((each) => inputs[each.path]?.format === 'cjs');
     if (common.length > 0 && !/\{ default: /.test(await readFile(path.join(root, file), 'utf8')))
