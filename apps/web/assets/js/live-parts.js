@@ -8,8 +8,9 @@ const WAIT_MS = 150;
 /** For outcomes; each time twice as long. */
 const FIRST_LOOK_MS = 1500;
 const LATER_LOOKS_MS = 30_000;
+const AWAITING = '[data-source]:has([data-awaits])';
 const due = new Map();
-/** What each part awaited the last time, and how long it waited then. */
+/** What each part awaited the last time, how long it waits now, and the timer of that. */
 const looks = new WeakMap();
 
 export function startLiveParts() {
@@ -25,12 +26,12 @@ export function startLiveParts() {
   for (const part of document.querySelectorAll('[data-source]')) lookAgain(part);
   for (const name of ['live-reset', 'signed-in'])
     document.addEventListener(name, () => {
-      for (const part of document.querySelectorAll('[data-live]')) renewLater(part);
+      for (const part of document.querySelectorAll(`[data-live], ${AWAITING}`)) renewLater(part);
     });
-  // For changes that no stream reports, such as reading something in another tab.
+  // For changes that no stream reports, such as reading something in another tab, and for outcomes that came meanwhile.
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState !== 'visible') return;
-    for (const part of document.querySelectorAll('[data-fresh]')) renew(part);
+    for (const part of document.querySelectorAll(`[data-fresh], ${AWAITING}`)) renew(part);
   });
   document.addEventListener('htmx:before:swap', (event) => {
     const { target } = event;
@@ -45,7 +46,13 @@ export function startLiveParts() {
   const said = document.createElement('p');
   Object.assign(said, { className: 'sr-only', role: 'status' });
   document.body.append(said);
-  document.addEventListener('htmx:after:swap', ({ target }) => {
+  // A request without an answer, such as during a restart, is not the last one.
+  document.addEventListener('htmx:finally:request', ({ target }) => {
+    if (looks.get(target)?.timer === null) lookAgain(target);
+  });
+  // Before all who read what is chosen.
+  const early = { capture: true };
+  const swapped = ({ target }) => {
     restoreState(target);
     tellChange(target, said);
     if (target.dataset?.source !== undefined) lookAgain(target);
@@ -53,7 +60,8 @@ export function startLiveParts() {
     countInTitle();
     if (target.querySelector('[data-transcript]'))
       void import('./transcript.js').then(({ startTranscripts }) => startTranscripts(target));
-  });
+  };
+  document.addEventListener('htmx:after:swap', swapped, early);
 }
 
 /** Once for all calls of a moment. */
@@ -71,17 +79,20 @@ export function renewLater(part) {
   );
 }
 
-/** Only while somebody looks at the page: a tab in the background waits as long as need be. */
+/** Only while somebody looks at the page: a tab in the background waits as long as need be. One look is due at a time. */
 function lookAgain(part) {
+  const before = looks.get(part);
+  clearTimeout(before?.timer);
   const mark = part.querySelector('[data-awaits]')?.dataset.awaits;
   if (mark === undefined) return looks.delete(part);
-  const before = looks.get(part);
   const wait = before?.mark === mark ? Math.min(2 * before.wait, LATER_LOOKS_MS) : FIRST_LOOK_MS;
-  looks.set(part, { mark, wait });
-  return setTimeout(() => {
+  const look = { mark, wait };
+  look.timer = setTimeout(() => {
+    look.timer = null;
     if (document.visibilityState === 'visible') renew(part);
     else if (part.isConnected) lookAgain(part);
   }, wait);
+  return looks.set(part, look);
 }
 
 function renew(part) {

@@ -1,0 +1,102 @@
+/** How a part of a page asks for what no event tells, and what becomes of what was chosen in it. */
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { schema } from '@acp/db';
+import { waitFor } from '@acp/testkit';
+import { eq } from 'drizzle-orm';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { type Cast, createCast, sessionOf } from '../http/cast.ts';
+import { startPages } from '../http/pages.ts';
+import { inBrowser, launchBrowser, without } from './chromium.ts';
+
+inBrowser(`a part that renews itself${without}`, () => {
+  let server: Server;
+  let browser: Browser;
+  let context: BrowserContext;
+  let cast: Cast;
+  let log: string;
+  let topic: string;
+
+  beforeAll(async () => {
+    const { app, database } = await startPages();
+    cast = await createCast(database);
+    server = createServer(app).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    browser = await launchBrowser();
+    context = await browser.newContext({ baseURL: origin });
+    await context.addCookies([{ name: 'service_session', value: sessionOf(cast.admin), url: origin }]);
+    const plugin = { name: 'Greet', slug: 'greet', binary_path: '/opt/plugins/greet' };
+    const id = await post(`/api/companies/${cast.company_id}/plugins`, plugin);
+    await database.db.update(schema.plugins).set({ state: 'running' }).where(eq(schema.plugins.id, id));
+    log = `/plugins/${id}/log`;
+    topic = `plugin:${id}`;
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    server?.close();
+  });
+
+  /** @returns the id of what it has made */
+  const post = async (path: string, data: object = {}): Promise<string> => {
+    const response = await context.request.post(path, { data });
+    expect([path, response.ok()]).toEqual([path, true]);
+    return ((await response.json()) as { id: string }).id;
+  };
+  const open = async (path: string): Promise<Page> => {
+    const page = await context.newPage();
+    await page.clock.install();
+    // Only what is asked for by the part itself is counted.
+    await page.addInitScript(
+      "addEventListener('live-reset', (event) => event.stopImmediatePropagation(), true)",
+    );
+    await page.goto(path);
+    await page.waitForSelector('[data-script=ready]', { state: 'attached' });
+    return page;
+  };
+  /** Counts requests for the part, of which the first ones remain without an answer. */
+  const asked = async (page: Page, lost = 0) => {
+    const counter = { count: 0, open: 0 };
+    await page.route(`**${log.replace(/log$/, 'part/log')}`, async (route) => {
+      counter.count += 1;
+      counter.open += 1;
+      await (counter.count > lost ? route.fulfill({ response: await route.fetch() }) : route.abort());
+      counter.open -= 1;
+    });
+    return counter;
+  };
+  const pass = async (page: Page, ms: number, part = { open: 0 }): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 500) {
+      await page.clock.runFor(500);
+      await setTimeout(20);
+      await waitFor(() => part.open === 0);
+    }
+  };
+
+  it('looks for what it awaits once at a time, however often events have renewed it', async () => {
+    const page = await open(log);
+    const part = await asked(page);
+    for (let event = 0; event < 8; event++) {
+      await page.evaluate(
+        `document.dispatchEvent(new CustomEvent('live', { detail: { topics: ['${topic}'] } }))`,
+      );
+      await pass(page, 500, part);
+    }
+    part.count = 0;
+    await pass(page, 30_000, part);
+    expect(part.count).toBeLessThan(4);
+    await page.close();
+  });
+
+  it('goes on looking while nobody answers', async () => {
+    const page = await open(log);
+    const part = await asked(page, 2);
+    await pass(page, 20_000, part);
+    expect(part.count).toBeGreaterThan(2);
+    await page.close();
+  });
+});
