@@ -99,4 +99,26 @@ inBrowser(`a part that renews itself${without}`, () => {
     expect(part.count).toBeGreaterThan(2);
     await page.close();
   });
+
+  it('leaves nothing chosen but what was, when the row of that has gone and another has come', async () => {
+    const all = `/api/companies/${cast.company_id}/approvals`;
+    const asks = async (title: string): Promise<string> => post(all, { type: 'action', title });
+    await asks('Paint the shop');
+    const first = await asks('Order paper');
+    const page = await open(`/companies/${cast.company_id}/approvals`);
+    await page.check('[aria-label="Select Order paper"]');
+    await page.evaluate('document.activeElement.blur()');
+    await post(`/api/approvals/${first}/approve`);
+    await asks('Wire a million');
+    await page.evaluate(
+      "document.dispatchEvent(new CustomEvent('live', { detail: { topics: ['approvals'] } }))",
+    );
+    await pass(page, 3000);
+    await page.waitForSelector('[aria-label="Select Wire a million"]');
+    expect(await page.locator('[data-pick]:checked').count()).toBe(0);
+    await page.check('[aria-label="Select Paint the shop"]');
+    expect(await page.innerText('[data-bulk]')).toContain('1 selected');
+    expect(await page.innerText('[data-bulk]')).not.toContain('not sent it');
+    await page.close();
+  });
 });

@@ -112,12 +112,13 @@ function restore(form, { isBack, isRefused = false }) {
   for (const [name, field] of Object.entries(draft.fields)) {
     const own = controls.get(name);
     if (own === undefined) continue;
-    const wanted = withoutMarks(field);
+    const wanted = offered(own, withoutMarks(field));
     const here = valuesOf(own, 'now');
     const server = valuesOf(own, 'before');
     if (isSame(wanted, server) && !isRefused) {
       // It has been saved by another way.
       delete draft.fields[name];
+      if (isBox(own[0])) fill(own, wanted);
       continue;
     }
     const both =
@@ -205,6 +206,10 @@ function fill(controls, values) {
     else control.value = values[index] ?? '';
   });
 }
+
+/** What was chosen in a row that is gone is nobody's choice any more. */
+const offered = (controls, values) =>
+  isBox(controls[0]) ? controls.map(({ value }) => value).filter((value) => values.includes(value)) : values;
 
 const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 const withoutMarks = ({ value, marks = [] }) =>

@@ -251,7 +251,8 @@ export function restoreState(part) {
   });
   // What somebody chose there has been sent: the stored value counts.
   for (const form of part.querySelectorAll('form[data-autosubmit]')) form.reset();
-  for (const box of part.querySelectorAll('[data-pick]')) if (chosen.has(box.value)) box.checked = true;
+  // A box may be that of another row now.
+  for (const box of part.querySelectorAll('[data-pick]')) box.checked = chosen.has(box.value);
   if (focus) elementAt(part, focus)?.focus({ preventScroll: true });
   if (aside > 0) part.querySelector('.scroll-x')?.scrollTo({ left: aside });
   const anchored = anchor && part.querySelector(anchor.selector);
