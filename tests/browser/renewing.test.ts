@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { schema } from '@acp/db';
+import { type Database, schema } from '@acp/db';
 import { waitFor } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -16,12 +16,14 @@ inBrowser(`a part that renews itself${without}`, () => {
   let server: Server;
   let browser: Browser;
   let context: BrowserContext;
+  let database: Database;
   let cast: Cast;
   let log: string;
   let topic: string;
 
   beforeAll(async () => {
-    const { app, database } = await startPages();
+    const { app, ...pages } = await startPages();
+    ({ database } = pages);
     cast = await createCast(database);
     server = createServer(app).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -69,6 +71,8 @@ inBrowser(`a part that renews itself${without}`, () => {
     });
     return counter;
   };
+  const live = async (page: Page, about: string): Promise<void> =>
+    page.evaluate(`document.dispatchEvent(new CustomEvent('live', { detail: { topics: ['${about}'] } }))`);
   const pass = async (page: Page, ms: number, part = { open: 0 }): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 500) {
       await page.clock.runFor(500);
@@ -81,9 +85,7 @@ inBrowser(`a part that renews itself${without}`, () => {
     const page = await open(log);
     const part = await asked(page);
     for (let event = 0; event < 8; event++) {
-      await page.evaluate(
-        `document.dispatchEvent(new CustomEvent('live', { detail: { topics: ['${topic}'] } }))`,
-      );
+      await live(page, topic);
       await pass(page, 500, part);
     }
     part.count = 0;
@@ -100,6 +102,25 @@ inBrowser(`a part that renews itself${without}`, () => {
     await page.close();
   });
 
+  it('takes back what to do about a code once it has been done', async () => {
+    const { company_id } = cast;
+    const values = { company_id, name: 'news', kind: 'telegram', bot_token: 'x' };
+    const [channel] = await database.db.insert(schema.channels).values(values).returning();
+    const page = await open('/profile/channels');
+    await page.click('main button:has-text("Create a code")');
+    await page.waitForSelector('[data-script=ready]', { state: 'attached' });
+    await page.waitForSelector('.once:has-text("Send this to")');
+    const who = { user_id: cast.admin.user_id, external_id: '7', external_name: 'Ada there' };
+    await database.db
+      .insert(schema.chat_pairings)
+      .values({ company_id, channel_id: channel!.id, channel: 'telegram', ...who });
+    await pass(page, 4000);
+    await page.waitForSelector('main :text("You are paired as Ada there")');
+    expect(await page.innerText('main')).not.toContain('Send this to');
+    await page.click('main button:has-text("Pair another account")', { trial: true });
+    await page.close();
+  });
+
   it('leaves nothing chosen but what was, when the row of that has gone and another has come', async () => {
     const all = `/api/companies/${cast.company_id}/approvals`;
     const asks = async (title: string): Promise<string> => post(all, { type: 'action', title });
@@ -110,9 +131,7 @@ inBrowser(`a part that renews itself${without}`, () => {
     await page.evaluate('document.activeElement.blur()');
     await post(`/api/approvals/${first}/approve`);
     await asks('Wire a million');
-    await page.evaluate(
-      "document.dispatchEvent(new CustomEvent('live', { detail: { topics: ['approvals'] } }))",
-    );
+    await live(page, 'approvals');
     await pass(page, 3000);
     await page.waitForSelector('[aria-label="Select Wire a million"]');
     expect(await page.locator('[data-pick]:checked').count()).toBe(0);

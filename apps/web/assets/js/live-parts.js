@@ -84,7 +84,11 @@ function lookAgain(part) {
   const before = looks.get(part);
   clearTimeout(before?.timer);
   const mark = part.querySelector('[data-awaits]')?.dataset.awaits;
-  if (mark === undefined) return looks.delete(part);
+  if (mark === undefined) {
+    // What somebody was told to do for it has been done.
+    if (before) part.parentElement.querySelector(':scope > [data-meanwhile]')?.remove();
+    return looks.delete(part);
+  }
   const wait = before?.mark === mark ? Math.min(2 * before.wait, LATER_LOOKS_MS) : FIRST_LOOK_MS;
   const look = { mark, wait };
   look.timer = setTimeout(() => {

@@ -39,7 +39,7 @@ async function myChannelsPage(
 }
 
 async function channelCard(channel: MyChannel, code: PairingCode | null): Promise<Html> {
-  const { id, company_name, name, pairing } = channel;
+  const { id, company_name, name } = channel;
   // The code is used elsewhere, which no event reports: until then this part asks, and whenever the reader comes back.
   const source = `${OWN}/${id}/part/pairing?before=${timeOf(channel)}`;
   const live = code === null ? {} : { 'data-source': source, 'data-fresh': true };
@@ -47,7 +47,6 @@ async function channelCard(channel: MyChannel, code: PairingCode | null): Promis
     <h2>${company_name}: ${name}</h2>
     !${when(code, (given) => codeShown(given, botOf(channel)))}
     <div!${attributes(live)}>!${await pairingPart(channel, code !== null)}</div>
-    !${postButton(`${OWN}/${id}/code`, pairing === null ? 'Create a code' : 'Pair another account', { class: 'quiet' })}
   </section>`;
 }
 
@@ -64,7 +63,8 @@ async function pairingPart(channel: Pairing, awaits: boolean): Promise<Html> {
     pairing === null
       ? html`<p>You are not paired with ${botOf(channel)}.</p>`
       : await pairedPart(id, pairing);
-  return html`<div!${attributes({ 'data-awaits': awaits })}>!${said}</div>`;
+  return html`<div!${attributes({ 'data-awaits': awaits })}>!${said}</div>
+    !${postButton(`${OWN}/${id}/code`, pairing === null ? 'Create a code' : 'Pair another account', { class: 'quiet' })}`;
 }
 
 const timeOf = ({ pairing }: Pairing): string =>
@@ -78,7 +78,7 @@ async function pairingAfterCode({ tx, user, query, subject }: UiContext<'channel
 }
 
 function codeShown({ code, link }: PairingCode, bot: string): Html {
-  return html`<div class="notice once" role="status">
+  return html`<div class="notice once" role="status" data-meanwhile>
     <p>
       Send this to ${bot}, in private, within ten minutes. Whoever sends it speaks in your name from then on.
     </p>
