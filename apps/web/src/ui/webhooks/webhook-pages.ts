@@ -22,6 +22,10 @@ function webhookState({ enabled, failing_since }: Webhook): Html {
   return html`!${status('failing')} <span class="soft small">since !${timeAgo(failing_since)}</span>`;
 }
 
+/** Of the last attempt: one that is sent again has none yet. */
+const outcomeOf = ({ attempts, error, response_status: code }: WebhookDelivery): Html =>
+  html`${attempts === 0 ? '' : (error ?? code ?? '')}`;
+
 export const deliveryColumns: Column<WebhookDelivery>[] = [
   { label: 'Event', cell: ({ event_type }) => html`<code>${event_type}</code>` },
   {
@@ -32,7 +36,7 @@ export const deliveryColumns: Column<WebhookDelivery>[] = [
         : status(delivery.status),
   },
   { label: 'Attempts', kind: 'number', cell: ({ attempts }) => html`${attempts}` },
-  { label: 'What came of it', cell: ({ error, response_status }) => html`${error ?? response_status ?? ''}` },
+  { label: 'What came of it', cell: outcomeOf },
   { label: 'Made', cell: ({ created_at }) => timeAgo(created_at) },
   {
     label: 'Retry',
@@ -63,19 +67,19 @@ export function webhookForm(
   </form>`;
 }
 
-/** Buttons that enable, disable and delete a webhook. */
-export function webhookActs({ id, url, enabled, disabled_reason }: Webhook): Html {
-  return html`<section class="card">
-      <h2>${enabled ? t`Switch off` : t`Switched off`}</h2>
-      !${when(disabled_reason, (reason) => html`<p class="error">By the service: ${reason}.</p>`)}
-      <p class="soft">
-        ${enabled ? t`Pending deliveries are discarded.` : t`Once enabled again, it receives events from that point on.`}
-      </p>
-      !${postButton(`/webhooks/${id}/enabled`, enabled ? 'Switch off' : 'Switch on', { class: 'quiet', fields: { enabled: enabled ? '' : 'on' } })}
-    </section>
-    <section class="card danger">
-      <h2>Delete</h2>
-      <p>Permanent, including its deliveries.</p>
-      !${postButton(`/webhooks/${id}/delete`, 'Delete permanently', { class: 'danger', confirm: t`Delete the webhook to ${url}?` })}
-    </section>`;
-}
+export const webhookSwitch = ({ id, enabled, disabled_reason }: Webhook): Html =>
+  html`<section class="card">
+    <h2>${enabled ? t`Switch off` : t`Switched off`}</h2>
+    !${when(disabled_reason, (reason) => html`<p class="error">By the service: ${reason}.</p>`)}
+    <p class="soft">
+      ${enabled ? t`Pending deliveries are discarded.` : t`Once enabled again, it receives events from that point on.`}
+    </p>
+    !${postButton(`/webhooks/${id}/enabled`, enabled ? 'Switch off' : 'Switch on', { class: 'quiet', fields: { enabled: enabled ? '' : 'on' } })}
+  </section>`;
+
+export const webhookDeletion = ({ id, url }: Webhook): Html =>
+  html`<section class="card danger">
+    <h2>Delete</h2>
+    <p>Permanent, including its deliveries.</p>
+    !${postButton(`/webhooks/${id}/delete`, 'Delete permanently', { class: 'danger', confirm: t`Delete the webhook to ${url}?` })}
+  </section>`;

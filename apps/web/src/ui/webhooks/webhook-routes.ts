@@ -11,7 +11,13 @@ import { nothingListed, searched, searchedList, searchOf } from '../kit/list-sea
 import { emptyState, formError, formLink, notice, shownOnce } from '../kit/parts.ts';
 import { moreLink, pageOf, samePage, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
-import { deliveryColumns, webhookActs, webhookColumns, webhookForm } from './webhook-pages.ts';
+import {
+  deliveryColumns,
+  webhookColumns,
+  webhookDeletion,
+  webhookForm,
+  webhookSwitch,
+} from './webhook-pages.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byWebhook = { by: 'webhook', param: 'webhookId' } as const;
@@ -48,11 +54,21 @@ async function webhooksPage(
   return companyPage(context, { title: t`Webhooks`, active: path, actions, body });
 }
 
-/** The part that refreshes itself while deliveries are pending. */
+/** Events that most webhooks are sent: each may bring a delivery, whose outcome the part then asks for. */
+const TOPICS = 'issues comments runs agents approvals';
+
+/** What comes of it, and whether the service has switched it off for that. */
 async function deliveriesPart({ tx, query, subject }: UiContext<'webhook'>): Promise<Html> {
   const { items, next_cursor } = await listDeliveries(tx, subject, pageOf(query));
-  if (items.length === 0) return html`<p class="soft">Nothing sent yet.</p>`;
-  return html`!${table('Deliveries', deliveryColumns, items)}!${moreLink(`/webhooks/${subject.id}`, next_cursor, 'Older deliveries')}`;
+  const list =
+    items.length === 0
+      ? html`<p class="soft">Nothing sent yet.</p>`
+      : html`!${table('Deliveries', deliveryColumns, items)}!${moreLink(`/webhooks/${subject.id}`, next_cursor, 'Older deliveries')}`;
+  return html`<section class="card">
+      <h2>Deliveries</h2>
+      !${list}
+    </section>
+    !${webhookSwitch(presentWebhook(subject))}`;
 }
 
 async function webhookPage(
@@ -69,13 +85,16 @@ async function webhookPage(
     active: path,
     trail: [{ label: t`Webhooks`, path }],
     body: html`!${notice(done[query.done ?? ''])}!${await asShown(webhookForm(own, webhook, error, form), form)}
-      <section class="card">
-        <h2>Deliveries</h2>
-        <div data-source="${samePage(`${own}/part/deliveries`, query)}">
-          !${await deliveriesPart(context)}
-        </div>
-      </section>
-      !${webhookActs(webhook)}`,
+      <div
+        class="stack"
+        data-live="${TOPICS}"
+        data-source="${samePage(`${own}/part/deliveries`, query)}"
+        data-pace="2000"
+        data-fresh
+      >
+        !${await deliveriesPart(context)}
+      </div>
+      !${webhookDeletion(webhook)}`,
   });
 }
 
