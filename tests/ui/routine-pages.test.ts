@@ -184,6 +184,7 @@ describe('a fire by hand', () => {
     expect(said((await member.get(`${here}/part/runs`)).text)).toMatch(
       /Sweep hall coalesced by hand .* Sweep hall enqueued by hand/,
     );
+    expect(said((await member.get(`${here}/part/facts`)).text)).toMatch(/Last fired (just now|\d+ s ago)/);
     await member.api('delete', `/api${link}`);
     expect((await member.get(here)).text).not.toContain(link);
     expect(said((await member.get(`${here}/part/runs`)).text)).toContain('deleted coalesced');

@@ -34,9 +34,16 @@ export interface RoutineView extends TriggerForms {
   secret: string | null;
 }
 
+type FactsView = Pick<RoutineView, 'routine' | 'can_write' | 'agent' | 'project' | 'goal' | 'refused'>;
+
 export async function routineBody(view: RoutineView): Promise<Html> {
   const { routine, can_write } = view;
   const here = `/routines/${routine.id}`;
+  // A payload that was refused stays as it was typed.
+  const live =
+    view.refused?.at === 'fire'
+      ? {}
+      : { 'data-live': 'routine_fired issues', 'data-source': `${here}/part/facts` };
   return html`!${formError(new FieldErrors(view.error).general)}!${when(view.said, (text) => html`<p class="notice good" role="status">${text} !${when(view.about, issueLink)}</p>`)}
     !${when(view.secret, (secret) => shownOnce('The secret, shown only once:', secret))}
     <div class="columns">
@@ -49,7 +56,7 @@ export async function routineBody(view: RoutineView): Promise<Html> {
           </div>
         </section>
       </div>
-      <aside class="card">!${facts(view)}</aside>
+      <aside class="card" !${attributes(live)}>!${routineFacts(view)}</aside>
     </div>
     !${when(can_write, () => trashCard(`${here}/delete`, routine.name, t`Its triggers no longer fire; the issues it created stay. An admin can restore the routine from the trash for a while.`))}`;
 }
@@ -79,7 +86,8 @@ async function triggerSection(view: RoutineView): Promise<Html> {
   </section>`;
 }
 
-function facts(view: RoutineView): Html {
+/** What it is set to, and when it fires. */
+export function routineFacts(view: FactsView): Html {
   const { routine, can_write } = view;
   return html`<p>!${status(routine.status)}</p>
     <dl class="facts">
@@ -108,7 +116,7 @@ const named = (of: Named, none: string): Html =>
     ? html`<a href="${of.path}">${of.name}</a>`
     : html`<span class="soft">${of === null ? t`gone` : none}</span>`;
 
-function acts({ routine, refused }: RoutineView): Html {
+function acts({ routine, refused }: FactsView): Html {
   const turn = (state: Routine['status'], label: string): Html =>
     postButton(`/routines/${routine.id}/status`, label, { class: 'quiet small', fields: { status: state } });
   const active = routine.status === 'active';

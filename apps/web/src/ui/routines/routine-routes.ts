@@ -12,7 +12,7 @@ import { agentChoices } from '../subagents/working-agents.ts';
 import { listBody, listPath } from './list-page.ts';
 import { readRoutine, type Refused, type RoutineChoices, routineForm } from './routine-form.ts';
 import { routineRunsPart } from './run-table.ts';
-import { routinePage, runsOf } from './routine-view.ts';
+import { factsPart, routinePage, runsOf } from './routine-view.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byRoutine = { by: 'routine', param: 'routineId' } as const;
@@ -106,6 +106,9 @@ export const routineRoutes: UiRoute[] = [
     const { items: triggers } = await listTriggers(c.tx, c.user, c.subject, { limit: 200 });
     return routineRunsPart(placeOf(c), await runsOf(c, c.subject, triggers));
   }),
+  page('/routines/{routineId}/part/facts', { scope: byRoutine, role: 'viewer' }, (c) =>
+    factsPart(c, c.subject),
+  ),
   page('/routines/{routineId}/edit', { scope: byRoutine, role: 'member' }, (c) => editPage(c, null)),
   action('/routines/{routineId}/edit', rows.update, {
     read: (form) => ({ ...readRoutine(form), title_template: form.sent('title_template') }),

@@ -21,7 +21,7 @@ import { postButton } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import { listPath } from './list-page.ts';
-import { type Named, routineBody, type RoutineView } from './routine-page.ts';
+import { type Named, routineBody, routineFacts, type RoutineView } from './routine-page.ts';
 import type { RoutineRunsView } from './run-table.ts';
 import type { TriggerView } from './trigger-parts.ts';
 
@@ -107,6 +107,13 @@ export async function runsOf(
   const issues = await issuesOfRuns(tx, row.company_id, items);
   const labels = new Map(triggers.map(({ id, label }) => [id, label]));
   return { runs: items, issues, triggers: labels, next_cursor };
+}
+
+/** The facts of the routine as they are now. */
+export async function factsPart(context: UiContext, row: RoutineRow): Promise<Html> {
+  const referenced = await readReferenced(context.tx, row);
+  const can_write = mayWrite(context);
+  return routineFacts({ routine: presentRoutine(row), ...referenced, can_write, refused: null });
 }
 
 async function readReferenced(
