@@ -102,6 +102,20 @@ inBrowser(`a part that renews itself${without}`, () => {
     await page.close();
   });
 
+  it('shows an alert on a page that said all is well', async () => {
+    const page = await open(`/companies/${cast.company_id}/alerts`);
+    await page.waitForSelector('main :text("All is well")');
+    await database.pool.query(
+      "insert into alerts (company_id, kind, key, level, message) values ($1, 'stuck_runs', 'a', 'error', 'Runs are stuck')",
+      [cast.company_id],
+    );
+    await live(page, 'notification');
+    await pass(page, 500);
+    await page.waitForSelector('main :text("Runs are stuck")');
+    expect(await page.innerText('main')).not.toContain('All is well');
+    await page.close();
+  });
+
   it('takes back what to do about a code once it has been done', async () => {
     const { company_id } = cast;
     const values = { company_id, name: 'news', kind: 'telegram', bot_token: 'x' };

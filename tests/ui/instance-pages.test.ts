@@ -297,8 +297,16 @@ describe('alerts', () => {
     });
     const admin = Browser.of(mailing, cast.instance_admin);
     const sent = await admin.post('/admin/alerts/test');
-    expect((await admin.get(sent.headers.location!)).text).toContain('A test is on its way');
+    const { text } = await admin.get(sent.headers.location!);
+    expect(text).toContain('A test is on its way');
+    // The page asks for the result until there is one.
+    const [, part] = /data-source="(\/admin\/alerts\/part\/messages)"/.exec(text)!;
+    expect((await admin.get(part!)).text).toMatch(/data-awaits[^]*pending/);
     const { rows } = await database.pool.query(`select channel, status from outgoing_messages`);
     expect(rows).toContainEqual({ channel: 'mail', status: 'pending' });
+    await database.pool.query("update outgoing_messages set status = 'failed', error = 'no such host'");
+    const { text: over } = await admin.get(part!);
+    expect(over).toContain('no such host');
+    expect(over).not.toContain('data-awaits');
   });
 });

@@ -1,7 +1,7 @@
 import type { Alert, OutgoingMessage } from '@acp/contract';
 import type { AlertTargets } from '@acp/core';
 import { exactTime, timeLeft, words } from '../kit/format.ts';
-import { each, html, type Html, when } from '../kit/html.ts';
+import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { say, t, texts } from '../kit/language.ts';
 import { emptyState, formError, notice, postButton, status, tabs } from '../kit/parts.ts';
 import { type Column, moreLink, samePage, table } from '../kit/table.ts';
@@ -46,13 +46,18 @@ export function alertsBody(
     ],
     view.past ? passed : view.path,
   )}
-  !${view.past ? alertsPart(view) : html`<div data-live="admin" data-source="${samePage(`${view.path}/part/list`, view.query)}">!${alertsPart(view)}</div>`}
+  !${view.past ? alertsPart(view) : html`<div data-live="notification" data-source="${samePage(`${view.path}/part/list`, view.query)}">!${alertsPart(view)}</div>`}
   !${below}`;
 }
 
-/** The list, which refreshes itself. */
+/** The list, which refreshes itself: not every change has an event, and the instance's page hears of none. */
 export function alertsPart(view: AlertsView): Html {
-  const { alerts, past, path, next_cursor } = view;
+  const { past, alerts } = view;
+  const mark = past ? null : alerts.map(({ id, acknowledged_at: at }) => `${id} ${at !== null}`).join();
+  return html`<div!${attributes({ 'data-awaits': mark })}>!${listOf(view)}</div>`;
+}
+
+function listOf({ alerts, past, path, next_cursor, ...view }: AlertsView): Html {
   if (alerts.length === 0)
     return past
       ? emptyState('No resolved alerts', html`Resolved alerts stay here for 90 days.`)
@@ -100,7 +105,7 @@ const pastColumns: Column<Alert>[] = [
   { label: 'Resolved', cell: ({ resolved_at }) => exactTime(resolved_at) },
 ];
 
-const currentColumns = ({ acts, names }: AlertsView): Column<Alert>[] => [
+const currentColumns = ({ acts, names }: Pick<AlertsView, 'acts' | 'names'>): Column<Alert>[] => [
   { label: 'Level', cell: ({ level }) => status(level) },
   what,
   { label: 'Since', cell: ({ opened_at }) => exactTime(opened_at) },
@@ -151,18 +156,26 @@ export function channelsPart(
             </ul>
             !${postButton(`${PATH}/test`, 'Send a test', { class: 'quiet' })}`
     }
-    !${when(
-      messages.length > 0,
-      () =>
-        html`<h3>Sent recently</h3>
-          !${table('Messages', messageColumns, messages)}`,
-    )}
+    <div data-source="${PATH}/part/messages">!${messagesPart(messages)}</div>
   </section>`;
 }
 
+/** What became of recent messages, such as a test. */
+export const messagesPart = (messages: readonly OutgoingMessage[]): Html =>
+  when(
+    messages.length > 0,
+    () =>
+      html`<h3>Sent recently</h3>
+        !${table('Messages', messageColumns, messages)}`,
+  );
+
 const messageColumns: Column<OutgoingMessage>[] = [
   { label: 'When', cell: ({ created_at }) => exactTime(created_at) },
-  { label: 'State', cell: (message) => status(message.status) },
+  {
+    label: 'State',
+    cell: ({ status: state }) =>
+      html`<span!${attributes({ 'data-awaits': state === 'pending' })}>!${status(state)}</span>`,
+  },
   {
     label: 'To',
     cell: ({ channel, recipient }) => html`<span class="wraps">${recipient || words(channel)}</span>`,

@@ -7,7 +7,7 @@ import { t } from '../kit/language.ts';
 import { shell } from '../kit/shell.ts';
 import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
-import { alertsBody, alertsPart, type AlertsView, channelsPart, PATH } from './alert-pages.ts';
+import { alertsBody, alertsPart, type AlertsView, channelsPart, messagesPart, PATH } from './alert-pages.ts';
 
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
 const ofCompany = { scope: { by: 'company', param: 'companyId' }, role: 'admin' } as const;
@@ -33,11 +33,13 @@ async function viewOf({ tx, query }: UiContext, company_id: string | null): Prom
   };
 }
 
+const messagesOf = async ({ tx }: UiContext<'none'>) => (await listOutgoing(tx, { limit: 20 })).items;
+
 async function instancePage(context: UiContext<'none'>, error: string | null = null): Promise<Html> {
   const { tx, user, query, services } = context;
   const cursor = await lastSequence(tx);
   const view = await viewOf(context, null);
-  const messages = (await listOutgoing(tx, { limit: 20 })).items;
+  const messages = await messagesOf(context);
   const body = alertsBody(view, { error, done: query.done }, channelsPart(services.alert_targets, messages));
   return shell({ title: t`Alerts`, user, company: null, active: PATH, cursor, body });
 }
@@ -56,6 +58,7 @@ const again = async (c: UiContext<'alert'>, error: string): Promise<Html> =>
 export const alertRoutes: UiRoute[] = [
   page(PATH, instance, (c) => instancePage(c)),
   page(`${PATH}/part/list`, instance, async (c) => alertsPart(await viewOf(c, null))),
+  page(`${PATH}/part/messages`, instance, async (c) => messagesPart(await messagesOf(c))),
   action(`${PATH}/test`, rows.test, { next: () => `${PATH}?done=test`, failed: instancePage }),
   action(`${PATH}/{alertId}/acknowledge`, rows.acknowledgeAny, {
     next: () => `${PATH}?done=acknowledged`,
