@@ -135,6 +135,21 @@ inBrowser(`a part that renews itself${without}`, () => {
     await page.close();
   });
 
+  it('says on the page of an issue that it has been deleted, until it is there again', async () => {
+    const id = await post(`/api/companies/${cast.company_id}/issues`, { title: 'Order paper' });
+    const page = await open(`/issues/${id}`);
+    await context.request.delete(`/api/issues/${id}`);
+    await live(page, `issue:${id}`);
+    await pass(page, 1000);
+    await page.waitForSelector('main > [role=alert]:has-text("This is no longer here")');
+    expect(await page.locator('[data-toast]').count()).toBe(1);
+    await database.db.update(schema.issues).set({ deleted_at: null }).where(eq(schema.issues.id, id));
+    await live(page, `issue:${id}`);
+    await pass(page, 1000);
+    await page.waitForSelector('[data-gone]', { state: 'detached' });
+    await page.close();
+  });
+
   it('leaves nothing chosen but what was, when the row of that has gone and another has come', async () => {
     const all = `/api/companies/${cast.company_id}/approvals`;
     const asks = async (title: string): Promise<string> => post(all, { type: 'action', title });

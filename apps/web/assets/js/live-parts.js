@@ -2,6 +2,7 @@
 // as the outcome of a delivery, is marked `data-awaits` within its part, which asks again until the mark is gone. What comes bit by
 // bit, such as the lines of a log, gives the mark a value that changes with each: the part then soon asks again.
 import { askServer } from './connection.js';
+import { toast } from './feedback.js';
 import { t } from './texts.js';
 
 const WAIT_MS = 150;
@@ -46,6 +47,9 @@ export function startLiveParts() {
   const said = document.createElement('p');
   Object.assign(said, { className: 'sr-only', role: 'status' });
   document.body.append(said);
+  document.addEventListener('htmx:after:request', ({ target, detail }) => {
+    if (target.dataset?.source !== undefined && target.closest('main')) tellGone(detail.ctx.response.status);
+  });
   // A request without an answer, such as during a restart, is not the last one.
   document.addEventListener('htmx:finally:request', ({ target }) => {
     if (looks.get(target)?.timer === null) lookAgain(target);
@@ -62,6 +66,22 @@ export function startLiveParts() {
       void import('./transcript.js').then(({ startTranscripts }) => startTranscripts(target));
   };
   document.addEventListener('htmx:after:swap', swapped, early);
+}
+
+/** Says on top of the page that its subject is not to be had any more, for as long as that is so. @param status of its part */
+function tellGone(status) {
+  const isGone = status === 404 || status === 403;
+  const note = document.querySelector('[data-gone]');
+  if (!isGone && status === 200) note?.remove();
+  if (!isGone || note) return;
+  const text = t`This is no longer here: it has been deleted, or you may not see it any more.`;
+  const said = document.createElement('p');
+  Object.assign(said, { className: 'notice', textContent: text });
+  said.setAttribute('role', 'alert');
+  said.dataset.gone = '';
+  document.querySelector('main').prepend(said);
+  // Whoever has scrolled down sees it, too.
+  toast(text, { silent: true });
 }
 
 /** Once for all calls of a moment. */
