@@ -1,6 +1,5 @@
 /** How a part of a page asks for what no event tells, and what becomes of what was chosen in it. */
 import { once } from 'node:events';
-import { setTimeout } from 'node:timers/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -76,7 +75,8 @@ inBrowser(`a part that renews itself${without}`, () => {
   const pass = async (page: Page, ms: number, part = { open: 0 }): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 500) {
       await page.clock.runFor(500);
-      await setTimeout(20);
+      // By its answer the page's requests of before have been seen.
+      await page.evaluate('document.readyState');
       await waitFor(() => part.open === 0);
     }
   };
