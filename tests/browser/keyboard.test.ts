@@ -58,6 +58,10 @@ inBrowser(`the keyboard alone${without}`, () => {
   const press = async (...keys: string[]): Promise<void> => {
     for (const key of keys) await page.keyboard.press(key);
   };
+  /** Waits until those who hear the page are told it, by an element that was there before. */
+  const isTold = async (text: string, within = 'body > [data-told]'): Promise<void> => {
+    await waitFor(async () => (await page.textContent(`${within}[role=status]`)) === text, { what: text });
+  };
 
   it('finds an issue by two words from anywhere, and goes there', async () => {
     // The words are typed before the palette has loaded, as on a slow connection.
@@ -214,6 +218,18 @@ inBrowser(`the keyboard alone${without}`, () => {
     expect(await page.isVisible('[data-bulk]')).toBe(false);
   });
 
+  it('hears how many rows are chosen, and that nothing was found', async () => {
+    await open(issues);
+    await press('j', 'x', 'j', 'x');
+    await isTold('Change the 2 selected');
+    await press('Control+k');
+    await page.waitForSelector('.palette[open]');
+    await page.keyboard.type('zzzz');
+    await isTold('Nothing found', '.palette > ');
+    await press('Escape');
+    expect(await page.isVisible('.palette')).toBe(false);
+  });
+
   it('puts an approval off and an issue as read, and goes on with what is left', async () => {
     await open(`/companies/${cast.company_id}/inbox`);
     const count = async () => Number((await page.textContent('.account .count')) ?? '');
@@ -221,9 +237,9 @@ inBrowser(`the keyboard alone${without}`, () => {
     await press('j', 'h', 'Escape');
     expect(await page.evaluate('document.activeElement.localName')).toBe('summary');
     await press('h');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('an hour');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('for an hour');
     await press('Enter');
-    await page.waitForSelector('[role=status]:has-text("“Paint the shop” is snoozed.")');
+    await isTold('“Paint the shop” is snoozed. Undo');
     await ready();
     expect([await count(), await seriousFaults(page)]).toEqual([waiting - 1, []]);
     // The focus is on the row that comes next.
@@ -231,7 +247,7 @@ inBrowser(`the keyboard alone${without}`, () => {
       'document.activeElement.closest("li").querySelector("a").textContent',
     );
     await press('e');
-    await page.waitForSelector('[role=status]:has-text("is marked as read")');
+    await page.waitForSelector('.notice:has-text("is marked as read")');
     expect(await page.textContent('main')).not.toContain(next);
   });
 

@@ -1,4 +1,5 @@
 // Rows that are chosen for an act on all of them: the bar of acts says how many, one box chooses all, the shift key a stretch.
+import { tell } from './feedback.js';
 import { t } from './texts.js';
 
 const boxes = () => [...document.querySelectorAll('main [data-pick]')];
@@ -21,6 +22,7 @@ export function startChoosing() {
     if (target.matches('[data-choose-all]')) for (const box of inSight()) box.checked = target.checked;
     else if (!target.matches('[data-pick]')) return;
     tellChosen();
+    tellAloud();
   });
   document.addEventListener('click', ({ target }) => {
     const choice = target.closest('[data-choose]')?.dataset.choose;
@@ -29,6 +31,7 @@ export function startChoosing() {
     if (choice === 'none') focusLastChosen({ preventScroll: true });
     for (const box of choice === 'all' ? inSight() : boxes()) box.checked = choice === 'all';
     tellChosen();
+    tellAloud();
   });
   document.addEventListener('keydown', ({ key, target }) => {
     if (key === 'Escape' && target.closest('[data-bulk]')) focusLastChosen();
@@ -42,6 +45,13 @@ export function startChoosing() {
 function focusLastChosen(options) {
   const box = boxes().findLast(({ checked }) => checked);
   (box?.closest('tr[tabindex]') ?? box)?.focus(options);
+}
+
+/** The bar comes and goes far from the box: its heading says what can be done with how many. */
+function tellAloud() {
+  const bulk = document.querySelector('[data-bulk]');
+  const text = bulk?.hidden === false ? bulk.querySelector('legend, .bulk-head').textContent.trim() : '';
+  tell(text, 'chosen');
 }
 
 /** Brings the bar up to date with the boxes that are there. */

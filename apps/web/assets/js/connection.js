@@ -1,7 +1,7 @@
 // Says when the service cannot be reached or the session has ended, and keeps forms on the page until that is over: a form sent to
 // a service that is being restarted would leave the person with the browser's error page, and without what was typed.
 import { t } from './texts.js';
-import { keepClear, toast } from './feedback.js';
+import { keepClear, tell, toast } from './feedback.js';
 
 /** Proxies end long streams, which are then reopened within a few seconds: no reason to alarm anyone. */
 const SAID_AFTER_MS = 8000;
@@ -110,10 +110,10 @@ function showBar(text, link) {
   if (text === null) return;
   bar = document.createElement('p');
   bar.className = 'offline';
-  bar.setAttribute('role', 'status');
   bar.append(text, ...(link ? [' ', link] : []));
   document.body.append(bar);
   keepClear(bar, '--bar');
+  tell(text);
 }
 
 /** Forms whose next submission goes through. */

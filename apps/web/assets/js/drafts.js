@@ -1,5 +1,6 @@
 // What was typed and not sent outlives every load of its page, such as another act of it, a sign-in, or Back: in any form that is
 // posted, until that form is sent. Secrets are never kept, and whoever signs in next in this tab does not see the rest.
+import { tell } from './feedback.js';
 import { t } from './texts.js';
 import { isAnswer, navigation } from './returning.js';
 
@@ -155,7 +156,6 @@ function tellOf(form, controls) {
   const note = document.createElement('p');
   note.className = 'soft small';
   note.dataset.unsentNote = '';
-  note.setAttribute('role', 'status');
   const discard = document.createElement('button');
   Object.assign(discard, { type: 'button', className: 'link small', textContent: t`Discard` });
   discard.addEventListener('click', () => {
@@ -165,8 +165,10 @@ function tellOf(form, controls) {
     note.remove();
     [...controls.values()][0][0].focus();
   });
-  note.append(t`You typed this before and have not sent it.`, ' ', discard);
+  const text = t`You typed this before and have not sent it.`;
+  note.append(text, ' ', discard);
   form.prepend(note);
+  tell(text);
 }
 
 /** By name; several boxes share one. */

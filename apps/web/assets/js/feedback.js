@@ -5,9 +5,46 @@ import { t } from './texts.js';
 const SHOWN_MS = 12_000;
 /** For a button that has copied. */
 const COPIED_MS = 1500;
+/** Until what is told is there: after a page, whose title and focus are read first. */
+const TOLD_AFTER_MS = 400;
+
+const heard = document.createElement('p');
+Object.assign(heard, { className: 'sr-only', role: 'status' });
+heard.dataset.told = '';
+document.body.append(heard);
+let telling = 0;
+const untold = new Map();
+
+/**
+ * To those who hear the page. Many screen readers are silent about a text that comes along with its element, so this one is always there.
+ * @param about what takes the place of an earlier text about the same, if nobody has heard that yet
+ */
+export function tell(text, about = text) {
+  clearTimeout(telling);
+  // The same text once more is a change, too.
+  heard.textContent = '';
+  untold.set(about, text);
+  telling = setTimeout(() => {
+    heard.textContent = [...untold.values()].filter(Boolean).join(' ');
+    untold.clear();
+  }, TOLD_AFTER_MS);
+}
 
 export function startToasts() {
   for (const element of document.querySelectorAll('[data-toast]')) show(element);
+  // Also what stays on the page; with what is offered, such as to undo.
+  for (const answer of document.querySelectorAll(
+    '[data-toast], main .notice[role=status], main .once [role=status]',
+  )) {
+    const texts = [...answer.childNodes].filter((part) => !part.matches?.('[data-close-toast]'));
+    tell(
+      texts
+        .map(({ textContent }) => textContent)
+        .join(' ')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    );
+  }
 }
 
 /**
@@ -19,7 +56,6 @@ export function toast(text, { silent = false } = {}) {
   document.querySelector('[data-toast]')?.remove();
   const element = document.createElement('div');
   element.className = 'toast';
-  if (!silent) element.setAttribute('role', 'status');
   element.dataset.toast = '';
   const said = document.createElement('span');
   said.textContent = text;
@@ -29,6 +65,7 @@ export function toast(text, { silent = false } = {}) {
   element.append(said, close);
   document.querySelector('main')?.append(element);
   show(element);
+  if (!silent) tell(text);
   return element;
 }
 

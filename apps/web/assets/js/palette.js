@@ -22,12 +22,15 @@ function build() {
   element.className = 'palette';
   element.setAttribute('aria-label', t`Find anything`);
   element.innerHTML = `<input type="search" autocomplete="off" spellcheck="false" />
-    <div role="listbox" id="palette-list"></div>`;
+    <div role="listbox" id="palette-list"></div>
+    <p class="none" role="status"></p>`;
   const field = element.querySelector('input');
   field.ariaLabel = field.placeholder = t`Issues, agents, runs, pages`;
   element.querySelector('[role=listbox]').ariaLabel = t`Found`;
   document.body.append(element);
   const [input, list] = [element.querySelector('input'), element.querySelector('[role=listbox]')];
+  // Within the dialog: what is outside of it is silent while it is open.
+  const none = element.querySelector('[role=status]');
   const combobox = new Combobox(input, list, {
     tabInsertsSuggestions: false,
     firstOptionSelectionMode: 'active',
@@ -39,7 +42,8 @@ function build() {
     const places = placesFor(known, typed).map((place, index) => optionOf(place, index));
     const options = [...places, ...search.found].map((option) => [rankOf(option, typed), option]);
     list.replaceChildren(...options.toSorted(([one], [other]) => one - other).map(([, option]) => option));
-    if (search.failed) list.append(t`The search failed. Keep typing to try again.`);
+    if (search.failed) none.textContent = t`The search failed. Keep typing to try again.`;
+    else none.textContent = options.length > 0 || search.pending ? '' : t`Nothing found`;
     combobox.resetSelection();
   };
   const isChosen = () => {

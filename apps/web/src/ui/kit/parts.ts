@@ -197,7 +197,7 @@ export function notice(text: string | null | undefined): Html {
  * @param address of the page itself, if a form responded with it: so that reloading does not resubmit the form
  */
 export function toast(text: string, { undo, address }: { undo?: Html; address?: string } = {}): Html {
-  return html`<div class="toast" role="status" data-toast !${attributes({ 'data-address': address })}>
+  return html`<div class="toast" data-toast !${attributes({ 'data-address': address })}>
     <span>${say(text)}</span>
     !${undo ?? ''}
     <button type="button" class="link small" data-close-toast>Close</button>
@@ -226,18 +226,27 @@ export function tabs(label: string, items: readonly { label: string; path: strin
   </nav>`;
 }
 
-/** A button with a form of its own: every action works without script. */
+/**
+ * A button with a form of its own: every action works without script.
+ * @param options.named what it is about, for those who do not see the row
+ */
 export function postButton(
   path: string,
   label: string,
-  options: { class?: string; confirm?: string; fields?: Readonly<Record<string, string>> } = {},
+  options: {
+    class?: string;
+    confirm?: string;
+    fields?: Readonly<Record<string, string>>;
+    named?: string;
+  } = {},
 ): Html {
   const fields = each(
     Object.entries(options.fields ?? {}),
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
   );
   const confirm = attributes({ 'data-confirm': options.confirm && say(options.confirm) });
+  const name = attributes({ 'aria-label': options.named && `${say(label)}: ${options.named}` });
   return html`<form method="post" action="${path}" class="inline" !${confirm}>
-    !${fields}<button class="${options.class ?? 'quiet'}">${say(label)}</button>
+    !${fields}<button class="${options.class ?? 'quiet'}" !${name}>${say(label)}</button>
   </form>`;
 }
