@@ -64,6 +64,40 @@ export async function cutWords(page: Page): Promise<string[]> {
   })()`);
 }
 
+/** What a screen reader would call by its role alone: links and controls without a name. */
+export async function nameless(page: Page): Promise<string[]> {
+  const debug = await page.context().newCDPSession(page);
+  const { nodes } = await debug.send('Accessibility.getFullAXTree');
+  await debug.detach();
+  const named =
+    /^(?:link|button|checkbox|radio|textbox|searchbox|combobox|listbox|option|DisclosureTriangle|dialog)$/;
+  return nodes.flatMap(({ ignored, role, name }) =>
+    !ignored && named.test(String(role?.value)) && String(name?.value ?? '').trim() === ''
+      ? [String(role?.value)]
+      : [],
+  );
+}
+
+/** How wide the smallest phones are, and a text twice as large on others. */
+const NARROW = [
+  { width: 320, text: '100%' },
+  { width: 390, text: '200%' },
+];
+
+/** By how many pixels the page is too wide for each of them. */
+export async function excessWhenNarrow(page: Page): Promise<number[]> {
+  const before = page.viewportSize()!;
+  const excess: number[] = [];
+  for (const { width, text } of NARROW) {
+    await page.setViewportSize({ ...before, width });
+    await page.evaluate(`document.documentElement.style.fontSize = '${text}'`);
+    excess.push(await excessWidth(page));
+  }
+  await page.evaluate("document.documentElement.style.fontSize = ''");
+  await page.setViewportSize(before);
+  return excess;
+}
+
 /** Without Markdown's markup, which excerpts do not have. */
 export const plainText = (text: string): string =>
   text.replaceAll(/[^\p{L}\p{N} ]/gu, '').replaceAll(/ +/g, ' ');

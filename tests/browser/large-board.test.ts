@@ -4,7 +4,7 @@ import { type Database, schema } from '@acp/db';
 import { cloneDatabase, createCompany, type ServiceProcess, startService, waitFor } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { inBrowser, launchBrowser, without } from './chromium.ts';
+import { inBrowser, launchBrowser, nameless, without } from './chromium.ts';
 
 const CARDS = 1000;
 const columns = ['backlog', 'todo', 'in_progress', 'in_review', 'blocked'];
@@ -88,6 +88,8 @@ inBrowser(`a board of a thousand cards${without}`, () => {
     );
     expect(drawn).toBeGreaterThan(10);
     expect(drawn).toBeLessThan(CARDS / 5);
+    // Those that are not drawn have names all the same.
+    expect(await nameless(page)).toEqual([]);
   });
 
   it('brings older cards as the end of their column comes into sight, each once', async () => {

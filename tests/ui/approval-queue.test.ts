@@ -92,6 +92,8 @@ describe('in the list, and in the inbox', () => {
     const member = Browser.of(app, cast.member);
     const list = (await member.get(`${within('/approvals')}?q=${word}`)).text;
     expect(list).toContain(`action="${plan}/approve"`);
+    // Of many such buttons, each says what it is about.
+    expect(list).toContain(`aria-label="Approve: ${word} plan"`);
     // What starts by itself is asked about again.
     expect(list.match(/data-confirm="/g)).toHaveLength(1);
     const [, updated_at] = choiceOf(list, plan).split(' ');

@@ -162,7 +162,7 @@ class Board {
     if (later === move) this.#moves.delete(issue);
     if (answer.ok) {
       if (!this.#missed.has(issue)) this.#show(issue, answer.text, asked);
-      this.#said.textContent = t`${title} is now ${this.#card(issue)?.closest('[aria-label]')?.ariaLabel ?? status}`;
+      this.#said.textContent = t`${title} is now ${this.#card(issue)?.closest('[data-column]')?.ariaLabel ?? status}`;
     } else if (answer.status === 404) {
       this.#show(issue, '', asked);
       this.#tell(t`${title} is no longer on the board`);

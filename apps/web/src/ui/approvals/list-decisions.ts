@@ -53,7 +53,7 @@ export function rowDecision(
   // What starts by itself is asked about again: its page would have said so.
   const acts = type === 'hire_agent' || type === 'install';
   const asked = acts ? { confirm: `${title}\n\n${outcome({ approval, names })}` } : {};
-  return html`!${postButton(`/approvals/${id}/approve`, 'Approve', { class: 'small', fields: sent, ...asked })}
+  return html`!${postButton(`/approvals/${id}/approve`, 'Approve', { class: 'small', fields: sent, named: title, ...asked })}
     <details class="rejects" data-fold="reject-${id}">
       <summary class="small">Reject<span class="sr-only">: ${title}</span></summary>
       <form class="row" method="post" action="/approvals/${id}/reject">

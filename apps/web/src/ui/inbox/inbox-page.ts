@@ -132,7 +132,7 @@ function issueLine(issue: Issue, reason: Reason | undefined): Html {
       !${titleOf(issue)}!${when(whyOf(issue, reason), (why) => html`<p class="why">${why}</p>`)}
     </div>
     !${status(issue.status)}!${since(issue.updated_at)}!${laterMenu(`/issues/${issue.id}/snooze`, { id: issue.id, named: issue.identifier })}
-    !${postButton(`/issues/${issue.id}/read`, 'Mark as read', { class: 'quiet small' })}
+    !${postButton(`/issues/${issue.id}/read`, 'Mark as read', { class: 'quiet small', named: issue.identifier })}
   </li>`;
 }
 
@@ -155,22 +155,24 @@ function snoozedLines({ snoozed_issues, snoozed_approvals }: Inbox): Html[] {
     ...snoozed_issues.map((issue) => ({
       until: issue.snoozed_until,
       what: titleOf(issue),
+      named: issue.identifier,
       back: `/issues/${issue.id}/unread`,
     })),
     ...snoozed_approvals.map(({ id, title, snoozed_until }) => ({
       until: snoozed_until,
       what: html`<a href="/approvals/${id}">${title}</a>`,
+      named: title,
       back: `/approvals/${id}/unsnooze`,
     })),
   ];
   return lines
     .toSorted((a, b) => new Date(a.until).getTime() - new Date(b.until).getTime())
     .map(
-      ({ until, what, back }) =>
+      ({ until, what, named, back }) =>
         html`<li>
           <div class="grow">!${what}</div>
           <span class="soft small">!${timeTo(until)}</span>
-          !${postButton(back, 'Bring back', { class: 'quiet small' })}
+          !${postButton(back, 'Bring back', { class: 'quiet small', named })}
         </li>`,
     );
 }

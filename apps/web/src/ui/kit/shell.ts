@@ -75,7 +75,7 @@ function sideNav(
   const current = filled.flatMap(({ items }) => items).find(({ path }) => path === active);
   return html`<div class="side">
     <details class="menu">
-      <summary>Menu!${when(current, (item) => html`<span class="soft">${item.label}</span>`)}</summary>
+      <summary>Menu!${when(current, (item) => html` <span class="soft">${item.label}</span>`)}</summary>
     </details>
     <nav class="sections" aria-label="${label}">
       !${each(filled, (group) => navGroup(group, active))}!${own}
@@ -128,7 +128,7 @@ const findLink = ({ id }: { id: string }): Html =>
 
 const navLink = ({ label, path, count }: NavItem, active: string | undefined): Html =>
   html`<a href="${path}" !${attributes({ 'aria-current': path === active ? 'page' : null })}
-    >${label}!${when(count, counter)}</a
+    >${label}!${when(count, (number) => html` !${counter(number)}`)}</a
   >`;
 
 function counter({ value, topic, source, pace }: NonNullable<NavItem['count']>): Html {
