@@ -44,8 +44,14 @@ const ELSEWHERE: readonly (readonly [path: string, property: string | null])[] =
 
 /** Refusals and their reasons: pages show them as in the API, but in the reader's language. */
 const REFUSALS = {
-  folders: ['packages/core/src', 'apps/web/src/api', 'apps/web/src/http', 'packages/contract/src'],
-  calls: ['conflict', 'forbidden', 'rateLimited', 'unavailable'],
+  folders: [
+    'packages/core/src',
+    'apps/web/src/api',
+    'apps/web/src/http',
+    'apps/web/src/ui',
+    'packages/contract/src',
+  ],
+  calls: ['conflict', 'forbidden', 'rateLimited', 'unauthenticated', 'unavailable'],
 };
 
 /** Sentences of alerts and mails: the tag `said`. */

@@ -117,3 +117,29 @@ it.each(paths)('%s says everything in the language of the reader', async (path, 
   expect(headers['content-language']).toBe('eo');
   expect([...new Set(unmarked(text).filter((line) => !said(line) && !named.includes(line)))]).toEqual([]);
 });
+
+it('says on a card that somebody works on it, and what the search has found, as a page and in the palette', async () => {
+  const { companyId, issueId, runId, agentId } = stage;
+  const { pool } = pages.database;
+  await pool.query('update issues set checked_out_by_agent_id = $2 where id = $1', [issueId, agentId]);
+  await pool.query(`update heartbeat_runs set issue_id = $2, wake_reason = 'mention' where id = $1`, [
+    runId,
+    issueId,
+  ]);
+  const esperanto = { 'Accept-Language': 'eo' };
+  const board = await admin.get(`/companies/${companyId}/board`, esperanto);
+  expect(board.text).toContain('data-flag="working">⟦working⟧<');
+  const found = `/companies/${companyId}/find?q=staged`;
+  for (const headers of [esperanto, { ...esperanto, 'HX-Request': 'true' }]) {
+    const { text } = await admin.get(found, headers);
+    expect(text).toContain('⟦mention⟧');
+    expect(text).toMatch(/⟦Run of .+ on .+⟧/);
+    expect(unmarked(text).filter((line) => !said(line))).toEqual([]);
+  }
+});
+
+it('says why a sign-in was refused', async () => {
+  const credentials = { email: 'nobody@example.com', password: 'correct horse battery' };
+  const { text } = await new Browser(pages.app).post('/login', credentials, { 'Accept-Language': 'eo' });
+  expect(text).toContain('⟦wrong e-mail or password⟧');
+});

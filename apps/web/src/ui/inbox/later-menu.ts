@@ -4,10 +4,10 @@ import { texts } from '../kit/language.ts';
 import { postButton } from '../kit/parts.ts';
 
 const SPANS: readonly [minutes: number, label: string][] = texts([
-  [60, 'an hour'],
-  [4 * 60, '4 hours'],
-  [24 * 60, 'a day'],
-  [7 * 24 * 60, 'a week'],
+  [60, 'for an hour'],
+  [4 * 60, 'for 4 hours'],
+  [24 * 60, 'for a day'],
+  [7 * 24 * 60, 'for a week'],
 ]);
 
 /**

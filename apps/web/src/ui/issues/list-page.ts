@@ -150,7 +150,7 @@ const titleColumn = (view: RowView): Column<Issue> => ({
   ...sortBy(view, 'title'),
   cell: (issue) =>
     html`<span class="identifier">${issue.identifier}</span>
-      !${each(flagsOf(issue), (flag) => html`<span class="flag" data-flag="${flag}">${flag}</span> `)}<a
+      !${each(flagsOf(issue), (flag) => html`<span class="flag" data-flag="${flag}">${words(flag)}</span> `)}<a
         class="issue-title"
         href="/issues/${issue.id}"
         title="${issue.title}"
@@ -175,20 +175,19 @@ function sortBy(
 function optionalColumns(view: RowView): Record<ViewColumn, Column<Issue>> {
   const { names, labels, can_write } = view;
   /** A cell that the script turns into a select; without script, the issue's page does the same. */
-  const choice = (field: string, issue: Issue, value: string | null, shown: Html): Html =>
-    can_write
-      ? html`<button
-          type="button"
-          class="cell"
-          data-edit="${field}"
-          data-value="${value ?? ''}"
-          data-name="${words(field.replace(/_agent_id$|_id$/, ''))} of ${issue.identifier}"
-        >
-          !${shown}<span class="sr-only"
-            >, ${words(field.replace(/_agent_id$|_id$/, ''))} of ${issue.identifier}</span
-          >
-        </button>`
-      : shown;
+  const choice = (field: string, issue: Issue, value: string | null, shown: Html): Html => {
+    if (!can_write) return shown;
+    const name = t`${words(field.replace(/_agent_id$|_id$/, ''))} of ${issue.identifier}`;
+    return html`<button
+      type="button"
+      class="cell"
+      data-edit="${field}"
+      data-value="${value ?? ''}"
+      data-name="${name}"
+    >
+      !${shown}<span class="sr-only">, ${name}</span>
+    </button>`;
+  };
   const named = (id: string | null): string => (id === null ? '' : (names.get(id) ?? ''));
   return {
     status: {

@@ -2,7 +2,7 @@
 import type { Found } from '@acp/contract';
 import { countIssues, find, mostFound } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
-import { count } from '../kit/format.ts';
+import { count, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { filtered } from '../kit/list-search.ts';
@@ -21,13 +21,33 @@ const headings: Record<Found['kind'], string> = texts({
   run: 'Runs',
 });
 
+const kinds: Record<Found['kind'], string> = texts({
+  issue: 'issue',
+  agent: 'agent',
+  project: 'project',
+  run: 'run',
+});
+
+/** As the API names a run. */
+const RUN = /^Run of (?<agent>.+?)(?: on (?<issue>\S+-\d+))?$/s;
+
+/** In the reader’s language: what distinguishes agents and runs is a value, a run has no name of its own. */
+function inWords(found: Found): Found {
+  const { kind, title, detail } = found;
+  if (kind === 'issue' || kind === 'project') return found;
+  const said = { ...found, detail: detail && words(detail) };
+  const { agent, issue } = (kind === 'run' && RUN.exec(title)?.groups) || {};
+  if (agent === undefined) return said;
+  return { ...said, title: issue ? t`Run of ${agent} on ${issue}` : t`Run of ${agent}` };
+}
+
 const line = ({ title, detail, status: state }: Found): Html =>
   html`<span class="identifier">${detail ?? ''}</span> <span class="grow">${title}</span> !${status(state)}`;
 
 async function findPage(context: UiContext<'company'>): Promise<Html> {
   const { tx, company_id, query, fragment } = context;
   const q = (query.q ?? '').replaceAll('\0', '').slice(0, LONGEST);
-  const found = await find(tx, company_id, q);
+  const found = (await find(tx, company_id, q)).map(inWords);
   const rest = await restOf(context, q.trim(), found);
   if (fragment) return options(found, rest);
   const path = `/companies/${company_id}/find`;
@@ -102,7 +122,7 @@ const options = (found: readonly Found[], rest: ReadonlyMap<Found['kind'], Rest>
         tabindex="-1"
         data-name="${one.title}"
         data-also="${one.detail ?? ''}"
-        ><span class="soft small">${one.kind}</span> !${line(one)}</a
+        ><span class="soft small">${kinds[one.kind]}</span> !${line(one)}</a
       >`,
   )}!${when(
     rest.get('issue'),
