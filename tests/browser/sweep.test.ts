@@ -32,9 +32,11 @@ import {
   bringAxe,
   cutWords,
   englishTexts,
+  excessWhenNarrow,
   excessWidth,
   inBrowser,
   launchBrowser,
+  nameless,
   plainText,
   RULES_OF_LOOKS,
   seriousFaults,
@@ -148,6 +150,8 @@ inBrowser(`every page in a real browser${without}`, () => {
         expect(await cutWords(page)).toEqual([]);
         expect(index === 0 ? await englishTexts(page, written) : []).toEqual([]);
         expect(index === 0 ? await smallTargets(page) : []).toEqual([]);
+        expect(index === 0 ? await nameless(page) : []).toEqual([]);
+        expect(index === 0 ? await excessWhenNarrow(page) : [0, 0]).toEqual([0, 0]);
         // Apart from its looks the document is the same on every screen.
         expect(await seriousFaults(page, index === 0 ? undefined : RULES_OF_LOOKS)).toEqual([]);
       }
