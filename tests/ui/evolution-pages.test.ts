@@ -53,7 +53,7 @@ describe('the prompts of an agent', () => {
     expect(made.headers.location).toMatch(/^\/evolutions\/[0-9a-f-]{36}$/);
     const evolution = made.headers.location!;
     const running = (await member.get(evolution)).text;
-    expect(running).toContain('1 of at most 30 rollouts');
+    expect(running).toContain('1 of at most 30 trials');
     expect(running).toContain('Cancel it');
     expect((await viewer.get(evolution)).text).not.toContain('Cancel it');
     expect((await viewer.post(`${evolution}/cancel`, {})).status).toBe(403);

@@ -129,6 +129,12 @@ describe('a council', () => {
       new RegExp(`aria-label="Bob".*href="/runs/${asked!.run_id}".*thinks …`, 's'),
     );
     const { council_participants, council_sessions, council_turns } = schema;
+    const become = async (set: object) =>
+      database.db.update(council_sessions).set(set).where(eq(council_sessions.id, session.id));
+    await become({ phase: 'conclusion' });
+    expect((await member.get(here)).text).toMatch(
+      new RegExp(`<h2>Conclusion</h2>.*aria-label="Bob".*href="/runs/${asked!.run_id}".*thinks …`, 's'),
+    );
     const say = async (agent: { id: string }, kind: string, round: number, set: object) =>
       database.db
         .update(council_turns)
@@ -149,10 +155,7 @@ describe('a council', () => {
       .update(council_participants)
       .set({ left_out_reason: 'agent is paused' })
       .where(eq(council_participants.agent_id, cleo.id));
-    await database.db
-      .update(council_sessions)
-      .set({ status: 'completed', conclusion: 'We wait.\n\n## Dissent\nAda would build.' })
-      .where(eq(council_sessions.id, session.id));
+    await become({ status: 'completed', conclusion: 'We wait.\n\n## Dissent\nAda would build.' });
     const { text } = await member.get(here);
     expect(text).not.toContain('<script>alert');
     for (const part of [

@@ -102,15 +102,22 @@ export function councilPart(view: CouncilView): Html {
         !${each(session.participants, participant)}
       </ul>
     </section>
-    !${when(
-      session.conclusion,
-      (text) =>
-        html`<section class="card" aria-label="Conclusion">
-          <h2>Conclusion</h2>
-          !${markdown(text)}
-        </section>`,
-    )}
-    !${each(roundsOf(session), (round) => roundSection(view, round))}`;
+    !${conclusionPart(view)}!${each(roundsOf(session), (round) => roundSection(view, round))}`;
+}
+
+function conclusionPart({ session, in_progress }: CouncilView): Html {
+  const { conclusion, status: now, phase } = session;
+  if (conclusion !== null)
+    return html`<section class="card" aria-label="Conclusion">
+      <h2>Conclusion</h2>
+      !${markdown(conclusion)}
+    </section>`;
+  if (now !== 'running' || phase !== 'conclusion') return '';
+  const writers = session.participants.filter(({ agent_id }) => in_progress.has(agent_id));
+  return html`<section aria-label="Conclusion">
+    <h2>Conclusion</h2>
+    !${each(writers, (who) => turnCard(session, who, undefined, in_progress.get(who.agent_id)))}
+  </section>`;
 }
 
 function participant({ agent_id, name, role, is_chair, left_out_reason: reason }: Participant): Html {

@@ -39,8 +39,8 @@ function progress(evolution: PromptEvolution, can_write: boolean): Html {
       <span class="grow"></span>
       !${when(running && can_write, () => postButton(`/evolutions/${id}/cancel`, 'Cancel it', { class: 'quiet small', confirm: 'End the evolution without a new version?' }))}
     </div>
-    <p>${rollouts} of at most ${most} rollouts, ${usd(spent)} of at most ${usd(limit)}.</p>
-    !${limitMeter({ label: 'Rollouts', spent: (rollouts / most) * 100, reserved: 0, warn: 100, level: 'within_limit' })}
+    <p>${rollouts} of at most ${most} trials, ${usd(spent)} of at most ${usd(limit)}.</p>
+    !${limitMeter({ label: 'Trials', spent: (rollouts / most) * 100, reserved: 0, warn: 100, level: 'within_limit' })}
     !${when(evolution.waiting_reason, (why) => html`<p class="soft">It waits: ${why}.</p>`)}
     !${when(evolution.error, (why) => html`<p class="${evolution.status === 'failed' ? 'error' : 'soft'}">${why}</p>`)}
     !${when(evolution.status === 'completed', () => html`<p>!${outcome(evolution)}</p>`)}
@@ -81,12 +81,12 @@ function candidateFold(
 ): Html {
   const { number, parent_number: parent, score, cost_usd: cost, reason, system_prompt: prompt } = candidate;
   const before = candidates.find(({ number: other }) => other === parent)?.system_prompt ?? null;
-  const figures = score === null ? '' : t`score ${score.toFixed(2)}, ${usd(cost ?? 0)} a rollout`;
+  const figures = score === null ? '' : t`score ${score.toFixed(2)}, ${usd(cost ?? 0)} a trial`;
   return html`<details data-fold="candidate-${number}">
     <summary>
       ${number === 0 ? t`The initial prompt` : t`Candidate ${number}`} !${status(candidate.status)}
       <span class="soft"
-        >${figures}${candidate.on_front ? t`, on the Pareto front` : ''}${number === winner ? t`, the winner` : ''}</span
+        >${figures}${candidate.on_front ? t`, unbeaten on at least one issue` : ''}${number === winner ? t`, the winner` : ''}</span
       >
     </summary>
     !${when(reason, (text) => html`<p>${text}</p>`)}
