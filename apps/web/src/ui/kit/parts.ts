@@ -16,12 +16,16 @@ export function priority(value: string): Html {
   >`;
 }
 
-/** Initials in a disc, with the name for screen readers. */
+/** Initials in a disc, for the eye only: they are no text, so that they belong to no name that is read out. */
 export function avatar(name: string): Html {
   const initials = name.trim().split(/\s+/).slice(0, 2).map(firstLetter).join('').toUpperCase();
-  return html`<span class="avatar" data-tone="${tone(name)}" title="${name}" aria-hidden="true"
-    >${initials}</span
-  >`;
+  return html`<span
+    class="avatar"
+    data-tone="${tone(name)}"
+    data-initials="${initials}"
+    title="${name}"
+    aria-hidden="true"
+  ></span>`;
 }
 
 const letters = new Intl.Segmenter();
