@@ -40,7 +40,7 @@ function progress(evolution: PromptEvolution, can_write: boolean): Html {
       !${when(running && can_write, () => postButton(`/evolutions/${id}/cancel`, 'Cancel it', { class: 'quiet small', confirm: 'End the evolution without a new version?' }))}
     </div>
     <p>${rollouts} of at most ${most} trials, ${usd(spent)} of at most ${usd(limit)}.</p>
-    !${limitMeter({ label: 'Trials', spent: (rollouts / most) * 100, reserved: 0, warn: 100, level: 'within_limit' })}
+    !${limitMeter({ label: t`Trials`, spent: (rollouts / most) * 100, reserved: 0, warn: 100, level: 'within_limit' })}
     !${when(evolution.waiting_reason, (why) => html`<p class="soft">It waits: ${why}.</p>`)}
     !${when(evolution.error, (why) => html`<p class="${evolution.status === 'failed' ? 'error' : 'soft'}">${why}</p>`)}
     !${when(evolution.status === 'completed', () => html`<p>!${outcome(evolution)}</p>`)}
