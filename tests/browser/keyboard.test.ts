@@ -228,6 +228,9 @@ inBrowser(`the keyboard alone${without}`, () => {
     await isTold('Nothing found', '.palette > ');
     await press('Escape');
     expect(await page.isVisible('.palette')).toBe(false);
+    await open(issues);
+    expect(await page.locator('[data-pick]:checked').count()).toBe(0);
+    expect(await page.innerText('main')).not.toContain('have not sent');
   });
 
   it('puts an approval off and an issue as read, and goes on with what is left', async () => {

@@ -167,6 +167,13 @@ inBrowser(`a part that renews itself${without}`, () => {
     await page.check('[aria-label="Select Paint the shop"]');
     expect(await page.innerText('[data-bulk]')).toContain('1 selected');
     expect(await page.innerText('[data-bulk]')).not.toContain('not sent it');
+    // Whoever comes back later decides anew about what; what was written is still there.
+    await page.fill('[data-bulk] textarea', 'Too dear');
+    await page.goto('/profile');
+    await page.goto(`/companies/${cast.company_id}/approvals`);
+    await page.waitForSelector('[data-script=ready]', { state: 'attached' });
+    expect(await page.locator('[data-pick]:checked').count()).toBe(0);
+    expect(await page.inputValue('[data-bulk] textarea')).toBe('Too dear');
     await page.close();
   });
 });

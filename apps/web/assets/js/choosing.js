@@ -39,6 +39,8 @@ export function startChoosing() {
   // Once the refreshed part has its choices back.
   document.addEventListener('htmx:after:swap', () => queueMicrotask(tellChosen));
   document.addEventListener('filtered', tellChosen);
+  // A browser puts back what was chosen on the page that somebody returns to.
+  addEventListener('pageshow', tellChosen);
   tellChosen();
 }
 

@@ -11,8 +11,11 @@ const LONGEST = 100_000;
 const MOST = 20;
 
 const FORMS = 'form[method=post]';
-/** A form that sends each choice by itself has nothing unsent, and one whose answer is beside it stays as it is. */
-const OTHERS = '[data-autosubmit], [data-download], [data-preview]:not([data-composer])';
+/**
+ * A form that sends each choice by itself has nothing unsent, and one whose answer is beside it stays as it is. In a list of issues
+ * nothing is typed.
+ */
+const OTHERS = '[data-autosubmit], [data-download], [data-issue-list], [data-preview]:not([data-composer])';
 const isForm = (form) => form?.matches?.(`main ${FORMS}:not(${OTHERS})`) ?? false;
 const NOT_TYPED = new Set(['hidden', 'password', 'file', 'submit', 'button', 'reset', 'image']);
 const isTyped = ({ name, type, dataset, autocomplete, localName }) =>
@@ -20,6 +23,8 @@ const isTyped = ({ name, type, dataset, autocomplete, localName }) =>
   Boolean(name) &&
   !NOT_TYPED.has(type) &&
   dataset.secret === undefined &&
+  // Rows are chosen for an act of this moment.
+  dataset.pick === undefined &&
   autocomplete !== 'one-time-code';
 
 export function startDrafts() {
