@@ -1,6 +1,6 @@
 // Makes the pages live: the event stream, parts that refresh themselves, forms that need no button.
 // Everything here is an enhancement: without it each act works as a plain form post.
-import { busy, copyText, startToasts } from './feedback.js';
+import { busy, startToasts } from './feedback.js';
 import { startAutosubmit, startKeys } from './keys.js';
 import { askServer, startConnection } from './connection.js';
 import { startLive } from './live.js';
@@ -77,21 +77,9 @@ for (const name of ['dragover', 'drop']) {
   });
 }
 
-// Shows a copy button in the corner of a code block while the pointer is over it.
 document.addEventListener('pointerover', ({ target }) => {
   const code = target.closest?.('.markdown pre');
-  if (!code || code.querySelector('[data-copy]')) return;
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.className = 'quiet small copy-code';
-  button.dataset.copy = '';
-  button.textContent = t`Copy`;
-  button.addEventListener(
-    'click',
-    () => void copyText(code.querySelector('code')?.textContent ?? '', button),
-  );
-  code.append(button);
-  code.addEventListener('pointerleave', () => button.remove(), { once: true });
+  if (code) void import('./copying.js').then(({ offerCopy }) => offerCopy(code));
 });
 
 document.addEventListener('input', ({ target }) => {
@@ -155,20 +143,9 @@ setInterval(() => {
   }
 }, 20_000);
 
-// The exact time in the person's time zone, in front of the server's, which is in UTC.
-const { zone } = document.documentElement.dataset;
-const { lang } = document.documentElement;
-// The browser knows the country for its own language only.
-const clock = new Intl.DateTimeFormat(navigator.language.startsWith(lang) ? undefined : lang, {
-  dateStyle: 'medium',
-  timeStyle: 'medium',
-  ...(zone ? { timeZone: zone } : {}),
-});
 document.addEventListener('pointerover', ({ target }) => {
   const time = target.closest?.('time[datetime]:not([data-clock])');
-  if (!time) return;
-  time.dataset.clock = '';
-  time.title = `${clock.format(new Date(time.dateTime))}${zone ? ` ${zone}` : ''}\n${time.title}`;
+  if (time) void import('./clock.js').then(({ addClock }) => addClock(time));
 });
 
 // A refused form may be far down the page: leads to its first faulty field, or to what is said about it. So may what a form has done.

@@ -2,7 +2,7 @@
 // Without script the same forms are plain posts.
 import { ChosenFiles } from './chat-files.js';
 import { askServer } from './connection.js';
-import { copyText } from './feedback.js';
+import { copyText } from './copying.js';
 import { keepDraft } from './drafts.js';
 import { overLimits } from './file-list.js';
 import { hasTyping } from './live-parts.js';

@@ -3,8 +3,6 @@ import { t } from './texts.js';
 
 /** For a note; longer while the pointer or focus is on it. */
 const SHOWN_MS = 12_000;
-/** For a button that has copied. */
-const COPIED_MS = 1500;
 /** Until what is told is there: after a page, whose title and focus are read first. */
 const TOLD_AFTER_MS = 400;
 
@@ -130,15 +128,4 @@ export function busy(button, focused = document.activeElement) {
     button.disabled = false;
     if (focused === button && document.activeElement === document.body) button.focus();
   };
-}
-
-/** Copies a text, and says so on the button that did it. Without a secure connection a browser has no clipboard: nothing is said. */
-export async function copyText(text, button) {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    return;
-  }
-  button.textContent = t`Copied`;
-  setTimeout(() => (button.textContent = t`Copy`), COPIED_MS);
 }

@@ -2,7 +2,6 @@
 // as the outcome of a delivery, is marked `data-awaits` within its part, which asks again until the mark is gone. What comes bit by
 // bit, such as the lines of a log, gives the mark a value that changes with each: the part then soon asks again.
 import { askServer } from './connection.js';
-import { toast } from './feedback.js';
 import { t } from './texts.js';
 
 const WAIT_MS = 150;
@@ -48,7 +47,10 @@ export function startLiveParts() {
   Object.assign(said, { className: 'sr-only', role: 'status' });
   document.body.append(said);
   document.addEventListener('htmx:after:request', ({ target, detail }) => {
-    if (target.dataset?.source !== undefined && target.closest('main')) tellGone(detail.ctx.response.status);
+    const { status } = detail.ctx.response;
+    const isPart = target.dataset?.source !== undefined && target.closest('main');
+    if (isPart && (status >= 400 || document.querySelector('[data-gone]')))
+      void import('./gone.js').then(({ tellGone }) => tellGone(status));
   });
   // A request without an answer, such as during a restart, is not the last one.
   document.addEventListener('htmx:finally:request', ({ target }) => {
@@ -66,22 +68,6 @@ export function startLiveParts() {
       void import('./transcript.js').then(({ startTranscripts }) => startTranscripts(target));
   };
   document.addEventListener('htmx:after:swap', swapped, early);
-}
-
-/** Says on top of the page that its subject is not to be had any more, for as long as that is so. @param status of its part */
-function tellGone(status) {
-  const isGone = status === 404 || status === 403;
-  const note = document.querySelector('[data-gone]');
-  if (!isGone && status === 200) note?.remove();
-  if (!isGone || note) return;
-  const text = t`This is no longer here: it has been deleted, or you may not see it any more.`;
-  const said = document.createElement('p');
-  Object.assign(said, { className: 'notice', textContent: text });
-  said.setAttribute('role', 'alert');
-  said.dataset.gone = '';
-  document.querySelector('main').prepend(said);
-  // Whoever has scrolled down sees it, too.
-  toast(text, { silent: true });
 }
 
 /** Once for all calls of a moment. */

@@ -1,5 +1,5 @@
 // Copies a value that is shown only once.
-import { copyText } from './feedback.js';
+import { copyText } from './copying.js';
 
 for (const button of document.querySelectorAll('[data-copy-once]')) {
   // Without a secure connection a browser has no clipboard: one click on the value selects it.
