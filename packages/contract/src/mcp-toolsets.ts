@@ -1,5 +1,5 @@
 /**
- * What an MCP client may restrict itself to: every tool it lists is in its model's context, and the whole list is a quarter of a
+ * What an MCP client may restrict itself to: every tool it lists is in its model's context, and the whole list is a third of a
  * megabyte. The key's rights stay as they are.
  */
 export const mcpToolsets = {
