@@ -134,8 +134,7 @@ describe('a program that the operator offers', () => {
     expect(await around(made)).toEqual({
       instance: expect.any(String),
       arguments: ['--from-the-operator'],
-      // None of the service's own; PWD is set by the sandbox.
-      variables: ['HOME', 'LANG', 'PATH', ...(hasWalls ? ['PWD'] : []), 'TOKEN'],
+      variables: ['HOME', 'LANG', 'PATH', 'TOKEN'],
       // It has the value, but its output is redacted.
       token: '[redacted]',
       sees: !hasWalls,

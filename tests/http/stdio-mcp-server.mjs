@@ -7,6 +7,9 @@ import { randomUUID } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 
+/** Set by the sandbox or by the shell that starts a program without one. */
+const ofShells = new Set(['PWD', 'SHLVL', '_']);
+
 process.stdout.write('Memory server, version 1.0\n');
 if (process.env.MODE === 'broken') {
   process.stderr.write(`could not start: bad token ${process.env.TOKEN}`);
@@ -32,7 +35,9 @@ const tools = {
       JSON.stringify({
         instance,
         arguments: process.argv.slice(2),
-        variables: Object.keys(process.env).toSorted(),
+        variables: Object.keys(process.env)
+          .filter((name) => !ofShells.has(name))
+          .toSorted(),
         token: process.env.TOKEN,
         sees: existsSync(path),
         network: await reach('127.0.0.1', port),

@@ -12,7 +12,7 @@ import type { ServiceProcess, TestDatabase } from '@acp/testkit';
 import { type Operator, type Plugin, pluginOperator, program } from '../plugins/operator.ts';
 import { badStarts } from '../plugins/bad-starts.ts';
 import { heldBy, programHolder } from '../plugins/holders.ts';
-import { bounds, isBounded, shutIn, tryToEscape } from '../plugins/shut-in.ts';
+import { bounds, here, isBounded, shutIn, tryToEscape, withBubblewrap } from '../plugins/shut-in.ts';
 import { type Api, baseEnv, createTeam, killScheduler, signIn } from './api.ts';
 
 let db: TestDatabase;
@@ -57,7 +57,7 @@ beforeAll(async () => {
     DATABASE_URL: db.url,
     SERVICE_HOME: path.join(home, 'service'),
     SERVICE_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
-    SERVICE_PLUGIN_SANDBOX: 'bubblewrap',
+    SERVICE_PLUGIN_SANDBOX: here.setting,
     SERVICE_PLUGIN_WORKSPACE_ROOT: path.join(home, 'workspaces'),
     ...bounds,
     SERVICE_MCP_COMMANDS: JSON.stringify({
@@ -167,7 +167,7 @@ describe('approval', () => {
 describe('a plugin', () => {
   it('starts, is called, gets its webhooks, stops and starts again', async () => {
     const plugin = await running();
-    expect(plugin).toMatchObject({ state: 'running', sandbox: 'bubblewrap', error: null });
+    expect(plugin).toMatchObject({ state: 'running', sandbox: here.reported, error: null });
     expect(await refusal(await act(plugin, 'start'))).toEqual([409, 'plugin is already running']);
     expect(await result(plugin, 'echo', { text: 'hello' })).toMatchObject({ text: 'hello' });
     const wrong = await invoke(plugin, 'echo', { text: 7 });
@@ -361,7 +361,7 @@ describe('a plugin', () => {
   });
 });
 
-describe('the sandbox', () => {
+withBubblewrap('the sandbox', () => {
   it('keeps the network, other processes, the host’s files and the root from it', async () => {
     const plugin = await running();
     const { port } = outside.address() as AddressInfo;
