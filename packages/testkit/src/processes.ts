@@ -2,6 +2,7 @@
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { waitFor } from './wait-for.ts';
@@ -73,8 +74,8 @@ function notifyGuard(pid: number): void {
 }
 
 /**
- * Runs `npm start` with nothing in its environment but PATH and the given variables. By default it listens on a free port,
- * without a rate limit. Returns immediately; `startService` waits.
+ * Runs `npm start` with nothing in its environment but PATH, TMPDIR and the given variables. By default it listens on a free
+ * port, without a rate limit. Returns immediately; `startService` waits.
  */
 export function spawnService(
   env: Env,
@@ -83,7 +84,14 @@ export function spawnService(
   const [file = '', ...args] = program.command;
   const child = spawn(file, args, {
     cwd: program.cwd,
-    env: { PATH: process.env.PATH ?? '', PORT: '0', RATE_LIMIT_RPM: '0', LOG_FORMAT: 'json', ...env },
+    env: {
+      PATH: process.env.PATH ?? '',
+      TMPDIR: tmpdir(),
+      PORT: '0',
+      RATE_LIMIT_RPM: '0',
+      LOG_FORMAT: 'json',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const log: LogLine[] = [];
