@@ -20,6 +20,12 @@ const root = path.resolve(import.meta.dirname, '../..');
 const flushCache = loadQuickly(path.join(root, '.build/compile-cache'));
 // For jest's own processes (run-jest.ts); those that tests start have the environment they would have without jest.
 delete process.env.NODE_COMPILE_CACHE;
+// A worker whose jest was killed would finish its test file, and wait for the next one for as long as something is open.
+// (A listener to `disconnect` would keep it running after its last file.)
+if (process.connected)
+  setInterval(() => {
+    if (!process.connected) process.exit(1);
+  }, 500).unref();
 
 // The package of that name only throws: normally jest's module loading replaces it.
 const globalsUrl = new URL('jest-globals.ts', import.meta.url).href;
