@@ -80,11 +80,17 @@ describe('the costs', () => {
 
   it('of a month before are a page of their own, with what was spent then only', async () => {
     await spend(1);
-    await spend(0.25);
-    await database.db
-      .update(schema.cost_events)
-      .set({ occurred_at: new Date('2024-02-29T23:59:59Z') })
-      .where(eq(schema.cost_events.cost_usd, '0.25'));
+    await database.db.insert(schema.cost_events).values({
+      company_id: cast.company_id,
+      run_id: cast.agent_id,
+      provider: 'elsewhere',
+      model: 'big',
+      input_tokens: 1,
+      output_tokens: 1,
+      cached_tokens: 0,
+      cost_usd: '0.25',
+      occurred_at: new Date('2024-02-29T23:59:59Z'),
+    });
     const { text } = await Browser.of(app, cast.viewer).get(`${at('costs')}?month=2024-02`);
     expect(plain(text)).toMatch(/February 2024 \$0\.25 Runs/);
     expect(text.match(/class="bar"/g)).toHaveLength(29);

@@ -7,7 +7,7 @@ import {
   dropExpiredTranscripts,
   getSetting,
 } from '@acp/core';
-import { partitionTranscripts, transaction } from '@acp/db';
+import { deleteRunTotals, partitionTranscripts, transaction } from '@acp/db';
 import type { TimerContext } from './context.ts';
 import { dropAll, inBites, laterIfBusy } from './in-bites.ts';
 
@@ -36,4 +36,5 @@ export async function deleteOldRuns(context: TimerContext, signal: AbortSignal):
     await inBites(signal, RUN_BATCH, async (bite) => deleteBefore(db, days, bite));
   for (const deleteBefore of [deleteWakeupsBefore, deleteRefusalsBefore])
     await inBites(signal, ROW_BATCH, async (bite) => deleteBefore(db, days, bite));
+  await inBites(signal, ROW_BATCH, async (bite) => deleteRunTotals(db, bite));
 }

@@ -56,6 +56,7 @@ const aged: Record<string, Aged> = {
   plugin_events: {},
   plugin_hosts: {},
   routine_runs: {},
+  run_days: {},
   scheduler_processes: {},
   scheduler_ticks: {},
   security_events: {},
@@ -81,11 +82,11 @@ const kept: Record<string, string> = {
   'the newest so many of each are kept, whatever their age; each write removes the rest': `
     agent_config_revisions comment_versions document_revisions prompt_versions plugin_job_runs`,
   'one row for each of something else, or for the instance': `
-    agent_runtime_states alert_looks company_egress company_logos compile_settings event_cursors event_sequence instance_flags
+    agent_runtime_states alert_looks company_egress company_logos compile_settings day_totals event_cursors event_sequence instance_flags
     instance_settings issue_counters plugin_binaries plugin_jobs setup_tokens user_totp`,
   'by its owner while the owner lives: a limit of bytes and keys': 'plugin_kv',
   'goes with the runs, and by partitions': 'remote_tasks run_actions run_events transcript_parts',
-  'kept for ever unless a setting gives the days; then by partitions': 'activity cost_events',
+  'kept for ever unless a setting gives the days; then by partitions': 'activity cost_events cost_days',
   'one row for each policy and window, of a few numbers': 'budget_incidents budget_windows',
   'while a run is going': 'budget_reservations subagent_waits',
   'emptied at once by whoever works it off': 'outbox storage_orphans',
@@ -115,6 +116,7 @@ const clocks: Values = {
   events: 'occurred_at',
   key_addresses: 'last_used_at',
   plugin_hosts: 'seen_at',
+  run_days: 'day',
   scheduler_processes: 'updated_at',
   scheduler_ticks: 'updated_at',
 };

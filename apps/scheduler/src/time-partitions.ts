@@ -1,5 +1,6 @@
 import { deleteInstanceActsBefore, getSetting } from '@acp/core';
 import {
+  deleteCostTotals,
   dropExpiredPartition,
   endTimePartition,
   partitionByTime,
@@ -25,6 +26,8 @@ export async function keepTimePartitions({ database }: TimerContext, signal: Abo
     const days = await getSetting(database.db, kept[table]);
     if (days !== undefined)
       await dropAll(database, signal, async (tx) => dropExpiredPartition(tx, table, days));
+    if (days !== undefined && table === 'cost_events')
+      await inBites(signal, ROW_BATCH, async (bite) => deleteCostTotals(database.db, bite));
     if (days !== undefined && table === 'activity')
       await inBites(signal, ROW_BATCH, async (bite) => deleteInstanceActsBefore(database.db, days, bite));
   }

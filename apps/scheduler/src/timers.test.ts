@@ -330,6 +330,13 @@ describe('the timers', () => {
     for (const table of ['activity', 'cost_events'])
       await pool.query(`alter table ${table} detach partition ${table}_first;
         alter table ${table} attach partition ${table}_first for values from (minvalue) to ('2020-01-01')`);
+    // Totals of days go with the events.
+    await pool.query(`insert into cost_days select gen_random_uuid(), day::date, null, null, 'm', 1, 0, 1, 1, 1, true
+      from (values ('2019-12-31'), ('2050-01-01')) as t (day)`);
+    const days = async () =>
+      (await pool.query<{ day: string }>('select day::text from cost_days order by 1')).rows.map(
+        ({ day }) => day,
+      );
     const both = ['activity_first', 'activity_new', 'cost_events_first', 'cost_events_new'];
     await tick(context, 'time-partitions');
     expect(await parts()).toEqual(both);
@@ -339,9 +346,11 @@ describe('the timers', () => {
     await putSetting(db, 'activity_retention_days', 400);
     await tick(context, 'time-partitions');
     expect(await parts()).toEqual(both.slice(1));
+    expect(await days()).toEqual(['2019-12-31', '2050-01-01']);
     await putSetting(db, 'cost_event_retention_days', 400);
     await tick(context, 'time-partitions');
     expect(await parts()).toEqual(['activity_new', 'cost_events_new']);
+    expect(await days()).toEqual(['2050-01-01']);
   });
 
   it('forget security events and addresses of keys after as many days as the setting says, a year without one', async () => {

@@ -1,7 +1,14 @@
 // All periodic work. Each timer is safe on several schedulers at the same time: rows are locked and skipped, or the
 // statement decides by itself.
 import { isBackupRunning, reportProcess, warnOfExpiringKeys } from '@acp/core';
-import { copyIssueWords, type Listener, type SignalChannel, signalChannels, transaction } from '@acp/db';
+import {
+  copyIssueWords,
+  type Listener,
+  mergeDayTotals,
+  type SignalChannel,
+  signalChannels,
+  transaction,
+} from '@acp/db';
 import { diskUsedPercent, checkAlerts } from './alerts/check-alerts.ts';
 import { makeDueBackup } from './backups/make-due-backup.ts';
 import { LOOK_SEC, LostWork } from './lost-work.ts';
@@ -27,6 +34,11 @@ export const timerTable: readonly TimerRow[] = [
     name: 'issue-words',
     interval_sec: 300,
     work: async ({ database }, signal) => copyIssueWords(database, signal),
+  },
+  {
+    name: 'day-totals',
+    interval_sec: 300,
+    work: async ({ database }, signal) => mergeDayTotals(database, signal),
   },
   { name: 'stray-plugins', interval_sec: 300, work: sweepPlugins },
   { name: 'report-ticks', interval_sec: 10, work: reportTicks },

@@ -13,6 +13,7 @@ const ofInstance = [
   'alert_looks',
   'backups',
   'companies',
+  'day_totals',
   'event_cursors',
   'event_sequence',
   'idempotency_keys',

@@ -172,13 +172,17 @@ describe('a policy that is changed', () => {
 
 it('the spending of an agent and of a company is that of today and of this month', async () => {
   await spend(0.5);
-  await spend(0.25);
-  await database.db
-    .update(cost_events)
-    .set({
-      occurred_at: sql`date_trunc('month', now() at time zone 'UTC') at time zone 'UTC' - interval '1 s'`,
-    })
-    .where(eq(cost_events.cost_usd, '0.25'));
+  await database.db.insert(cost_events).values({
+    company_id: company.id,
+    agent_id: agent.id,
+    provider: 'x',
+    model: 'y',
+    input_tokens: 0,
+    output_tokens: 0,
+    cached_tokens: 0,
+    cost_usd: '0.25',
+    occurred_at: sql`date_trunc('month', now() at time zone 'UTC') at time zone 'UTC' - interval '1 s'`,
+  });
   for (const scope of [{ agent_id: agent.id }, { company_id: company.id }]) {
     expect(await spending(database.db, scope)).toEqual({ today_usd: 0.5, month_usd: 0.5 });
   }

@@ -2,24 +2,25 @@ import type { CostSummary, CostSummaryQuery } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { invalid, isTimestamp } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
+import { type CostScope, spendingBetween, spendingSince } from './cost-days.ts';
 
 type GroupBy = NonNullable<CostSummaryQuery['group_by']>;
 
 /** Grouping criteria: the stored expression, and how a group's key and label are shown. */
 const groupings: Readonly<Record<GroupBy, { of: SQL; key: SQL; label: SQL }>> = {
   agent: {
-    of: sql`e.agent_id`,
+    of: sql`s.agent_id`,
     key: sql`part.agent::text`,
     label: sql`(select a.name from agents a where a.id = part.agent)`,
   },
   project: {
-    of: sql`e.project_id`,
+    of: sql`s.project_id`,
     key: sql`part.project::text`,
     label: sql`(select p.name from projects p where p.id = part.project)`,
   },
-  model: { of: sql`e.model`, key: sql`part.model`, label: sql`part.model` },
+  model: { of: sql`s.model`, key: sql`part.model`, label: sql`part.model` },
   day: {
-    of: sql`date_trunc('day', e.occurred_at at time zone 'UTC')`,
+    of: sql`s.day`,
     key: sql`to_char(part.day, 'YYYY-MM-DD')`,
     label: sql`to_char(part.day, 'YYYY-MM-DD')`,
   },
@@ -51,7 +52,7 @@ export async function summarizeCosts(
   return summary!;
 }
 
-/** Like `summarizeCosts` for several groupings with a single read of the entries. In the order of `groups`. */
+/** Like `summarizeCosts` for several groupings with a single read. In the order of `groups`. */
 export async function summarizeCostsBy(
   tx: Tx,
   company_id: string,
@@ -65,8 +66,7 @@ export async function summarizeCostsBy(
       groups.map((group, index) => sql`when ${sql.raw(String(index))} then ${part(group)}`),
       sql` `,
     )} end`;
-  const days = groups.includes('day') ? sql`part.day` : sql`null::timestamp`;
-  // Runs are counted by a grouping of their own: counting them within groups would require sorting each group.
+  const days = groups.includes('day') ? sql`part.day` : sql`null::date`;
   const { rows } = await tx.execute<Row>(sql`
     select grouped, ${ofGroup((group) => groupings[group].key)} as key, ${ofGroup((group) => groupings[group].label)} as label,
       cost_usd, estimated_usd, input_tokens, output_tokens, runs, sum(cost_usd) over (partition by grouped) as total_usd
@@ -76,17 +76,12 @@ export async function summarizeCostsBy(
         sql` + `,
       )} as grouped, ${list(name)},
         sum(cost_usd) as cost_usd, sum(estimated_usd) as estimated_usd, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
-        count(run_id)::int as runs
+        sum(runs)::int as runs
       from (
-        select ${list((group) => sql`${groupings[group].of} as ${name(group)}`)}, e.run_id,
-          sum(e.cost_usd) as cost_usd, sum(case when e.price_estimated then e.cost_usd else 0 end) as estimated_usd,
-          sum(e.input_tokens) as input_tokens, sum(e.output_tokens) as output_tokens
-        from cost_events e
-        where e.company_id = ${company_id}
-          and e.occurred_at >= coalesce(${instant(from, 'from')}::timestamptz, '-infinity')
-          and e.occurred_at < coalesce(${instant(to, 'to')}::timestamptz, 'infinity')
-        group by ${list((_, index) => sql.raw(String(index + 1)))}, e.run_id
-      ) of_run group by grouping sets (${list((group) => sql`(${name(group)})`)})
+        select ${list((group) => sql`${groupings[group].of} as ${name(group)}`)}, s.cost_usd, s.estimated_usd,
+          s.input_tokens, s.output_tokens, s.runs
+        from (${spendingBetween({ company_id }, instant(from, 'from'), instant(to, 'to'))}) s
+      ) spent group by grouping sets (${list((group) => sql`(${name(group)})`)})
     ) part order by grouped, ${days}, cost_usd desc, key`);
   return groups.map((_, index) => {
     const own = rows.filter(({ grouped }) => grouped === index);
@@ -106,26 +101,21 @@ function presentGroup({ key, label, cost_usd, estimated_usd, input_tokens, outpu
   };
 }
 
-/** Cost of a company or agent today and this month (UTC): one statement using either's index. */
-export async function spending(
-  tx: Tx,
-  of: { company_id: string } | { agent_id: string },
-): Promise<{ today_usd: number; month_usd: number }> {
-  const since = (window: 'day' | 'month') =>
-    sql`date_trunc(${sql.raw(`'${window}'`)}, now() at time zone 'UTC') at time zone 'UTC'`;
+/** Cost of a company or agent today and this month (UTC). */
+export async function spending(tx: Tx, of: CostScope): Promise<{ today_usd: number; month_usd: number }> {
+  const start = (window: 'day' | 'month') =>
+    sql`date_trunc(${sql.raw(`'${window}'`)}, now() at time zone 'UTC')::date`;
   const { rows } = await tx.execute<{ today_usd: number; month_usd: number }>(sql`
-    select coalesce(sum(e.cost_usd) filter (where e.occurred_at >= ${since('day')}), 0)::float8 as today_usd,
-      coalesce(sum(e.cost_usd), 0)::float8 as month_usd
-    from cost_events e
-    where ${'agent_id' in of ? sql`e.agent_id = ${of.agent_id}` : sql`e.company_id = ${of.company_id}`}
-      and e.occurred_at >= ${since('month')}`);
+    select coalesce(sum(s.cost_usd) filter (where s.day >= ${start('day')}), 0)::float8 as today_usd,
+      coalesce(sum(s.cost_usd), 0)::float8 as month_usd
+    from (${spendingSince(of, start('month'))}) s`);
   return rows[0]!;
 }
 
 /** A timestamp, or a day, meaning its start in UTC. */
-function instant(text: string | undefined, name: string): string | null {
+function instant(text: string | undefined, name: string): Date | null {
   if (text === undefined) return null;
   const value = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;
   if (!isTimestamp(value)) throw invalid(`${name} must be an instant or a day`);
-  return value;
+  return new Date(value);
 }

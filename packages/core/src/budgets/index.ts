@@ -1,5 +1,5 @@
 /**
- * Owns `cost_events`, `model_prices` and budgets: policies, their windows, reservations and incidents. Money is decimal text or
+ * Owns `cost_events` with their totals, `model_prices` and budgets: policies, their windows, reservations and incidents. Money is decimal text or
  * numeric, never a float. Invariants: a window contains what was settled in it plus what live runs have reserved; a call is only
  * made if the sum is below the limit of every `pause` policy of its company, project and agent; each policy has at most one open
  * incident; while a breach is open, nothing in its scope starts. Agents are paused by the job `settle-budgets`, since
@@ -11,6 +11,7 @@ export { chargeCost } from './charge.ts';
 export type { Spender } from './charge.ts';
 export { BUDGET_CATEGORY } from './cut-off.ts';
 export { insertRunCost } from './cost-events.ts';
+export { spendingSince } from './cost-days.ts';
 export { spending, summarizeCosts, summarizeCostsBy } from './cost-summary.ts';
 export { reserveAhead, releaseHolds } from './reserve-ahead.ts';
 export type { Hold } from './reserve-ahead.ts';

@@ -1,6 +1,7 @@
 import type { AgentFigures, DayFigures } from '@acp/contract';
-import type { Tx } from '@acp/db';
+import { completeFrom, startOfDay, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
+import { spendingSince } from '../budgets/index.ts';
 import { notTrashed } from '../issues/index.ts';
 
 /** Number of days in a chart, including today. */
@@ -10,24 +11,28 @@ const NEWEST = 20;
 
 /** Results per day in UTC, oldest first; days without any are zeros. */
 export async function dayFigures(tx: Tx, company_id: string): Promise<DayFigures[]> {
+  const first = sql`(select min(day) from days)`;
+  const counted = sql`greatest(${first}, ${completeFrom('run_days')})`;
+  const rowsOfRun = sql`select (r.created_at at time zone 'UTC')::date as day, 1 as runs, (r.status = 'succeeded')::int as succeeded,
+    (r.status = 'failed')::int as failed from heartbeat_runs r where r.company_id = ${company_id}`;
   const { rows } = await tx.execute<DayFigures & Record<string, unknown>>(sql`
     with days as (
-      select generate_series(date_trunc('day', now() at time zone 'UTC') - make_interval(days => ${DAYS - 1}),
-        date_trunc('day', now() at time zone 'UTC'), '1 day') as day
-    ), since as (select min(day) at time zone 'UTC' as at from days
+      select generate_series(today - ${DAYS - 1}::int, today, '1 day')::date as day from (select (now() at time zone 'UTC')::date as today) t
     ), runs as (
-      select date_trunc('day', r.created_at at time zone 'UTC') as day, count(*) as runs,
-        count(*) filter (where r.status = 'succeeded') as succeeded,
-        count(*) filter (where r.status = 'failed') as failed
-      from heartbeat_runs r, since where r.company_id = ${company_id} and r.created_at >= since.at group by 1
+      select day, sum(runs) as runs, sum(succeeded) as succeeded, sum(failed) as failed from (
+        select d.day, d.runs, d.succeeded, d.failed from run_days d
+        where d.company_id = ${company_id} and d.day >= ${counted}
+        union all ${rowsOfRun} and r.status = 'queued' and r.created_at >= ${startOfDay(counted)}
+        union all ${rowsOfRun} and r.status = 'running' and r.created_at >= ${startOfDay(counted)}
+        union all ${rowsOfRun} and r.created_at >= ${startOfDay(first)} and r.created_at < ${startOfDay(counted)}
+      ) r group by 1
     ), ended as (
-      select date_trunc('day', i.updated_at at time zone 'UTC') as day, count(*) as done
-      from issues i, since
-      where i.company_id = ${company_id} and i.deleted_at is null and i.status = 'done' and i.updated_at >= since.at
+      select (i.updated_at at time zone 'UTC')::date as day, count(*) as done
+      from issues i
+      where i.company_id = ${company_id} and i.deleted_at is null and i.status = 'done' and i.updated_at >= ${startOfDay(first)}
       group by 1
     ), spent as (
-      select date_trunc('day', c.occurred_at at time zone 'UTC') as day, sum(c.cost_usd) as cost_usd
-      from cost_events c, since where c.company_id = ${company_id} and c.occurred_at >= since.at group by 1
+      select s.day, sum(s.cost_usd) as cost_usd from (${spendingSince({ company_id }, first)}) s group by 1
     )
     select to_char(days.day, 'YYYY-MM-DD') as day, coalesce(runs, 0)::int as runs, coalesce(succeeded, 0)::int as succeeded,
       coalesce(failed, 0)::int as failed, coalesce(done, 0)::int as issues_done, coalesce(cost_usd, 0)::float8 as cost_usd

@@ -13,6 +13,7 @@ export * from './wakeups.ts';
 export * from './issues.ts';
 export * from './comments.ts';
 export * from './budgets.ts';
+export * from './day-totals.ts';
 export * from './runs.ts';
 export * from './chats.ts';
 export * from './channels.ts';

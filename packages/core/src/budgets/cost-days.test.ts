@@ -1,0 +1,139 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '@acp/db';
+import { cloneDatabase, createAgent, createCompany } from '@acp/testkit';
+import { sql, type SQL } from 'drizzle-orm';
+import { dayFigures } from '../figures/index.ts';
+import { type CostScope, spendingBetween, spendingSince } from './cost-days.ts';
+import { spending, summarizeCostsBy } from './index.ts';
+
+const DAY_MS = 86_400_000;
+/** Events of each agent and model per day. */
+const PER_DAY = 40;
+const DAYS = 40;
+
+let database: Database;
+let company: { id: string };
+let agents: { id: string }[];
+/** Midnight, the start of today (UTC). */
+const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+
+beforeAll(async () => {
+  ({ database } = await cloneDatabase('cost_days'));
+  company = await createCompany(database.db);
+  agents = [await createAgent(database.db, company), await createAgent(database.db, company)];
+  const other = await createCompany(database.db);
+  await database.pool.query(
+    `insert into cost_events (company_id, agent_id, run_id, provider, model, input_tokens, output_tokens, cached_tokens, cost_usd, price_estimated, occurred_at)
+    select company_id, agent_id, case when n % 3 > 0 then gen_random_uuid() end, 'p', model, n, 1, 0, n * 0.0001, n % 5 = 0,
+      $4::timestamptz - make_interval(days => day) + n * interval '36 minutes'
+    from unnest(array[$1, $2]::uuid[]) company_id, unnest($3::uuid[]) agent_id, unnest(array['big', 'small']) model,
+      generate_series(1, ${DAYS}) day, generate_series(0, ${PER_DAY} - 1) n`,
+    [company.id, other.id, [...agents.map(({ id }) => id), null], new Date(today)],
+  );
+  await database.pool.query('analyze');
+});
+
+interface Sums extends Record<string, unknown> {
+  usd: number;
+  estimated: number;
+  input: number;
+  runs: number;
+  days: number;
+}
+const sums = async (relation: SQL): Promise<Sums> =>
+  (
+    await database.db
+      .execute<Sums>(sql`select coalesce(sum(cost_usd), 0)::float8 as usd, coalesce(sum(estimated_usd), 0)::float8 as estimated,
+      coalesce(sum(input_tokens), 0)::int as input, coalesce(sum(runs), 0)::int as runs, count(distinct day)::int as days from (${relation}) s`)
+  ).rows[0]!;
+
+/** From the events alone. */
+const expected = (scope: CostScope, from: Date | null, to: Date | null): SQL => sql`
+  select (e.occurred_at at time zone 'UTC')::date as day, e.cost_usd, case when e.price_estimated then e.cost_usd else 0 end as estimated_usd,
+    e.input_tokens, (e.run_id is not null)::int as runs from cost_events e
+  where ${'agent_id' in scope ? sql`e.agent_id = ${scope.agent_id}` : sql`e.company_id = ${scope.company_id}`}
+    and e.occurred_at >= coalesce(${from?.toISOString() ?? null}::timestamptz, '-infinity')
+    and e.occurred_at < coalesce(${to?.toISOString() ?? null}::timestamptz, 'infinity')`;
+
+const at = (days: number): Date => new Date(today - days * DAY_MS);
+const spans: [string, Date | null, Date | null][] = [
+  ['all time', null, null],
+  ['whole days', at(20), at(10)],
+  ['parts of days at both ends', at(20.3), at(9.7)],
+  ['part of one day', at(5.7), at(5.2)],
+  ['from noon to noon of the next day', at(5.5), at(4.5)],
+  ['less than a minute', at(5.5), new Date(at(5.5).getTime() + 30_000)],
+  ['one instant', at(5.5), at(5.5)],
+  ['an end before its start', at(5.5), at(7.5)],
+  ['since a midnight', at(8), null],
+  ['until an hour', null, at(30.4)],
+  ['the future', at(-1), at(-3)],
+];
+
+/** As after an upgrade: the totals of earlier days are missing or wrong. */
+async function completeSince(day: Date | null): Promise<void> {
+  const from = day === null ? '-infinity' : day.toISOString().slice(0, 10);
+  await database.pool.query(`update day_totals set complete_from = $1`, [from]);
+  if (day !== null) await database.pool.query('update cost_days set cost_usd = 1000 where day < $1', [from]);
+}
+
+describe.each([
+  ['with totals of all days', null],
+  ['with totals of the last 12 days', 12],
+  ['with totals from tomorrow on', -1],
+])('spending, %s,', (_, days) => {
+  beforeAll(async () => completeSince(days === null ? null : at(days)));
+
+  it.each(spans)('in %s is the sum of its events', async (_span, from, to) => {
+    for (const scope of [{ company_id: company.id }, { agent_id: agents[0]!.id }])
+      expect(await sums(spendingBetween(scope, from, to))).toEqual(await sums(expected(scope, from, to)));
+  });
+
+  it('since a day is the sum of its events', async () => {
+    const scope = { company_id: company.id };
+    const day = sql`${at(20).toISOString().slice(0, 10)}::date`;
+    expect(await sums(spendingSince(scope, day))).toEqual(await sums(expected(scope, at(20), null)));
+  });
+});
+
+describe('with complete totals', () => {
+  beforeAll(async () => {
+    await database.pool.query(`update day_totals set complete_from = '-infinity'`);
+  });
+
+  interface Plan {
+    'Relation Name'?: string;
+    'Actual Rows': number;
+    'Actual Loops': number;
+    Plans?: Plan[];
+  }
+  /** Rows that were read of each table and its partitions. */
+  function rowsRead(plan: Plan, found: Record<string, number> = {}): Record<string, number> {
+    const table = plan['Relation Name']?.replace(/_(first|\d{8})$/, '');
+    if (table !== undefined) found[table] = (found[table] ?? 0) + plan['Actual Rows'] * plan['Actual Loops'];
+    for (const each of plan.Plans ?? []) rowsRead(each, found);
+    return found;
+  }
+
+  it.each<[string, (db: Database['db']) => Promise<unknown>]>([
+    ['a summary', async (db) => summarizeCostsBy(db, company.id, {}, ['day', 'agent', 'model', 'project'])],
+    ['the spending of today and this month', async (db) => spending(db, { company_id: company.id })],
+    ['the figures of two weeks', async (db) => dayFigures(db, company.id)],
+  ])('%s reads no events, however many there are', async (_, read) => {
+    const statements: SQL[] = [];
+    const recorder = {
+      execute: async (statement: SQL) => {
+        statements.push(statement);
+        return Promise.resolve({ rows: [{}] });
+      },
+    };
+    await read(recorder as unknown as Database['db']);
+    expect(statements).toHaveLength(1);
+    const { rows } = await database.db.execute<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+      sql`explain (analyze, format json) ${statements[0]!}`,
+    );
+    const found = rowsRead(rows[0]!['QUERY PLAN'][0].Plan);
+    expect(found.cost_events ?? 0).toBe(0);
+    expect(found.cost_days).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,62 @@
+/**
+ * Totals per day, which charts and summaries read instead of every run and cost event of a month (ADR 58). A trigger adds a row for each
+ * cost event and each run that ends; a scheduler merges the rows of a day. At any time, the sum over the rows is the total.
+ */
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, date, index, integer, numeric, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+
+const count = () => bigint({ mode: 'number' }).notNull();
+const merged = () => boolean().notNull().default(false);
+
+/** Cost events of a day (UTC) that have the same agent, project and model. */
+export const cost_days = pgTable(
+  'cost_days',
+  {
+    company_id: uuid().notNull(),
+    day: date().notNull(),
+    agent_id: uuid(),
+    project_id: uuid(),
+    model: text().notNull(),
+    cost_usd: numeric({ precision: 24, scale: 8 }).notNull(),
+    /** The part of `cost_usd` that is computed with built-in prices. */
+    estimated_usd: numeric({ precision: 24, scale: 8 }).notNull(),
+    input_tokens: count(),
+    output_tokens: count(),
+    runs: integer().notNull(),
+    merged: merged(),
+  },
+  (t) => [
+    index('cost_days_company').on(t.company_id, t.day, t.agent_id),
+    index('cost_days_agent').on(t.agent_id, t.day),
+    index('cost_days_unmerged')
+      .on(t.company_id, t.day)
+      .where(sql`not ${t.merged}`),
+    index('cost_days_day').using('brin', t.day),
+  ],
+);
+
+/** Runs that were created on a day (UTC) and have ended. */
+export const run_days = pgTable(
+  'run_days',
+  {
+    company_id: uuid().notNull(),
+    day: date().notNull(),
+    runs: integer().notNull(),
+    succeeded: integer().notNull(),
+    failed: integer().notNull(),
+    merged: merged(),
+  },
+  (t) => [
+    index('run_days_company').on(t.company_id, t.day),
+    index('run_days_unmerged')
+      .on(t.company_id, t.day)
+      .where(sql`not ${t.merged}`),
+    index('run_days_day').using('brin', t.day),
+  ],
+);
+
+/** From which day on `cost_days` and `run_days` are complete; older days are to be read from the events and runs themselves. */
+export const day_totals = pgTable('day_totals', {
+  name: text().primaryKey(),
+  complete_from: date().notNull(),
+});
