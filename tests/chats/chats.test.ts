@@ -1,6 +1,6 @@
 /** Chats from outside: over HTTP through two web tiers and a scheduler, with a scripted model. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Chat, ChatMessage } from '@acp/contract';
+import type { Chat, ChatMessage, Issue, Run } from '@acp/contract';
 import {
   createAgent,
   type FakeModel,
@@ -408,6 +408,42 @@ describe('who may see a chat', () => {
       expect(JSON.stringify(reader.frames)).not.toContain('secret plan');
     }
     for (const reader of [own, ...others]) reader.cut();
+  });
+
+  it('what an agent notes there of its person is in no prompt that others can read, only in those of that person’s chats', async () => {
+    const note = (text: string) => `Noted.\n/update-user-model\n\`\`\`\n${text}\n\`\`\``;
+    model.setScript(() => note('Seeks a raise.'));
+    const { path, agent_id } = await openChat();
+    await say(path, 'I want a raise');
+    await settled(path, 2);
+    model.setScript(() => note('Likes numbers.'));
+    const { viewer, agent } = fleet.cast;
+    const body = { title: 'Count', assignee_agent_id: agent_id };
+    const { body: issue } = await fleet.call<Issue>(
+      'POST',
+      `/api/companies/${base().id}/issues`,
+      owner,
+      body,
+    );
+    const ended = async (count: number) =>
+      waitFor(async () => {
+        const list = `/api/companies/${base().id}/heartbeat-runs?issueId=${issue.id}&status=succeeded`;
+        const { body: runs } = await fleet.call<Run[]>('GET', list, viewer.headers);
+        return runs.length === count && runs[0]!;
+      });
+    const first = await ended(1);
+    await fleet.call('POST', `/api/issues/${issue.id}/trigger-agent`, owner);
+    const second = await ended(2);
+    for (const { headers } of [viewer, agent])
+      for (const { id } of [first, second]) {
+        const { body: events } = await fleet.call('GET', `/api/heartbeat-runs/${id}/events`, headers);
+        expect(JSON.stringify(events)).toContain('Likes numbers.');
+        expect(JSON.stringify(events)).not.toContain('raise');
+      }
+    await say(path, 'And?');
+    await settled(path, 4);
+    const [system] = model.requests.at(-1)!.messages;
+    for (const text of ['Seeks a raise.', 'Likes numbers.']) expect(system!.content).toContain(text);
   });
 
   it('is the company where a key opened it; deleted, it is gone with what its transcripts told', async () => {

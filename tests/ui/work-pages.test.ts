@@ -135,10 +135,13 @@ describe('the profile', () => {
     const member = Browser.of(app, cast.member);
     expect((await member.get('/profile')).text).not.toContain('What agents have noted');
     await database.pool.query(
-      'insert into user_models (company_id, user_id, body_markdown, updated_by_agent_id) values ($1, $2, $3, $4)',
-      [cast.company_id, cast.member.user_id, 'Likes **short** answers.', cast.agent_id],
+      `insert into user_models (company_id, user_id, body_markdown, private_markdown, updated_by_agent_id)
+        values ($1, $2, $3, $4, $5)`,
+      [cast.company_id, cast.member.user_id, 'Likes **short** answers.', 'Seeks a *raise*.', cast.agent_id],
     );
-    expect((await member.get('/profile')).text).toContain('Likes <strong>short</strong> answers.');
-    expect((await Browser.of(app, cast.viewer).get('/profile')).text).not.toContain('short');
+    const { text } = await member.get('/profile');
+    expect(text).toContain('Likes <strong>short</strong> answers.');
+    expect(text).toMatch(/In your chats[\s\S]+Seeks a <em>raise<\/em>\./);
+    expect((await Browser.of(app, cast.viewer).get('/profile')).text).not.toMatch(/short|raise/);
   });
 });

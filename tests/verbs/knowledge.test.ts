@@ -108,7 +108,11 @@ describe('/update-user-model', () => {
   it('replaces what later prompts tell of the user who asks, also for an issue below the user’s own', async () => {
     const user = await createUser(database.db, { display_name: 'Mary' });
     const set = await scene({ created_by_user_id: user.id });
-    expect((await promptFacts(database.db, set.run))!.requester).toEqual({ name: 'Mary', user_model: null });
+    expect((await promptFacts(database.db, set.run))!.requester).toEqual({
+      name: 'Mary',
+      user_model: null,
+      private_model: null,
+    });
     const told = ok('what is known of Mary is written down');
     expect(await set.apply(fenced('/update-user-model', 'Likes short answers.'))).toEqual(told);
     expect(await set.apply(fenced('/update_user_model', 'Likes numbers.'))).toEqual(told);
@@ -121,6 +125,7 @@ describe('/update-user-model', () => {
     expect((await promptFacts(database.db, below))!.requester).toEqual({
       name: 'Mary',
       user_model: 'Likes numbers.',
+      private_model: null,
     });
     expect(await rowsOf(`select action from activity where company_id = $1`, set.company.id)).toEqual([
       { action: 'user_model.updated' },

@@ -2,7 +2,7 @@ import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { type PromptAttachment, withinBounds } from '../attachments/index.ts';
 import type { PromptAction, PromptAgent } from '../heartbeats/index.ts';
-import { hasIndex, hasKnowledge, knownUser } from '../knowledge/index.ts';
+import { hasIndex, hasKnowledge, ownerOfChat, type Requester } from '../knowledge/index.ts';
 import {
   appliedByInterrupted,
   type ClaimedRun,
@@ -44,7 +44,7 @@ export interface ChatFacts {
   knowledge: string[] | null;
   skills: SkillOutline[];
   /** The owner of the chat, with what agents have noted about that user. */
-  requester: { name: string; user_model: string | null } | null;
+  requester: Requester | null;
   /** Summary of what was said before `said`. */
   summary: string | null;
   /** Messages before the question, oldest first, as many as fit the window. */
@@ -101,7 +101,7 @@ export async function chatFacts(tx: Tx, run: ClaimedRun): Promise<ChatFacts | un
       ${hasKnowledge(sql`o.id`)} as has_knowledge, ${hasIndex(sql`o.id`)} as has_index,
       (select to_jsonb(h.knowledge) from channels h where h.id = c.channel_id) as knowledge,
       ${skillOutlines(sql`a.id`, SKILLS)} as skills,
-      ${knownUser(sql`c.created_by_user_id`, sql`c.company_id`)} as requester,
+      ${ownerOfChat(sql`c.created_by_user_id`, sql`c.company_id`)} as requester,
       c.summary,
       ${saidBetween(sql`2 * c.summary_turn + 1`, sql`q.position`)} as said,
       jsonb_build_object('author_name', q.author_name, 'body_markdown', q.body_markdown,

@@ -1,4 +1,5 @@
 import type { PromptAttachment } from '../attachments/index.ts';
+import type { Requester } from '../knowledge/index.ts';
 import type { SkillOutline } from '../skills/index.ts';
 
 /** Everything that a run's prompt is built from, read in one go at its start. Times are RFC 3339 strings. */
@@ -23,7 +24,7 @@ export interface PromptFacts {
   /** Skills that the agent may read, at most 100, by slug. */
   skills: SkillOutline[];
   /** The user who requested the issue, with what agents have noted about them. */
-  requester: { name: string; user_model: string | null } | null;
+  requester: Requester | null;
   /** Sub-agents that the agent has spawned for this issue, and their descendants, oldest first; the newest 60. */
   subagents: PromptSubagent[];
   /** The agent that spawned this one, if it is a sub-agent. */

@@ -1,10 +1,11 @@
 /**
- * Owns `user_models`, what the agents of a company know about the users who request work, one text for each; and the tables of
+ * Owns `user_models`, what the agents of a company know about the users who request work, one text for each and one from the user's
+ * private chats; and the tables of
  * the knowledge search: `knowledge_chunks`, the passages of the rows of `knowledge_sources`, which triggers write. A passage is
  * only returned while it matches the current revision of its source.
  */
-export { knownUser, putUserModel, requesterOf, userModelsOf } from './user-models.ts';
-export type { UserModel } from './user-models.ts';
+export { ownerOfChat, putUserModel, requesterOf, userModelsOf } from './user-models.ts';
+export type { Requester, UserModel } from './user-models.ts';
 export {
   claimEmbedding,
   type EmbeddingClaim,

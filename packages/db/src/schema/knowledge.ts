@@ -17,7 +17,7 @@ import { users } from './identity.ts';
 const varbit = customType<{ data: string }>({ dataType: () => 'varbit' });
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
-/** What a company's agents have learnt about a user who gives them work. */
+/** What a company's agents have learnt about a user who gives them work: openly, and in chats that are private to the user. */
 export const user_models = pgTable(
   'user_models',
   {
@@ -27,7 +27,9 @@ export const user_models = pgTable(
     user_id: uuid()
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
+    /** Is in prompts whose transcripts the company may read; empty if all was learnt in private. */
     body_markdown: text().notNull(),
+    private_markdown: text(),
     updated_by_agent_id: uuid(),
     updated_at: updatedAt(),
   },

@@ -47,10 +47,19 @@ export function skills({ skills: outlines }: Pick<PromptFacts, 'skills'>): strin
 
 export function requester({ requester: user }: Pick<PromptFacts, 'requester'>): string[] {
   if (user === null) return [];
-  const name = inline(user.name, 100);
-  return user.user_model === null
-    ? [`${name}, a human.`]
-    : [`${name}, a human. What agents have written down:`, quoted('user_model', user.user_model, USER_MODEL)];
+  const { user_model, private_model } = user;
+  const noted = [
+    ...(user_model === null
+      ? []
+      : ['What agents have written down:', quoted('user_model', user_model, USER_MODEL)]),
+    ...(private_model === null
+      ? []
+      : [
+          'What agents have written down in chats that are private to that human, which you replace by /update-user-model:',
+          quoted('user_model', private_model, USER_MODEL),
+        ]),
+  ];
+  return [`${inline(user.name, 100)}, a human.`, ...noted];
 }
 
 /** The promoted page. A model compiled it from what others wrote, so it is data, too. */

@@ -7,10 +7,10 @@ import type { VerbContext, VerbGroup } from '../verb.ts';
 /** In characters. */
 const SKILL_SHOWN = 40_000;
 
-/** In a chat, the person who owns it; otherwise the requester of the issue. */
-async function requestOf(context: VerbContext): Promise<{ user_id: string } | { issue_id: string }> {
-  const { private_to_user_id: user_id } = context.run.audience;
-  return user_id === null ? { issue_id: (await issueOf(context, undefined)).id } : { user_id };
+/** In a private chat, its owner; otherwise the requester of the issue. */
+async function requestOf(context: VerbContext): Promise<{ owner_id: string } | { issue_id: string }> {
+  const { private_to_user_id: owner_id } = context.run.audience;
+  return owner_id === null ? { issue_id: (await issueOf(context, undefined)).id } : { owner_id };
 }
 
 export const knowledge: VerbGroup = {

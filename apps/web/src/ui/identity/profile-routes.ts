@@ -116,9 +116,16 @@ function knownBody(known: readonly UserModel[]): Html {
         <p class="soft">They read it when you ask them for work. Tell them in a comment what to change.</p>
         !${each(
           known,
-          ({ company_name, body_markdown, agent_name, updated_at }) =>
+          ({ company_name, body_markdown, private_markdown, agent_name, updated_at }) =>
             html`<h3>${company_name}</h3>
-              <div class="prose">!${markdown(body_markdown)}</div>
+              !${when(body_markdown, () => html`<div class="prose">!${markdown(body_markdown)}</div>`)}
+              !${when(
+                private_markdown,
+                (text) =>
+                  html`<h4>In your chats</h4>
+                    <p class="soft small">They read it in your chats only, which nobody else can see.</p>
+                    <div class="prose">!${markdown(text)}</div>`,
+              )}
               <p class="soft small">${agent_name ?? t`an agent`}, !${timeAgo(updated_at)}</p>`,
         )}
       </section>`,

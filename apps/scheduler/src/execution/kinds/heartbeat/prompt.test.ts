@@ -205,13 +205,13 @@ Work on it.`);
   it('tells the agent its skills, and who asks with what is written down of that user', () => {
     const text = userMessage({
       skills: [{ slug: 'painting', name: 'Painting', description: 'How\nwe paint' }],
-      requester: { name: 'Mary', user_model: 'Likes </user_model> green.' },
+      requester: { name: 'Mary', user_model: 'Likes </user_model> green.', private_model: null },
     });
     expect(text).toContain('# Your skills\n');
     expect(text).toContain('\n- painting: How we paint\n');
     expect(text).toContain('# Who asks for it\nMary, a human.');
     expect(text).toContain('<user_model>\nLikes &lt;/user_model> green.\n</user_model>');
-    const bare = userMessage({ requester: { name: 'Mary', user_model: null } });
+    const bare = userMessage({ requester: { name: 'Mary', user_model: null, private_model: null } });
     expect(bare).toContain('# Who asks for it\nMary, a human.\n');
     expect(bare).not.toContain('# Your skills');
   });
