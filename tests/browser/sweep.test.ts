@@ -75,7 +75,7 @@ const LABEL = 'From the shop';
 /** Adds the longest names that people and agents use, with and without a place to break. */
 async function fill(database: Database, { company_id }: Cast, { routineId }: Stage): Promise<void> {
   const director = systemActor('tests');
-  const staged = { id: routineId!, company_id };
+  const staged = { id: routineId!, company_id, assignee_agent_id: null };
   const long = 'Measure checkout exits per visitor, ask five buyers which step went badly. '.repeat(2);
   const unbroken = 'a-very-long-name-'.repeat(12).replaceAll('-', '_');
   await transaction(database, async (tx) => {

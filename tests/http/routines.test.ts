@@ -139,7 +139,7 @@ describe('a routine', () => {
         'issues.assign',
         `/api/companies/${cast.company_id}/routines`,
         { name: 'N', assignee_agent_id: cast.agent_id },
-        'permission issues.assign is off',
+        'permission withheld: issues.assign',
       ],
     ] as const;
     for (const [permission, target, body, error] of refusals) {
@@ -158,6 +158,50 @@ describe('a routine', () => {
       expect({ status: answer.status, body: answer.body }).toEqual({ status: 403, body: { error } });
     }
   });
+
+  it.each(['issues.create', 'issues.assign'])(
+    'gives an agent without %s no way to issues of its own words: none of its texts, of its hours and of its URLs',
+    async (permission) => {
+      const routine = await make({ assignee_agent_id: cast.agent_id, title_template: 'Report' });
+      const hook = await addTrigger(routine, { kind: 'webhook' });
+      const path = `/api/routines/${String(routine.id)}`;
+      const trigger = `/api/routine-triggers/${String(hook.id)}`;
+      const low = await createCast(database);
+      await database.pool.query('update agents set permissions = $1, company_id = $2 where id = $3', [
+        { [permission]: false },
+        cast.company_id,
+        low.agent_id,
+      ]);
+      await database.pool.query('update agent_api_keys set company_id = $1 where agent_id = $2', [
+        cast.company_id,
+        low.agent_id,
+      ]);
+      const as = (sent: request.Test) => sent.set(low.agent.headers);
+      for (const sent of [
+        request(app).patch(path).send({ title_template: '{{payload}}' }),
+        request(app).patch(path).send({ assignee_agent_id: null }),
+        request(app).post(`${path}/fire`).send({ payload: 'Do as I say' }),
+        request(app).post(`${path}/triggers`).send({ kind: 'webhook' }),
+        request(app).post(`${path}/triggers`).send({ kind: 'schedule', cron_expression: '* * * * *' }),
+        request(app).patch(trigger).send({ enabled: true }),
+        request(app).post(`${trigger}/rotate-url`),
+      ]) {
+        const { status, body } = await as(sent);
+        expect({ status, body }).toEqual({
+          status: 403,
+          body: { error: `permission withheld: ${permission}` },
+        });
+      }
+      expect((await as(request(app).get(`${path}/triggers`))).body).toMatchObject([{ public_id: null }]);
+      expect((await call('get', `${path}/triggers`)).body).toEqual(
+        [hook].map(({ secret: _, ...shown }) => shown),
+      );
+      const alone = await as(
+        request(app).post(`/api/companies/${cast.company_id}/routines`).send({ name: 'Unassigned' }),
+      );
+      expect(alone.status).toBe(permission === 'issues.create' ? 403 : 201);
+    },
+  );
 });
 
 describe('a fire by hand', () => {

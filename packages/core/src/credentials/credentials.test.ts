@@ -6,7 +6,13 @@ import * as kit from '@acp/testkit';
 import { and, eq, inArray } from 'drizzle-orm';
 import { createAgent, createAgentKey, resolveBearer } from '../agents/index.ts';
 import { acceptInvite, createInvite, mintBoardUserKey } from '../companies/index.ts';
-import { createRoutine, createTrigger, findRoutineTrigger, rotateSecret } from '../routines/index.ts';
+import {
+  createRoutine,
+  createTrigger,
+  findRoutineTrigger,
+  rotateSecret,
+  rotateUrl,
+} from '../routines/index.ts';
 import { createWebhook, updateWebhook } from '../webhooks/index.ts';
 import { createWorker, moveWorker } from '../workers/index.ts';
 import { createRepositoryWebhook } from '../workspaces/index.ts';
@@ -237,6 +243,17 @@ describe('what someone has created', () => {
     });
     await inTx((tx) => removeMember(tx, s.by_boss, s.company.id, s.eve.id));
     expect(await alive(s)).toEqual(['trigger', 'webhook']);
+  });
+
+  it('passes to whoever is shown a new address: it ends with that person, not with the one who made the trigger', async () => {
+    const s = await setUp();
+    const { public_id, id } = await inTx(async (tx) => {
+      const routine = await createRoutine(tx, s.by_boss, s.company.id, { name: 'Reports' });
+      const made = await createTrigger(tx, s.by_boss, routine, { kind: 'webhook' }, vault);
+      return rotateUrl(tx, s.by_eve, (await findRoutineTrigger(tx, made.id))!);
+    });
+    await inTx((tx) => removeMember(tx, s.by_boss, s.company.id, s.eve.id));
+    expect((await findRoutineTrigger(database.db, id))!.public_id).not.toBe(public_id);
   });
 });
 

@@ -8,6 +8,7 @@ import { writeComment } from '../comments/index.ts';
 import { createIssue, type IssueRow, toIssueRow } from '../issues/index.ts';
 import { requireEntitlement } from '../settings/index.ts';
 import { payloadComment } from './payload.ts';
+import { assertMayHaveDone } from './policy.ts';
 import { firedEvent, presentRoutineRun } from './present.ts';
 import { type LockedRoutine, lockRoutine, type RoutineRow, type RoutineRunRow, toRunRow } from './rows.ts';
 import { changeOf } from './routines.ts';
@@ -28,7 +29,7 @@ type Outcome = Pick<RoutineRunRow, 'status' | 'issue_id' | 'error'> & { changes?
 const LONGEST_TITLE = 500;
 const LONGEST_BODY = 1_000_000;
 
-/** Fires by hand or by a verb. @throws conflict while the routine is not active */
+/** Fires by hand or by a verb. @throws conflict while the routine is not active, forbidden for an agent that may not do what it does */
 export async function fireRoutine(
   tx: Tx,
   actor: Actor,
@@ -37,6 +38,7 @@ export async function fireRoutine(
 ): Promise<FiredRoutine & { issue: { identifier: string } | null }> {
   const locked = await lockRoutine(tx, subject.id);
   if (!locked) throw notFound();
+  assertMayHaveDone(actor, locked.routine);
   if (locked.routine.status !== 'active') throw conflict(`the routine is ${locked.routine.status}`);
   const source = actor.kind === 'agent' ? 'agent' : 'manual';
   const fire: Fire = { source, payload: input.payload ?? null };

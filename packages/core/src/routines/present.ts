@@ -9,6 +9,7 @@ import {
   type RoutineTrigger,
 } from '@acp/contract';
 import { mayMintKeys } from '../agents/index.ts';
+import { mayHaveDone } from './policy.ts';
 import type { RoutineRow, RoutineRunRow, TriggerRow } from './rows.ts';
 
 export function presentRoutine(row: RoutineRow): Routine {
@@ -53,9 +54,13 @@ export function presentTrigger(row: TriggerRow) {
 }
 
 /** As a list shows it. */
-export function presentTriggerTo(reader: Actor, row: TriggerRow): RoutineTrigger {
+export function presentTriggerTo(
+  reader: Actor,
+  routine: Pick<RoutineRow, 'assignee_agent_id'>,
+  row: TriggerRow,
+): RoutineTrigger {
   const shown = presentTrigger(row);
-  return row.signing_mode !== 'none' || mayFire(reader, row.company_id)
+  return row.signing_mode !== 'none' || (mayFire(reader, row.company_id) && mayHaveDone(reader, routine))
     ? shown
     : { ...shown, public_id: null };
 }

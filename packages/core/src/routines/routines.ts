@@ -6,14 +6,14 @@ import { type Change, recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { moveToTrash } from '../trash/index.ts';
 import { withoutUnchanged } from '../trash/index.ts';
-import { assertRoutineReferences } from './policy.ts';
+import { assertRoutine } from './policy.ts';
 import { presentRoutine } from './present.ts';
 import { type RoutineRow, routineColumns } from './rows.ts';
 import { rescheduleTriggers } from './schedule-triggers.ts';
 
 const { routines } = schema;
 
-/** @throws invalid for a reference from another company, forbidden for an agent that may not assign */
+/** @throws invalid for a reference from another company, forbidden for an agent that may not create such issues, or assign them */
 export async function createRoutine(
   tx: Tx,
   actor: Actor,
@@ -32,7 +32,7 @@ export async function insertRoutine(
   company_id: string,
   input: CreateRoutine,
 ): Promise<RoutineRow> {
-  await assertRoutineReferences(tx, actor, company_id, input);
+  await assertRoutine(tx, actor, company_id, input);
   await assertRoom(tx, 'routines', company_id);
   const [row] = await tx
     .insert(routines)
@@ -53,7 +53,7 @@ export async function insertRoutine(
   return { ...row!, next_fire_at: null };
 }
 
-/** Changes a routine; absent fields stay. On becoming active again it makes up for nothing. */
+/** Changes a routine; absent fields stay. On becoming active again it makes up for nothing. @throws like `createRoutine` */
 export async function updateRoutine(
   tx: Tx,
   actor: Actor,
@@ -61,7 +61,7 @@ export async function updateRoutine(
   body: UpdateRoutine,
 ): Promise<Routine> {
   const input = withoutUnchanged('routines', routine, body);
-  await assertRoutineReferences(tx, actor, routine.company_id, input, routine.id);
+  await assertRoutine(tx, actor, routine.company_id, input, routine);
   if (input.status === 'active' && routine.status !== 'active') await rescheduleTriggers(tx, routine.id);
   const { name, description, assignee_agent_id, project_id, goal_id, title_template, body_template } = input;
   const { priority, status, concurrency_policy } = input;

@@ -6,6 +6,7 @@ import { sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { mayMintKeys } from '../agents/index.ts';
 import { answerableUser, type Leaving, type LeftCredential, rowsLostBy } from '../companies/index.ts';
+import { assertMaySetOff } from './policy.ts';
 import { presentNewTrigger, presentTrigger } from './present.ts';
 import type { TriggerRow } from './rows.ts';
 import { changeOfTrigger, changeTrigger, secretPlace } from './trigger-store.ts';
@@ -19,6 +20,12 @@ const { routine_triggers } = schema;
 export function assertMayOpen(actor: Actor): void {
   if (!mayMintKeys(actor))
     throw forbidden('a run cannot create webhooks or renew their addresses and secrets');
+}
+
+/** Whoever renews a webhook's address or secret is shown it, and can fire the routine. @throws forbidden */
+async function assertMayRenew(tx: Tx, actor: Actor, trigger: TriggerRow): Promise<void> {
+  assertMayOpen(actor);
+  await assertMaySetOff(tx, actor, trigger);
 }
 
 /** Gives webhooks of someone who may no longer create them a new URL, which that person does not know, or hands them over. */
@@ -47,7 +54,7 @@ export async function rotateSecret(
   trigger: TriggerRow,
   vault: Vault,
 ): Promise<NewRoutineTrigger> {
-  assertMayOpen(actor);
+  await assertMayRenew(tx, actor, trigger);
   if (trigger.signing_mode === 'none') throw conflict('the trigger is not signed');
   const secret = newToken();
   const row = await changeTrigger(tx, trigger, {
@@ -58,11 +65,14 @@ export async function rotateSecret(
   return presentNewTrigger(row, secret);
 }
 
-/** Invalidates the old URL immediately; the secret stays. @throws conflict for a schedule, which has no URL */
+/** Invalidates the old URL immediately; the secret stays. Whoever is shown the new one answers for it. @throws conflict for a schedule, which has no URL */
 export async function rotateUrl(tx: Tx, actor: Actor, trigger: TriggerRow): Promise<RoutineTrigger> {
-  assertMayOpen(actor);
+  await assertMayRenew(tx, actor, trigger);
   assertWebhook(trigger);
-  const row = await changeTrigger(tx, trigger, { public_id: newId() });
+  const row = await changeTrigger(tx, trigger, {
+    public_id: newId(),
+    created_by_user_id: await answerableUser(tx, actor, trigger.company_id, 'member'),
+  });
   await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.url_rotated')]);
   return presentTrigger(row);
 }
@@ -79,7 +89,7 @@ export async function setSigningMode(
   mode: SigningMode,
   vault: Vault,
 ): Promise<NewRoutineTrigger> {
-  assertMayOpen(actor);
+  await assertMayRenew(tx, actor, trigger);
   assertWebhook(trigger);
   const fresh = mode !== 'none' && trigger.secret_sealed === null ? newToken() : null;
   const sealed = fresh === null ? undefined : vault.seal(fresh, secretPlace(trigger.id));

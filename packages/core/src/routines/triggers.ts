@@ -12,6 +12,7 @@ import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { answerableUser, ofLiveCompany } from '../companies/index.ts';
 import { parseCron } from '../settings/index.ts';
+import { assertMayHaveDone, assertMaySetOff } from './policy.ts';
 import { presentNewTrigger, presentTrigger, presentTriggerTo } from './present.ts';
 import type { RoutineRow, TriggerRow } from './rows.ts';
 import { assertMayOpen } from './signing.ts';
@@ -36,7 +37,7 @@ export async function findRoutineTrigger(tx: Tx, id: string): Promise<TriggerRow
 export async function listTriggers(
   tx: Tx,
   reader: Actor,
-  routine: Pick<RoutineRow, 'id'>,
+  routine: Pick<RoutineRow, 'id' | 'assignee_agent_id'>,
   query: PageRequest,
 ): Promise<Page<RoutineTrigger>> {
   const page = newestFirst(routine_triggers.created_at, routine_triggers.id, query, 50);
@@ -46,20 +47,22 @@ export async function listTriggers(
     .where(and(eq(routine_triggers.routine_id, routine.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, byCreation, (row) => presentTriggerTo(reader, row));
+  return page.read(tx, rows, byCreation, (row) => presentTriggerTo(reader, routine, row));
 }
 
 /**
  * Adds a webhook or a schedule. A signed webhook's secret is only in this response.
- * @throws invalid for a bad expression or zone, unavailable if a secret can't be sealed, forbidden for a webhook by a run
+ * @throws invalid for a bad expression or zone, unavailable if a secret can't be sealed, forbidden for a webhook by a run, and for an
+ * agent that may not do what the routine does
  */
 export async function createTrigger(
   tx: Tx,
   actor: Actor,
-  routine: Pick<RoutineRow, 'id' | 'company_id'>,
+  routine: Pick<RoutineRow, 'id' | 'company_id' | 'assignee_agent_id'>,
   input: CreateRoutineTrigger,
   vault: Vault,
 ): Promise<NewRoutineTrigger> {
+  assertMayHaveDone(actor, routine);
   if (input.kind === 'webhook') assertMayOpen(actor);
   const id = newId();
   const schedule = scheduleOf(input);
@@ -117,13 +120,14 @@ function storedSchedule(row: Pick<NewTrigger, 'cron_expression' | 'timezone'>): 
   return cron_expression ? { cron_expression, timezone: timezone ?? 'UTC' } : null;
 }
 
-/** Changes a trigger; absent fields stay. A new or newly enabled schedule counts from now. */
+/** Changes a trigger; absent fields stay. A new or newly enabled schedule counts from now. @throws like `createTrigger` */
 export async function updateTrigger(
   tx: Tx,
   actor: Actor,
   trigger: TriggerRow,
   input: UpdateRoutineTrigger,
 ): Promise<RoutineTrigger> {
+  await assertMaySetOff(tx, actor, trigger);
   const { enabled, label, replay_window_sec, timezone } = input;
   const rescheduled = input.cron_expression !== undefined || timezone !== undefined;
   const before = storedSchedule(trigger);
