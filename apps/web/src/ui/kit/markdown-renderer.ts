@@ -16,6 +16,8 @@ const PAGE_LIMIT = 300_000;
 const INLINE_LIMIT = 6000;
 /** Maximum time a page waits for its texts. */
 const PAGE_WAIT_MS = 2000;
+/** Stored images that a page shows: what its reader asks for counts towards the reader's limit of requests. */
+const MOST_IMAGES = 50;
 /** Total size of the cache, so that the same text is not rendered again. */
 const CACHE_LIMIT = 16_000_000;
 
@@ -47,7 +49,8 @@ export class MarkdownRenderer {
     const places = await Promise.all(
       texts.map(async (text, at) => (shown.has(at) ? ((await begun.get(at)) ?? aside(text)) : folded(text))),
     );
-    const whole = pieces.map((piece, at) => piece + (places[at] ?? '')).join('');
+    const shownImages = fewImages();
+    const whole = pieces.map((piece, at) => piece + shownImages(places[at] ?? '')).join('');
     return about ? resolveReferences(about.tx, about.company_id, whole) : whole;
   }
 
@@ -81,6 +84,16 @@ export class MarkdownRenderer {
     }
     return rendered;
   }
+}
+
+/** Leaves out the images beyond the limit, text by text: their descriptions stay. */
+function fewImages(): (text: Html) => Html {
+  let count = 0;
+  return (text) =>
+    text.replaceAll(/<img src="\/[^"]*"/g, (shown) => {
+      count += 1;
+      return count > MOST_IMAGES ? '<img' : shown;
+    });
 }
 
 /** Shared by the process: texts rendered for one page are reused for the next one. */

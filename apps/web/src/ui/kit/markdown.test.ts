@@ -24,6 +24,11 @@ describe('markdown', () => {
     '[x](data:text/html;base64,PHNjcmlwdD4=)',
     '![x](javascript:alert(1))',
     '![x](https://tracker.example/pixel.png)',
+    '![x](/companies)',
+    '![x](/api/companies/5b0f6c1e-8a2d-4c3b-9e7f-1a2b3c4d5e6f/export?include=issues)',
+    '![x](/api/attachments/5b0f6c1e-8a2d-4c3b-9e7f-1a2b3c4d5e6f/download?again=1)',
+    '![x](/api/attachments/../attachments/5b0f6c1e-8a2d-4c3b-9e7f-1a2b3c4d5e6f/download)',
+    '![x](export.json)',
     '<svg/onload=alert(1)>',
     '<a href="vbscript:x">y</a>',
     '```"><script>alert(1)</script>\ncode\n```',
@@ -37,6 +42,30 @@ describe('markdown', () => {
     expect(html).not.toMatch(/<[^>]+\son\w+=/i);
     expect(html).not.toMatch(/<[^>]+(?:href|src)="(?!https?:|mailto:|data:image)/i);
     expect(html).not.toMatch(/<img[^>]+src="https?:/i);
+  });
+});
+
+describe('images', () => {
+  const id = '5b0f6c1e-8a2d-4c3b-9e7f-1a2b3c4d5e6f';
+
+  it('are those that were attached, and are loaded when they come into sight', () => {
+    for (const path of [`/api/attachments/${id}/download`, `/api/chats/${id}/attachments/${id}/download`])
+      expect(renderMarkdown(`![a plan](${path})`)).toContain(
+        `<img src="${path}" loading="lazy" alt="a plan" />`,
+      );
+    expect(renderMarkdown('![dot](data:image/png;base64,iVBORw0KGgo=)')).toContain(
+      '<img src="data:image/png',
+    );
+  });
+
+  it('of a page are few, however many texts name however many: of the others the descriptions stay', async () => {
+    const text = (from: number) =>
+      Array.from({ length: 40 }, (_, n) => `![image ${from + n}](/api/attachments/${id}/download)`).join(' ');
+    const page = `${markdown(text(0))}${markdown(text(40))}`;
+    const html = await new MarkdownRenderer().finish(page);
+    expect(html.match(/<img src=/g)).toHaveLength(50);
+    expect(html.match(/<img /g)).toHaveLength(80);
+    expect(html).toContain('<img loading="lazy" alt="image 79" />');
   });
 });
 

@@ -14,6 +14,18 @@ const parser = new MarkdownIt({ html: false, linkify: true, breaks: true, typogr
   .use(taskLists)
   .use(references);
 
+/** Where files that were attached are read. */
+const STORED = /^\/api\/(?:chats\/[\da-f-]{36}\/)?attachments\/[\da-f-]{36}\/download$/i;
+
+/**
+ * Images are asked for in the name of whoever reads the text: of our own paths, only files are. Any other path may be expensive or
+ * have a meaning, and a reader asking for hundreds of them would be refused as one who asks too much.
+ */
+function image(tagName: string, { src = '', ...rest }: sanitize.Attributes): sanitize.Tag {
+  const isShown = STORED.test(src) || src.startsWith('data:');
+  return { tagName, attribs: isShown ? { src, loading: 'lazy', ...rest } : rest };
+}
+
 function aligned(tagName: string, { style = '' }: sanitize.Attributes): sanitize.Tag {
   const side = /^text-align:(left|right|center)$/.exec(style)?.[1];
   return { tagName, attribs: side === undefined ? {} : { class: `align-${side}` } };
@@ -50,6 +62,7 @@ const options: sanitize.IOptions = {
   allowProtocolRelative: false,
   transformTags: {
     a: sanitize.simpleTransform('a', { rel: 'noopener noreferrer nofollow' }),
+    img: image,
     // The page's policy blocks inline styles: a column's alignment is a class.
     th: aligned,
     td: aligned,
