@@ -94,6 +94,28 @@ inBrowser(`a part that renews itself${without}`, () => {
     await page.close();
   });
 
+  it('asks ever more rarely for what does not cease to change, or its reader would be refused: and at once after a calm', async () => {
+    const id = await post(`/api/companies/${cast.company_id}/issues`, { title: 'Busy' });
+    const page = await open(`/issues/${id}`);
+    const parts: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/part/')) parts.push(request.url());
+    });
+    for (let event = 0; event < 120; event++) {
+      await live(page, `issue:${id}`);
+      await pass(page, 500);
+    }
+    expect(parts.length).toBeGreaterThan(20);
+    // Of the 300 per minute that an address has by default.
+    expect(parts.length).toBeLessThan(180);
+    await pass(page, 20_000);
+    parts.length = 0;
+    await live(page, `issue:${id}`);
+    await pass(page, 500);
+    await waitFor(() => parts.some((url) => new URL(url).pathname === `/issues/${id}/part/timeline`));
+    await page.close();
+  });
+
   it('goes on looking while nobody answers', async () => {
     const page = await open(log);
     const part = await asked(page, 2);

@@ -9,7 +9,11 @@ const WAIT_MS = 150;
 const FIRST_LOOK_MS = 1500;
 const LATER_LOOKS_MS = 30_000;
 const AWAITING = '[data-source]:has([data-awaits])';
-const due = new Map();
+const due = new Set();
+/** When each part was renewed, and how often in a row. */
+const renewals = new WeakMap();
+const CALM_MS = 10_000;
+const SLOWEST_MS = 8000;
 /** What each part awaited the last time, how long it waits now, and the timer of that. */
 const looks = new WeakMap();
 
@@ -70,19 +74,19 @@ export function startLiveParts() {
   document.addEventListener('htmx:after:swap', swapped, early);
 }
 
-/** Once for all calls of a moment. */
+/** Once for all calls of a moment; ever more rarely while they go on, as requests are limited. */
 export function renewLater(part) {
   if (due.has(part)) return;
-  due.set(
-    part,
-    setTimeout(
-      () => {
-        due.delete(part);
-        renew(part);
-      },
-      Number(part.dataset.pace ?? WAIT_MS),
-    ),
-  );
+  due.add(part);
+  const last = renewals.get(part);
+  const times = Date.now() - last?.at < CALM_MS ? last.times + 1 : 0;
+  const pace = Number(part.dataset.pace ?? WAIT_MS);
+  const wait = Math.min(pace * 2 ** Math.max(0, times - 2), Math.max(pace, SLOWEST_MS));
+  setTimeout(() => {
+    due.delete(part);
+    renewals.set(part, { at: Date.now(), times });
+    renew(part);
+  }, wait);
 }
 
 /** Only while somebody looks at the page: a tab in the background waits as long as need be. One look is due at a time. */
@@ -119,7 +123,8 @@ function waitsForTyping(part) {
   // Also keeps text that was typed and left: the part is refreshed once the form is sent or emptied.
   if (!focused && !hasTyping(part)) return false;
   part.addEventListener('focusout', () => renewLater(part), { once: true });
-  void renewText(part);
+  if (part.querySelector('[data-reads]'))
+    void import('./beside-typing.js').then(({ renewText }) => renewText(part));
   return true;
 }
 
@@ -129,21 +134,8 @@ export function hasTyping(part) {
   return [...fields].some((field) => field.value !== field.defaultValue);
 }
 
-/** Refreshes the read-only text of a part next to a form that someone is filling in. */
-async function renewText(part) {
-  const old = part.querySelector('[data-reads]');
-  if (!old) return;
-  const answer = await askServer(part.dataset.source).catch(() => null);
-  if (!answer?.ok) return;
-  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  const fresh = page.querySelector('[data-reads]');
-  if (!fresh || !old.isConnected) return;
-  old.replaceWith(document.adoptNode(fresh));
-  nameAgain(part);
-}
-
 /** Updates the page's title to the current one. */
-function nameAgain(part) {
+export function nameAgain(part) {
   const name = part.querySelector('[data-heading]')?.dataset.heading;
   const heading = document.querySelector('h1');
   if (!name || !heading || heading.textContent === name) return;
