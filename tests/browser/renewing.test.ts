@@ -116,6 +116,41 @@ inBrowser(`a part that renews itself${without}`, () => {
     await page.close();
   });
 
+  it.each([
+    ['board', 'card'],
+    ['issues', 'row'],
+  ])(
+    'of the many issues of a page of %s that change at once, some are asked for at once, the others in turn',
+    async (view, part) => {
+      const path = `/api/companies/${cast.company_id}/issues`;
+      for (const n of Array.from({ length: 45 }).keys()) await post(path, { title: `Number ${n}` });
+      const page = await open(`/companies/${cast.company_id}/${view}`);
+      const ids = await page.evaluate<string[]>(
+        '[...new Set([...document.querySelectorAll("[data-issue]")].map(({ dataset }) => dataset.issue))]',
+      );
+      const changed = [
+        ...ids,
+        ...(view === 'board' ? Array.from({ length: 60 }, () => crypto.randomUUID()) : []),
+      ];
+      expect(changed.length).toBeGreaterThan(44);
+      let count = 0;
+      page.on('request', (request) => {
+        if (new RegExp(`/issues/[^/]+/${part}`).test(request.url())) count += 1;
+      });
+      const happened = JSON.stringify([...changed, ...changed]);
+      await page.evaluate(
+        `for (const id of ${happened}) document.dispatchEvent(new CustomEvent('live', { detail: { topics: [], type: 'issue_updated', data: { id } } }))`,
+      );
+      await pass(page, 4000);
+      await waitFor(() => count >= 40);
+      // Two a second after that.
+      expect(count).toBeLessThan(65);
+      await pass(page, 60_000);
+      await waitFor(() => count >= changed.length);
+      await page.close();
+    },
+  );
+
   it('goes on looking while nobody answers', async () => {
     const page = await open(log);
     const part = await asked(page, 2);

@@ -1,10 +1,10 @@
 // The board: cards move by themselves while agents work, by drag and drop, and by keyboard.
 import { keepPlace, restorePlace, watchDrags, watchEnds } from './board-columns.js';
-import { reasonOf, request } from './live-parts.js';
+import { request, turn } from './live-parts.js';
 import { t, written } from './texts.js';
 import { toast } from './feedback.js';
 
-/** Maximum number of concurrent requests for cards; many events about one issue cost one request. */
+/** Concurrent requests for cards; many events about one issue cost one. */
 const AT_ONCE = 4;
 const WAIT_MS = 60;
 /** Pace at which the columns are counted again. */
@@ -39,8 +39,8 @@ function showBoard() {
 }
 
 function takeUp(board, { type, data }) {
-  if (type === 'comment_created') board.refresh(data.issue_id);
-  else if (type.startsWith('issue_')) board.refresh(data.id);
+  if (type === 'comment_created') void board.refresh(data.issue_id);
+  else if (type.startsWith('issue_')) void board.refresh(data.id);
   else if (type === 'company_imported' && data.created.issues > 0) location.reload();
 }
 
@@ -48,6 +48,7 @@ class Board {
   #element;
   #columns;
   #said = document.getElementById('board-said');
+  #due = new Set();
   #wanted = new Set();
   #running = 0;
   #counting = false;
@@ -115,7 +116,11 @@ class Board {
   }
 
   /** Fetches the card a moment later, once for all events of that moment. */
-  refresh(id) {
+  async refresh(id) {
+    if (this.#due.has(id)) return;
+    this.#due.add(id);
+    await turn();
+    this.#due.delete(id);
     this.#wanted.add(id);
     setTimeout(() => void this.#fetchWanted(), WAIT_MS);
   }
@@ -171,7 +176,10 @@ class Board {
       else Object.assign(later, { from: move.from, changed: move.changed });
       this.#missed.add(issue);
       // The bar says why.
-      if (answer.status !== 401) this.#tell(`${t`${title} could not be moved`}: ${reasonOf(answer)}`);
+      if (answer.status !== 401) {
+        const { reasonOf } = await import('./refusals.js');
+        this.#tell(`${t`${title} could not be moved`}: ${reasonOf(answer)}`);
+      }
     }
     this.#catchUp(issue);
   }
@@ -234,7 +242,7 @@ class Board {
     const failures = this.#failures.get(id) ?? 0;
     this.#failures.set(id, failures + 1);
     const wait = Math.min(FIRST_REPEAT_MS * 2 ** failures, LATER_REPEATS_MS);
-    setTimeout(() => this.#failures.has(id) && this.refresh(id), wait);
+    setTimeout(() => this.#failures.has(id) && void this.refresh(id), wait);
   }
 
   /** Whether someone here has the card in hand, or has moved it and waits for the answer. */
@@ -243,7 +251,7 @@ class Board {
   }
 
   #catchUp(id) {
-    if (!this.#isBusy(id) && this.#missed.delete(id)) this.refresh(id);
+    if (!this.#isBusy(id) && this.#missed.delete(id)) void this.refresh(id);
   }
 
   #nextRequest() {

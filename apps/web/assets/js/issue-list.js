@@ -1,6 +1,7 @@
 // The list of issues: cells that are edited in place, and the keyboard.
 import { startChoosing, tellChosen } from './choosing.js';
 import { askServer } from './connection.js';
+import { turn } from './live-parts.js';
 import { isPassing, isTyping, lettersAct } from './keys.js';
 import { plural, t } from './texts.js';
 import { toast } from './feedback.js';
@@ -12,17 +13,23 @@ export function startIssueList() {
   let list = showList();
   startChoosing();
   const news = new News();
-  const takeUp = (event) => {
+  const due = new Set();
+  const takeUp = async (event) => {
     news.count(event);
+    const { issue } = (list && changedRow(list, event))?.dataset ?? {};
+    if (issue === undefined || due.has(issue)) return;
+    due.add(issue);
+    await turn();
+    due.delete(issue);
     const row = list && changedRow(list, event);
-    if (row) void renew(list, row);
+    if (row) await renew(list, row);
   };
   document.addEventListener('keydown', (event) => list && onKey(event, list, () => rowsOf(list)));
-  document.addEventListener('live', ({ detail }) => takeUp(detail));
+  document.addEventListener('live', ({ detail }) => void takeUp(detail));
   document.addEventListener('filtered', ({ detail: { missed } }) => {
     list = showList();
     news.clear();
-    for (const event of missed) takeUp(event);
+    for (const event of missed) void takeUp(event);
   });
 }
 

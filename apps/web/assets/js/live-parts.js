@@ -2,7 +2,6 @@
 // as the outcome of a delivery, is marked `data-awaits` within its part, which asks again until the mark is gone. What comes bit by
 // bit, such as the lines of a log, gives the mark a value that changes with each: the part then soon asks again.
 import { askServer } from './connection.js';
-import { t } from './texts.js';
 
 const WAIT_MS = 150;
 /** For outcomes; each time twice as long. */
@@ -66,7 +65,8 @@ export function startLiveParts() {
     restoreState(target);
     tellChange(target, said);
     if (target.dataset?.source !== undefined) lookAgain(target);
-    nameAgain(target);
+    if (target.querySelector('[data-heading]'))
+      void import('./read-texts.js').then(({ nameAgain }) => nameAgain(target));
     countInTitle();
     if (target.querySelector('[data-transcript]'))
       void import('./transcript.js').then(({ startTranscripts }) => startTranscripts(target));
@@ -124,7 +124,7 @@ function waitsForTyping(part) {
   if (!focused && !hasTyping(part)) return false;
   part.addEventListener('focusout', () => renewLater(part), { once: true });
   if (part.querySelector('[data-reads]'))
-    void import('./beside-typing.js').then(({ renewText }) => renewText(part));
+    void import('./read-texts.js').then(({ renewText }) => renewText(part));
   return true;
 }
 
@@ -132,15 +132,6 @@ function waitsForTyping(part) {
 export function hasTyping(part) {
   const fields = part.querySelectorAll('textarea, input:not([type=checkbox], [type=radio], [type=hidden])');
   return [...fields].some((field) => field.value !== field.defaultValue);
-}
-
-/** Updates the page's title to the issue's current one. */
-export function nameAgain(part) {
-  const name = part.querySelector('[data-heading]')?.dataset.heading;
-  const heading = document.querySelector('h1');
-  if (!name || !heading || heading.textContent === name) return;
-  document.title = document.title.replace(heading.textContent, () => name);
-  heading.textContent = name;
 }
 
 /** Puts the number of waiting items at the start of the title, which is what tabs show. */
@@ -276,6 +267,15 @@ function anchorOf(part) {
   return anchor ? { selector: selectorOf(anchor), top: topOf(anchor) } : null;
 }
 
+let next = 0;
+
+/** Lets forty through at once, then two a second: requests are limited. */
+export async function turn() {
+  const now = Date.now();
+  next = Math.max(next + 500, now - 20_000);
+  if (next > now) await new Promise((done) => setTimeout(done, next - now));
+}
+
 /** What has not been answered by then has failed. */
 const LONGEST_REQUEST_MS = 30_000;
 
@@ -293,10 +293,4 @@ export async function request(path, options = {}) {
   } catch {
     return { ok: false, status: 0, mayPass: true, text: '' };
   }
-}
-
-/** Why the server refused, from the page that says so. */
-export function reasonOf({ text }) {
-  const page = new DOMParser().parseFromString(text, 'text/html');
-  return page.querySelector('main [role=alert]')?.textContent.trim() ?? t`the service cannot be reached`;
 }

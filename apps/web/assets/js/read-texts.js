@@ -1,6 +1,5 @@
-// What is read next to a form that someone is filling in.
+// An issue's texts as others change them: its title, and what is read next to a form that someone is filling in.
 import { askServer } from './connection.js';
-import { nameAgain } from './live-parts.js';
 
 /** Refreshes the read-only text of a part, and leaves its form as it is. */
 export async function renewText(part) {
@@ -12,4 +11,13 @@ export async function renewText(part) {
   if (!fresh || !old.isConnected) return;
   old.replaceWith(document.adoptNode(fresh));
   nameAgain(part);
+}
+
+/** Updates the page's title to the current one. */
+export function nameAgain(part) {
+  const name = part.querySelector('[data-heading]')?.dataset.heading;
+  const heading = document.querySelector('h1');
+  if (!name || !heading || heading.textContent === name) return;
+  document.title = document.title.replace(heading.textContent, () => name);
+  heading.textContent = name;
 }
