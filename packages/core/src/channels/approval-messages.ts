@@ -6,7 +6,7 @@ import { plain } from './commands.ts';
 import type { NewOutgoing } from './outbox.ts';
 import { type EventOf, inPrivate, type Recipient } from './recipients.ts';
 
-/** Maximum characters of an approval's text; the page shows all of it. */
+/** Maximum characters of an approval's text; the page shows all of it. What a message does not show is not decided there. */
 const SHOWN = 2500;
 
 interface AskedApproval extends Record<string, unknown> {
@@ -20,7 +20,7 @@ interface AskedApproval extends Record<string, unknown> {
   asked_by: string | null;
 }
 
-/** Sent to members and admins who want it: in private, in the approval's current state, with buttons. */
+/** Sent to members and admins who want it: in private, in the approval's current state, with buttons if all of it is shown. */
 export async function approvalMessages(
   tx: Tx,
   events: readonly EventOf<ApprovalSummary>[],
@@ -38,15 +38,17 @@ export async function approvalMessages(
       and a.id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(ids)}::jsonb))`);
   return rows.flatMap((approval) => {
     const version = new Date(approval.updated_at);
+    const { body, isWhole } = approvalText(approval, public_url);
+    const shown = isWhole
+      ? { kind: 'approval', approval_id: approval.id, approval_version: version }
+      : { kind: 'notice' };
     return recipients
       .filter(({ company_id }) => company_id === approval.company_id)
       .map((to) => ({
         ...inPrivate(to),
-        kind: 'approval',
+        ...shown,
         dedupe_key: `approval:${approval.id}:${version.getTime()}:${to.user_id}`,
-        body: approvalText(approval, public_url),
-        approval_id: approval.id,
-        approval_version: version,
+        body,
       }));
   });
 }
@@ -54,16 +56,18 @@ export async function approvalMessages(
 function approvalText(
   { id, type, title, description, payload, asked_by }: AskedApproval,
   public_url: string,
-): string {
+): { body: string; isWhole: boolean } {
   const asked = Object.keys(payload).length === 0 ? '' : JSON.stringify(payload, null, 1);
+  const isWhole = Math.max(asked.length, description?.length ?? 0) <= SHOWN;
   const parts = [
     `**Approval: ${plain(title)}**`,
     `${plain(type.replaceAll('_', ' '))}, asked for by ${plain(asked_by ?? 'somebody')}`,
     plain(cut(description ?? '')),
     asked === '' ? '' : `\`\`\`\n${cut(asked).replaceAll('```', "'''")}\n\`\`\``,
+    isWhole ? '' : 'It is too long to be decided here: see its page.',
     `${public_url}/approvals/${id}`,
   ];
-  return parts.filter((part) => part !== '').join('\n\n');
+  return { body: parts.filter((part) => part !== '').join('\n\n'), isWhole };
 }
 
 const cut = (text: string): string =>

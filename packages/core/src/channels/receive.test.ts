@@ -11,7 +11,7 @@ import {
   createUser,
   databaseWithQueue,
 } from '@acp/testkit';
-import { and, asc, eq } from 'drizzle-orm';
+import { and, asc, eq, like } from 'drizzle-orm';
 import { createApproval } from '../approvals/index.ts';
 import { deleteMembership } from '../companies/index.ts';
 import { pairIdentity, changeUser } from '../identity/index.ts';
@@ -270,6 +270,27 @@ describe('an approval in a channel', () => {
     expect(await press('7', id)).toContain('changed since it was shown');
     const [row] = await db().select().from(approvals).where(eq(approvals.id, approval.id));
     expect(row?.status).toBe('pending');
+  });
+
+  it('is not decided there if the message does not show all of it: what it asks for may stand at its end', async () => {
+    await wants(await person('admin', '7'));
+    const hire = { name: 'QA', description: 'Tests. '.repeat(400), adapter_config: { image: 'theirs' } };
+    const long = { title: 'Plan', description: `Buy paint.${' '.repeat(3000)}And a house.` };
+    for (const request of [
+      { type: 'hire_agent', title: 'Hire QA', payload: hire } as const,
+      { type: 'action', ...long } as const,
+    ]) {
+      const { id } = await inTx((tx) => createApproval(tx, actors.system, company.id, request));
+      await publish();
+      const rows = await db()
+        .select()
+        .from(channel_outbox)
+        .where(like(channel_outbox.dedupe_key, `approval:${id}:%`));
+      expect(rows).toMatchObject([{ kind: 'notice', approval_id: null }]);
+      expect(rows[0]!.body).toContain('too long to be decided here');
+      expect(rows[0]!.body).not.toMatch(/theirs|house/);
+      expect(await press('7', rows[0]!.id)).toContain('can’t be decided');
+    }
   });
 
   it('is not decided by a member who is a viewer by now, nor by a made-up button', async () => {
