@@ -6,7 +6,7 @@ import { pushBodies } from '@acp/core';
 import { type Database, type Listener, schema } from '@acp/db';
 import { createLogger, hmacSha256Hex, loadConfig, newId, Vault } from '@acp/kernel';
 import { openQueue, type Queue } from '@acp/queue';
-import { cloneDatabase, createKeyOf, waitFor } from '@acp/testkit';
+import { cloneDatabase, createKeyOf, createRunningRun, waitFor } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
@@ -177,6 +177,37 @@ it('a client is told of each change of its task, with its credentials, signed, i
   expect(await v1.getTaskPushNotificationConfig({ tenant: '', taskId: id, id: 'new' })).toMatchObject({
     url: hook,
   });
+});
+
+it('a run of the agent neither learns where its client is told nor ends it', async () => {
+  const { ada, run } = await createRunningRun(database.db);
+  await database.db.update(agents).set({ externally_available: true }).where(eq(agents.id, ada.id));
+  const [client, program] = [
+    await createKeyOf(database.db, ada),
+    await createKeyOf(database.db, ada, { run_id: run.run_id }),
+  ];
+  const ask = async ({ raw_key }: { raw_key: string }, method: string, params: object) => {
+    const response = await fetch(`${server.url}/companies/${ada.company_id}/agents/${ada.id}/a2a`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${raw_key}` },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    });
+    return (await response.json()) as { result?: { id: string }; error?: { message: string } };
+  };
+  const message = {
+    kind: 'message',
+    role: 'user',
+    messageId: newId(),
+    parts: [{ kind: 'text', text: 'Count' }],
+  };
+  const configuration = { pushNotificationConfig: { url: hook }, blocking: false };
+  const { id } = (await ask(client, 'message/send', { message, configuration })).result!;
+  const named = { id, pushNotificationConfigId: id };
+  for (const method of ['get', 'list', 'delete'])
+    expect((await ask(program, `tasks/pushNotificationConfig/${method}`, named)).error?.message).toContain(
+      'a run’s key',
+    );
+  expect((await ask(client, 'tasks/pushNotificationConfig/list', { id })).result).toHaveLength(1);
 });
 
 it('a receiver that fails is tried again; its configuration is none of the company’s webhooks, and goes with its issue', async () => {

@@ -5,13 +5,7 @@ import {
   A2aPushConfig as PushConfig,
   createValidator,
 } from '@acp/contract';
-import {
-  deleteTaskWebhook,
-  type Dialect,
-  listTaskWebhooks,
-  putPushConfig,
-  type TaskWebhook,
-} from '@acp/core';
+import { type Dialect, listPushConfigs, putPushConfig, removePushConfig, type TaskWebhook } from '@acp/core';
 import { invalid, notFound } from '@acp/kernel';
 import { isObject, type Params } from '../json-rpc/messages.ts';
 import { type A2aCaller, requireLicense, taskNamed, translated } from './caller.ts';
@@ -44,7 +38,7 @@ export async function setPush(caller: A2aCaller, params: Params, dialect: Dialec
 
 export async function getPush(caller: A2aCaller, params: Params, dialect: Dialect): Promise<object> {
   const { task_id, config_id } = await named(caller, params, dialect);
-  const all = await listTaskWebhooks(caller.tx, task_id);
+  const all = await listPushConfigs(caller.tx, caller.agent, task_id);
   const found = config_id === null ? all[0] : all.find((each) => each.config_id === config_id);
   if (found === undefined) throw notFound('there is no such push configuration');
   return write(dialect, task_id, found);
@@ -52,7 +46,9 @@ export async function getPush(caller: A2aCaller, params: Params, dialect: Dialec
 
 export async function listPush(caller: A2aCaller, params: Params, dialect: Dialect): Promise<object> {
   const { task_id } = await named(caller, params, dialect);
-  const configs = (await listTaskWebhooks(caller.tx, task_id)).map((each) => write(dialect, task_id, each));
+  const configs = (await listPushConfigs(caller.tx, caller.agent, task_id)).map((each) =>
+    write(dialect, task_id, each),
+  );
   return dialect === '1.0' ? { configs, nextPageToken: '' } : configs;
 }
 
@@ -64,7 +60,7 @@ export async function deletePush(
   requireLicense(caller);
   const { task_id, config_id } = await named(caller, params, dialect);
   if (config_id === null) throw invalid('params: the id of the push configuration is missing');
-  await deleteTaskWebhook(caller.tx, task_id, config_id);
+  await removePushConfig(caller.tx, caller.agent, task_id, config_id);
   return dialect === '1.0' ? {} : null;
 }
 

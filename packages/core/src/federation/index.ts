@@ -33,7 +33,7 @@ export {
 } from './delegations.ts';
 export type { RemoteState } from './delegations.ts';
 export { readCard } from './read-card.ts';
-export { putPushConfig, taskSecret } from './push-configs.ts';
+export { listPushConfigs, putPushConfig, removePushConfig, taskSecret } from './push-configs.ts';
 export { mayBeNotified, pushBodies } from './push-bodies.ts';
 export { receiveMessage } from './receive-message.ts';
 export { closeNotifications, openNotifications, takeNotification } from './notifications.ts';

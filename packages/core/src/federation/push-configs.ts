@@ -2,7 +2,13 @@ import { type A2aPushConfig, type AgentActor, createValidator, Nullable } from '
 import type { Tx } from '@acp/db';
 import { invalid, notFound, type Vault } from '@acp/kernel';
 import { Type, type Static } from 'typebox';
-import { putTaskWebhook, type WebhookRules } from '../webhooks/index.ts';
+import {
+  deleteTaskWebhook,
+  listTaskWebhooks,
+  putTaskWebhook,
+  type TaskWebhook,
+  type WebhookRules,
+} from '../webhooks/index.ts';
 import { clientActor } from './client.ts';
 import type { Dialect } from './dialect.ts';
 import { readTask } from './read-tasks.ts';
@@ -43,4 +49,21 @@ export async function putPushConfig(
   const { key_id } = agent;
   await putTaskWebhook(tx, task, { config_id, url, dialect, key_id, secret }, vault, rules);
   return config_id;
+}
+
+/** @throws forbidden for a run's key: where its client is told is none of the agent's business */
+export async function listPushConfigs(tx: Tx, agent: AgentActor, task_id: string): Promise<TaskWebhook[]> {
+  clientActor(agent);
+  return listTaskWebhooks(tx, task_id);
+}
+
+/** @throws forbidden for a run's key, with which an agent would silence itself */
+export async function removePushConfig(
+  tx: Tx,
+  agent: AgentActor,
+  task_id: string,
+  config_id: string,
+): Promise<void> {
+  clientActor(agent);
+  await deleteTaskWebhook(tx, task_id, config_id);
 }
