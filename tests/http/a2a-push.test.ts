@@ -186,7 +186,7 @@ it('a run of the agent neither learns where its client is told nor ends it', asy
     await createKeyOf(database.db, ada),
     await createKeyOf(database.db, ada, { run_id: run.run_id }),
   ];
-  const ask = async ({ raw_key }: { raw_key: string }, method: string, params: object) => {
+  const asked = async ({ raw_key }: { raw_key: string }, method: string, params: object) => {
     const response = await fetch(`${server.url}/companies/${ada.company_id}/agents/${ada.id}/a2a`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${raw_key}` },
@@ -201,13 +201,13 @@ it('a run of the agent neither learns where its client is told nor ends it', asy
     parts: [{ kind: 'text', text: 'Count' }],
   };
   const configuration = { pushNotificationConfig: { url: hook }, blocking: false };
-  const { id } = (await ask(client, 'message/send', { message, configuration })).result!;
+  const { id } = (await asked(client, 'message/send', { message, configuration })).result!;
   const named = { id, pushNotificationConfigId: id };
   for (const method of ['get', 'list', 'delete'])
-    expect((await ask(program, `tasks/pushNotificationConfig/${method}`, named)).error?.message).toContain(
+    expect((await asked(program, `tasks/pushNotificationConfig/${method}`, named)).error?.message).toContain(
       'a run’s key',
     );
-  expect((await ask(client, 'tasks/pushNotificationConfig/list', { id })).result).toHaveLength(1);
+  expect((await asked(client, 'tasks/pushNotificationConfig/list', { id })).result).toHaveLength(1);
 });
 
 it('a receiver that fails is tried again; its configuration is none of the company’s webhooks, and goes with its issue', async () => {

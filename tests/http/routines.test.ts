@@ -193,9 +193,7 @@ describe('a routine', () => {
         });
       }
       expect((await as(request(app).get(`${path}/triggers`))).body).toMatchObject([{ public_id: null }]);
-      expect((await call('get', `${path}/triggers`)).body).toEqual(
-        [hook].map(({ secret: _, ...shown }) => shown),
-      );
+      expect((await call('get', `${path}/triggers`)).body).toMatchObject([{ public_id: hook.public_id }]);
       const alone = await as(
         request(app).post(`/api/companies/${cast.company_id}/routines`).send({ name: 'Unassigned' }),
       );

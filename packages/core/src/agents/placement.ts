@@ -72,6 +72,8 @@ const instructions = [
   'role',
   'title',
   'description',
+  // Its prompt names its manager, and names are free text.
+  'reports_to',
   'system_prompt',
   'model',
   'externally_available',

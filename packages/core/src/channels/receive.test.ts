@@ -11,7 +11,7 @@ import {
   createUser,
   databaseWithQueue,
 } from '@acp/testkit';
-import { and, asc, eq, like } from 'drizzle-orm';
+import { and, asc, eq, sql } from 'drizzle-orm';
 import { createApproval } from '../approvals/index.ts';
 import { deleteMembership } from '../companies/index.ts';
 import { pairIdentity, changeUser } from '../identity/index.ts';
@@ -285,7 +285,7 @@ describe('an approval in a channel', () => {
       const rows = await db()
         .select()
         .from(channel_outbox)
-        .where(like(channel_outbox.dedupe_key, `approval:${id}:%`));
+        .where(sql`${channel_outbox.dedupe_key} like ${`approval:${id}:%`}`);
       expect(rows).toMatchObject([{ kind: 'notice', approval_id: null }]);
       expect(rows[0]!.body).toContain('too long to be decided here');
       expect(rows[0]!.body).not.toMatch(/theirs|house/);

@@ -9,6 +9,7 @@ const ACTIONS = 50;
 export const PROSE_LIMIT = 2000;
 const LINE_LIMIT = 500;
 const USER_MODEL = 8000;
+const NAME = 200;
 /** Above the size of any index. */
 const INDEX = 9000;
 /** Above the size of any passage. */
@@ -25,7 +26,10 @@ export function identity({
   const title = agent.title === null ? '' : `, ${inline(agent.title, 200)}`;
   const lines = [
     `You are ${inline(agent.name)} (role: ${agent.role}${title}), an agent of the company ${inline(company.name)}.`,
-    manager === null ? '' : `You report to ${inline(manager.name)} (role: ${manager.role}).`,
+    // Others choose the name: in a line of ours it would be an instruction.
+    manager === null
+      ? ''
+      : `You report to the agent (role: ${manager.role}) of this name:\n${quoted('profile', manager.name, NAME)}`,
     agent.description === null ? '' : quoted('profile', agent.description, PROSE_LIMIT),
   ];
   return [
