@@ -16,6 +16,20 @@ describe('a transcript', () => {
     expect(shown).toContain('<code>/mcp:fly {}</code> <span class="soft">there is no tool</span>');
   });
 
+  it('shows what came of a verb as the agent read it, line by line', () => {
+    const result = '<result tool="find">\n{"title":"A \\"b\\""}\n</result>';
+    const payload = { ok: true, verb: 'mcp:', args: { line: 'find {}' }, error: null, result, ordinal: 1 };
+    const noted = { ok: true, verb: 'create-note', args: { line: 'Prices', body: 'One\nTwo' }, result: 'x' };
+    const shown = transcriptEntries(
+      [payload, noted].map((each, at_) => ({ seq: at_ + 1, kind: 'action', payload: each, created_at: at })),
+    );
+    const folds = [...shown.matchAll(/<pre>([^]*?)<\/pre>/g)].map(([, text]) => text);
+    expect(folds).toEqual([
+      'result\n&#60;result tool&#61;&#34;find&#34;&#62;\n{&#34;title&#34;:&#34;A \\&#34;b\\&#34;&#34;}\n&#60;/result&#62;',
+      'body\nOne\nTwo\n\nresult\nx',
+    ]);
+  });
+
   it('tells of a program’s own tool in a line what it was for and what came of it, all else on demand', () => {
     const tools = [
       { name: 'Bash', input: { description: 'Tests', command: 'npm test\nexit' } },

@@ -92,13 +92,17 @@ function promptText(payload: Record<string, unknown>): string {
   return parts.join('\n\n');
 }
 
+/** A verb's line, which says what was asked for; in the fold its body, and what came of it as the agent was told. */
 function action(payload: Record<string, unknown>, at: Html, link: Html): Html {
-  const ok = payload.ok !== false;
-  const outcome = text(ok ? payload.result : payload.error);
+  const { verb: _verb, ordinal: _ordinal, args, ok, ...outcome } = payload;
+  const { line: _line, ...more } = (args ?? {}) as Record<string, unknown>;
+  const said = Object.entries({ ...more, ...outcome }).filter(([, value]) => text(value) !== '');
   return html`!${link}
-    <details class="t-fold t-action" data-ok="${String(ok)}" !${at}>
-      <summary><code>${verbLine(payload)}</code> <span class="soft">${ok ? '' : outcome}</span></summary>
-      <pre>${text(payload)}</pre>
+    <details class="t-fold t-action" data-ok="${String(ok !== false)}" !${at}>
+      <summary>
+        <code>${verbLine(payload)}</code> <span class="soft">${ok === false ? text(payload.error) : ''}</span>
+      </summary>
+      <pre>${promptText(Object.fromEntries(said))}</pre>
     </details>`;
 }
 
