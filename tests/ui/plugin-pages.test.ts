@@ -141,7 +141,12 @@ describe('an admin of a company', () => {
     expect((await admin.post(`${path}/tools/other`, {})).status).toBe(404);
     expect(text).toContain(`action="${path}/tools/formal%3Agreet"`);
     expect((await admin.post(`${path}/tools/greet`, {})).status).toBe(409);
+    // What was done is said within the part: it goes when the state that it led to does.
+    const started = (await admin.get(`${path}?done=started`)).text;
+    expect(started.split(`data-source="${path}/part/state"`)[1]).toContain('Started.');
+    expect(started.split('Started.')).toHaveLength(2);
     const state = await admin.get(`${path}/part/state`);
+    expect(state.text).not.toContain('Started.');
     expect(state.text).toContain('a plain process of the scheduler');
     expect(state.text).toContain(`action="${path}/stop"`);
     const work = await admin.get(`${path}/work`);

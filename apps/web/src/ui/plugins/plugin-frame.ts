@@ -59,6 +59,6 @@ export async function pluginPage(
     title: name,
     active,
     trail: [{ label: t`Plugins`, path: active }],
-    body: html`!${tabs('Plugin', pages, own + tab)}!${formError(error)}!${doneNotice(context)}!${body}`,
+    body: html`!${tabs('Plugin', pages, own + tab)}!${formError(error)}!${body}`,
   });
 }

@@ -2,7 +2,7 @@ import { pluginEndpoints as rows } from '@acp/contract';
 import { pluginHealth, presentPlugin } from '@acp/core';
 import { html, type Html, when } from '../kit/html.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
-import { byPlugin, isAdmin, listPath, type PluginContext, pluginPage } from './plugin-frame.ts';
+import { byPlugin, doneNotice, isAdmin, listPath, type PluginContext, pluginPage } from './plugin-frame.ts';
 import { approvalCard, boundsCard, errorCard, runActs, stateFacts } from './state-parts.ts';
 import { readSettings, settingsPage } from './settings-page.ts';
 
@@ -25,8 +25,9 @@ async function statePart(context: PluginContext): Promise<Html> {
 
 async function overview(context: PluginContext, error: string | null = null): Promise<Html> {
   const { id } = context.subject;
+  // What was done has led to the state that is shown: it goes with it.
   const body = html`<div data-live="plugin:${id}" data-source="/plugins/${id}/part/state">
-    !${await statePart(context)}
+    !${doneNotice(context)}!${await statePart(context)}
   </div>`;
   return pluginPage(context, '', body, error);
 }

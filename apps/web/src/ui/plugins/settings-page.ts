@@ -6,7 +6,7 @@ import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, textarea } from '../kit/parts.ts';
-import { type PluginContext, pluginPage } from './plugin-frame.ts';
+import { doneNotice, type PluginContext, pluginPage } from './plugin-frame.ts';
 import { capabilityMeaning } from './state-parts.ts';
 
 const texts = ['name', 'version', 'description', 'binary_path', 'binary_hash'] as const;
@@ -49,7 +49,7 @@ export async function settingsPage(
     !${input({ name: 'secrets', label: 'Secrets that it may read', items: '', value: form?.sent('secrets') ?? secrets.join(', '), hint: 'Comma-separated names', error: errors.of('secrets') })}
     <button>Save</button>
   </form>`;
-  const body = html`!${await asShown(fields, form)}
+  const body = html`!${doneNotice(context)}!${await asShown(fields, form)}
     <section class="card danger">
       <h2>Delete</h2>
       <p>Permanent, including its values, log and history. Its process is stopped.</p>
