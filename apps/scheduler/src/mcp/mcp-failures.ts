@@ -32,7 +32,8 @@ async function describe(error: unknown, timeout_ms: number): Promise<string> {
   if (error instanceof ServerFault || error instanceof ServiceError) return error.message;
   if (error instanceof ProtocolError) return `it refused: ${error.message} (${error.code})`;
   if (error instanceof SdkHttpError) {
-    if (error.status === 401 || error.status === 403) return `it refused the credentials (${error.status})`;
+    if (error.status === 401 || error.status === 403)
+      return `its headers give no credentials that it accepts (${error.status})`;
     return `it answered ${error.status ?? 'with an error'}`;
   }
   if (error instanceof SdkError) {

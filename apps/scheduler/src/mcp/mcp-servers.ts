@@ -160,15 +160,20 @@ export class McpServers {
   /** @throws notFound, conflict with the tool's own message, unavailable with what failed on the way */
   async call(
     tool: AskedTool,
-    { actor, company_id, input }: Pick<ToolCall, 'actor' | 'company_id' | 'input'>,
+    {
+      actor,
+      company_id,
+      input,
+      within_ms = Infinity,
+    }: Pick<ToolCall, 'actor' | 'company_id' | 'input' | 'within_ms'>,
     abort: AbortSignal,
   ): Promise<unknown> {
     const { database, elsewhere } = this.#options;
     const address = await mcpServerAddress(database.db, tool.server_id);
     if (address?.company_id !== company_id) throw notFound('the server of this tool no longer exists');
     const began = performance.now();
-    const asked_ms = address.timeout_seconds * 1000;
-    const timeout_ms = address.url === null ? Math.min(asked_ms, PROGRAM_CALL_MS) : asked_ms;
+    const longest_ms = address.url === null ? PROGRAM_CALL_MS : within_ms;
+    const timeout_ms = Math.min(address.timeout_seconds * 1000, longest_ms);
     const signal = AbortSignal.any([abort, this.#stopping.signal, AbortSignal.timeout(timeout_ms)]);
     const limits = { timeout_ms, signal };
     const scrubber = new Scrubber();

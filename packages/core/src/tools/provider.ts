@@ -29,6 +29,8 @@ export interface ToolCall {
   input: unknown;
   /** Identical for every attempt of a call, so that a provider can deduplicate. */
   call_id: string;
+  /** The caller hears of nothing that happens later. Absent: it waits as long as the provider may take. */
+  within_ms?: number;
 }
 
 /**
