@@ -4,6 +4,7 @@ import { createIssue } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
 import { type Cast, createCast } from '../http/cast.ts';
+import { pageForms } from '../http/page-forms.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
 const { mcp_servers } = schema;
@@ -66,7 +67,12 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
   const made = await admin.post(list, { ...form, headers, timeout_seconds: '20' });
   const [own = ''] = made.headers.location!.split('?');
   const id = own.split('/').at(-1)!;
-  expect((await admin.get(made.headers.location!)).text).toContain('Its tools are listed within seconds.');
+  const fresh = (await admin.get(made.headers.location!)).text;
+  expect(fresh).toContain('Its tools are listed within seconds.');
+  // The page looks for them, and for what comes later.
+  for (const part of ['health', 'tools', 'calls'])
+    expect(fresh).toContain(`data-source="${own}/part/${part}"`);
+  expect(fresh.match(/data-awaits/g)).toHaveLength(3);
 
   const tool = (name: string) => ({
     name,
@@ -93,6 +99,12 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
   for (const part of ['it answered 500', 'tracker__find', '${secret:TRACKER}']) expect(shown).toContain(part);
   expect(plain(shown)).toContain('the ticket is <locked>');
   expect(shown).not.toMatch(/<b>find|<locked>/);
+  expect((await admin.get(`${own}/part/health`)).text).toContain('it answered 500');
+  expect((await admin.get(`${own}/part/calls`)).text).toContain('the ticket is');
+  // Whoever ticks boxes among the tools loses nothing by what comes later.
+  const tools = (await admin.get(`${own}/part/tools`)).text;
+  expect(tools).toContain('tracker__find');
+  expect(tools).not.toContain('data-awaits');
   expect((await admin.post(`${own}/tools`, { all: '', tool: 'find' })).status).toBe(303);
   expect((await admin.post(`${own}/agents`, { all: '', agent: cast.agent_id })).status).toBe(303);
   // Saving unchanged values does not discard its tools.
@@ -114,6 +126,7 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
     tools: null,
     enabled: false,
   });
+  expect((await admin.get(`${own}/part/health`)).text).not.toContain('data-awaits');
   // Whatever is below a large server's tools can be reached without paging through them.
   const listed_tools = Array.from({ length: 21 }, (_each, n) => tool(`t${n}`));
   await database.db.update(mcp_servers).set({ listed_tools }).where(eq(mcp_servers.id, id));
@@ -121,6 +134,37 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
   const gone = await admin.post(`${own}/delete`);
   expect((await admin.get(gone.headers.location!)).text).toContain('The server has been deleted.');
   expect((await admin.get(own)).status).toBe(404);
+});
+
+it('an admin chooses among tools and agents by their boxes alone, whatever the box for all says', async () => {
+  const admin = Browser.of(app, cast.admin);
+  const { body } = await admin.api('post', `/api/companies/${cast.company_id}/mcp-servers`, {
+    name: 'chosen',
+    url: 'https://mcp.example.com/chosen',
+  });
+  const id = (body as { id: string }).id;
+  const own = `/mcp-servers/${id}`;
+  const tool = (name: string) => ({ name, called: name, description: '', input_schema: {}, read_only: true });
+  const listed_tools = ['find', 'close', 'count'].map(tool);
+  await database.db.update(mcp_servers).set({ listed_tools }).where(eq(mcp_servers.id, id));
+  const form = async (action: string) =>
+    pageForms((await admin.get(own)).text).find((each) => each.action === action)!.values;
+  const now = async () => (await admin.api('get', `/api/mcp-servers/${id}`)).body;
+
+  const [tools, agents] = [await form(`${own}/tools`), await form(`${own}/agents`)];
+  expect(tools).toMatchObject({ all: ['', 'on'], tool: ['', 'find', 'close', 'count'] });
+  await admin.post(`${own}/tools`, tools);
+  await admin.post(`${own}/agents`, agents);
+  expect(await now()).toMatchObject({ tools: null, agents: null });
+  await admin.post(`${own}/tools`, { ...tools, tool: ['', 'find', 'count'] });
+  await admin.post(`${own}/agents`, { ...agents, agent: ['', cast.agent_id] });
+  expect(await now()).toMatchObject({
+    tools: ['find', 'count'],
+    agents: [{ agent_id: cast.agent_id, tools: null }],
+  });
+  await admin.post(`${own}/tools`, { ...(await form(`${own}/tools`)), all: ['', 'on'] });
+  await admin.post(`${own}/agents`, { ...(await form(`${own}/agents`)), all: ['', 'on'] });
+  expect(await now()).toMatchObject({ tools: null, agents: null });
 });
 
 it('an admin adds a program of the operator’s, with variables, from a form that keeps what was refused', async () => {

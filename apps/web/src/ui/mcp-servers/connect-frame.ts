@@ -18,7 +18,7 @@ export const isAdmin = ({ user, company_id }: Pick<UiContext, 'user' | 'company_
   roleIn(user, company_id) === 'admin';
 
 const done: Record<string, string> = texts({
-  added: 'The server has been added. Its tools are listed within seconds.',
+  added: 'The server has been added.',
   saved: 'Saved.',
   deleted: 'The server has been deleted.',
 });

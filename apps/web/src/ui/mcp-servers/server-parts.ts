@@ -6,6 +6,7 @@ import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { plural, t } from '../kit/language.ts';
 import { checkbox, postButton, status } from '../kit/parts.ts';
 import type { Column } from '../kit/table.ts';
+import { type TriedTool, tryForm } from './server-forms.ts';
 
 const stateOf = ({ enabled, status: state }: McpServer): Html => status(enabled ? state : 'disabled');
 
@@ -32,19 +33,27 @@ export const callColumns: Column<McpServerCall>[] = [
   { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
 ];
 
+/** Listings and calls are reported by no event: while the server is in use, the page looks for the next ones. */
+export const lookedFor = ({ enabled }: McpServer, mark: string): Html =>
+  attributes({ 'data-awaits': enabled ? mark : null });
+
 /** The server's health, and a button that tests it. */
 export function healthPart(server: McpServer): Html {
   const { id, enabled, last_error, failing_since, last_listed_at, protocol_version, server_info } = server;
-  return html`<section class="card">
+  const mark = `${server.status} ${String(last_listed_at)} ${server.call_count}`;
+  return html`<section class="card" !${lookedFor(server, mark)}>
     <h2>Health</h2>
     <p>
-      !${stateOf(server)}
+      <span data-told>!${stateOf(server)}</span>
       !${when(failing_since, (since) => html`<span class="soft small">since !${timeAgo(since)}</span>`)}
     </p>
+    !${when(enabled && server.status === 'unlisted', () => html`<p class="soft">Its tools are listed within seconds.</p>`)}
     !${when(last_error, (reason) => html`<p class="error">${reason}</p>`)}
     <dl class="facts">
       <dt>Listed</dt>
       <dd>!${last_listed_at === null ? html`never` : timeAgo(last_listed_at)}</dd>
+      <dt>Tools</dt>
+      <dd>${count(server.tool_count)}</dd>
       <dt>Reported name</dt>
       <dd>${server_info ?? t`nothing yet`}</dd>
       <dt>Protocol</dt>
@@ -88,8 +97,23 @@ const folded = (many: number, summary: Html, list: Html): Html =>
       </details>`
     : list;
 
+/**
+ * The tools, once there are some; then they stay as they are, since somebody may be choosing.
+ * @param tried its answer stays, too
+ */
+export async function toolsPart(
+  server: McpServer,
+  tools: readonly McpServerTool[],
+  tried: TriedTool | null = null,
+): Promise<Html> {
+  const awaits = server.enabled && tools.length === 0 && tried === null;
+  return html`<div!${attributes({ 'data-awaits': awaits })}>
+    !${await toolsForm(server, tools)}!${tryForm(server, tools, tried)}
+  </div>`;
+}
+
 /** Chooses which of the server's tools are allowed. Their descriptions come from the server. */
-export function toolsForm({ id, tools: allowed }: McpServer, tools: readonly McpServerTool[]): Promise<Html> {
+function toolsForm({ id, tools: allowed }: McpServer, tools: readonly McpServerTool[]): Promise<Html> {
   const list =
     tools.length > 0
       ? each(tools, ({ name, called, description, allowed: checked }) =>

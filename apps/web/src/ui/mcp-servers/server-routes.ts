@@ -14,7 +14,7 @@ import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
 import { emptyState, formError, formLink } from '../kit/parts.ts';
-import { moreLink, pageOf, table } from '../kit/table.ts';
+import { moreLink, pageOf, samePage, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import {
   byCompany,
@@ -24,8 +24,16 @@ import {
   type ServerContext,
   serversPath,
 } from './connect-frame.ts';
-import { agentsForm, callColumns, deletePart, healthPart, serverColumns, toolsForm } from './server-parts.ts';
-import { programForm, serverForm, type TriedTool, tryForm } from './server-forms.ts';
+import {
+  agentsForm,
+  callColumns,
+  deletePart,
+  healthPart,
+  lookedFor,
+  serverColumns,
+  toolsPart,
+} from './server-parts.ts';
+import { programForm, serverForm, type TriedTool } from './server-forms.ts';
 
 async function serversPage(
   context: CompanyContext,
@@ -62,13 +70,8 @@ async function serverPage(
   const { tx, user, company_id, query, subject } = context;
   const server = presentMcpServer(subject);
   const own = `/mcp-servers/${server.id}`;
-  const tools = await listedMcpTools(tx, subject);
+  const tools = await toolsPart(server, await listedMcpTools(tx, subject), tried);
   const { agents } = await listAgents(tx, user, { company_id });
-  const { items, next_cursor } = await listMcpCalls(tx, server, pageOf(query));
-  const calls =
-    items.length > 0
-      ? html`!${table('Calls', callColumns, items)}!${moreLink(own, next_cursor, 'Older calls')}`
-      : html`<p class="soft">None yet.</p>`;
   const path = serversPath(company_id);
   const about = { path: own, server, error, form };
   const offers = offeredMcpCommands(context.services.mcp_servers.commands);
@@ -78,13 +81,28 @@ async function serverPage(
     title: server.name,
     tab: path,
     trail: { label: t`MCP servers`, path },
-    body: html`!${healthPart(server)}!${ownForm}!${await toolsForm(server, tools)}!${await agentsForm(server, agents)}!${tryForm(server, tools, tried)}
-      <section class="card">
-        <h2>Calls</h2>
-        !${calls}
-      </section>
-      !${deletePart(server)}`,
+    body: html`<div class="stack">
+      <div data-source="${own}/part/health">!${healthPart(server)}</div>
+      !${ownForm}
+      <div data-source="${own}/part/tools">!${tools}</div>
+      !${await agentsForm(server, agents)}
+      <div data-source="${samePage(`${own}/part/calls`, query)}">!${await callsPart(context)}</div>
+      !${deletePart(server)}
+    </div>`,
   });
+}
+
+async function callsPart({ tx, subject, query }: ServerContext): Promise<Html> {
+  const server = presentMcpServer(subject);
+  const { items, next_cursor } = await listMcpCalls(tx, server, pageOf(query));
+  return html`<section class="card" !${lookedFor(server, items[0]?.id ?? 'none')}>
+    <h2>Calls</h2>
+    !${
+      items.length > 0
+        ? html`!${table('Calls', callColumns, items)}!${moreLink(`/mcp-servers/${server.id}`, next_cursor, 'Older calls')}`
+        : html`<p class="soft">None yet.</p>`
+    }
+  </section>`;
 }
 
 /** Shows the error of a form below the first one, which has no field to show it next to. */
@@ -143,7 +161,22 @@ function textOf(answer: unknown): string {
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)} …` : text;
 }
 
-const ticked = (form: FormValues, name: string): string[] => form.all(name).filter((value) => value !== '');
+/**
+ * The ticked boxes, or null for all of them. Whoever has changed boxes and left that for all as it was has chosen among them, although
+ * that one was ticked, too.
+ */
+function chosen(form: FormValues, name: string): string[] | null {
+  const isForAll = form.whole.checked('all') && (form.has('all') || !form.has(name));
+  return isForAll ? null : form.whole.all(name).filter((value) => value !== '');
+}
+
+/** Without the feature flag there are no parts either. */
+function part(render: (c: ServerContext) => Promise<Html>): (c: ServerContext) => Promise<Html> {
+  return async (c) => {
+    c.services.instance.requireFeature(rows.get);
+    return render(c);
+  };
+}
 
 const edits = (c: ServerContext): Promise<Html> => serverPage(c);
 const saved = (c: ServerContext): string => `/mcp-servers/${c.subject.id}?done=saved`;
@@ -156,6 +189,18 @@ export const mcpServerRoutes: UiRoute[] = [
     failed: serversPage,
   }),
   page('/mcp-servers/{serverId}', { scope: byServer, role: 'admin' }, (c) => serverPage(c)),
+  // Fetched by the script while something is awaited.
+  page(
+    '/mcp-servers/{serverId}/part/health',
+    { scope: byServer, role: 'admin' },
+    part(async (c) => healthPart(presentMcpServer(c.subject))),
+  ),
+  page(
+    '/mcp-servers/{serverId}/part/tools',
+    { scope: byServer, role: 'admin' },
+    part(async (c) => toolsPart(presentMcpServer(c.subject), await listedMcpTools(c.tx, c.subject))),
+  ),
+  page('/mcp-servers/{serverId}/part/calls', { scope: byServer, role: 'admin' }, part(callsPart)),
   action('/mcp-servers/{serverId}', rows.update, {
     read: readServer,
     edits,
@@ -163,19 +208,20 @@ export const mcpServerRoutes: UiRoute[] = [
     failed: serverPage,
   }),
   action('/mcp-servers/{serverId}/tools', rows.update, {
-    read: ({ whole }) => ({ tools: whole.checked('all') ? null : ticked(whole, 'tool') }),
+    read: (form) => ({ tools: chosen(form, 'tool') }),
     edits,
     next: saved,
     failed: (c, error) => serverPage(c, error),
   }),
   action('/mcp-servers/{serverId}/agents', rows.update, {
     // An agent's own list of tools is kept: the form only covers the agents.
-    read: ({ whole }, { subject }) => {
-      if (whole.checked('all')) return { agents: null };
+    read: (form, { subject }) => {
       const known = new Map(subject.agents.map(({ agent_id, tools }) => [agent_id, tools]));
-      return {
-        agents: ticked(whole, 'agent').map((agent_id) => ({ agent_id, tools: known.get(agent_id) ?? null })),
-      };
+      const agents = chosen(form, 'agent')?.map((agent_id) => ({
+        agent_id,
+        tools: known.get(agent_id) ?? null,
+      }));
+      return { agents: agents ?? null };
     },
     edits,
     next: saved,
