@@ -58,8 +58,16 @@ describe('the prompts of an agent', () => {
     expect((await viewer.get(evolution)).text).not.toContain('Cancel it');
     expect((await viewer.post(`${evolution}/cancel`, {})).status).toBe(403);
     expect((await Browser.of(app, cast.stranger).get(evolution)).status).toBe(404);
-    expect((await member.get(here)).text).toContain('An evolution is in progress.');
+    // Whoever has the page open sees whether one can be started, and what came of it.
+    const part = `${here}/part/versions`;
+    expect((await viewer.get(here)).text).toContain(`data-source="${part}"`);
+    const busy = (await member.get(part)).text;
+    for (const shown of ['An evolution is in progress.', 'Version 1', 'not scored yet'])
+      expect(busy).toContain(shown);
+    expect(busy).not.toContain('Evolve the prompt');
     await member.post(`${evolution}/cancel`, {});
+    expect((await member.get(part)).text).toContain(`action="/agents/${agent.id}/evolve-prompt"`);
+    expect((await viewer.get(part)).text).not.toContain('Evolve the prompt');
     const { body } = await member.api('get', `/api/prompt-evolutions/${evolution.split('/').at(-1)!}`);
     expect((body as PromptEvolution).status).toBe('cancelled');
   });
@@ -105,7 +113,7 @@ describe('the prompts of an agent', () => {
     const { text } = await member.get(here);
     expect(text).not.toContain('<script>alert');
     for (const part of [
-      'aria-label="Scores: candidate 0 0.25, candidate 1 0.75"',
+      'aria-label="Scores: The initial prompt: 0.25, Candidate 1: 0.75"',
       'It never signed.',
       '<ins>&#60;script&#62;alert(1)&#60;/script&#62; Sign.</ins>',
       'the winner',
@@ -114,6 +122,7 @@ describe('the prompts of an agent', () => {
       'version 2</a>, rolled back',
     ])
       expect(text).toContain(part);
+    expect((await member.get(here, { 'accept-language': 'de' })).text).toContain('>0,80</a>');
     expect((await member.get(`/agents/${agent.id}/prompts`)).text).toContain('score 0.25 to 0.75, version 2');
   });
 });

@@ -7,7 +7,7 @@ import { t } from '../kit/language.ts';
 import { formError, postButton, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 import { textDiff } from '../kit/text-diff.ts';
-import { promotionWords } from './evolution-words.ts';
+import { candidateName, promotionWords, scoreText } from './evolution-words.ts';
 
 export function evolutionBody(evolution: PromptEvolution, can_write: boolean, error: string | null): Html {
   return html`!${formError(error)}
@@ -60,17 +60,19 @@ function outcome(evolution: PromptEvolution): Html {
 function curve({ candidates, winner_number: winner }: PromptEvolution): Html {
   const scored = candidates.filter(({ score }) => score !== null);
   if (scored.length === 0) return '';
+  const named = ({ number, score }: Pick<EvolutionCandidate, 'number' | 'score'>): string =>
+    t`${candidateName(number)}: ${scoreText(score!)}`;
   const bars = scored.map(({ number, score }) => ({
-    title: t`Candidate ${number}: ${score!.toFixed(2)}`,
+    title: named({ number, score }),
     value: score!,
     current: number === winner,
   }));
   return html`<figure class="card chart">
     <h2>Scores on held-out issues</h2>
-    !${columnChart(t`Scores: ${scored.map(({ number, score }) => t`candidate ${number} ${score!.toFixed(2)}`).join(', ')}`, bars)}
+    !${columnChart(t`Scores: ${scored.map(named).join(', ')}`, bars)}
     <figcaption class="soft small">
-      <span>candidate ${scored[0]!.number}: ${scored[0]!.score!.toFixed(2)}</span>
-      <span>candidate ${scored.at(-1)!.number}: ${scored.at(-1)!.score!.toFixed(2)}</span>
+      <span>${named(scored[0]!)}</span>
+      !${when(scored.length > 1, () => html`<span>${named(scored.at(-1)!)}</span>`)}
     </figcaption>
   </figure>`;
 }
@@ -81,10 +83,10 @@ function candidateFold(
 ): Html {
   const { number, parent_number: parent, score, cost_usd: cost, reason, system_prompt: prompt } = candidate;
   const before = candidates.find(({ number: other }) => other === parent)?.system_prompt ?? null;
-  const figures = score === null ? '' : t`score ${score.toFixed(2)}, ${usd(cost ?? 0)} a trial`;
+  const figures = score === null ? '' : t`score ${scoreText(score)}, ${usd(cost ?? 0)} a trial`;
   return html`<details data-fold="candidate-${number}">
     <summary>
-      ${number === 0 ? t`The initial prompt` : t`Candidate ${number}`} !${status(candidate.status)}
+      ${candidateName(number)} !${status(candidate.status)}
       <span class="soft"
         >${figures}${candidate.on_front ? t`, unbeaten on at least one issue` : ''}${number === winner ? t`, the winner` : ''}</span
       >
@@ -122,7 +124,7 @@ function issueTable({ instances, candidates }: PromptEvolution): Html {
         when(
           scores.find(({ candidate_number }) => candidate_number === number),
           ({ score, run_id, feedback }) =>
-            html`<a href="/runs/${run_id}" title="${feedback ?? ''}">${score.toFixed(2)}</a>`,
+            html`<a href="/runs/${run_id}" title="${feedback ?? ''}">${scoreText(score)}</a>`,
         ),
     })),
   ];

@@ -9,7 +9,7 @@ import { formError, notice } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import { evolutionBody, evolutionPart } from './evolution-pages.ts';
-import { evolutionList, promptsBody } from './prompt-pages.ts';
+import { promptsBody, promptsPart, promptsPath, type PromptsView } from './prompt-pages.ts';
 
 const byAgent = { by: 'agent', param: 'agentId' } as const;
 const byEvolution = { by: 'prompt_evolution', param: 'evolutionId' } as const;
@@ -24,16 +24,21 @@ const done: Record<string, string> = texts({
   settings: 'Saved.',
 });
 
-async function promptsPage(context: AgentContext, error: string | null = null): Promise<Html> {
-  const { tx, subject, services, query } = context;
+async function promptsView(context: AgentContext): Promise<PromptsView> {
+  const { tx, subject, services } = context;
   const on = services.instance.hasFeature('prompt_evolution');
-  const list = `/companies/${context.company_id}/agents`;
-  const body = await promptsBody({
+  return {
     agent: presentAgent(subject),
     versions: (await listPromptVersions(tx, subject, { limit: SHOWN })).items,
     evolutions: on ? (await listEvolutions(tx, subject, { limit: EVOLUTIONS })).items : null,
     can_write: mayWrite(context),
-  });
+  };
+}
+
+async function promptsPage(context: AgentContext, error: string | null = null): Promise<Html> {
+  const { subject, query } = context;
+  const list = `/companies/${context.company_id}/agents`;
+  const body = await promptsBody(await promptsView(context));
   return companyPage(context, {
     title: subject.name,
     active: list,
@@ -61,16 +66,15 @@ async function evolutionPage(context: EvolutionContext, error: string | null = n
 }
 
 const prompts = ({ subject }: AgentContext, what: string): string =>
-  `/agents/${subject.id}/prompts?done=${what}`;
+  `${promptsPath(subject.id)}?done=${what}`;
 const failed = (context: AgentContext, error: string): Promise<Html> => promptsPage(context, error);
 
 export const evolutionUiRoutes: UiRoute[] = [
   page('/agents/{agentId}/prompts', { scope: byAgent, role: 'viewer' }, (c) => promptsPage(c)),
   // Fetched by the script on changes.
-  page('/agents/{agentId}/prompts/part/evolutions', { scope: byAgent, role: 'viewer' }, async (c) => {
-    c.services.instance.requireFeature(rows.list);
-    return evolutionList((await listEvolutions(c.tx, c.subject, { limit: EVOLUTIONS })).items);
-  }),
+  page('/agents/{agentId}/prompts/part/versions', { scope: byAgent, role: 'viewer' }, async (c) =>
+    promptsPart(await promptsView(c)),
+  ),
   action(
     '/agents/{agentId}/prompt-versions/{versionNumber}/activate',
     agentSettingsEndpoints.activatePrompt,

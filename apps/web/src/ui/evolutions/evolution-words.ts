@@ -1,5 +1,13 @@
 import type { PromptEvolutionSummary } from '@acp/contract';
-import { texts } from '../kit/language.ts';
+import { written } from '@acp/kernel';
+import { currentLocale, t, texts } from '../kit/language.ts';
+
+const TWO_DIGITS = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+
+export const scoreText = (score: number): string => written(score, currentLocale(), TWO_DIGITS);
+
+export const candidateName = (number: number): string =>
+  number === 0 ? t`The initial prompt` : t`Candidate ${number}`;
 
 const watched = texts({
   watching: ', activated automatically',

@@ -13,9 +13,9 @@ import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { checkbox, input, postButton, status } from '../kit/parts.ts';
 import { textDiff } from '../kit/text-diff.ts';
-import { promotionWords } from './evolution-words.ts';
+import { promotionWords, scoreText } from './evolution-words.ts';
 
-interface PromptsView {
+export interface PromptsView {
   agent: Agent;
   versions: readonly PromptVersion[];
   /** Null if the feature is off. */
@@ -23,23 +23,26 @@ interface PromptsView {
   can_write: boolean;
 }
 
+export const promptsPath = (agent_id: string): string => `/agents/${agent_id}/prompts`;
+
 export async function promptsBody(view: PromptsView): Promise<Html> {
   const { agent, evolutions } = view;
-  const path = `/agents/${agent.id}/prompts`;
-  const forms = evolutions && view.can_write ? await evolveForms(agent, evolutions) : '';
+  const path = promptsPath(agent.id);
   return html`!${agentTabs(agent.id, path)}
-    <section class="card">
+    <div class="stack">
+      <div data-live="agent:${agent.id}" data-source="${path}/part/versions">!${promptsPart(view)}</div>
+      !${evolutions && view.can_write ? await settingsCard(agent) : ''}
+    </div>`;
+}
+
+/** What evolutions change: the versions, whether one can be started, and themselves. */
+export function promptsPart(view: PromptsView): Html {
+  const { agent, evolutions, can_write } = view;
+  return html`<section class="card">
       <h2>Versions</h2>
       !${versionList(view)}
     </section>
-    !${when(
-      evolutions,
-      (listed) =>
-        html`!${forms}
-          <div data-live="agent:${agent.id}" data-source="${path}/part/evolutions">
-            !${evolutionList(listed)}
-          </div>`,
-    )}`;
+    !${when(evolutions, (listed) => html`!${when(can_write, () => evolveCard(agent, listed))}!${evolutionList(listed)}`)}`;
 }
 
 function versionList({ agent, versions, can_write }: PromptsView): Html {
@@ -49,11 +52,11 @@ function versionList({ agent, versions, can_write }: PromptsView): Html {
     const current = number === agent.current_prompt_version_number;
     const parent = version.parent_version_number ?? versions[at + 1]?.version_number;
     const before = versions.find(({ version_number }) => version_number === parent);
-    return html`<details>
+    return html`<details data-fold="version-${number}">
       <summary>
         Version ${number}
         <span class="soft"
-          >${source === 'gepa' ? t`evolved` : t`by hand`}${score === null ? '' : t`, score ${score.toFixed(2)}`}
+          >${source === 'gepa' ? t`evolved` : t`by hand`}${score === null ? '' : t`, score ${scoreText(score)}`}
           · !${timeAgo(created_at)}</span
         >
         !${when(current, () => status('active'))}
@@ -70,7 +73,7 @@ function versionList({ agent, versions, can_write }: PromptsView): Html {
   });
 }
 
-export function evolutionList(evolutions: readonly PromptEvolutionSummary[]): Html {
+function evolutionList(evolutions: readonly PromptEvolutionSummary[]): Html {
   if (evolutions.length === 0) return '';
   return html`<section class="card" aria-label="Evolutions">
     <h2>Evolutions</h2>
@@ -84,7 +87,7 @@ function line(evolution: PromptEvolutionSummary): Html {
   const scores = evolution.candidates.flatMap(({ score }) => (score === null ? [] : [score]));
   const [base] = scores;
   const best = Math.max(...scores);
-  const outcome = base === undefined ? t`not scored yet` : t`score ${base.toFixed(2)} to ${best.toFixed(2)}`;
+  const outcome = base === undefined ? t`not scored yet` : t`score ${scoreText(base)} to ${scoreText(best)}`;
   const { version_number: version, spent_usd: spent } = evolution;
   return html`<li>
     !${status(evolution.status)}
@@ -95,10 +98,9 @@ function line(evolution: PromptEvolutionSummary): Html {
   </li>`;
 }
 
-async function evolveForms(agent: Agent, evolutions: readonly PromptEvolutionSummary[]): Promise<Html> {
-  const here = `/agents/${agent.id}`;
+function evolveCard(agent: Agent, evolutions: readonly PromptEvolutionSummary[]): Html {
   const running = evolutions.some(({ status: now }) => now === 'running');
-  const begin = html`<form method="post" action="${here}/evolve-prompt">
+  const begin = html`<form method="post" action="/agents/${agent.id}/evolve-prompt">
     <p class="soft">
       The agent’s finished issues are replayed with other prompts, without side effects, and judged.
       Improvements become a version. Needs 13 finished issues.
@@ -109,16 +111,21 @@ async function evolveForms(agent: Agent, evolutions: readonly PromptEvolutionSum
     </div>
     <button>Evolve the prompt</button>
   </form>`;
-  const settings = html`<form method="post" action="${here}/prompts/settings">
+  return html`<section class="card">
+    <h2>Evolve</h2>
+    !${running ? html`<p>An evolution is in progress.</p>` : begin}
+  </section>`;
+}
+
+async function settingsCard(agent: Agent): Promise<Html> {
+  const settings = html`<form method="post" action="${promptsPath(agent.id)}/settings">
     !${checkbox({ name: 'gepa_auto_promote', label: 'A clear winner becomes the prompt automatically, and is rolled back if the next 20 runs are significantly worse', checked: agent.gepa_auto_promote })}
     !${input({ name: 'gepa_provider_override', label: 'Provider that judges and reflects', value: agent.gepa_provider_override ?? '', hint: 'Id or name; empty: the agent’s own' })}
     <button>Save</button>
   </form>`;
   return html`<section class="card">
-    <h2>Evolve</h2>
-    !${running ? html`<p>An evolution is in progress.</p>` : begin}
     <details>
-      <summary>How it is done for this agent</summary>
+      <summary>How its prompt is evolved</summary>
       !${await asShown(settings)}
     </details>
   </section>`;
