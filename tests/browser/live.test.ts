@@ -351,7 +351,30 @@ inBrowser(`a page that stays open${without}`, () => {
     await bar.waitFor({ state: 'detached' });
     await statusIs(page, 'in_review');
     expect(await page.inputValue('#f-comment')).toBe('Half a thought');
+    expect((await page.locator('.sr-only[role=status]').allInnerTexts()).join()).not.toContain('signed out');
     await page.close();
+  });
+
+  it('says that the session has ended to whoever attaches a file or looks at a preview, and nothing else of it', async () => {
+    const file = { name: 'plan.txt', mimeType: 'text/plain', buffer: Buffer.from('A plan') };
+    const acts = [
+      async (page: Page) => page.setInputFiles('#f-attach', file),
+      async (page: Page) => page.click('[data-show-preview]'),
+    ];
+    const toasts: string[][] = [];
+    for (const act of acts) {
+      const page = await open(`/issues/${await newIssue()}`);
+      await page.waitForSelector('[data-script=ready]', { state: 'attached' });
+      await page.fill('#f-comment', 'Half a thought');
+      await context.clearCookies();
+      await act(page);
+      await page.waitForSelector('.offline:has-text("You are signed out")');
+      await waitFor(async () => (await page.inputValue('#f-comment')).trim() === 'Half a thought');
+      toasts.push(await page.locator('[data-toast] > span').allInnerTexts());
+      await page.close();
+      await context.request.post('/login', { form: account });
+    }
+    expect(toasts).toEqual([['plan.txt could not be attached'], []]);
   });
 
   it('keeps a form and what was typed while the service is away, and says so', async () => {

@@ -105,6 +105,8 @@ async function lookAgain() {
 }
 
 function showBar(text, link) {
+  // What was said of it is not true any more, for those who read on either.
+  if (bar) tell('');
   bar?.remove();
   bar = null;
   if (text === null) return;

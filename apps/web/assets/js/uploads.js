@@ -1,4 +1,5 @@
 // Files on their way to the server. Who leaves the page would lose them: the browser asks first.
+import { askServer } from './connection.js';
 import { t } from './texts.js';
 
 const running = new Set();
@@ -39,9 +40,10 @@ async function send({ files: path, largest, limits }, file) {
   if (file.size > Number(largest)) throw new Error(`${failed}: ${limits}`);
   const body = new FormData();
   body.append('file', file, file.name);
-  const answer = await fetch(path, { method: 'POST', body }).catch(() => null);
+  const answer = await askServer(path, { method: 'POST', body }).catch(() => null);
   if (answer?.ok) return answer.json();
-  const told = await answer?.json().catch(() => null);
+  // To whom is not signed in any more, the bar says so.
+  const told = answer?.status === 401 ? null : await answer?.json().catch(() => null);
   throw new Error(told?.error ? `${failed}: ${told.error}` : failed);
 }
 
