@@ -90,16 +90,18 @@ it('a run says where its time went, turn by turn, each with its place in the tra
 it('an issue says what its agent wanted and had no effect, without its transcript being opened', async () => {
   const { run_id, issue_id } = await run();
   const verbs = [
-    { verb: 'comment', ok: true, error: null },
-    { verb: 'status', ok: false, error: 'unknown <status>' },
+    { verb: 'comment', ok: true, error: null, args: {} },
+    { verb: 'status', ok: false, error: 'unknown <status>', args: { line: 'gone' } },
+    { verb: 'mcp:', ok: false, error: 'it is locked', args: { line: `tracker__close ${'x'.repeat(500)}` } },
   ];
   await database.db
     .insert(schema.run_actions)
-    .values(verbs.map((each, index) => ({ ...each, run_id, ordinal: index + 1, args: {}, mutating: true })));
+    .values(verbs.map((each, index) => ({ ...each, run_id, ordinal: index + 1, mutating: true })));
   const viewer = Browser.of(app, cast.viewer);
   for (const path of ['', '/part/run']) {
     const { text } = await viewer.get(`/issues/${issue_id}${path}`);
-    expect(text).toContain('<code>/status</code> had no effect: unknown &#60;status&#62;');
+    expect(text).toContain('<code>/status gone</code> had no effect: unknown &#60;status&#62;');
+    expect(text).toMatch(/<code>\/mcp:tracker__close x{50,80}…<\/code> had no effect: it is locked/);
     expect(text).not.toContain('<code>/comment</code> had no effect');
   }
 });

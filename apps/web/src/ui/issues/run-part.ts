@@ -1,7 +1,7 @@
 /** The runs of an issue, as a card of its page. */
 import type { Agent, IssueDetail, Run, RunEvent } from '@acp/contract';
 import { listRunEvents, listRuns, type RefusedVerb, refusedVerbs } from '@acp/core';
-import { money, timeAgo, words } from '../kit/format.ts';
+import { clipped, money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, plural, t, when } from '../kit/html.ts';
 import { postButton, status } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
@@ -105,7 +105,8 @@ function openRun(run: Run, view: RunsOfIssue): Html {
     )}
     !${each(
       refused.filter(({ run_id }) => run_id === run.id),
-      ({ verb, error }) => html`<p class="error"><code>/${verb}</code> had no effect: ${error ?? ''}</p>`,
+      ({ line, error }) =>
+        html`<p class="error wraps"><code>${clipped(line)}</code> had no effect: ${error ?? ''}</p>`,
     )}
     <details id="work-${run.id}" data-fold="${run.id}" !${isLive(run) ? ' open data-while-live' : ''}>
       <summary>Transcript</summary>
