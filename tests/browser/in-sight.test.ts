@@ -268,4 +268,20 @@ inBrowser(`in sight${without}`, () => {
     await page.keyboard.press('Escape');
     expect(await page.locator('.palette').isVisible()).toBe(false);
   });
+
+  it('on paper what was said, and nothing that can be pressed or lies above a text', async () => {
+    await open(`/issues/${issue}`);
+    const shown = async (): Promise<string[]> =>
+      page.evaluate<string[]>(
+        `['.top', '.side', '.comment-form', 'main button', '.comment'].filter((each) => [...document.querySelectorAll(each)].some((part) => part.checkVisibility()))`,
+      );
+    expect(await shown()).toEqual(['.top', '.side', '.comment-form', 'main button', '.comment']);
+    await page.emulateMedia({ media: 'print' });
+    expect(await shown()).toEqual(['.comment']);
+    const fixed = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('main *')].filter((each) => each.checkVisibility() && /sticky|fixed/.test(getComputedStyle(each).position)).map((each) => each.outerHTML.slice(0, 100))`,
+    );
+    expect(fixed).toEqual([]);
+    await page.emulateMedia({ media: 'screen' });
+  });
 });
