@@ -67,7 +67,9 @@ describe('the prompts of an agent', () => {
     expect(busy).not.toContain('Evolve the prompt');
     await member.post(`${evolution}/cancel`, {});
     expect((await member.get(part)).text).toContain(`action="/agents/${agent.id}/evolve-prompt"`);
-    expect((await viewer.get(part)).text).not.toContain('Evolve the prompt');
+    const ended = (await viewer.get(part)).text;
+    expect(ended).toContain('not scored');
+    expect(ended).not.toMatch(/not scored yet|Evolve the prompt/);
     const { body } = await member.api('get', `/api/prompt-evolutions/${evolution.split('/').at(-1)!}`);
     expect((body as PromptEvolution).status).toBe('cancelled');
   });

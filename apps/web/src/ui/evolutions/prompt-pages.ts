@@ -87,7 +87,8 @@ function line(evolution: PromptEvolutionSummary): Html {
   const scores = evolution.candidates.flatMap(({ score }) => (score === null ? [] : [score]));
   const [base] = scores;
   const best = Math.max(...scores);
-  const outcome = base === undefined ? t`not scored yet` : t`score ${scoreText(base)} to ${scoreText(best)}`;
+  const unscored = evolution.status === 'running' ? t`not scored yet` : t`not scored`;
+  const outcome = base === undefined ? unscored : t`score ${scoreText(base)} to ${scoreText(best)}`;
   const { version_number: version, spent_usd: spent } = evolution;
   return html`<li>
     !${status(evolution.status)}
