@@ -54,12 +54,19 @@ export type Run = Static<typeof Run>;
 
 const Count = Type.Number({ minimum: 0 });
 
-/** What one of several turns has used: `usage` of a `log` entry of the transcript. */
+/** What one of several turns has used: `usage` of a `log` entry of the transcript. It is all that is known of a run that was lost. */
 export const TurnUsage = Type.Object({
+  /** The provider's family or label. */
+  provider: Type.Optional(Type.String()),
+  model: Type.Optional(Type.String()),
   input_tokens: Count,
   output_tokens: Count,
   cached_tokens: Count,
   cost_usd: Count,
+  /** At least part of the cost uses the built-in price. */
+  price_estimated: Type.Optional(Type.Boolean()),
+  /** The adapter reported no usage: the figures are zero or guessed. */
+  usage_missing: Type.Optional(Type.Boolean()),
 });
 export type TurnUsage = Static<typeof TurnUsage>;
 

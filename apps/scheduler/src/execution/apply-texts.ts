@@ -1,4 +1,4 @@
-import type { VerbRow } from '@acp/contract';
+import { verbByName, type VerbRow } from '@acp/contract';
 import type { AppliedAction } from '../verbs/apply.ts';
 import { parse } from '../verbs/parse.ts';
 import type { ParsedAction, ParsedOutput } from '../verbs/parse.ts';
@@ -59,6 +59,13 @@ export async function applyTexts(
 export function proseOf(texts: readonly string[]): string | null {
   return parseAll(texts, 1).findLast(({ prose }) => prose !== '')?.prose ?? null;
 }
+
+/** Whether the model is told what came of the verb, in another turn. */
+export const isRead = (verb: string): boolean => verbByName.get(verb)?.read === true;
+
+/** Whether there is such a verb. */
+export const wantsAnswer = (texts: readonly string[]): boolean =>
+  parseAll(texts, 1).some(({ actions }) => actions.some(({ verb }) => isRead(verb)));
 
 /** Numbers the verbs consecutively across all messages. */
 function parseAll(

@@ -1,10 +1,10 @@
 import type { AdapterEvent, AdapterTask, CliSession } from '@acp/adapters';
-import { verbByName, verbLine } from '@acp/contract';
+import { type TurnUsage as LoggedUsage, verbLine } from '@acp/contract';
 import { bounded, storableText } from '@acp/kernel';
 import type { AppliedAction } from '../verbs/apply.ts';
 import type { RehearsedVerb, RunUsage } from '@acp/core';
 import type { ParsedAction } from '../verbs/parse.ts';
-import { applyTexts, proseOf } from './apply-texts.ts';
+import { applyTexts, isRead, proseOf, wantsAnswer } from './apply-texts.ts';
 import { failureOf } from './run-failure.ts';
 import type { RunFailure } from './run-failure.ts';
 import type { RunParts } from './run-parts.ts';
@@ -73,6 +73,8 @@ async function runUntilDone(
     transcript.add('prompt', { turn, model, ...(turn === 1 ? { system_prompt } : {}), content });
     const texts = await callModel(settings, { system_prompt, messages }, turns);
     if (settings.rehearse !== undefined) return rehearseTexts(settings, settings.rehearse, texts, turns);
+    // Before the verbs, which may take minutes.
+    if (turn > 1 || wantsAnswer(texts)) logTurnUsage(settings, turn, turns.usage.slice(used));
     const { actions, prose, changed, stopped, next_ordinal } = await applyTexts(settings, texts, {
       first,
       from: first,
@@ -81,9 +83,7 @@ async function runUntilDone(
     turns.changed ||= changed;
     if (stopped !== null) throw stopped;
     first = next_ordinal;
-    const isLast = !actions.some(({ verb }) => verbByName.get(verb)?.read === true);
-    if (turn > 1 || !isLast) logTurnUsage(settings, turn, turns.usage.slice(used));
-    if (isLast) return;
+    if (!actions.some(({ verb }) => isRead(verb))) return;
     if (turn === max_turns) transcript.add('log', { message: `no more than ${max_turns} turns` });
     messages.push(
       { role: 'assistant', content: texts.join('\n\n') },
@@ -93,7 +93,10 @@ async function runUntilDone(
   }
 }
 
-/** Logs the usage of each turn if there are several; a single turn's usage is the run's. `listRunSteps` reads it. */
+/**
+ * Logs the usage of each turn if there are several; a single turn's usage is the run's. `listRunSteps` reads it, and the sweep if the
+ * run is lost.
+ */
 function logTurnUsage(
   { transcript, priced }: TurnLoopSettings,
   turn: number,
@@ -102,9 +105,10 @@ function logTurnUsage(
   const used = priced(usage);
   if (used === null) return;
   const { input_tokens, output_tokens, cached_tokens, cost_usd } = used;
+  const logged: LoggedUsage = { ...used, cost_usd: Number(cost_usd) };
   transcript.add('log', {
     message: `turn ${turn} read ${input_tokens} tokens, ${cached_tokens} of them from the cache, and wrote ${output_tokens}`,
-    usage: { input_tokens, output_tokens, cached_tokens, cost_usd: Number(cost_usd) },
+    usage: logged,
   });
 }
 
@@ -174,7 +178,7 @@ function renderOutcomes(applied: readonly AppliedAction[]): string {
   const parts = applied.flatMap(({ verb, args, ok, result, error }) => {
     const line = verbLine({ verb, args });
     if (!ok) return [`${line} failed: ${error ?? ''}`];
-    return verbByName.get(verb)?.read === true ? [`Answer to ${line}:\n${result ?? ''}`] : [];
+    return isRead(verb) ? [`Answer to ${line}:\n${result ?? ''}`] : [];
   });
   return bounded(parts.join('\n\n'), ANSWERS_LIMIT);
 }

@@ -1,6 +1,7 @@
-import { type Actor, createValidator, TurnUsage } from '@acp/contract';
+import type { Actor, TurnUsage } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
+import { usageOf } from './logged-usage.ts';
 import { ofRun, readable } from './read-runs.ts';
 
 const { run_events } = schema;
@@ -27,8 +28,6 @@ export interface RunStep extends Record<string, unknown> {
   usage: TurnUsage | null;
 }
 
-const readUsage = createValidator(TurnUsage, 'usage of a turn');
-
 /** More than the turns that a run may take. */
 const MOST_STEPS = 200;
 
@@ -50,16 +49,7 @@ export async function listRunSteps(tx: Tx, reader: Actor, run_id: string): Promi
         count(*) filter (where kind = 'prompt') over (order by seq) as turn
       from ${run_events} where ${ofRun(run_id)} and ${readable(reader)}
     ) entry group by turn order by turn limit ${MOST_STEPS}`);
-  return rows.map(({ logged_usage, ...step }) => ({ ...step, usage: usageIn(logged_usage) }));
-}
-
-/** Entries sent by a worker may have any shape. */
-function usageIn(logged_usage: unknown[] | null): TurnUsage | null {
-  try {
-    return logged_usage === null ? null : readUsage(logged_usage.at(-1));
-  } catch {
-    return null;
-  }
+  return rows.map(({ logged_usage, ...step }) => ({ ...step, usage: usageOf(logged_usage?.at(-1)) }));
 }
 
 /** A call of one of a program's own tools, or a project command: from its start to its result. */

@@ -29,7 +29,7 @@ import {
   sweepQueuedRuns,
 } from '../index.ts';
 
-const { agents, heartbeat_runs, issues, run_actions, wakeup_requests } = schema;
+const { agents, cost_events, heartbeat_runs, issues, run_actions, wakeup_requests } = schema;
 
 let database: Database;
 let queue: Queue;
@@ -123,6 +123,40 @@ describe('a lost run', () => {
     ]);
     expect(await queuedJobs(database.db, 'execute-run', { run_id: retry!.id })).toHaveLength(1);
     expect(await sweep()).toBeUndefined();
+  });
+
+  it('costs what its transcript says that its turns did', async () => {
+    const { run, agent, company } = await running();
+    const used = {
+      provider: 'OpenAI',
+      model: 'm',
+      output_tokens: 10,
+      cached_tokens: 1,
+      price_estimated: true,
+    };
+    const entries: unknown[] = [
+      { message: 'turn 1', usage: { ...used, input_tokens: 100, cost_usd: 0.01 } },
+      { message: 'of a worker', usage: { input_tokens: 'many' } },
+      { message: 'turn 2', usage: { ...used, input_tokens: 200, cost_usd: 0.02 } },
+    ];
+    await database.db.execute(sql`
+      insert into run_events (run_id, seq, kind, payload, part)
+      select r.id, n, 'log', entry, r.transcript_part from heartbeat_runs r,
+        jsonb_array_elements(${JSON.stringify(entries)}::jsonb) with ordinality as e (entry, n) where r.id = ${run.run_id}`);
+    await lapse();
+    await sweep();
+    const figures = {
+      model: 'm',
+      input_tokens: 300,
+      output_tokens: 20,
+      cached_tokens: 2,
+      cost_usd: '0.03000000',
+    };
+    expect((await runsOf(agent.id))[0]).toMatchObject({ status: 'failed', usage_missing: true, ...figures });
+    const costs = await database.db.select().from(cost_events).where(eq(cost_events.company_id, company.id));
+    expect(costs).toMatchObject([
+      { run_id: run.run_id, provider: 'OpenAI', price_estimated: true, ...figures },
+    ]);
   });
 
   it('of which a verb was applied is not tried again, and its wakeups stay consumed', async () => {

@@ -4,6 +4,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
 import { endRun, lockedAround } from './end-run.ts';
 import { someQueued } from './pick-run.ts';
+import { loggedUsage } from './logged-usage.ts';
 import { LOST_CATEGORY } from './retry-run.ts';
 import { runRow } from './rows.ts';
 import { knownKinds } from './run-kinds.ts';
@@ -44,16 +45,16 @@ export async function sweepLostRun(tx: Tx, except: readonly string[] = []): Prom
   try {
     if (lapsed.handed_over_at !== null) return await clearLease(tx, lapsed.id, still);
     await awaitWriter(tx, lapsed);
-    return await endRun(tx, lapsed, { result: lostResult, actor: scheduler }, still);
+    const result = { ...lostResult, usage: await loggedUsage(tx, lapsed) };
+    return await endRun(tx, lapsed, { result, actor: scheduler }, still);
   } catch (err) {
     throw new LostRunNotEnded(lapsed.id, err);
   }
 }
 
-const lostResult: RunResult = {
+const lostResult: Omit<RunResult, 'usage'> = {
   failure: { category: LOST_CATEGORY, message: 'run lost: scheduler stopped' },
   text: null,
-  usage: null,
   changed: false,
 };
 

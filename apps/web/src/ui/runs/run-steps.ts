@@ -90,7 +90,7 @@ function barOf(tool: RunTool, ended: number): Bar {
 /** @param open the answer may still begin */
 function saidOf(
   { began_at, first_output_at, tools, errors }: RunStep,
-  used: TurnUsage | null,
+  used: Pick<TurnUsage, 'input_tokens' | 'output_tokens' | 'cost_usd'> | null,
   open: boolean,
 ): string {
   const silent = open ? [] : [t`no words`];
