@@ -71,6 +71,10 @@ export class ArchiveWriter {
     await this.#entry({ name, type: 'symlink', linkname: target });
   }
 
+  async folder(name: string): Promise<void> {
+    await this.#entry({ name, type: 'directory' });
+  }
+
   end(): void {
     this.#pack.finalize();
   }

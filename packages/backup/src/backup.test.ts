@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import {
   beginBackup,
   createNote,
+  dueBackup,
   knowsStorageMarker,
   listBackups,
   recentNotifications,
@@ -35,9 +36,11 @@ import {
   utimes,
   writeFile,
 } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
 import { backUpInstance, restoreBackup, verifyBackup } from './index.ts';
 import { connect } from './tables.ts';
 
@@ -50,6 +53,11 @@ let storage: LocalStorage;
 
 const place = (...names: string[]) => path.join(folder, ...names);
 const storeIn = (name: string) => ({ store: new LocalStorage(place(name)), prefix: '' });
+const rest = (vault = new Vault(key), backups = 'kept-here') => ({
+  vault,
+  backups: storeIn(backups),
+  into_homes: 'empty' as 'any' | 'empty',
+});
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'backup-test-'));
@@ -85,7 +93,10 @@ beforeAll(async () => {
   ] as const)
     await storage.put(name, Readable.from(bytes > 0 ? [Buffer.alloc(bytes, 'x')] : []), { max_bytes: bytes });
   const home = place('home', 'companies', company.id, 'agents', agent.id);
-  await mkdir(path.join(home, 'deep/er'), { recursive: true });
+  // A repository whose branches are all packed has empty folders, and is none without them.
+  for (const name of ['deep/er', 'deep/repository.git/refs/heads'])
+    await mkdir(path.join(home, name), { recursive: true });
+  await promisify(execFile)('mkfifo', [path.join(home, 'pipe')]);
   await writeFile(path.join(home, 'deep/er/run.sh'), '#!/bin/sh\n');
   await chmod(path.join(home, 'deep/er/run.sh'), 0o755);
   await writeFile(path.join(home, `${'long-name-'.repeat(20)}.txt`), 'long');
@@ -138,7 +149,8 @@ async function filesBelow(root: string): Promise<Record<string, string>> {
   for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
     const full = path.join(entry.parentPath, entry.name);
     const name = path.relative(root, full);
-    if (entry.isSymbolicLink()) found[name] = `-> ${await readlink(full)}`;
+    if (entry.isDirectory()) found[name] = 'a folder';
+    else if (entry.isSymbolicLink()) found[name] = `-> ${await readlink(full)}`;
     else if (entry.isFile() && (await stat(full)).size < 2 ** 30)
       found[name] = `${((await stat(full)).mode % 0o1000).toString(8)} ${await readFile(full, 'utf8')}`;
   }
@@ -151,7 +163,8 @@ interface Restored {
   homes: string;
 }
 
-async function restore(file: Buffer, vault = new Vault(key)): Promise<Restored> {
+/** @param backups store of the restored instance */
+async function restore(file: Buffer, vault = new Vault(key), backups?: string): Promise<Restored> {
   const target = await emptyDatabase(`restored_${newId().slice(0, 8)}`);
   const into = place(newId());
   const restored = {
@@ -161,7 +174,7 @@ async function restore(file: Buffer, vault = new Vault(key)): Promise<Restored> 
   };
   await restoreBackup(async () => Readable.from(chunks(file)), {
     database_url: target.url,
-    vault,
+    ...rest(vault, backups),
     ...restored,
   });
   return restored;
@@ -177,7 +190,12 @@ describe('a backup', () => {
     ['plain', new Vault(null)],
   ])('%s: is restored with every row, object and file of homes', async (name, vault) => {
     const made = await backUp(name, vault);
-    expect(made.trailer).toMatchObject({ files: 4, left_out: [{ reason: 'a sparse file' }] });
+    const left_out = made.trailer.left_out.map(({ path: left, reason }) => [path.basename(left), reason]);
+    expect(made.trailer.files).toBe(4);
+    expect(Object.fromEntries(left_out)).toEqual({
+      huge: 'a sparse file',
+      pipe: 'neither a file, a folder nor a link',
+    });
     expect(made.bytes_of.includes('High at noon')).toBe(false);
     const restored = await restore(made.bytes_of, vault);
     expect(await digest(restored.database)).toEqual(await digest(kit.database));
@@ -212,6 +230,36 @@ describe('a backup', () => {
     await kit.database.pool.query('delete from scheduler_processes');
   });
 
+  it('leaves the restored instance the backups that are there, itself among them', async () => {
+    const gone = await backUp('lists');
+    await storeIn('lists').store.delete(gone.file);
+    const [before, made] = [await backUp('lists'), await backUp('lists')];
+    const { database } = await restore(made.bytes_of, new Vault(key), 'lists');
+    expect(await listBackups(database.db)).toMatchObject([
+      { id: made.id, status: 'succeeded', phase: null, file: made.file, bytes: made.bytes_of.length },
+      { id: before.id, status: 'succeeded', file: before.file, bytes: before.bytes_of.length },
+    ]);
+    expect(await dueBackup(database.db, '0 0 1 1 *')).toBeUndefined();
+    const elsewhere = await restore(made.bytes_of);
+    expect(await listBackups(elsewhere.database.db)).toEqual([]);
+    expect(await dueBackup(elsewhere.database.db, '0 0 1 1 *')).toMatchObject({ trigger: 'schedule' });
+  });
+
+  it('replaces the files of homes in use only if it may', async () => {
+    const { bytes_of: file } = await backUp('over');
+    const homes = place('in-use');
+    const files = await filesBelow(place('home', 'companies'));
+    const [link = ''] = Object.keys(files).filter((name) => name.endsWith('elsewhere'));
+    await mkdir(path.join(homes, link), { recursive: true });
+    const target = await emptyDatabase(`over_${newId().slice(0, 8)}`);
+    const options = { database_url: target.url, storage, homes, ...rest() };
+    const begin = async () => Readable.from(chunks(file));
+    await expect(restoreBackup(begin, options)).rejects.toThrow('which those of the backup would replace');
+    expect(await readdir(homes, { recursive: true })).toHaveLength(link.split('/').length);
+    await restoreBackup(begin, { ...options, into_homes: 'any' });
+    expect(await filesBelow(homes)).toEqual(files);
+  });
+
   it('that is cut off, changed, or of another key is refused before anything is changed', async () => {
     const { bytes_of: file } = await backUp('damaged');
     const flipped = Buffer.from(file);
@@ -224,7 +272,7 @@ describe('a backup', () => {
       [Buffer.from('PGDMP and more\n'), /not a backup/],
     ] as const) {
       const target = await emptyDatabase(`refused_${newId().slice(0, 8)}`);
-      const options = { database_url: target.url, storage, homes: place('none'), vault: new Vault(key) };
+      const options = { database_url: target.url, storage, homes: place('none'), ...rest() };
       await expect(restoreBackup(async () => Readable.from(chunks(bytes)), options)).rejects.toThrow(message);
       const { rows } = await target.database.pool.query(
         `select from pg_class where relnamespace = 'public'::regnamespace`,
@@ -239,7 +287,7 @@ describe('a backup', () => {
 
   it('goes into an empty database only', async () => {
     const { bytes_of: file } = await backUp('occupied');
-    const options = { database_url: kit.url, storage, homes: place('none'), vault: new Vault(key) };
+    const options = { database_url: kit.url, storage, homes: place('none'), ...rest() };
     await expect(restoreBackup(async () => Readable.from(chunks(file)), options)).rejects.toMatchObject({
       kind: 'conflict',
     });
@@ -253,7 +301,7 @@ describe('a backup', () => {
       database_url: target.url,
       storage: new LocalStorage(place('begun-storage')),
       homes,
-      vault: new Vault(key),
+      ...rest(),
     };
     const from = async ({ bytes_of }: { bytes_of: Buffer }, looks = async () => {}) => {
       let opened = 0;

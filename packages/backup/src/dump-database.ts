@@ -24,6 +24,20 @@ export async function describeDatabase(
   return { migrations: migrations.rows.map(({ hash }) => hash), encryption_keys: keys.rows[0]?.value ?? [] };
 }
 
+const finished: Partial<Record<string, string>> = {
+  status: `'succeeded'`,
+  phase: 'null',
+  finished_at: 'clock_timestamp()',
+};
+
+/** This very backup is still running: a restored instance would take it for an interrupted one. */
+function asFinished(column: string): string {
+  const value = finished[column];
+  return value === undefined
+    ? quoted(column)
+    : `case when status = 'running' then ${value} else ${quoted(column)} end`;
+}
+
 /** Writes every table as PostgreSQL's own COPY text, each as a series of entries below `database/<table>`. */
 export async function dumpDatabase(
   client: Client,
@@ -34,10 +48,8 @@ export async function dumpDatabase(
   // In the order in which they can be restored.
   for (const name of await inOrder(client, [...columnsOf.keys()])) {
     const columns = columnsOf.get(name)!;
-    const list = columns.map(quoted).join(', ');
-    // The row of this very backup is still running: a restored instance would take it for an interrupted one.
-    const rows = name === 'backups' ? ` where status <> 'running'` : '';
-    const copy = client.query(copyTo(`copy (select ${list} from ${quoted(name)}${rows}) to stdout`));
+    const list = columns.map((column) => (name === 'backups' ? asFinished(column) : quoted(column)));
+    const copy = client.query(copyTo(`copy (select ${list.join(', ')} from ${quoted(name)}) to stdout`));
     const { bytes, sha256 } = await archive.chunked(`database/${name}`, copy);
     tables.push({ name, columns, bytes, sha256 });
   }

@@ -36,8 +36,13 @@ export async function archiveFolder(
       else if (entry.isSymbolicLink()) {
         const target = await readlink(posix.join(folder, entry.name)).catch(() => null);
         if (target !== null) await archive.link(posix.join(name, place), target);
-      } else if (entry.isDirectory() && depth < MAX_DEPTH) await visit(place, depth + 1);
-      else if (entry.isDirectory()) reason = `more than ${MAX_DEPTH} folders deep`;
+      } else if (!entry.isDirectory()) reason = 'neither a file, a folder nor a link';
+      else if (depth === MAX_DEPTH) reason = `more than ${MAX_DEPTH} folders deep`;
+      else {
+        // Even an empty one: git takes a folder without `refs` for no repository.
+        await archive.folder(posix.join(name, place));
+        await visit(place, depth + 1);
+      }
       if (reason !== null) note.left_out({ path: posix.join(name, place), reason });
     };
     try {

@@ -12,10 +12,12 @@ const MAX_JSON_BYTES = 64 * 1024 * 1024;
 export interface ArchivedFile {
   /** `storage/…` or `homes/…`. */
   path: string;
+  /** The body of any other than a file is empty. */
+  type: 'file' | 'folder' | 'link';
   size: number;
   mode: number;
-  /** Target of a symbolic link, whose body is empty. */
-  target: string | null;
+  /** Of a symbolic link. */
+  target: string;
 }
 
 /** Receives the archive's content, in its order. A body is read to its end before the next call. */
@@ -74,10 +76,22 @@ export async function readArchive(
   return { header, trailer };
 }
 
+/** By tar's names. */
+const types: Partial<Record<string, ArchivedFile['type']>> = {
+  file: 'file',
+  directory: 'folder',
+  symlink: 'link',
+};
+
 async function visitFile(entry: Entry, sums: Sums, visitor: ArchiveVisitor): Promise<void> {
-  const { name: path, size = 0, mode = 0o600, type, linkname } = entry.header;
-  if (!/^(storage|homes)\//.test(path)) throw invalid('the backup has an unknown entry');
-  const target = type === 'symlink' ? (linkname ?? '') : null;
+  const { size = 0, mode = 0o600, linkname } = entry.header;
+  const type = types[entry.header.type ?? 'file'];
+  // That of a folder ends with a slash.
+  const path = type === 'folder' ? entry.header.name.replace(/\/$/, '') : entry.header.name;
+  if (type === undefined || !(type === 'file' ? /^(storage|homes)\// : /^homes\//).test(path))
+    throw invalid('the backup has an unknown entry');
+  if (path.split('/').some((name) => name === '' || name === '.' || name === '..'))
+    throw invalid('the backup has a path that leads outside its folder');
   const hash = createHash('sha256');
   const body = (async function* hashed(): AsyncGenerator<Buffer> {
     for await (const chunk of entry) {
@@ -86,9 +100,9 @@ async function visitFile(entry: Entry, sums: Sums, visitor: ArchiveVisitor): Pro
       discard(chunk.length);
     }
   })();
-  await visitor.file?.({ path, size, mode, target }, body);
+  await visitor.file?.({ path, type, size, mode, target: linkname ?? '' }, body);
   for await (const _ of body);
-  if (target === null) sums.addFile(path, size, hash.digest('hex'));
+  if (type === 'file') sums.addFile(path, size, hash.digest('hex'));
 }
 
 /** Checksums to compare with those at the archive's end. */
@@ -117,7 +131,9 @@ class Sums {
       const sum = this.#tables.get(name) ?? { hash: createHash('sha256'), bytes: 0 };
       if (sum.bytes !== bytes || sum.hash.digest('hex') !== sha256)
         throw invalid(`the backup is damaged: table ${name}`);
+      this.#tables.delete(name);
     }
+    for (const name of this.#tables.keys()) throw invalid(`the backup is damaged: table ${name}`);
     if (this.#count !== files || this.#bytes !== file_bytes || this.#files.digest('hex') !== files_sha256)
       throw invalid('the backup is damaged: files');
   }

@@ -1,23 +1,15 @@
 /** Restores a backup into an empty instance: all of it or, if anything fails, nothing of the database. */
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { readdir } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { BackupHeader, BackupTrailer } from '@acp/contract';
-import { migrate, migrationHashes, migrationsFolder } from '@acp/db';
-import {
-  ensureFolders,
-  invalid,
-  isFromOutside,
-  makeFolders,
-  unavailable,
-  type Vault,
-  writeInside,
-} from '@acp/kernel';
-import { migrateQueue } from '@acp/queue';
+import { migrationHashes } from '@acp/db';
+import { conflict, invalid, isFromOutside, unavailable, type Vault } from '@acp/kernel';
 import type { Storage } from '@acp/storage';
-import { adoptPlace } from './adopt-place.ts';
-import { type ArchivedFile, readArchive } from './read-archive.ts';
+import { adoptPlace, keptBackups } from './adopt-place.ts';
+import type { BackupStore } from './backup-store.ts';
+import { migrateOn, migrateTo } from './migrate-to.ts';
+import { putFile } from './put-file.ts';
+import { readArchive } from './read-archive.ts';
 import { beginRestore, endRestore } from './restore-note.ts';
 import { TableLoader } from './table-loader.ts';
 import { withConnection } from './tables.ts';
@@ -28,6 +20,10 @@ interface RestoreTarget {
   database_url: string;
   storage: Storage;
   homes: string;
+  /** Whether the homes may be in use already; files of the backup then replace theirs. */
+  into_homes: 'any' | 'empty';
+  /** Where the instance will keep its backups. */
+  backups: BackupStore;
   vault: Vault;
 }
 
@@ -43,9 +39,11 @@ export async function restoreBackup(
 ): Promise<{ header: BackupHeader; trailer: BackupTrailer }> {
   const { header, trailer } = await verifyBackup(await open(), target.vault);
   assertFits(header, target.vault);
+  const { storage } = target;
+  const kept = await keptBackups(target.backups);
   await withConnection(target.database_url, 'restore', async (client) => {
     try {
-      await beginRestore(client, header.id);
+      await beginRestore(client, header.id, async () => assertHomes(target));
       await migrateTo(header, target.database_url);
       await client.query('begin');
       const tables = new TableLoader(client, trailer);
@@ -55,7 +53,7 @@ export async function restoreBackup(
         file: async (file, body) => putFile(target, header.id, file, body),
       });
       await tables.finish();
-      await adoptPlace(client, target.storage, trailer);
+      await adoptPlace(client, { storage, kept }, header, trailer);
       await endRestore(client);
       await client.query('commit');
     } catch (error) {
@@ -64,9 +62,21 @@ export async function restoreBackup(
         : error;
     }
   });
-  // Adds what is newer than the backup.
-  await migrate({ url: target.database_url, after: [migrateQueue] });
+  await migrateOn(target.database_url);
   return { header, trailer };
+}
+
+/** @throws conflict */
+async function assertHomes({ homes, into_homes }: RestoreTarget): Promise<void> {
+  if (into_homes === 'any') return;
+  const there = await readdir(homes).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  if (there.length > 0)
+    throw conflict(
+      `${homes} has files, which those of the backup would replace: set SERVICE_HOME to another folder, or, if this is the instance to be restored, DATABASE_URL instead of --into`,
+    );
 }
 
 function assertFits({ migrations, encryption_keys }: BackupHeader, vault: Vault): void {
@@ -78,46 +88,4 @@ function assertFits({ migrations, encryption_keys }: BackupHeader, vault: Vault)
     throw invalid(
       `the backup's secrets need the encryption key ${missing.join(', ')}: set SERVICE_ENCRYPTION_KEY to it`,
     );
-}
-
-/** Creates the schema that the backup was taken from, whose columns match its rows. */
-async function migrateTo({ migrations }: BackupHeader, url: string): Promise<void> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'acp-restore-'));
-  try {
-    const journal = JSON.parse(await readFile(path.join(migrationsFolder, 'meta/_journal.json'), 'utf8')) as {
-      entries: unknown[];
-    };
-    await cp(path.join(migrationsFolder, 'meta'), path.join(folder, 'meta'), { recursive: true });
-    const entries = journal.entries.slice(0, migrations.length);
-    await writeFile(path.join(folder, 'meta/_journal.json'), JSON.stringify({ ...journal, entries }));
-    for (const name of await readdir(migrationsFolder))
-      if (name.endsWith('.sql')) await cp(path.join(migrationsFolder, name), path.join(folder, name));
-    await migrate({ url, folder, restoring: true });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-async function putFile(
-  { storage, homes }: RestoreTarget,
-  backup_id: string,
-  { path: name, size, mode, target }: ArchivedFile,
-  body: AsyncIterable<Buffer>,
-): Promise<void> {
-  const [top = '', ...rest] = name.split('/');
-  const below = rest.join('/');
-  if (top === 'storage') {
-    await storage.put(below, body, { max_bytes: size });
-    return;
-  }
-  if (rest.some((segment) => segment === '' || segment === '.' || segment === '..'))
-    throw invalid('the backup has a path that leads outside its folder');
-  await makeFolders(homes, 0o700);
-  if (target === null) await writeInside(homes, below, body, mode, `.${backup_id}`);
-  else {
-    await ensureFolders(homes, path.posix.dirname(below));
-    const link = path.join(homes, below);
-    await rm(link, { force: true });
-    await symlink(target, link);
-  }
 }

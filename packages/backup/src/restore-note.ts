@@ -9,9 +9,14 @@ const [SCHEMA = ''] = RESTORE_NOTE.split('.');
 
 /**
  * Reserves the database for this backup until the connection closes.
+ * @param assertFree called unless a restore of this backup has begun
  * @throws conflict if it is not empty, belongs to the restore of another backup, or to one in progress
  */
-export async function beginRestore(client: Client, backup_id: string): Promise<void> {
+export async function beginRestore(
+  client: Client,
+  backup_id: string,
+  assertFree: () => Promise<void>,
+): Promise<void> {
   const locks = await client.query<{ mine: boolean }>(
     'select pg_try_advisory_lock(hashtextextended($1, 0)) as mine',
     [LOCK],
@@ -26,6 +31,7 @@ export async function beginRestore(client: Client, backup_id: string): Promise<v
     );
   if ((await listTables(client)).length > 0)
     throw conflict('the database is not empty: restore into a new one');
+  await assertFree();
   await client.query('begin');
   await client.query(`create schema ${SCHEMA}`);
   await client.query(

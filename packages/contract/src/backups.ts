@@ -4,7 +4,8 @@ import { BEARER, endpoint } from './endpoint.ts';
 import { Nullable, OneOf, PageQuery, Timestamp, Uuid } from './schema-kit.ts';
 import { createValidator } from './validator.ts';
 
-export const BACKUP_FORMAT = 1;
+/** Of the backups that are made. Those of format 1 have no folders, which files and links imply. */
+export const BACKUP_FORMAT = 2;
 
 /** `queued`: requested, and not yet begun by a scheduler. */
 export const backupStatuses = ['queued', 'running', 'succeeded', 'failed'] as const;
@@ -14,7 +15,7 @@ export const backupPhases = ['database', 'storage', 'homes', 'verification'] as 
 
 /** The first entry of the archive: everything a restore must know before it changes anything. */
 export const BackupHeader = Type.Object({
-  format: Type.Literal(BACKUP_FORMAT),
+  format: Type.Union([Type.Literal(1), Type.Literal(BACKUP_FORMAT)]),
   id: Uuid,
   created_at: Timestamp,
   version: Type.String(),

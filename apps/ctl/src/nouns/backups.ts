@@ -72,6 +72,8 @@ async function restore(context: CommandContext): Promise<Answer> {
       database_url: options.into ?? direct_url,
       storage,
       homes: path.join(config.home, 'companies'),
+      into_homes: options.into === undefined ? ('any' as const) : ('empty' as const),
+      backups,
       vault: vaultOf(context),
     };
     const { header, trailer } = await restoreBackup(opener(context, backups), target);
