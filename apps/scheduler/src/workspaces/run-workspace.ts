@@ -25,6 +25,7 @@ import {
   holdFolder,
   checkOutFolder,
   ownHistory,
+  pointToObjects,
   readState,
   takeOverFolder,
   setAside,
@@ -112,8 +113,11 @@ async function prepare(
     const known = state?.workspace_id === workspace.id && state.version === workspace.version;
     const { repository, base } = await groundOf(sources, { facts, remote, place, known }, signal, tell);
     if (!known) await makeTree(sources, { facts, place, repository, base }, signal, tell);
-    else if (workspace.place !== (await sources.place()))
-      await noteWorkspacePlace(database.db, workspace.id, await sources.place());
+    else {
+      if (repository !== null) await pointToObjects(place, repository);
+      if (workspace.place !== (await sources.place()))
+        await noteWorkspacePlace(database.db, workspace.id, await sources.place());
+    }
     const held = await HeldFolder.open(place.tree);
     const close = async () => {
       await held.close();

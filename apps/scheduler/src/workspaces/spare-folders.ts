@@ -16,7 +16,7 @@ type SpareConfig = Pick<Config, 'home' | 'workspace_min_free'>;
 /** `<repository>.spare-<commit>`, with the files of that commit. */
 const mark = (repository: string): string => `${basename(repository)}.spare-`;
 
-/** Creates an empty repository that uses the objects of another. */
+/** Creates an empty repository that uses the objects of another, or adds to one what it lacks. */
 export async function initTree(tree: string, repository: string, signal: AbortSignal): Promise<void> {
   const args = ['init', '--quiet', '--template=', '--initial-branch=none'];
   await git({ cwd: tree, args, signal, timeout_ms: LOCAL_MS });

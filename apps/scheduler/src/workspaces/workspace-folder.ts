@@ -4,8 +4,9 @@
  */
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { companyFolders } from '@acp/core';
-import { type Config, dropTree, newId } from '@acp/kernel';
+import { type Config, dropTree, newId, openInside, UnsafePlace, writeInside } from '@acp/kernel';
 import { type FileLock, lockFile } from './file-lock.ts';
 import { fillTree, initTree, takeSpare } from './spare-folders.ts';
 import { git, gitText } from './git.ts';
@@ -107,10 +108,9 @@ export async function checkOut(
   const run = async (...args: string[]) => git({ cwd: made, args, signal, timeout_ms: LOCAL_MS });
   try {
     const ready = await takeSpare(repository, made);
-    if (ready === null) {
-      await mkdir(made, { mode: 0o700 });
-      await initTree(made, repository, signal);
-    }
+    if (ready === null) await mkdir(made, { mode: 0o700 });
+    // One that was made ahead may have been moved with its home, or restored from a backup.
+    await initTree(made, repository, signal);
     await furnish(join(made, '.git'), checkout);
     if (ready !== work) await fillTree(made, work, signal);
     if (work !== head) await run('reset', '--quiet', '--mixed', head);
@@ -151,6 +151,28 @@ function configOf({ repo_url, base }: Checkout): string {
     '\tdetachedHead = false',
     '',
   ].join('\n');
+}
+
+const ALTERNATES = '.git/objects/info/alternates';
+const MOST_ALTERNATES = 64 * 1024;
+
+/**
+ * Has the tree look for the objects it depends on where they are: its home may have been moved since, or restored elsewhere.
+ * What the agent has put in the way, or removed, stays as it is.
+ */
+export async function pointToObjects({ tree }: WorkspaceFolder, repository: string): Promise<void> {
+  const objects = join(repository, 'objects');
+  try {
+    const file = await openInside(tree, ALTERNATES);
+    if (file === null) return;
+    const { buffer, bytesRead } = await file
+      .read(Buffer.alloc(MOST_ALTERNATES), 0, MOST_ALTERNATES, 0)
+      .finally(async () => file.close());
+    if (buffer.toString('utf8', 0, bytesRead).split('\n').includes(objects)) return;
+    await writeInside(tree, ALTERNATES, Readable.from([Buffer.from(`${objects}\n`)]), 0o644);
+  } catch (err) {
+    if (!(err instanceof UnsafePlace)) throw err;
+  }
 }
 
 /** Every commit names its issue, whoever makes it. */
