@@ -17,6 +17,7 @@ export { createListener } from './listener.ts';
 export type { Listener } from './listener.ts';
 export {
   assertNotRestoring,
+  isRestoring,
   migrate,
   migrationHashes,
   migrationsFolder,

@@ -114,8 +114,7 @@ export const RESTORE_NOTE = 'restoring.backup';
 
 /** @throws Error during a restore or after an interrupted one: anything written there would be lost */
 export async function assertNotRestoring(tx: Tx): Promise<void> {
-  const { rows } = await tx.execute(sql`select where to_regclass(${RESTORE_NOTE}) is not null`);
-  if (rows.length > 0)
+  if (await isRestoring(tx))
     throw new Error(
       'a backup is being restored into this database, or its restore was broken off: run `ctl db restore` again',
     );
@@ -161,4 +160,10 @@ async function readApplied(tx: Tx): Promise<{ hash: string; created_at: string }
     if (isMissingTable(err)) return [];
     throw err;
   }
+}
+
+/** Whether a restore into this database is in progress, or was broken off. */
+export async function isRestoring(tx: Tx): Promise<boolean> {
+  const { rows } = await tx.execute(sql`select where to_regclass(${RESTORE_NOTE}) is not null`);
+  return rows.length > 0;
 }

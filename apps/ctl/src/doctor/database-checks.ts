@@ -1,7 +1,7 @@
 /** Checks of PostgreSQL and of the instance's data in it. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { listSchedulers, listUsers, readTicks, unknownEncryptionKeys } from '@acp/core';
-import { createListener, migrationStatus } from '@acp/db';
+import { createListener, isRestoring, migrationStatus } from '@acp/db';
 import { Vault } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import type { CommandContext } from '../command.ts';
@@ -76,6 +76,8 @@ export const databaseChecks: Record<string, Check> = {
       const { applied, known, unknown, pending } = await migrationStatus(database.db);
       const detail = `${applied} of ${known} migrations applied, ${unknown} unknown`;
       if (unknown > 0) return wrong(detail, 'start the newer release that has migrated this database');
+      if (await isRestoring(database.db))
+        return wrong('the restore of a backup has not ended', 'run the same `ctl db restore` again');
       return pending === 0
         ? well(detail)
         : wrong(detail, 'run `npm run ctl -- db migrate`, or start the service');

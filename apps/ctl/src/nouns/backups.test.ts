@@ -156,6 +156,8 @@ describe('a backup from the command line', () => {
 
     const file = place('home/backups/objects', last!.file!);
     const target = await emptyDatabase('ctl_restored');
+    const lost = await ctl(['db', 'backups'], 'home', { url: target.url }).ended;
+    expect(lost).toMatchObject({ status: 0, text: expect.stringContaining(`${last!.file} `) });
     const restore = (little_room = false) =>
       ctl(['db', 'restore', '--file', file, '--into', target.url], 'other', { little_room });
     const holds = async (text: string) =>

@@ -1,8 +1,16 @@
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import { backUpInstance, type BackupStore, openBackupStore, restoreBackup, verifyBackup } from '@acp/backup';
+import {
+  backUpInstance,
+  type BackupStore,
+  keptBackups,
+  openBackupStore,
+  restoreBackup,
+  verifyBackup,
+} from '@acp/backup';
 import { listBackups } from '@acp/core';
+import { type Database, isRestoring, migrationStatus } from '@acp/db';
 import { Vault } from '@acp/kernel';
 import { openStorage } from '@acp/storage';
 import { type Answer, type Command, type CommandContext, option, table, UsageError } from '../command.ts';
@@ -33,12 +41,35 @@ async function backup(context: CommandContext): Promise<Answer> {
   }
 }
 
-async function list({ database }: CommandContext): Promise<Answer> {
+async function list(context: CommandContext): Promise<Answer> {
+  const { database } = context;
+  if (!(await isInstance(database))) return listFiles(context);
   const value = await listBackups(database.db);
   return {
     value,
     text: table(value, ['started_at', 'status', 'trigger', 'phase', 'bytes', 'file', 'error']),
   };
+}
+
+async function isInstance(database: Database): Promise<boolean> {
+  const { pending, unknown } = await migrationStatus(database.db);
+  return pending === 0 && unknown === 0 && !(await isRestoring(database.db));
+}
+
+/** What can be restored if the database is lost, and with it the list. */
+async function listFiles({ config }: CommandContext): Promise<Answer> {
+  const backups = await openBackupStore(config);
+  try {
+    const kept = await keptBackups(backups);
+    // Their names begin with their time.
+    const value = [...kept]
+      .map(([file, bytes]) => ({ file, bytes }))
+      .toSorted((a, b) => (a.file < b.file ? 1 : -1));
+    const text = 'the database has no list for this release; these files are there';
+    return { value, text: `${text}\n${table(value, ['file', 'bytes'])}` };
+  } finally {
+    backups.store.close();
+  }
 }
 
 /** A path, or the name of a backup in the store. */
@@ -95,7 +126,12 @@ export const backupCommands: Record<string, Command> = {
     doc: 'Backs up database, storage and homes, and verifies the result.',
     run: backup,
   },
-  backups: { usage: 'db backups', doc: 'Lists the backups, newest first.', run: list },
+  backups: {
+    usage: 'db backups',
+    doc: 'Lists the backups, newest first; with an empty database, the files that are there.',
+    any_schema: true,
+    run: list,
+  },
   verify: {
     usage: 'db verify --file <name or path>',
     doc: 'Verifies a backup by reading it as a restore would.',

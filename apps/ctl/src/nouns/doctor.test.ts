@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { reportProcess } from '@acp/core';
-import { openDatabase, schema } from '@acp/db';
+import { openDatabase, RESTORE_NOTE, schema } from '@acp/db';
 import { createLogger, loadConfig } from '@acp/kernel';
 import {
   cloneDatabase,
@@ -172,6 +172,18 @@ describe('doctor', () => {
         'checkouts of agents that are gone',
       ].map((check) => [check, 'not checked', 'mend schema first']),
     ]);
+  });
+
+  it('says that a restore was broken off', async () => {
+    const half = await emptyDatabase('doctor_half');
+    const [schema_name = ''] = RESTORE_NOTE.split('.');
+    await half.database.pool.query(
+      `create schema ${schema_name}; create table ${RESTORE_NOTE} (backup_id text)`,
+    );
+    expect((await examine({}, half)).bad[0]).toMatchObject({
+      check: 'schema',
+      detail: 'the restore of a backup has not ended',
+    });
   });
 
   it('says once that no database answers', async () => {
