@@ -20,6 +20,9 @@ import type { Repository, RepositoryCache } from './repository-cache.ts';
 import { remoteOf } from './remote-of.ts';
 import type { WorkspaceSources } from './sources.ts';
 
+/** What git says of a branch that is not where a push expects it. */
+const MOVED = '(stale info)';
+
 /** Also succeeds if the action is already done or handled elsewhere. */
 export async function actOnWorkspace(
   sources: WorkspaceSources,
@@ -70,37 +73,48 @@ async function pushBranch(
   if (branch === base.branch) throw new GitError('an issue’s branch must differ from the project’s', null);
   await restoreObjects(sources, { workspace, bundle }, folder, signal);
   const ref = `refs/heads/${branch}`;
-  const expected = await expectedAt(cache, folder, { branch, head_commit, pushed_commit }, signal);
-  await cache.alone(folder, signal, async () =>
-    cache.remote(
-      folder,
-      remote,
-      (url) => ['push', '--quiet', `--force-with-lease=${ref}:${expected}`, url, `${head_commit}:${ref}`],
-      signal,
-    ),
-  );
+  const push = async (expected: string) =>
+    cache.alone(folder, signal, async () =>
+      cache.remote(
+        folder,
+        remote,
+        (url) => ['push', '--quiet', `--force-with-lease=${ref}:${expected}`, url, `${head_commit}:${ref}`],
+        signal,
+      ),
+    );
+  const known = await placeOf(cache, folder, { branch, head_commit }, signal);
+  try {
+    await push(known.is_ours && known.commit !== '' ? known.commit : (pushed_commit ?? ''));
+  } catch (err) {
+    if (!(err instanceof GitError && err.message.includes(MOVED))) throw err;
+    // Since the last fetch it was moved, perhaps removed, as hosts do with a merged branch.
+    await cache.fetched(remote, { max_age_ms: 0, tolerant: false, signal });
+    const now = await placeOf(cache, folder, { branch, head_commit }, signal);
+    if (!now.is_ours)
+      throw new GitError(
+        `others have pushed to ${branch}, and what is theirs is not overwritten: rename or remove their branch first`,
+        null,
+      );
+    await push(now.commit);
+  }
   await notePushed(database.db, workspace.id, head_commit);
   return base.branch;
 }
 
 /**
- * Where the remote branch must be for the push to proceed: at the commit last pushed, or at an ancestor of the new one,
- * which is the case after a push that could not be recorded.
+ * Where the branch was at the last fetch; empty: nowhere.
+ * @returns `is_ours`: the new commit contains all of it, which is also the case after a push that could not be recorded
  */
-async function expectedAt(
+async function placeOf(
   cache: RepositoryCache,
   folder: string,
-  {
-    branch,
-    head_commit,
-    pushed_commit,
-  }: { branch: string; head_commit: string; pushed_commit: string | null },
+  { branch, head_commit }: { branch: string; head_commit: string },
   signal: AbortSignal,
-): Promise<string> {
+): Promise<{ commit: string; is_ours: boolean }> {
   const ask = async (...args: string[]) => cache.local(folder, args, signal).catch(() => null);
-  const there = await ask('rev-parse', '--verify', '--quiet', `refs/remotes/origin/${branch}^{commit}`);
-  const isOn = there !== null && (await ask('merge-base', '--is-ancestor', there, head_commit)) !== null;
-  return isOn ? there : (pushed_commit ?? '');
+  const commit = await ask('rev-parse', '--verify', '--quiet', `refs/remotes/origin/${branch}^{commit}`);
+  if (commit === null) return { commit: '', is_ours: true };
+  return { commit, is_ours: (await ask('merge-base', '--is-ancestor', commit, head_commit)) !== null };
 }
 
 async function open(

@@ -163,9 +163,19 @@ describe('a branch', () => {
     await s.commit('c\n');
     expect(await s.act('push')).toMatchObject({
       status: 'failed',
-      error: expect.stringContaining('stale info'),
+      error: expect.stringContaining(`others have pushed to ${s.branch}`),
     });
     expect(await server.git('rev-parse', s.branch)).toBe(theirs);
+  });
+
+  it('that was removed at its host after a push is pushed again', async () => {
+    const s = await stage();
+    await s.commit('b\n');
+    await s.act('push');
+    await server.git('update-ref', '-d', `refs/heads/${s.branch}`);
+    const sha = await s.commit('c\n');
+    expect(await s.act('push')).toMatchObject({ status: 'done', error: null });
+    expect(await server.git('rev-parse', s.branch)).toBe(sha);
   });
 
   it('without a commit, or with an act under way, is refused; a wrong secret is said without it', async () => {

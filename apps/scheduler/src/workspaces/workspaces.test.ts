@@ -331,7 +331,7 @@ withBubblewrap('a run on an issue of a project with a repository', () => {
     expect(act).toMatchObject({
       kind: 'push',
       status: 'failed',
-      error: expect.stringContaining('stale info'),
+      error: expect.stringContaining('others have pushed'),
     });
     expect(await server.git('rev-parse', branch!)).toBe(theirs);
   });
