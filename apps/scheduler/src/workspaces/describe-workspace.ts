@@ -4,6 +4,9 @@ import type { RunWorkspace } from './run-workspace.ts';
 const REMARK = 2000;
 const OUTPUT = 3000;
 
+/** How the error of a workspace begins if a run was over and what it left could not be stored. */
+export const NOT_STORED = 'what the run left in its workspace is not stored yet: ';
+
 interface Preparation {
   /** The last output of the set-up command, if it failed. */
   setup_problem: string | null;
@@ -23,6 +26,11 @@ export function describeWorkspace({ facts, base }: RunWorkspace, { setup_problem
   lines.push(
     'Files of your own, for all your work, lie in $HOME/files; your skills in $HOME/skills/<slug>/SKILL.md.',
   );
+  if (workspace.error?.startsWith(NOT_STORED) === true)
+    lines.push(
+      'What is in it could not be stored after the last run, and nobody sees it until you have mended this:',
+      quoted('result', workspace.error.slice(NOT_STORED.length), OUTPUT),
+    );
   if (setup_problem !== null)
     lines.push('The project’s set-up command failed in it:', quoted('result', setup_problem, OUTPUT));
   if (project?.check_command) {

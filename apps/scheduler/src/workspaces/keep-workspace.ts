@@ -16,6 +16,7 @@ import { RunNotHeld } from '../programs/home-files.ts';
 import { storeBundle, type StoredBundle } from './bundles.ts';
 import { capture, type Captured } from './capture.ts';
 import { changesBetween, commitsBetween, EMPTY_TREE } from './changes.ts';
+import { NOT_STORED } from './describe-workspace.ts';
 import { GitError, gitText } from './git.ts';
 import { problemOf, type RunWorkspace } from './run-workspace.ts';
 import type { WorkspaceSources } from './sources.ts';
@@ -56,9 +57,10 @@ export async function keepWorkspace(
     if (err instanceof RunNotHeld) throw err;
     const problem = time.aborted ? 'there was no time left for it' : problemOf(err);
     if (problem === null) throw err;
-    transcript.add('error', { message: `what the run left in its workspace is not stored yet: ${problem}` });
+    const message = `${NOT_STORED}${problem}`;
+    transcript.add('error', { message });
     await retryTransient(held, sources.logger, async () =>
-      noteWorkspaceError(sources.database.db, workspace.facts.workspace.id, problem),
+      noteWorkspaceError(sources.database.db, workspace.facts.workspace.id, message),
     );
   }
 }

@@ -82,7 +82,7 @@ export function workspaceState(
   return html`!${when(isNewer, () => html`<p class="notice"><a href="/issues/${workspace.issue_id}/changes">Another run has ended since: show its changes</a></p>`)}
     !${when(error, (text) => html`<p class="error">${text}</p>`)}
     <dl class="facts wide">
-      !${kind === 'repository' ? fact(t`Branch`, html`<code>${branch ?? '–'}</code> from <code>${base_branch ?? '–'}</code>`) : fact(t`Folder`, t`of plain files: the project names no repository`)}
+      !${kind === 'repository' ? fact(t`Branch`, base_branch === null ? html`<code>${branch ?? '–'}</code> from the default branch` : html`<code>${branch ?? '–'}</code> from <code>${base_branch}</code>`) : fact(t`Folder`, t`of plain files: the project names no repository`)}
       !${fact(t`Review`, status(workspace.review_state))} !${fact(t`Check`, checkPart(workspace))}
       !${kind === 'repository' ? fact(t`Pushed`, html`${pushed} !${when(pushed_at, timeAgo)}`) : ''}
       !${when(workspace.has_uncommitted, () => fact(t`Not committed`, t`partly: a push does not include it, and the next successful run commits it`))}
@@ -108,7 +108,7 @@ function fileWords({ workspace, diffs, path, run_id }: ChangesView): string {
   if (path !== null) return t`Changes of a file`;
   if (run_id !== null) return diffs.length === 0 ? t`Changed files` : t`Files that the run changed`;
   const { file_count, truncated } = workspace;
-  if (truncated) return t`More than ${count(file_count)} changed files`;
+  if (truncated) return t`At least ${count(file_count)} changed files, not all of them shown`;
   return plural(file_count, '# changed file', '# changed files');
 }
 
