@@ -10,6 +10,7 @@ import {
 } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { type Config, dropTree, isUuid, type Logger, newId } from '@acp/kernel';
+import { clearForgottenHomes } from '../programs/forgotten-homes.ts';
 import { clearPrivateHomes } from '../programs/private-homes.ts';
 import { folderOf } from './workspace-folder.ts';
 import { KNOWN_HOSTS, LOCK } from './repository-cache.ts';
@@ -52,10 +53,11 @@ export async function clearWorkspaces(clearing: Clearing, signal: AbortSignal): 
   for (const company_id of await namesIn(companies)) {
     if (signal.aborted) return;
     if (!isUuid(company_id)) continue;
-    const { workspaces: folders, private_runs } = companyFolders(config.home, company_id);
+    const { agents, workspaces: folders, private_runs } = companyFolders(config.home, company_id);
     removed += await clearFolders(clearing, folders, place);
     await clearRepositories(clearing, company_id, place, signal);
     removed += await clearPrivateHomes(database, private_runs);
+    removed += await clearForgottenHomes(database, agents);
   }
   if (removed > 0) logger.info('folders of issues were removed', { folders: removed });
 }

@@ -134,3 +134,10 @@ export async function clearSession(tx: Tx, actor: Actor, agent: AgentRow): Promi
     },
   ]);
 }
+
+/** Which of the ids are agents', trashed ones included. */
+export async function agentsAmong(tx: Tx, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const { rows } = await tx.execute<{ id: string }>(sql`select id from agents where id in ${[...ids]}`);
+  return new Set(rows.map(({ id }) => id));
+}
