@@ -1,5 +1,5 @@
 /** Folders whose home was moved, or restored from a backup at another place. */
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { findProgram, newId } from '@acp/kernel';
 import { fillTree, initTree } from './spare-folders.ts';
 import { checkOut, pointToObjects, type WorkspaceFolder } from './workspace-folder.ts';
 
-const withGit: typeof it.skip = findProgram('git') === undefined ? it.skip : it;
+const withGit: typeof describe.skip = findProgram('git') === undefined ? describe.skip : describe;
 const run = promisify(execFile);
 const { signal } = new AbortController();
 
@@ -28,45 +28,44 @@ const issueIn = (place: string): WorkspaceFolder => ({
   tree: path.join(place, 'issue/tree'),
 });
 
-beforeAll(async () => {
-  folder = await mkdtemp('/var/tmp/moved-folders-');
-});
-afterAll(async () => rm(folder, { recursive: true, force: true }));
-beforeEach(async () => {
-  home = path.join(folder, newId());
-  await mkdir(home);
-  base = await shell(
-    home,
-    `git init -q --bare copy.git; git init -q work; cd work; echo one > a.txt; git add -A; git commit -qm Beginning
+withGit('a folder of an issue', () => {
+  beforeAll(async () => {
+    folder = await mkdtemp('/var/tmp/moved-folders-');
+  });
+  afterAll(async () => rm(folder, { recursive: true, force: true }));
+  beforeEach(async () => {
+    home = path.join(folder, newId());
+    await mkdir(home);
+    base = await shell(
+      home,
+      `git init -q --bare copy.git; git init -q work; cd work; echo one > a.txt; git add -A; git commit -qm Beginning
      git push -q ../copy.git HEAD:refs/remotes/origin/main; git rev-parse HEAD`,
-  );
-});
+    );
+  });
 
-async function move(): Promise<void> {
-  const to = path.join(folder, newId());
-  await rename(home, to);
-  home = to;
-}
+  async function move(): Promise<void> {
+    const to = path.join(folder, newId());
+    await rename(home, to);
+    home = to;
+  }
 
-async function begin(): Promise<WorkspaceFolder> {
-  const of = { repository: repositoryIn(home), branch: 'T-1', base: { branch: 'main', commit: base } };
-  const checkout = { ...of, head: base, work: base, repo_url: 'https://x.example/y', identifier: 'T-1' };
-  await checkOut(issueIn(home), checkout, signal);
-  return issueIn(home);
-}
+  async function begin(): Promise<WorkspaceFolder> {
+    const of = { repository: repositoryIn(home), branch: 'T-1', base: { branch: 'main', commit: base } };
+    const checkout = { ...of, head: base, work: base, repo_url: 'https://x.example/y', identifier: 'T-1' };
+    await checkOut(issueIn(home), checkout, signal);
+    return issueIn(home);
+  }
 
-withGit('a folder finds the commits it depends on after its home was moved', async () => {
-  await begin();
-  await move();
-  const place = issueIn(home);
-  await expect(shell(place.tree, 'git log')).rejects.toThrow('unable to normalize alternate object path');
-  await pointToObjects(place, repositoryIn(home));
-  expect(await shell(place.tree, 'git log --format=%s; git status --short')).toBe('Beginning');
-});
+  it('finds the commits it depends on after its home was moved', async () => {
+    await begin();
+    await move();
+    const place = issueIn(home);
+    await expect(shell(place.tree, 'git log')).rejects.toThrow('unable to normalize alternate object path');
+    await pointToObjects(place, repositoryIn(home));
+    expect(await shell(place.tree, 'git log --format=%s; git status --short')).toBe('Beginning');
+  });
 
-withGit(
-  'a folder made ahead serves after its home was restored, even without its empty folders',
-  async () => {
+  it('that was made ahead serves after its home was restored, even without its empty folders', async () => {
     const ahead = `${repositoryIn(home)}.spare-${base}`;
     await mkdir(ahead);
     await initTree(ahead, repositoryIn(home), signal);
@@ -75,12 +74,9 @@ withGit(
     await rm(`${repositoryIn(home)}.spare-${base}/.git/refs`, { recursive: true });
     const { tree } = await begin();
     expect(await shell(tree, 'git log --format=%s; git status --short')).toBe('Beginning');
-  },
-);
+  });
 
-withGit(
-  'what an agent has put in place of the file, or removed, stays, and nothing is written where it leads',
-  async () => {
+  it('keeps what an agent has put in place of the file, or removed, and writes nothing where it leads', async () => {
     const { tree } = await begin();
     const objects = repositoryIn(home);
     const outside = path.join(home, 'outside');
@@ -97,5 +93,5 @@ withGit(
       const found = await readFile(path.join(outside, 'alternates'), 'utf8').catch(() => null);
       expect([script, found]).toEqual([script, file]);
     }
-  },
-);
+  });
+});

@@ -114,7 +114,7 @@ async function prepare(
     const { repository, base } = await groundOf(sources, { facts, remote, place, known }, signal, tell);
     if (!known) await makeTree(sources, { facts, place, repository, base }, signal, tell);
     else {
-      if (repository !== null) await pointToObjects(place, repository);
+      if (repository !== null && base !== null) await pointToObjects(place, repository);
       if (workspace.place !== (await sources.place()))
         await noteWorkspacePlace(database.db, workspace.id, await sources.place());
     }

@@ -165,10 +165,12 @@ export async function pointToObjects({ tree }: WorkspaceFolder, repository: stri
   try {
     const file = await openInside(tree, ALTERNATES);
     if (file === null) return;
-    const { buffer, bytesRead } = await file
-      .read(Buffer.alloc(MOST_ALTERNATES), 0, MOST_ALTERNATES, 0)
-      .finally(async () => file.close());
-    if (buffer.toString('utf8', 0, bytesRead).split('\n').includes(objects)) return;
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(MOST_ALTERNATES), 0, MOST_ALTERNATES, 0);
+      if (buffer.toString('utf8', 0, bytesRead).split('\n').includes(objects)) return;
+    } finally {
+      await file.close();
+    }
     await writeInside(tree, ALTERNATES, Readable.from([Buffer.from(`${objects}\n`)]), 0o644);
   } catch (err) {
     if (!(err instanceof UnsafePlace)) throw err;
