@@ -116,7 +116,12 @@ describe('a task', () => {
     const request = model.requests.at(-1)!;
     expect(request.headers.authorization).toBe(`Bearer ${MODEL_KEY}`);
     const [system, user] = request.messages.map(({ content }) => content) as [string, string];
-    for (const part of ['You are thorough.', 'Operating contract.', '<profile>\nGrace\n</profile>', 'issues.update'])
+    for (const part of [
+      'You are thorough.',
+      'Operating contract.',
+      '<profile>\nGrace\n</profile>',
+      'issues.update',
+    ])
       expect(system).toContain(part);
     for (const part of [
       'ACM-1: Fix the pump',
