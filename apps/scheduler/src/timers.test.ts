@@ -91,8 +91,8 @@ describe('the timers', () => {
     const signal = new AbortController().signal;
     const lost = new LostWork({ ...context, counters: new TickCounters() });
     const look = { name: 'lost-work', interval_sec: LOOK_SEC, work: async () => lost.look(signal) };
-    // These two ask about runs whose programs or folders they find, and other tests on this machine have some.
-    const others = ['stray-processes', 'stray-files'];
+    // These ask about runs and plugins whose programs or folders they find, and other tests on this machine have some.
+    const others = ['stray-processes', 'stray-files', 'stray-plugins'];
     const rows = timerTable.filter(({ name }) => !others.includes(name));
     const perMinute = new Map<string, number>();
     const idleMs = new Map<string, number | void>();
