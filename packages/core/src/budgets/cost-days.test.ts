@@ -52,9 +52,10 @@ const expected = (scope: CostScope, from: Date | null, to: Date | null): SQL => 
   select (e.occurred_at at time zone 'UTC')::date as day, e.cost_usd, case when e.price_estimated then e.cost_usd else 0 end as estimated_usd,
     e.input_tokens, (e.run_id is not null)::int as runs from cost_events e
   where ${'agent_id' in scope ? sql`e.agent_id = ${scope.agent_id}` : sql`e.company_id = ${scope.company_id}`}
-    and e.occurred_at >= coalesce(${from?.toISOString() ?? null}::timestamptz, '-infinity')
-    and e.occurred_at < coalesce(${to?.toISOString() ?? null}::timestamptz, 'infinity')`;
+    and e.occurred_at >= coalesce(${text(from)}::timestamptz, '-infinity')
+    and e.occurred_at < coalesce(${text(to)}::timestamptz, 'infinity')`;
 
+const text = (time: Date | null): string | null => time?.toISOString() ?? null;
 const at = (days: number): Date => new Date(today - days * DAY_MS);
 const spans: [string, Date | null, Date | null][] = [
   ['all time', null, null],
@@ -68,6 +69,8 @@ const spans: [string, Date | null, Date | null][] = [
   ['since a midnight', at(8), null],
   ['until an hour', null, at(30.4)],
   ['the future', at(-1), at(-3)],
+  ['all years', new Date('0001-01-01T00:00:00Z'), new Date('9999-12-31T23:59:59.999Z')],
+  ['the last day of all', new Date('9999-12-31T12:00:00Z'), null],
 ];
 
 /** As after an upgrade: the totals of earlier days are missing or wrong. */
@@ -86,7 +89,9 @@ describe.each([
 
   it.each(spans)('in %s is the sum of its events', async (_span, from, to) => {
     for (const scope of [{ company_id: company.id }, { agent_id: agents[0]!.id }])
-      expect(await sums(spendingBetween(scope, from, to))).toEqual(await sums(expected(scope, from, to)));
+      expect(await sums(spendingBetween(scope, text(from), text(to)))).toEqual(
+        await sums(expected(scope, from, to)),
+      );
   });
 
   it('since a day is the sum of its events', async () => {
@@ -94,6 +99,12 @@ describe.each([
     const day = sql`${at(20).toISOString().slice(0, 10)}::date`;
     expect(await sums(spendingSince(scope, day))).toEqual(await sums(expected(scope, at(20), null)));
   });
+});
+
+it('spans the years that a time zone adds', async () => {
+  const scope = { company_id: company.id };
+  const all = spendingBetween(scope, '0001-01-01T00:00:00+14:00', '9999-12-31T23:59:59-14:00');
+  expect(await sums(all)).toEqual(await sums(expected(scope, null, null)));
 });
 
 describe('with complete totals', () => {

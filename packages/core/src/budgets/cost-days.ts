@@ -35,19 +35,19 @@ function spendingIn(scope: CostScope, { from, first_day, end_day, to }: Span): S
 export const spendingSince = (scope: CostScope, day: SQL): SQL =>
   spendingIn(scope, { from: startOfDay(day), first_day: day });
 
-/** @param from inclusive @param to `null`: no limit, as for `from` */
-export function spendingBetween(scope: CostScope, from: Date | null, to: Date | null): SQL {
-  const since = from === null ? always : { from: instant(from), first_day: dayOf(nextMidnight(from)) };
+/** @param from RFC 3339, inclusive; null: no limit @param to the same, exclusive */
+export function spendingBetween(scope: CostScope, from: string | null, to: string | null): SQL {
+  const since =
+    from === null ? always : { from: instant(from), first_day: dayOf(from, sql`+ ${DAY} - ${TICK}`) };
   return spendingIn(scope, to === null ? since : { ...since, to: instant(to), end_day: dayOf(to) });
 }
 
 const always = { from: sql`'-infinity'::timestamptz`, first_day: sql`'-infinity'::date` };
-const instant = (at: Date): SQL => sql`${at.toISOString()}::timestamptz`;
-const dayOf = (at: Date): SQL => sql`${at.toISOString().slice(0, 10)}::date`;
-
-const DAY_MS = 86_400_000;
-/** Itself, if it is midnight (UTC). */
-const nextMidnight = (at: Date): Date => new Date(Math.ceil(at.getTime() / DAY_MS) * DAY_MS);
+const DAY = sql`interval '1 day'`;
+/** The precision of instants: midnight itself begins its day, anything later belongs to the next that is whole. */
+const TICK = sql`interval '1 millisecond'`;
+const instant = (at: string): SQL => sql`${at}::timestamptz`;
+const dayOf = (at: string, more = sql``): SQL => sql`(${instant(at)} at time zone 'UTC' ${more})::date`;
 
 function eventsIn(scope: CostScope, from: SQL, to: SQL): SQL {
   return sql`select (e.occurred_at at time zone 'UTC')::date, e.agent_id, e.project_id, e.model, e.cost_usd,

@@ -113,9 +113,9 @@ export async function spending(tx: Tx, of: CostScope): Promise<{ today_usd: numb
 }
 
 /** A timestamp, or a day, meaning its start in UTC. */
-function instant(text: string | undefined, name: string): Date | null {
+function instant(text: string | undefined, name: string): string | null {
   if (text === undefined) return null;
   const value = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;
   if (!isTimestamp(value)) throw invalid(`${name} must be an instant or a day`);
-  return new Date(value);
+  return value;
 }
