@@ -9,10 +9,6 @@ const FIRST_LOOK_MS = 1500;
 const LATER_LOOKS_MS = 30_000;
 const AWAITING = '[data-source]:has([data-awaits])';
 const due = new Set();
-/** When each part was renewed, and how often in a row. */
-const renewals = new WeakMap();
-const CALM_MS = 10_000;
-const SLOWEST_MS = 8000;
 /** What each part awaited the last time, how long it waits now, and the timer of that. */
 const looks = new WeakMap();
 
@@ -74,19 +70,18 @@ export function startLiveParts() {
   document.addEventListener('htmx:after:swap', swapped, early);
 }
 
-/** Once for all calls of a moment; ever more rarely while they go on, as requests are limited. */
+/** Once for all calls until then. */
 export function renewLater(part) {
   if (due.has(part)) return;
   due.add(part);
-  const last = renewals.get(part);
-  const times = Date.now() - last?.at < CALM_MS ? last.times + 1 : 0;
-  const pace = Number(part.dataset.pace ?? WAIT_MS);
-  const wait = Math.min(pace * 2 ** Math.max(0, times - 2), Math.max(pace, SLOWEST_MS));
-  setTimeout(() => {
-    due.delete(part);
-    renewals.set(part, { at: Date.now(), times });
-    renew(part);
-  }, wait);
+  setTimeout(
+    async () => {
+      await turn();
+      due.delete(part);
+      renew(part);
+    },
+    Number(part.dataset.pace ?? WAIT_MS),
+  );
 }
 
 /** Only while somebody looks at the page: a tab in the background waits as long as need be. One look is due at a time. */
@@ -269,7 +264,10 @@ function anchorOf(part) {
 
 let next = 0;
 
-/** Lets forty through at once, then two a second: requests are limited. */
+/**
+ * Lets forty of the requests that events cause through at once, then two a second: a reader's requests are limited, and what changes
+ * again and again is shown a few seconds later.
+ */
 export async function turn() {
   const now = Date.now();
   next = Math.max(next + 500, now - 20_000);
