@@ -48,7 +48,6 @@ class Board {
   #element;
   #columns;
   #said = document.getElementById('board-said');
-  #due = new Set();
   #wanted = new Set();
   #running = 0;
   #counting = false;
@@ -117,10 +116,7 @@ class Board {
 
   /** Fetches the card a moment later, once for all events of that moment. */
   async refresh(id) {
-    if (this.#due.has(id)) return;
-    this.#due.add(id);
-    await turn();
-    this.#due.delete(id);
+    if (!(await turn(id))) return;
     this.#wanted.add(id);
     setTimeout(() => void this.#fetchWanted(), WAIT_MS);
   }

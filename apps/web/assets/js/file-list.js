@@ -55,7 +55,7 @@ async function attachAll(list, files) {
     showRunning();
     // An event says so too, if the stream is there.
     const part = document.querySelector('[data-live]:has([data-file-list])');
-    if (part) renewLater(part);
+    if (part) void renewLater(part);
   }
   if (problems.length > 0) toast(problems.join(' · '));
 }

@@ -13,14 +13,10 @@ export function startIssueList() {
   let list = showList();
   startChoosing();
   const news = new News();
-  const due = new Set();
   const takeUp = async (event) => {
     news.count(event);
     const { issue } = (list && changedRow(list, event))?.dataset ?? {};
-    if (issue === undefined || due.has(issue)) return;
-    due.add(issue);
-    await turn();
-    due.delete(issue);
+    if (issue === undefined || !(await turn(issue))) return;
     const row = list && changedRow(list, event);
     if (row) await renew(list, row);
   };

@@ -8,7 +8,6 @@ const WAIT_MS = 150;
 const FIRST_LOOK_MS = 1500;
 const LATER_LOOKS_MS = 30_000;
 const AWAITING = '[data-source]:has([data-awaits])';
-const due = new Set();
 /** What each part awaited the last time, how long it waits now, and the timer of that. */
 const looks = new WeakMap();
 
@@ -18,14 +17,14 @@ export function startLiveParts() {
   countInTitle();
   document.addEventListener('live', ({ detail }) => {
     for (const part of document.querySelectorAll('[data-live]')) {
-      if (part.dataset.live.split(' ').some((topic) => detail.topics.includes(topic))) renewLater(part);
+      if (part.dataset.live.split(' ').some((topic) => detail.topics.includes(topic))) void renewLater(part);
     }
   });
   for (const part of document.querySelectorAll('[data-load]')) renew(part);
   for (const part of document.querySelectorAll('[data-source]')) lookAgain(part);
   for (const name of ['live-reset', 'signed-in'])
     document.addEventListener(name, () => {
-      for (const part of document.querySelectorAll(`[data-live], ${AWAITING}`)) renewLater(part);
+      for (const part of document.querySelectorAll(`[data-live], ${AWAITING}`)) void renewLater(part);
     });
   // For changes that no stream reports, such as reading something in another tab, and for outcomes that came meanwhile.
   document.addEventListener('visibilitychange', () => {
@@ -71,17 +70,8 @@ export function startLiveParts() {
 }
 
 /** Once for all calls until then. */
-export function renewLater(part) {
-  if (due.has(part)) return;
-  due.add(part);
-  setTimeout(
-    async () => {
-      await turn();
-      due.delete(part);
-      renew(part);
-    },
-    Number(part.dataset.pace ?? WAIT_MS),
-  );
+export async function renewLater(part) {
+  if (await turn(part, Number(part.dataset.pace ?? WAIT_MS))) renew(part);
 }
 
 /** Only while somebody looks at the page: a tab in the background waits as long as need be. One look is due at a time. */
@@ -117,7 +107,7 @@ function waitsForTyping(part) {
   const focused = part.contains(activeElement) && activeElement.matches('input, textarea, select');
   // Also keeps text that was typed and left: the part is refreshed once the form is sent or emptied.
   if (!focused && !hasTyping(part)) return false;
-  part.addEventListener('focusout', () => renewLater(part), { once: true });
+  part.addEventListener('focusout', () => void renewLater(part), { once: true });
   if (part.querySelector('[data-reads]'))
     void import('./read-texts.js').then(({ renewText }) => renewText(part));
   return true;
@@ -262,16 +252,24 @@ function anchorOf(part) {
   return anchor ? { selector: selectorOf(anchor), top: topOf(anchor) } : null;
 }
 
+const due = new Set();
 let next = 0;
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 /**
  * Lets forty of the requests that events cause through at once, then two a second: a reader's requests are limited, and what changes
  * again and again is shown a few seconds later.
+ * @param key what is asked for: once for all calls until its turn, to which the others answer false
  */
-export async function turn() {
+export async function turn(key, pace_ms = 0) {
+  if (due.has(key)) return false;
+  due.add(key);
+  if (pace_ms > 0) await pause(pace_ms);
   const now = Date.now();
   next = Math.max(next + 500, now - 20_000);
-  if (next > now) await new Promise((done) => setTimeout(done, next - now));
+  if (next > now) await pause(next - now);
+  due.delete(key);
+  return true;
 }
 
 /** What has not been answered by then has failed. */
