@@ -28,9 +28,10 @@ interface Definition {
   /** What a row is about, and its sums. */
   keys: SQL;
   sums: SQL;
-  /** The expressions of both in a total of existing rows, and from the table itself. */
+  /** The sums of several rows. */
   merged: SQL;
   isSame: SQL;
+  /** Keys and sums of what was there before an instant, from the events or runs themselves. */
   counted: (before: SQL) => SQL;
 }
 

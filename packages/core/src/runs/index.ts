@@ -52,6 +52,7 @@ export type { RunEventBatch } from './run-events.ts';
 export { startedRuns } from './started-runs.ts';
 export { eachAlone, registerRunKind } from './run-kinds.ts';
 export type { Begun, EndedRun, KindChanges, RunKind } from './run-kinds.ts';
+export { sumUsage } from './sum-usage.ts';
 export { LostRunNotEnded, postponeLostRun, sweepLostRun, sweepQueuedRuns } from './sweep-runs.ts';
 export { LONGEST_WAIT, sweepSubjects, WAITED_TOO_LONG } from './sweep-subjects.ts';
 export type * from './types.ts';

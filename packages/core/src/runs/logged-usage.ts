@@ -1,6 +1,7 @@
 import { createValidator, TurnUsage } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
+import { sumUsage } from './sum-usage.ts';
 import type { RunRow, RunUsage } from './types.ts';
 
 const read = createValidator(TurnUsage, 'usage of a turn');
@@ -14,9 +15,6 @@ export function usageOf(logged: unknown): TurnUsage | null {
   }
 }
 
-/** Maximum value of the database column. */
-const MOST_TOKENS = 2 ** 31 - 1;
-
 /**
  * What the turns of a run have used according to its transcript: all that is known of a run that nobody executes any more. A turn that was
  * under way is not in it. Null: no turn was logged.
@@ -29,18 +27,16 @@ export async function loggedUsage(
     select payload -> 'usage' as usage from run_events
     where part = ${transcript_part} and run_id = ${id} and kind = 'log' and payload ? 'usage' order by seq`);
   const turns = rows.map(({ usage }) => usageOf(usage)).filter((usage) => usage !== null);
-  const last = turns.at(-1);
-  if (last?.provider === undefined || last.model === undefined) return null;
-  const sum = (field: 'input_tokens' | 'output_tokens' | 'cached_tokens'): number =>
-    Math.min(MOST_TOKENS, Math.round(turns.reduce((total, turn) => total + turn[field], 0)));
-  return {
-    provider: last.provider,
-    model: last.model,
-    input_tokens: sum('input_tokens'),
-    output_tokens: sum('output_tokens'),
-    cached_tokens: sum('cached_tokens'),
-    cost_usd: turns.reduce((total, { cost_usd }) => total + cost_usd, 0).toFixed(8),
-    price_estimated: turns.some((turn) => turn.price_estimated === true),
-    usage_missing: true,
-  };
+  const { provider, model } = turns.at(-1) ?? {};
+  if (provider === undefined || model === undefined) return null;
+  return sumUsage(
+    turns.map(({ cost_usd, price_estimated = false, ...turn }) => ({
+      ...turn,
+      provider,
+      model,
+      cost_usd: cost_usd.toFixed(8),
+      price_estimated,
+      usage_missing: true,
+    })),
+  );
 }
