@@ -80,6 +80,19 @@ async function completeSince(day: Date | null): Promise<void> {
   if (day !== null) await database.pool.query('update cost_days set cost_usd = 1000 where day < $1', [from]);
 }
 
+it('leaves out what was spent just before an instant between two milliseconds', async () => {
+  await completeSince(null);
+  const scope = { company_id: (await createCompany(database.db)).id };
+  const midnight = text(at(8))!;
+  await database.pool.query(
+    `insert into cost_events (company_id, provider, model, input_tokens, output_tokens, cached_tokens, cost_usd, occurred_at)
+      values ($1, 'p', 'big', 1, 0, 0, 1, $2)`,
+    [scope.company_id, midnight],
+  );
+  const since = async (from: string) => (await sums(spendingBetween(scope, from, null))).usd;
+  expect([await since(midnight), await since(midnight.replace('.000Z', '.0005Z'))]).toEqual([1, 0]);
+});
+
 describe.each([
   ['with totals of all days', null],
   ['with totals of the last 12 days', 12],

@@ -45,7 +45,7 @@ export function spendingBetween(scope: CostScope, from: string | null, to: strin
 const always = { from: sql`'-infinity'::timestamptz`, first_day: sql`'-infinity'::date` };
 const DAY = sql`interval '1 day'`;
 /** The precision of instants: midnight itself begins its day, anything later belongs to the next that is whole. */
-const TICK = sql`interval '1 millisecond'`;
+const TICK = sql`interval '1 microsecond'`;
 const instant = (at: string): SQL => sql`${at}::timestamptz`;
 const dayOf = (at: string, more = sql``): SQL => sql`(${instant(at)} at time zone 'UTC' ${more})::date`;
 
