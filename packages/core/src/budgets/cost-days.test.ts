@@ -77,6 +77,11 @@ const spans: [string, Date | null, Date | null][] = [
 async function completeSince(day: Date | null): Promise<void> {
   const from = day === null ? '-infinity' : day.toISOString().slice(0, 10);
   await database.pool.query(`update day_totals set complete_from = $1`, [from]);
+  await database.pool.query('delete from cost_days');
+  await database.pool.query(`
+    insert into cost_days (company_id, day, agent_id, project_id, model, cost_usd, estimated_usd, input_tokens, output_tokens, runs)
+    select company_id, (occurred_at at time zone 'UTC')::date, agent_id, project_id, model, cost_usd,
+      case when price_estimated then cost_usd else 0 end, input_tokens, output_tokens, (run_id is not null)::int from cost_events`);
   if (day !== null) await database.pool.query('update cost_days set cost_usd = 1000 where day < $1', [from]);
 }
 
@@ -115,15 +120,14 @@ describe.each([
 });
 
 it('spans the years that a time zone adds', async () => {
+  await completeSince(null);
   const scope = { company_id: company.id };
   const all = spendingBetween(scope, '0001-01-01T00:00:00+14:00', '9999-12-31T23:59:59-14:00');
   expect(await sums(all)).toEqual(await sums(expected(scope, null, null)));
 });
 
 describe('with complete totals', () => {
-  beforeAll(async () => {
-    await database.pool.query(`update day_totals set complete_from = '-infinity'`);
-  });
+  beforeAll(async () => completeSince(null));
 
   interface Plan {
     'Relation Name'?: string;
