@@ -58,7 +58,7 @@ async function taskOf(
       home,
       cwd,
       env: { PATH: process.env.PATH ?? '', HOME: home, SERVICE_RUN_ID: run_id },
-      timeout_sec: 30,
+      timeout_sec: 120,
       session: null,
       container: null,
     },
