@@ -205,6 +205,29 @@ describe('the facts for a prompt', () => {
   });
 });
 
+describe('the skills in a prompt', () => {
+  it('are those of the agent’s company, not what other companies teach all of their agents', async () => {
+    const teach = async (company: { id: string }, slug: string) =>
+      database.db.insert(schema.skills).values({
+        company_id: company.id,
+        slug,
+        name: slug,
+        description: `How to: ${slug}`,
+        body_markdown: 'Do it.',
+        company_wide: true,
+      });
+    const [company, other] = [await createCompany(database.db), await createCompany(database.db)];
+    const agent = await createAgent(database.db, company);
+    await createAgent(database.db, other);
+    await teach(company, 'own');
+    await teach(other, 'secret');
+    await transaction(database, async (tx) => invokeAgent(tx, human, agent));
+    expect((await factsOf(await claim())).skills).toEqual([
+      { slug: 'own', name: 'own', description: 'How to: own' },
+    ]);
+  });
+});
+
 describe('what earlier runs did on the issue', () => {
   it('is told when the last one was lost after it had applied verbs', async () => {
     const { start } = await runOn();

@@ -72,13 +72,14 @@ function readable(content: string): ReturnType<typeof parseSkillMarkdown> | null
   }
 }
 
+/** @param agent_id may be a column of the statement around it, so no alias in here may be one that such a statement has */
 function tree(agent_id: SQL, only: SQL = sql``): SQL {
   return sql`
     select distinct on (slug) slug, source, name, description, body_markdown, content
     from (
       select s.slug, 'company' as source, 1 as rank, s.name, s.description, s.body_markdown, null as content
-      from agents a join skills s on s.company_id = a.company_id and s.company_wide
-      where a.id = ${agent_id} and s.enabled and s.deleted_at is null
+      from agents learner join skills s on s.company_id = learner.company_id and s.company_wide
+      where learner.id = ${agent_id} and s.enabled and s.deleted_at is null
       union all
       select s.slug, 'agent', 2, s.name, s.description, s.body_markdown, null
       from agent_skills x join skills s on s.id = x.skill_id
