@@ -16,6 +16,8 @@ export interface Neighbour {
   stage: Stage;
   /** What of the neighbour, or of its people and agents, is in a text. */
   tracesIn(text: string): string[];
+  /** All rows that are a company's own, as one value per table. */
+  rows(): Promise<Record<string, string>>;
 }
 
 /** @param database without other companies so far: everything there will be the neighbour's */
@@ -58,6 +60,7 @@ export async function createNeighbour(database: Database): Promise<Neighbour> {
         ids.has(id) ? [id] : [],
       ),
     ],
+    rows: async () => rowsOf(database, cast.company_id),
   };
 }
 
@@ -82,6 +85,19 @@ async function markTexts(database: Database): Promise<void> {
       .catch(({ code }: { code?: string }) => {
         if (code !== '23514') throw new Error(`${table}.${column} can't be marked: ${code}`);
       });
+}
+
+async function rowsOf(database: Database, company_id: string): Promise<Record<string, string>> {
+  const tables = (await columnsOf(database, ['uuid'])).filter(({ column }) => column === 'company_id');
+  const hashes: Record<string, string> = {};
+  for (const { table } of tables) {
+    const { rows } = await database.pool.query<{ hash: string }>(
+      `select md5(coalesce(string_agg(t::text, '\n' order by t::text), '')) as hash from "${table}" t where company_id = $1`,
+      [company_id],
+    );
+    hashes[table] = rows[0]!.hash;
+  }
+  return hashes;
 }
 
 async function allIds(database: Database): Promise<Set<string>> {
