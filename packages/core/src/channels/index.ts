@@ -26,6 +26,7 @@ export {
   setMyNotifications,
   listChannelPeople,
   createPairingCode,
+  endPairingCodes,
   myChannels,
   removeChannelPerson,
   testChannel,

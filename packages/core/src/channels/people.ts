@@ -96,6 +96,11 @@ export async function myChannels(tx: Tx, actor: UserActor, id?: string): Promise
   }));
 }
 
+/** No code of the user pairs anyone any more. */
+export async function endPairingCodes(tx: Tx, user_id: string): Promise<void> {
+  await tx.delete(channel_pairing_codes).where(eq(channel_pairing_codes.user_id, user_id));
+}
+
 async function myChannel(tx: Tx, actor: UserActor, id: string): Promise<MyChannel> {
   const [channel] = await myChannels(tx, actor, id);
   if (channel === undefined) throw notFound();

@@ -13,6 +13,8 @@ export interface Leaving {
   company_id: string | null;
   /** Who answers for the credentials from now on (null: nobody in person). Absent: they end. */
   heir?: string | null | undefined;
+  /** The account now belongs to someone else: what was created with it ends, although its rights are the same. */
+  claimed?: boolean | undefined;
 }
 
 /** A credential that has ended, or that someone else now answers for. */
@@ -43,7 +45,7 @@ interface AnsweredTable {
 
 /** Rows of the table that the person created and could no longer create. @param least role that creating one takes */
 export function rowsLostBy(
-  { user_id, company_id }: Leaving,
+  { user_id, company_id, claimed = false }: Leaving,
   table: AnsweredTable,
   least: SQL | CompanyRole,
 ): SQL {
@@ -54,7 +56,7 @@ export function rowsLostBy(
   return and(
     sql`${table.created_by_user_id} = ${user_id}`,
     company_id === null ? undefined : sql`${table.company_id} = ${company_id}`,
-    sql`not ${may}`,
+    claimed ? undefined : sql`not ${may}`,
   )!;
 }
 
@@ -63,7 +65,7 @@ export function rowsLostBy(
  * created with; null for the service and its operator. Locks the account, so that a removal which happens at the same time either
  * finds the new credential or prevents it.
  * @param least role that creating it takes; null: instance admin
- * @throws forbidden if the user has just lost the right, unauthenticated if the key has just ended
+ * @throws forbidden if the user has just lost the right, unauthenticated if the session or key has just ended
  */
 export async function answerableUser(
   tx: Tx,
@@ -77,7 +79,9 @@ export async function answerableUser(
       company_id !== null && least !== null
         ? hasRole(actor.user_id, sql`${company_id}::uuid`, least)
         : isInstanceAdmin(actor.user_id);
-    const { rows } = await tx.execute<{ may: boolean }>(sql`select ${may} as may`);
+    const { rows } = await tx.execute<{ may: boolean; here: boolean }>(sql`
+      select ${may} as may, ${actor.session_id}::uuid is null or exists (select from sessions where id = ${actor.session_id}) as here`);
+    if (!rows[0]?.here) throw unauthenticated();
     if (!rows[0]?.may) throw forbidden('your rights have just changed');
     return actor.user_id;
   }

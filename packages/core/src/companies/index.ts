@@ -52,6 +52,7 @@ export {
   listInvites,
   previewInvite,
   revokeInvite,
+  revokeInvitesOf,
 } from './invites.ts';
 export { findJoinRequest, listJoinRequests, requestToJoin, resolveJoinRequest } from './join-requests.ts';
 export {

@@ -113,6 +113,19 @@ export async function revokeInvite(
   await recordChanges(tx, actor, [entry(row, 'invite.revoked', { role: row.role })]);
 }
 
+/** Revokes the open ones that the user has created. */
+export async function revokeInvitesOf(tx: Tx, actor: Actor, user_id: string): Promise<void> {
+  const rows = await tx
+    .delete(invites)
+    .where(and(eq(invites.created_by, user_id), unused))
+    .returning();
+  await recordChanges(
+    tx,
+    actor,
+    rows.map((row) => entry(row, 'invite.revoked', { role: row.role })),
+  );
+}
+
 /** Days that an expired invite stays visible. */
 const EXPIRED_KEPT_DAYS = 30;
 const EXPIRED_BATCH = 2000;

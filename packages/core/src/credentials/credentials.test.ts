@@ -1,11 +1,13 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Actor } from '@acp/contract';
 import { type Database, schema, transaction } from '@acp/db';
-import { sha256Hex, Vault } from '@acp/kernel';
+import { newId, sha256Hex, Vault } from '@acp/kernel';
 import * as kit from '@acp/testkit';
-import { and, eq, inArray } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { createAgent, createAgentKey, resolveBearer } from '../agents/index.ts';
-import { acceptInvite, createInvite, mintBoardUserKey } from '../companies/index.ts';
+import { createChannel } from '../channels/index.ts';
+import { acceptInvite, createInvite, mintBoardUserKey, previewInvite } from '../companies/index.ts';
+import { openSession } from '../identity/index.ts';
 import {
   createRoutine,
   createTrigger,
@@ -19,9 +21,11 @@ import { createRepositoryWebhook } from '../workspaces/index.ts';
 import {
   changeInstanceRole,
   changeMember,
+  completePasswordReset,
   countCredentials,
   deactivateUser,
   deleteUser,
+  findProviderUser,
   listCredentials,
   removeMember,
 } from './index.ts';
@@ -40,7 +44,9 @@ beforeAll(async () => {
 const inTx = <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(database, work);
 
 /** Eve, an admin who has created one credential of each kind, and the boss who is about to take her rights. */
-async function setUp(values: { instance_role?: 'admin' } = {}) {
+async function setUp(
+  values: { instance_role?: 'admin'; email_verified_at?: null; password_hash?: string } = {},
+) {
   const company = await kit.createCompany(database.db);
   const agent = await kit.createAgent(database.db, company);
   const eve = await kit.createUser(database.db, values);
@@ -254,6 +260,83 @@ describe('what someone has created', () => {
     });
     await inTx((tx) => removeMember(tx, s.by_boss, s.company.id, s.eve.id));
     expect((await findRoutineTrigger(database.db, id))!.public_id).not.toBe(public_id);
+  });
+});
+
+type Claim = (
+  tx: Parameters<typeof findProviderUser>[0],
+  user: { id: string; email: string },
+) => Promise<unknown>;
+const claims: [string, Claim][] = [
+  [
+    'signs in through a provider',
+    (tx, { email }) => {
+      const known = { provider: 'oidc', issuer: 'https://o.example', subject: newId() } as const;
+      return findProviderUser(tx, { ...known, email, email_verified: true, display_name: null });
+    },
+  ],
+  [
+    'sets a password by a mailed link',
+    async (tx, { id: user_id, email }) => {
+      const token = newId();
+      const link = { token_hash: sha256Hex(token), purpose: 'reset_password', user_id, email };
+      await tx
+        .insert(schema.account_links)
+        .values({ ...link, expires_at: sql`now() + interval '1 minute'` } as never);
+      const mailing = { vault, mail: true, public_url: 'http://localhost' };
+      await completePasswordReset(tx, token, 'new hash', { address: '::1', user_agent: null }, mailing);
+    },
+  ],
+];
+
+describe('what was created with an account whose address nobody had verified', () => {
+  it.each(claims)(
+    'ends when the owner of the address %s, although the rights are the same',
+    async (_, claim) => {
+      const s = await setUp({
+        email_verified_at: null,
+        password_hash: 'of the first',
+        instance_role: 'admin',
+      });
+      const { worker_id } = await inTx((tx) => createWorker(tx, s.by_eve, { name: 'forge' }));
+      const { token } = await inTx((tx) => createInvite(tx, s.by_eve, s.company.id, { role: 'admin' }));
+      const bot = { name: 'telegram', kind: 'telegram', bot_token: '${secret:BOT_TOKEN}' } as const;
+      const channel = await inTx((tx) => createChannel(tx, s.by_boss, s.company.id, bot));
+      await database.db.insert(schema.channel_pairing_codes).values({
+        channel_id: channel.id,
+        user_id: s.eve.id,
+        code_hash: newId(),
+        expires_at: sql`now() + interval '1 minute'`,
+      } as never);
+      await inTx((tx) => claim(tx, s.eve));
+      expect(await alive(s)).toEqual([]);
+      const [worker] = await database.db.select().from(workers).where(eq(workers.id, worker_id));
+      expect(worker).toMatchObject({ status: 'disabled' });
+      expect(await previewInvite(database.db, token!)).toBeUndefined();
+      const codes = schema.channel_pairing_codes;
+      expect(await database.db.$count(codes, eq(codes.user_id, s.eve.id))).toBe(0);
+      const log = and(eq(security_events.company_id, s.company.id), eq(security_events.kind, 'key.ended'));
+      expect(await database.db.$count(security_events, log)).toBe(5);
+    },
+  );
+
+  it.each(claims)('stays when the owner has verified it before, and later %s', async (_, claim) => {
+    const s = await setUp({ password_hash: 'own' });
+    await inTx((tx) => claim(tx, s.eve));
+    expect(await alive(s)).toHaveLength(4);
+  });
+
+  it('includes a key that the former session requests at that very moment', async () => {
+    const s = await setUp({ email_verified_at: null });
+    await inTx((tx) => openSession(tx, s.eve.id));
+    const [session] = await database.db
+      .select()
+      .from(schema.sessions)
+      .where(eq(schema.sessions.user_id, s.eve.id));
+    await inTx((tx) => claims[0]![1](tx, s.eve));
+    const former: Actor = { ...actors.user(s.eve, { [s.company.id]: 'admin' }), session_id: session!.id };
+    const minting = inTx((tx) => mintBoardUserKey(tx, former, s.company.id, { role: 'admin' }));
+    await expect(minting).rejects.toMatchObject({ kind: 'unauthenticated' });
   });
 });
 

@@ -20,6 +20,8 @@ interface Departing {
   /** Null: rights were lost in all companies. */
   company_id: string | null;
   keep_keys: boolean;
+  /** The account has passed to the owner of its address: everything ends. */
+  claimed?: boolean;
 }
 
 /**
@@ -30,12 +32,12 @@ interface Departing {
 export async function settleCredentials(
   tx: Tx,
   actor: Actor,
-  { user_id, company_id, keep_keys }: Departing,
+  { user_id, company_id, keep_keys, claimed }: Departing,
 ): Promise<number> {
   const heir = keep_keys ? await personBehind(tx, actor) : undefined;
   // Otherwise whoever leaves could keep a way back in.
   if (heir === user_id) throw forbidden('only someone else can keep your keys');
-  const leaving: Leaving = { user_id, company_id, heir };
+  const leaving: Leaving = { user_id, company_id, heir, claimed };
   const left = [
     ...(await settleBoardUserKeysOf(tx, leaving)),
     ...(await settleAgentKeysOf(tx, leaving)),

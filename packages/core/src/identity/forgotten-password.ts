@@ -6,7 +6,7 @@ import { recordInstanceAct } from '../activity/index.ts';
 import type { Mailing } from '../messages/index.ts';
 import { recordSecurityEvents, type SignInPlace } from '../security/index.ts';
 import { endLinks, findLink, spendLink } from './account-links.ts';
-import { revokePairings } from './chat-pairings.ts';
+import { endWaysIn, type Proof } from './claimed-account.ts';
 import { clearLockouts } from './login-attempts.ts';
 import { lockUser } from './lock-user.ts';
 import { mailPasswordChange } from './mail-user.ts';
@@ -15,7 +15,7 @@ import { actorOf, type UserRow } from './present.ts';
 import { closeUserSessions } from './sessions.ts';
 import { findUser } from './users.ts';
 
-const { oauth_accounts, users } = schema;
+const { users } = schema;
 
 const spent = () => notFound('this link is no longer valid; request a new one');
 
@@ -27,26 +27,24 @@ export async function previewPasswordReset(tx: Tx, token: string): Promise<UserR
 }
 
 /**
- * Sets the password; ends all sessions, other links and the login lockout. An unverified address is proved by this, and the
- * account may have been squatted on until now, so its other identities and chat pairings are unlinked.
+ * Sets the password; ends all sessions, other links and the login lockout. An unverified address is proved by this, which claims
+ * the account.
  * @throws notFound for a spent or expired link
  */
-export async function completePasswordReset(
+export async function resetForgottenPassword(
   tx: Tx,
   token: string,
   password_hash: string,
   place: SignInPlace,
   mailing: Mailing,
-): Promise<void> {
+): Promise<Proof> {
   const link = await findLink(tx, 'reset_password', token);
   if (!link) throw spent();
   const user = await lockUser(tx, link.user_id);
   if (!(await opens(tx, link, user)) || !(await spendLink(tx, link))) throw spent();
   const { id: user_id, email } = user;
-  if (user.email_verified_at === null) {
-    await tx.delete(oauth_accounts).where(eq(oauth_accounts.user_id, user_id));
-    await revokePairings(tx, { user_id });
-  }
+  const claimed = user.email_verified_at === null;
+  if (claimed) await endWaysIn(tx, user_id);
   await tx
     .update(users)
     .set({
@@ -69,6 +67,7 @@ export async function completePasswordReset(
   } as const;
   await recordSecurityEvents(tx, [change]);
   await mailPasswordChange(tx, user, mailing, said`by a link that was sent to this address`);
+  return { user, claimed };
 }
 
 /** Only if the account is unchanged since the link was sent. */

@@ -52,7 +52,7 @@ export { actorOf, presentMe, presentUser, presentUserRole } from './present.ts';
 export { writeInstanceRole, closeAccount, eraseAccount, updateMe, changeUser } from './administer-users.ts';
 export { changePassword, resetPassword } from './change-password.ts';
 export { answerPasswordReset, requestPasswordReset, sweepPasswordResets } from './password-reset-requests.ts';
-export { completePasswordReset, previewPasswordReset } from './forgotten-password.ts';
+export { previewPasswordReset, resetForgottenPassword } from './forgotten-password.ts';
 export {
   cancelEmailChange,
   confirmEmail,
@@ -101,5 +101,6 @@ export {
 export { completeSetup, hasUsers, issueSetupToken, setupTokenValid } from './setup.ts';
 export { deleteExpiredOauthFlows, OAUTH_FLOW_MINUTES, openOauthFlow, takeOauthFlow } from './oauth-flows.ts';
 export type { OauthFlow } from './oauth-flows.ts';
-export { findProviderUser, linkProvider } from './oauth-accounts.ts';
+export { linkProvider, recognizeUser } from './oauth-accounts.ts';
+export type { Proof } from './claimed-account.ts';
 export type { ProviderIdentity } from './oauth-accounts.ts';

@@ -1,11 +1,7 @@
 import { schema, type Tx } from '@acp/db';
 import { conflict, forbidden, newId } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import { endLinks } from './account-links.ts';
-import { revokePairings } from './chat-pairings.ts';
-import { deleteFactors } from './second-factors.ts';
-import { closeUserSessions } from './sessions.ts';
-import type { UserRow } from './present.ts';
+import { endWaysIn, type Proof } from './claimed-account.ts';
 import { findUser, findUserByEmail } from './users.ts';
 
 const { oauth_accounts, users } = schema;
@@ -28,11 +24,12 @@ type Seal = (place: string) => string | null;
  * The user behind the identity: one who has signed in with it before, or the owner of the address verified by the provider.
  * Undefined for a stranger. @throws forbidden for a deactivated account
  */
-export async function findProviderUser(tx: Tx, identity: ProviderIdentity): Promise<UserRow | undefined> {
+export async function recognizeUser(tx: Tx, identity: ProviderIdentity): Promise<Proof | undefined> {
   const account = await findAccount(tx, identity);
-  const user = account ? await findUser(tx, account.user_id) : await ownerOfAddress(tx, identity);
-  if (user && !user.is_active) throw forbidden('this account is deactivated');
-  return user;
+  const known = account && (await findUser(tx, account.user_id));
+  const proof = known ? { user: known, claimed: false } : await ownerOfAddress(tx, identity);
+  if (proof && !proof.user.is_active) throw forbidden('this account is deactivated');
+  return proof;
 }
 
 /** Links identity and user for the next sign-in, and stores the provider's tokens sealed or not at all. */
@@ -79,17 +76,16 @@ async function findAccount(tx: Tx, { provider, issuer, subject }: ProviderIdenti
 }
 
 /**
- * The owner of the address verified by the provider; an unverified address never matches. An account with an unverified address
- * may have been created by someone else in anticipation of the owner: it now becomes the owner's, so every earlier way into it
- * ends: password, second factors, sessions, links to other identities, chat identities, and a pending address.
+ * The owner of the address verified by the provider; an unverified address never matches. The owner of one that nobody had
+ * verified claims its account.
  */
 async function ownerOfAddress(
   tx: Tx,
   { email, email_verified }: ProviderIdentity,
-): Promise<UserRow | undefined> {
+): Promise<Proof | undefined> {
   if (email === null || !email_verified) return undefined;
   const user = await findUserByEmail(tx, email);
-  if (!user || user.email_verified_at !== null) return user;
+  if (!user || user.email_verified_at !== null) return user && { user, claimed: false };
   const [owned] = await tx
     .update(users)
     .set({ password_hash: null, email_verified_at: sql`now()`, updated_at: sql`now()` })
@@ -97,10 +93,6 @@ async function ownerOfAddress(
     .returning();
   // Changed address, verified or closed since it was read.
   if (!owned) throw conflict('the account has just been changed; sign in again');
-  await tx.delete(oauth_accounts).where(eq(oauth_accounts.user_id, user.id));
-  await deleteFactors(tx, user.id);
-  await endLinks(tx, user.id, 'confirm_email');
-  await revokePairings(tx, { user_id: user.id });
-  await closeUserSessions(tx, user.id);
-  return owned;
+  await endWaysIn(tx, user.id);
+  return { user: owned, claimed: true };
 }

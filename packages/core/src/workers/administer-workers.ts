@@ -157,9 +157,12 @@ export async function findAdminWorker(tx: Tx, worker_id: string): Promise<AdminW
 /** Disables workers whose key was shown to someone who is no longer an instance admin, or hands them over. */
 export async function settleWorkersOf(
   tx: Tx,
-  { user_id, heir }: Omit<Leaving, 'company_id'>,
+  { user_id, heir, claimed = false }: Omit<Leaving, 'company_id'>,
 ): Promise<LeftCredential[]> {
-  const lost = and(eq(workers.created_by_user_id, user_id), not(isInstanceAdmin(user_id)));
+  const lost = and(
+    eq(workers.created_by_user_id, user_id),
+    claimed ? undefined : not(isInstanceAdmin(user_id)),
+  );
   const usable = inArray(workers.status, ['approved', 'draining', 'pending_approval']);
   const left =
     heir === undefined
