@@ -1,10 +1,10 @@
 /** Routines and their triggers over HTTP (decisions 3, Routines; specification, Trigger management). */
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { createIssue, listTriggers, type RoutineRow, systemActor } from '@acp/core';
+import { createIssue, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { Database } from '@acp/db';
 import { createLogger, hmacSha256Hex, loadConfig, newId } from '@acp/kernel';
-import { actors, databaseWithQueue, nextInstant } from '@acp/testkit';
+import { databaseWithQueue, nextInstant } from '@acp/testkit';
 import { randomBytes } from 'node:crypto';
 import type { Express } from 'express';
 import request from 'supertest';
@@ -361,7 +361,7 @@ it('an issue becomes a routine over HTTP, with a schedule of its own', async () 
   expect((await call('post', path, {}, 'viewer')).status).toBe(403);
 });
 
-it('the address of an unsigned webhook is shown to those who may fire the routine, since it is enough to do so', async () => {
+it('the address of an unsigned webhook is shown to whoever created or renewed it, and to nobody else', async () => {
   const routine = await make();
   const [unsigned, signed] = [
     await addTrigger(routine, { kind: 'webhook' }),
@@ -372,12 +372,14 @@ it('the address of an unsigned webhook is shown to those who may fire the routin
     const { body } = await call('get', path, undefined, who);
     return (body as Json[]).map(({ public_id }) => public_id);
   };
-  for (const who of ['member', 'agent'] as const)
-    expect(await ids(who)).toEqual([signed.public_id, unsigned.public_id]);
-  expect(await ids('viewer')).toEqual([signed.public_id, null]);
-  const subject = { id: String(routine.id), company_id: cast.company_id } as RoutineRow;
-  const limited = { company_id: cast.company_id, permissions: { 'routines.manage': false } };
-  const agent = actors.agent({ id: cast.agent_id, name: 'Ada', ...limited });
-  const { items } = await listTriggers(database.db, agent, subject, {});
-  expect(items.map(({ public_id }) => public_id)).toEqual([signed.public_id, null]);
+  expect(await ids('member')).toEqual([signed.public_id, unsigned.public_id]);
+  for (const who of ['admin', 'agent', 'viewer'] as const)
+    expect(await ids(who)).toEqual([signed.public_id, null]);
+  const trigger = `/api/routine-triggers/${String(unsigned.id)}`;
+  const labelled = await call('patch', trigger, { label: 'Shop' }, 'admin');
+  expect([labelled.status, labelled.body.public_id]).toEqual([200, null]);
+  const { public_id } = (await call('post', `${trigger}/rotate-url`, undefined, 'admin')).body as Json;
+  expect(public_id).not.toBe(unsigned.public_id);
+  expect(await ids('admin')).toEqual([signed.public_id, public_id]);
+  expect(await ids('member')).toEqual([signed.public_id, null]);
 });

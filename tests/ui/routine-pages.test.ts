@@ -153,6 +153,9 @@ describe('a routine', () => {
     const { trigger } = await add(here, { kind: 'webhook', signing_mode: 'none', label: 'From the shop' });
     const member = (await Browser.of(app, cast.member).get(here)).text;
     expect(member).toContain(`${PUBLIC_URL}/api/routine-triggers/public/${trigger.public_id}/fire`);
+    const admin = (await Browser.of(app, cast.admin).get(here)).text;
+    expect(admin).not.toContain(trigger.public_id);
+    expect(said(admin)).toContain('The URL is shown only to whoever created it.');
     const { status, text } = await Browser.of(app, cast.viewer).get(here);
     expect(status).toBe(200);
     expect(text).toContain('From the shop');
@@ -348,7 +351,11 @@ describe('a webhook', () => {
     expect(second.headers.location).toBe(`${here}?done=signing`);
     expect((await call(plain.trigger.public_id, 'b', timed(secret, 'b'))).status).toBe(200);
     await member.post(path, { signing_mode: 'none' });
-    expect((await call(plain.trigger.public_id, 'c', {})).status).toBe(200);
+    // Signed, its address was shown to everyone.
+    expect((await call(plain.trigger.public_id, 'c', {})).status).toBe(404);
+    const { body } = await member.api('get', `/api${here}/triggers`);
+    const [{ public_id }] = body as [{ public_id: string }];
+    expect((await call(public_id, 'c', {})).status).toBe(200);
     expect((await member.post(path, { signing_mode: 'md5' })).status).toBe(400);
   });
 

@@ -3121,7 +3121,7 @@ export interface Operations {
     answer: RoutineRun[];
   };
   /**
-   * Its triggers, newest first; without their secrets. `public_id` is null where nothing is signed and the caller may not fire the routine.
+   * Its triggers, newest first; without their secrets. Where nothing is signed, `public_id` is null for all but the user who created the trigger or renewed its address last.
    */
   'routines.list-triggers': {
     path: {

@@ -108,7 +108,7 @@ export const routineEndpoints = {
     query: Page,
     response: Type.Array(RoutineTrigger),
     paged: true,
-    doc: 'Its triggers, newest first; without their secrets. `public_id` is null where nothing is signed and the caller may not fire the routine.',
+    doc: 'Its triggers, newest first; without their secrets. Where nothing is signed, `public_id` is null for all but the user who created the trigger or renewed its address last.',
   }),
   createTrigger: endpoint({
     ...ofRoutine,

@@ -56,12 +56,12 @@ export const RoutineTrigger = Type.Object({
   routine_id: Uuid,
   kind: OneOf(triggerKinds),
   enabled: Type.Boolean(),
-  /** Null where nothing is signed, for those who may not fire the routine: they could by this id alone. */
+  /** Where nothing is signed, this id alone fires the routine: then null for all but `created_by_user_id`, in person. */
   public_id: Nullable(Uuid),
   signing_mode: OneOf(signingModes),
   replay_window_sec: Type.Integer(),
   label: Nullable(Type.String()),
-  /** Of a webhook: whoever created it, or was shown its secret last. */
+  /** Of a webhook: whoever created it, or was shown its secret or address last. */
   created_by_user_id: Nullable(Uuid),
   cron_expression: Nullable(Type.String()),
   timezone: Nullable(Type.String()),

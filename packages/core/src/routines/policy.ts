@@ -1,5 +1,5 @@
 /** What a routine may reference, and who may set it up. */
-import { type Actor, type AgentPermission, permits, requirePermission } from '@acp/contract';
+import { type Actor, type AgentPermission, requirePermission } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { eq } from 'drizzle-orm';
 import { assertReferences } from '../trash/index.ts';
@@ -18,11 +18,6 @@ interface RoutineReferences {
 /** What it takes to create the issues of a routine by hand. */
 const needed = ({ assignee_agent_id }: Assigning): AgentPermission[] =>
   assignee_agent_id === null ? ['issues.create'] : ['issues.create', 'issues.assign'];
-
-/** Whether an actor that may manage routines may have this one do what it does. */
-export function mayHaveDone(actor: Actor, routine: Assigning): boolean {
-  return actor.kind !== 'agent' || needed(routine).every((each) => permits(actor.permissions, each));
-}
 
 /**
  * A routine creates issues with nobody's rights, and assigns them: whoever writes its texts, decides when it fires, or fires it, must be

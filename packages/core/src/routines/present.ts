@@ -1,15 +1,11 @@
-import {
-  type Actor,
-  type NewRoutineTrigger,
-  permits,
-  roleIn,
-  type Routine,
-  type RoutineFired,
-  type RoutineRun,
-  type RoutineTrigger,
+import type {
+  Actor,
+  NewRoutineTrigger,
+  Routine,
+  RoutineFired,
+  RoutineRun,
+  RoutineTrigger,
 } from '@acp/contract';
-import { mayMintKeys } from '../agents/index.ts';
-import { mayHaveDone } from './policy.ts';
 import type { RoutineRow, RoutineRunRow, TriggerRow } from './rows.ts';
 
 export function presentRoutine(row: RoutineRow): Routine {
@@ -53,22 +49,14 @@ export function presentTrigger(row: TriggerRow) {
   } satisfies RoutineTrigger;
 }
 
-/** As a list shows it. */
-export function presentTriggerTo(
-  reader: Actor,
-  routine: Pick<RoutineRow, 'assignee_agent_id'>,
-  row: TriggerRow,
-): RoutineTrigger {
-  const shown = presentTrigger(row);
-  return row.signing_mode !== 'none' || (mayFire(reader, row.company_id) && mayHaveDone(reader, routine))
-    ? shown
-    : { ...shown, public_id: null };
-}
-
-/** Like the endpoint that fires: a member, and an agent only with its permission; no run, which would outlast itself by it. */
-function mayFire(reader: Actor, company_id: string): boolean {
-  if (reader.kind === 'agent') return permits(reader.permissions, 'routines.manage') && mayMintKeys(reader);
-  return ['member', 'admin'].includes(roleIn(reader, company_id) ?? '');
+/**
+ * As everyone but its creator sees it. The address of an unsigned webhook is a credential by itself: it ends with the rights of the
+ * one person who was shown it (docs/adr/0051), so nobody else is.
+ */
+export function presentTriggerTo(reader: Actor, row: TriggerRow): RoutineTrigger {
+  const knows = reader.kind === 'user' && reader.user_id === row.created_by_user_id;
+  const secret = row.kind === 'webhook' && row.signing_mode === 'none';
+  return { ...presentTrigger(row), ...(secret && !knows ? { public_id: null } : {}) };
 }
 
 /** @param secret in plain text, which exists nowhere else. */

@@ -79,7 +79,8 @@ export async function rotateUrl(tx: Tx, actor: Actor, trigger: TriggerRow): Prom
 
 /**
  * For the routine's page: the only way to set `hmac_ts`. An unsigned trigger gets a secret, shown only in this response; switching
- * between the two signed modes keeps the secret, and `none` drops it.
+ * between the two signed modes keeps the secret. `none` drops it and renews the address, which was no secret while requests were
+ * signed.
  * @throws conflict for a schedule, unavailable without an encryption key
  */
 export async function setSigningMode(
@@ -93,12 +94,14 @@ export async function setSigningMode(
   assertWebhook(trigger);
   const fresh = mode !== 'none' && trigger.secret_sealed === null ? newToken() : null;
   const sealed = fresh === null ? undefined : vault.seal(fresh, secretPlace(trigger.id));
+  const opened = mode === 'none' && trigger.signing_mode !== 'none';
   const row = await changeTrigger(tx, trigger, {
     signing_mode: mode,
     secret_sealed: mode === 'none' ? null : sealed,
-    ...(fresh === null
-      ? {}
-      : { created_by_user_id: await answerableUser(tx, actor, trigger.company_id, 'member') }),
+    ...(opened ? { public_id: newId() } : {}),
+    ...(fresh !== null || opened
+      ? { created_by_user_id: await answerableUser(tx, actor, trigger.company_id, 'member') }
+      : {}),
   });
   const details = { from: trigger.signing_mode, to: mode };
   await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.signing_mode_set', details)]);

@@ -13,7 +13,7 @@ import { assertRoom } from '../bounds/index.ts';
 import { answerableUser, ofLiveCompany } from '../companies/index.ts';
 import { parseCron } from '../settings/index.ts';
 import { assertMayHaveDone, assertMaySetOff } from './policy.ts';
-import { presentNewTrigger, presentTrigger, presentTriggerTo } from './present.ts';
+import { presentNewTrigger, presentTriggerTo } from './present.ts';
 import type { RoutineRow, TriggerRow } from './rows.ts';
 import { assertMayOpen } from './signing.ts';
 import { nextFireNow, type Schedule } from './schedule-triggers.ts';
@@ -37,7 +37,7 @@ export async function findRoutineTrigger(tx: Tx, id: string): Promise<TriggerRow
 export async function listTriggers(
   tx: Tx,
   reader: Actor,
-  routine: Pick<RoutineRow, 'id' | 'assignee_agent_id'>,
+  routine: Pick<RoutineRow, 'id'>,
   query: PageRequest,
 ): Promise<Page<RoutineTrigger>> {
   const page = newestFirst(routine_triggers.created_at, routine_triggers.id, query, 50);
@@ -47,7 +47,7 @@ export async function listTriggers(
     .where(and(eq(routine_triggers.routine_id, routine.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(tx, rows, byCreation, (row) => presentTriggerTo(reader, routine, row));
+  return page.read(tx, rows, byCreation, (row) => presentTriggerTo(reader, row));
 }
 
 /**
@@ -145,7 +145,7 @@ export async function updateTrigger(
   const row = await changeTrigger(tx, trigger, { ...set, next_fire_at });
   const fields = Object.keys(input);
   await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.updated', { fields })]);
-  return presentTrigger(row);
+  return presentTriggerTo(actor, row);
 }
 
 /** Deletes it for good; the runs it caused stay. */

@@ -17,7 +17,7 @@ export interface TriggerView {
   fires: readonly Date[];
   /** Why there are none, if that is an error. */
   problem: string | null;
-  /** Null for a schedule, and for users who may not fire it: the URL alone may be enough to do so. */
+  /** Null for a schedule, and where it is not shown to the user: the URL alone may be enough to fire it. */
   url: string | null;
   /** Of a webhook: who answers for it. */
   by: Html;
@@ -58,7 +58,7 @@ export async function triggerCard(view: TriggerView, forms: TriggerForms): Promi
       <span class="grow"></span>
       !${when(forms.can_write, () => postButton(`${path}/enabled`, enabled ? 'Switch off' : 'Switch on', { class: 'quiet small', fields: { enabled: enabled ? '' : 'on' } }))}
     </div>
-    !${kind === 'schedule' ? scheduleFacts(view) : webhookFacts(view)}
+    !${kind === 'schedule' ? scheduleFacts(view) : webhookFacts(view, forms.can_write)}
     !${forms.can_write ? await changes(trigger, forms) : ''}
   </article>`;
 }
@@ -70,9 +70,10 @@ function scheduleFacts({ trigger, fires, problem }: TriggerView): Html {
     !${formError(new FieldErrors(problem, ['timezone']).of('timezone') ?? problem)}!${when(fires.length > 0, () => fireList(fires, zone))}`;
 }
 
-function webhookFacts({ trigger, url, by }: TriggerView): Html {
+function webhookFacts({ trigger, url, by }: TriggerView, can_write: boolean): Html {
   const { signing_mode, replay_window_sec: window } = trigger;
   return html`!${when(url, (address) => html`<p><span class="soft">POST</span> <code class="address">${address}</code></p>`)}
+    !${when(url === null && can_write, () => html`<p class="soft small">The URL is shown only to whoever created it. With a new one, this one stops working.</p>`)}
     <p class="soft small">
       !${calls[signing_mode]()}
       ${window === 0 ? t`The same body may be sent again at any time.` : t`The same body again within ${window} s is refused.`}
