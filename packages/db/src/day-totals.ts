@@ -81,7 +81,18 @@ export async function mergeDayTotals(database: Database, signal: AbortSignal): P
   }
 }
 
-/** One row for each of so many totals that have more. Nobody waits for it, and to readers the sum is always the same. */
+/**
+ * Keeps totals from being merged until the transaction ends: it may delete all rows of a company, and none may be written anew
+ * meanwhile. A statement of its own, so that the next one sees what was merged last.
+ */
+export async function holdDayTotals(tx: Tx): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCK})`);
+}
+
+/**
+ * One row for each of so many totals that have more; none for a company that was purged while a row was being added. Nobody but a
+ * purge waits for it, and to readers the sum is always the same.
+ */
 async function mergeSome(tx: Tx, name: DayTotals, batch: number): Promise<number> {
   if (!(await isMyStep(tx, LOCK))) return 0;
   const { keys, sums, merged, isSame } = definitions[name];
@@ -90,7 +101,8 @@ async function mergeSome(tx: Tx, name: DayTotals, batch: number): Promise<number
     with k as materialized (select distinct ${keys} from ${table} where not merged limit ${batch}),
     parts as (delete from ${table} d using k where ${isSame} returning d.*),
     whole as (
-      insert into ${table} (${keys}, ${sums}, merged) select ${keys}, ${merged}, true from parts group by ${keys}
+      insert into ${table} (${keys}, ${sums}, merged) select ${keys}, ${merged}, true from parts
+      where exists (select from companies c where c.id = company_id) group by ${keys}
     )
     select count(*)::int as merged from k`);
   return rows[0]!.merged;

@@ -24,7 +24,14 @@ export {
   migrationStatus,
   RESTORE_NOTE,
 } from './migrate.ts';
-export { completeFrom, deleteCostTotals, deleteRunTotals, mergeDayTotals, startOfDay } from './day-totals.ts';
+export {
+  completeFrom,
+  deleteCostTotals,
+  deleteRunTotals,
+  holdDayTotals,
+  mergeDayTotals,
+  startOfDay,
+} from './day-totals.ts';
 export { copyIssueWords, WORDS_ARE_COPIED } from './copy-issue-words.ts';
 export { partitionEvents } from './partition-events.ts';
 export { partitionTranscripts } from './partition-transcripts.ts';

@@ -1,4 +1,4 @@
-import { schema, type Tx } from '@acp/db';
+import { holdDayTotals, schema, type Tx } from '@acp/db';
 import { getTableColumns, is, type SQL, sql } from 'drizzle-orm';
 import { PgTable } from 'drizzle-orm/pg-core';
 import { deleteCompanyRow } from '../companies/index.ts';
@@ -16,6 +16,7 @@ const tables = Object.values(schema)
  * @returns the company's id: its trash entries were deleted with it
  */
 export async function purgeCompany(tx: Tx, company_id: string): Promise<string[]> {
+  await holdDayTotals(tx);
   const parts = tables.map(
     (table, index): SQL =>
       sql`${sql.identifier(`part_${index}`)} as (delete from ${table} where ${sql.identifier('company_id')} = ${company_id})`,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TrashType } from '@acp/contract';
-import { type Database, schema, transaction, type Tx } from '@acp/db';
+import { type Database, holdDayTotals, mergeDayTotals, schema, transaction, type Tx } from '@acp/db';
 import { openQueue, type Queue } from '@acp/queue';
 import {
   actors,
@@ -10,6 +10,7 @@ import {
   createIssue,
   createKeyOf,
   queuedJobs,
+  waitFor,
 } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { deleteAgent, findAgent } from '../agents/index.ts';
@@ -308,6 +309,34 @@ describe('purging', () => {
     expect(await rowsOf(company.id)).toBe(0);
     expect(await database.db.$count(companies, eq(companies.id, company.id))).toBe(0);
     expect(await rowsOf(other.id)).toBe(before);
+  });
+
+  it('leaves no totals of a company that were being merged', async () => {
+    const company = await createCompany(database.db);
+    await within(async (tx) => deleteCompany(tx, admin, company.id));
+    const add = `insert into run_days (company_id, day, runs, succeeded, failed) values ($1, current_date, 1, 1, 0)`;
+    await database.pool.query(add, [company.id]);
+    const totals = () => database.db.$count(schema.run_days, eq(schema.run_days.company_id, company.id));
+    const merging = await within(async (tx) => {
+      await holdDayTotals(tx);
+      await tx.execute(sql`
+        with parts as (delete from run_days where company_id = ${company.id} returning *)
+        insert into run_days select company_id, day, runs, succeeded, failed, true from parts`);
+      const purging = purge(company.id);
+      await waitFor(async () => {
+        const { rows } = await database.pool.query(
+          `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        );
+        return rows.length > 0;
+      });
+      return { purging };
+    });
+    await merging.purging;
+    expect(await totals()).toBe(0);
+    // Of a run that ended while the purge was under way.
+    await database.pool.query(add, [company.id]);
+    await mergeDayTotals(database, new AbortController().signal);
+    expect(await totals()).toBe(0);
   });
 
   it('happens by itself to what has lain there long enough, the oldest first', async () => {
