@@ -18,7 +18,10 @@ export function setProducer(boss: PgBoss): void {
   producer = boss;
 }
 
-/** Written at the end of the caller's transaction; consumers are kicked after its commit. */
+/**
+ * Written at the end of the caller's transaction; consumers are kicked after its commit. The same job requested twice by a transaction
+ * is one job: it says what to look at, and does so after the commit.
+ */
 export async function enqueue<N extends JobName>(
   tx: Tx,
   job: N,
@@ -68,7 +71,8 @@ function writerOf(job: JobName): CommitStatement<NewJob> {
       statements.push({ text, values });
       return { rows: [] };
     };
-    await producer?.insert(job, [...jobs], { db: { executeSql } });
+    const different = new Map(jobs.map((each) => [JSON.stringify(each), each]));
+    await producer?.insert(job, [...different.values()], { db: { executeSql } });
     return statements[0]!;
   };
   writers.set(job, writer);

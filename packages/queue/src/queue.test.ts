@@ -83,6 +83,20 @@ describe('enqueue', () => {
     expect(await states()).toEqual([]);
   });
 
+  it('twice for the same job, in one transaction, stores one; another time or subject is another', async () => {
+    const [agent_id, other] = [newId(), newId()];
+    const later = { start_after: new Date(Date.now() + 60_000) };
+    await transaction(test.database, async (tx) => {
+      await enqueue(tx, 'dispatch-agent', { agent_id });
+      await enqueueMany(tx, 'dispatch-agent', [{ agent_id: other }, { agent_id }]);
+      await enqueue(tx, 'dispatch-agent', { agent_id }, later);
+      await enqueue(tx, 'settle-agent', { agent_id });
+    });
+    expect(await states()).toHaveLength(4);
+    await send(agent_id);
+    expect(await states()).toHaveLength(5);
+  });
+
   it('is one statement, for one job and for a thousand', async () => {
     await send(newId());
     const one = await statementsOf(async () => send(newId()));
