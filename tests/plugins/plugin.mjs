@@ -189,6 +189,7 @@ createInterface(process.stdin).on('line', (line) => {
       return void invoke(payload);
     case 'trigger_event':
       state.events.push(payload);
+      if (config.mute?.includes(payload.event_type)) return undefined;
       return send('event_handled', { event_type: payload.event_type, result: null });
     case 'run_job':
       state.jobs.push(payload);

@@ -5,13 +5,16 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
   allowPlugin,
+  createIssue,
   createPlugin,
+  findIssue,
   findPlugin,
   keyLedger,
   listPluginEvents,
   requestPluginStart,
   requestPluginStop,
   toolsOf,
+  updateIssue,
   webhooksOf,
 } from '@acp/core';
 import { transaction } from '@acp/db';
@@ -58,7 +61,7 @@ beforeAll(async () => {
     enabled: async () => Promise.resolve(true),
     onReady: () => undefined,
     // Longer than a plugin is halted for at most.
-    times: { health_every: 50, health: 6000 },
+    times: { health_every: 50, health: 6000, event: 700 },
     watch_times: { every: 100, workspace_every: 100 },
   });
   await kit.listener.ready();
@@ -128,6 +131,26 @@ const says = async (id: string, text: string) => waitFor(() => hasSaid(id, text)
 
 const call = async (id: string, name: string, input: object): Promise<unknown> =>
   host.runner(id).invoke({ namespace: `n${made}`, name, input }, AbortSignal.timeout(20_000));
+
+describe('a plugin that leaves events unanswered', () => {
+  it('is sent one three times, further ones once; its page says so until it answers one', async () => {
+    const id = await running({ mute: ['issue.created'] });
+    const create = async () =>
+      act(async (tx) => createIssue(tx, actors.system, company_id, { title: 'Noticed' }));
+    const sent = async () => ((await call(id, 'state', {})) as { events: unknown[] }).events.length;
+    const error = async () => (await findPlugin(kit.database.db, id))!.error;
+    await create();
+    await waitFor(async () => (await error()) !== null);
+    expect(await error()).toBe('event issue.created was left out: the plugin did not answer within 0.7 s');
+    expect([await sent(), (await findPlugin(kit.database.db, id))!.state]).toEqual([3, 'running']);
+    const { id: issue_id } = await create();
+    await act(async (tx) =>
+      updateIssue(tx, actors.system, (await findIssue(tx, issue_id))!, { title: 'Changed' }),
+    );
+    await waitFor(async () => (await error()) === null);
+    expect(await sent()).toBe(5);
+  });
+});
 
 describe('a plugin that knows no more than the specification', () => {
   it.each([

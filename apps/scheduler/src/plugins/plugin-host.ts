@@ -226,7 +226,12 @@ export class PluginHost {
     this.#renewNow = false;
     const { database, name, logger } = this.#set;
     const asked = performance.now();
-    const holds = runners.map(({ hold, healthy, checked_at }) => ({ ...hold, healthy, checked_at }));
+    const holds = runners.map(({ hold, healthy, checked_at, complaint }) => ({
+      ...hold,
+      healthy,
+      checked_at,
+      complaint,
+    }));
     const kept = await renewHolds(database.db, name, holds, this.#leaseSec);
     this.#renewedAt = asked;
     for (const runner of runners) {

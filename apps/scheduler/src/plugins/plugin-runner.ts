@@ -44,6 +44,8 @@ export class PluginRunner {
   readonly ended: Promise<string | null>;
   healthy: boolean | null = null;
   checked_at: Date | null = null;
+  /** Which event it left unanswered, and how; shown on its page until it handles one. */
+  complaint: string | null = null;
   readonly #plugin: PluginRow;
   readonly #parts: RunnerParts;
   readonly #log: PluginLog;
@@ -207,12 +209,11 @@ export class PluginRunner {
       company_id: this.#plugin.company_id,
       patterns: manifest.events,
       deliver: async (payload) => this.#conversation.event(payload, this.#parts.times.event),
-      onSkipped: (type, err) =>
-        this.#log.add({
-          type: 'error',
-          level: 'error',
-          message: `event ${type} was left out: ${this.#reasonOf(err)}`,
-        }),
+      onSkipped: (type, err) => {
+        this.complaint = `event ${type} was left out: ${this.#reasonOf(err)}`;
+        this.#log.add({ type: 'error', level: 'error', message: this.complaint });
+      },
+      onRecovered: () => (this.complaint = null),
       signal: this.#over.signal,
     });
     this.#pump.kick();

@@ -103,19 +103,28 @@ interface RenewedHold {
   wanted: boolean;
 }
 
+interface HeldPlugin {
+  plugin_id: string;
+  fence: number;
+  healthy: boolean | null;
+  checked_at: Date | null;
+  /** What goes wrong while it runs. */
+  complaint: string | null;
+}
+
 /** Renews all leases in one statement. Those missing from the result are lost: their processes must stop immediately. */
 export async function renewHolds(
   tx: Tx,
   held_by: string,
-  holds: readonly { plugin_id: string; fence: number; healthy: boolean | null; checked_at: Date | null }[],
+  holds: readonly HeldPlugin[],
   lease_sec: number,
 ): Promise<RenewedHold[]> {
   if (holds.length === 0) return [];
   const { rows } = await tx.execute<{ plugin_id: string; fence: string; wanted: boolean }>(sql`
     update plugins p set lease_until = now() + make_interval(secs => ${lease_sec}),
-      healthy = h.healthy, checked_at = h.checked_at
+      healthy = h.healthy, checked_at = h.checked_at, error = case p.state when 'running' then h.complaint else p.error end
     from jsonb_to_recordset(${JSON.stringify(holds)}::jsonb)
-        as h(plugin_id uuid, fence bigint, healthy boolean, checked_at timestamptz)
+        as h(plugin_id uuid, fence bigint, healthy boolean, checked_at timestamptz, complaint text)
       join plugins q on q.id = h.plugin_id join companies c on c.id = q.company_id
     where p.id = h.plugin_id and p.fence = h.fence and p.held_by = ${held_by} and c.deleted_at is null
     returning p.id as plugin_id, p.fence, p.wanted`);
