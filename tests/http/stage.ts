@@ -129,8 +129,8 @@ export async function createStage(database: Database, cast: Cast, row?: Named): 
 
 async function stageRelation(tx: Tx, { company_id }: Cast, issue: IssueRow): Promise<Stage> {
   const target = await createIssue(tx, director, company_id, { title: 'Its relation' });
-  const { id: relationId } = await createRelation(tx, director, issue, { target_issue_id: target.id });
-  return { relationId };
+  const { relation } = await createRelation(tx, director, issue, { target_issue_id: target.id });
+  return { relationId: relation.id };
 }
 
 async function stageIssueParts(tx: Tx, { company_id }: Cast, issue: IssueRow): Promise<Stage> {

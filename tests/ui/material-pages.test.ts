@@ -106,6 +106,7 @@ describe('what belongs to an issue', () => {
     const relate = async (from: string, target: string) =>
       post(`/issues/${from}/relations`, { relation_type: 'blocks', target });
     expect((await relate(issue, `${theirs.toLowerCase()} Print more`)).status).toBe(303);
+    expect((await relate(issue, theirs)).status).toBe(303);
     expect(await part('beside', other)).toMatch(/is blocked by<\/span>[\s\S]*Sell more/);
     expect((await relate(other, mine)).text).toContain('would block each other');
     expect((await relate(other, 'NONE-1')).text).toContain('there is no issue NONE-1');

@@ -291,6 +291,7 @@ describe('a verb', () => {
     const [a, b] = [set.own.identifier, set.other.identifier];
     expect(await set.apply(`/blocks ${b}`)).toEqual(ok(`${a} blocks ${b}`));
     expect(await set.apply(`/relates-to ${b}`)).toEqual(ok(`${a} relates_to ${b}`));
+    expect(await set.apply(`/relates-to ${b}`)).toEqual(ok(`${a} relates_to ${b} already`, false));
     expect(await set.apply(`/blocked_by ${b}`)).toMatchObject({ ok: false });
     expect(await set.apply(`/blocks ${a}`)).toMatchObject({ ok: false });
     expect(await set.apply('/blocks')).toEqual(refused('an argument is missing'));

@@ -1811,7 +1811,7 @@ export interface Operations {
     answer: Relation[];
   };
   /**
-   * Relates two issues of one company (by default `relates_to`); 400 for an issue with itself and for a cycle of `blocks`, 409 if the relation exists.
+   * Relates two issues of one company (by default `relates_to`); 400 for an issue with itself and for a cycle of `blocks`, 200 with the relation if there is one already.
    */
   'relations.create': {
     path: {

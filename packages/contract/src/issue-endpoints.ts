@@ -250,9 +250,10 @@ export const issueEndpoints = {
     body: CreateRelation,
     response: Relation,
     status: 201,
+    also: [200],
     tx: 'write',
     example: { target_issue_id: EXAMPLE_ID, relation_type: 'blocks' },
-    doc: 'Relates two issues of one company (by default `relates_to`); 400 for an issue with itself and for a cycle of `blocks`, 409 if the relation exists.',
+    doc: 'Relates two issues of one company (by default `relates_to`); 400 for an issue with itself and for a cycle of `blocks`, 200 with the relation if there is one already.',
   }),
   deleteRelation: endpoint({
     id: 'relations.delete',

@@ -29,12 +29,10 @@ async function stage() {
   const actor = actors.user(user, { [company.id]: 'member' });
   const make = async () => createIssue(database.db, company);
   const relate = async (source: IssueRow, target: { id: string }, relation_type?: RelationType) =>
-    transaction(database, (tx) =>
-      createRelation(tx, actor, source, {
-        target_issue_id: target.id,
-        ...(relation_type && { relation_type }),
-      }),
-    );
+    transaction(database, async (tx) => {
+      const input = { target_issue_id: target.id, ...(relation_type && { relation_type }) };
+      return (await createRelation(tx, actor, source, input)).relation;
+    });
   return { company, user, actor, make, relate };
 }
 
@@ -85,14 +83,17 @@ describe('createRelation', () => {
       });
   });
 
-  it('that exists is a conflict, relates_to from the other end too; another type is not', async () => {
+  it('that exists is returned, relates_to from the other end too; another type is another one', async () => {
     const s = await stage();
     const [a, b] = [await s.make(), await s.make()];
-    await s.relate(a, b);
+    const first = await s.relate(a, b);
     for (const [source, target] of [[a, b] as const, [b, a] as const])
-      await expect(s.relate(source, target)).rejects.toMatchObject({ kind: 'conflict' });
-    await s.relate(a, b, 'blocks');
-    await expect(s.relate(a, b, 'blocks')).rejects.toMatchObject({ kind: 'conflict' });
+      expect(await s.relate(source, target)).toEqual(first);
+    const second = await s.relate(a, b, 'blocks');
+    expect(second.id).not.toBe(first.id);
+    expect(await s.relate(a, b, 'blocks')).toEqual(second);
+    const entries = await database.db.$count(schema.activity, eq(schema.activity.entity_id, a.id));
+    expect([entries, (await listRelations(database.db, a, {})).items.length]).toEqual([2, 2]);
   });
 
   it('that would close a circle of blocks and depends_on is invalid', async () => {

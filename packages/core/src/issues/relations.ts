@@ -1,6 +1,6 @@
 import type { Actor, Relation, RelationType } from '@acp/contract';
 import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { conflict, invalid, isUuid, notFound } from '@acp/kernel';
+import { invalid, isUuid, notFound } from '@acp/kernel';
 import { and, type SQL, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
@@ -45,14 +45,15 @@ const bothEnds = sql`not exists (
 
 /**
  * Relates two issues of one company, by default with `relates_to`. Throws `invalid` for relating an issue to itself, an unknown
- * issue (including another company's) and a cycle of `blocks` and `depends_on`; `conflict` if the relation exists.
+ * issue (including another company's) and a cycle of `blocks` and `depends_on`. @returns the relation that there is already, with
+ * `created` false, even if the issues were named the other way round for `relates_to`
  */
 export async function createRelation(
   tx: Tx,
   actor: Actor,
   issue: IssueRow,
   input: { target_issue_id: string; relation_type?: RelationType },
-): Promise<Relation> {
+): Promise<{ relation: Relation; created: boolean }> {
   const type = input.relation_type ?? 'relates_to';
   // Compare ids like the database does: case-insensitively.
   const target = input.target_issue_id.toLowerCase();
@@ -64,9 +65,9 @@ export async function createRelation(
   const made = rows[0] ?? {};
   if (made.known !== true) throw invalid('target_issue_id: unknown issue');
   if (made.cycle === true) throw invalid('the issues would block each other in a cycle');
-  if (made.id === null) throw conflict('the relation already exists');
+  const relation = presentRelation(toRelationRow(made));
+  if (made.created !== true) return { relation, created: false };
   await assertRoom(tx, 'relations', issue.id, 0);
-  const relation = toRelationRow(made);
   await recordChanges(tx, actor, [
     issueUpdated(issue, 'issue.relation_added', {
       relation_id: relation.id,
@@ -74,7 +75,7 @@ export async function createRelation(
       relation_type: type,
     }),
   ]);
-  return presentRelation(relation);
+  return { relation, created: true };
 }
 
 /**
@@ -104,18 +105,21 @@ function insertUnlessCycle(
     checked as materialized (
       select
         exists (select from issues i where i.id = ${target} and i.company_id = ${issue.company_id} and ${notTrashed('i')}) as known,
-        exists (select from blocked where id = ${first}) as cycle,
-        exists (select from issue_relations r where r.relation_type = ${type} and (
-          (r.source_issue_id = ${issue.id} and r.target_issue_id = ${target})
-          or (r.relation_type = 'relates_to' and r.source_issue_id = ${target} and r.target_issue_id = ${issue.id}))) as present
+        exists (select from blocked where id = ${first}) as cycle
+    ),
+    present as materialized (
+      select r.* from issue_relations r where r.relation_type = ${type} and (
+        (r.source_issue_id = ${issue.id} and r.target_issue_id = ${target})
+        or (r.relation_type = 'relates_to' and r.source_issue_id = ${target} and r.target_issue_id = ${issue.id})) limit 1
     ),
     made as (
       insert into issue_relations (company_id, source_issue_id, target_issue_id, relation_type, created_by_agent_id, created_by_user_id)
       select ${issue.company_id}::uuid, ${issue.id}::uuid, ${target}::uuid, ${type}, ${author.agent_id}::uuid, ${author.user_id}::uuid
-      from checked where known and not cycle and not present
+      from checked where known and not cycle and not exists (select from present)
       returning *
     )
-    select checked.known, checked.cycle, made.* from checked left join made on true`;
+    select checked.known, checked.cycle, found.* from checked left join (
+      select true as created, made.* from made union all select false, present.* from present) found on true`;
 }
 
 export async function deleteRelation(tx: Tx, actor: Actor, relation: RelationRow): Promise<void> {

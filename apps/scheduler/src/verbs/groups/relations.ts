@@ -11,8 +11,12 @@ async function relate(
   type: RelationType,
 ): Promise<VerbOutcome> {
   const { tx, run } = context;
-  await createRelation(tx, run.actor, from, { target_issue_id: to.id, relation_type: type });
-  return { text: `${from.identifier} ${type} ${to.identifier}`, changed: true };
+  const target = { target_issue_id: to.id, relation_type: type };
+  const { created } = await createRelation(tx, run.actor, from, target);
+  return {
+    text: `${from.identifier} ${type} ${to.identifier}${created ? '' : ' already'}`,
+    changed: created,
+  };
 }
 
 function relation(type: RelationType, direction: 'from own' | 'to own'): Verb {

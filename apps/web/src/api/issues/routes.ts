@@ -46,6 +46,10 @@ export const issueRoutes: Route[] = [
   handle(rows.createLabel, (ctx) => createLabel(ctx.tx, ctx.actor, ctx.company_id, ctx.body)),
   handle(rows.deleteLabel, (ctx) => deleteLabel(ctx.tx, ctx.actor, ctx.company_id, ctx.params.labelId!)),
   handle(rows.listRelations, async (ctx) => paged(ctx, await listRelations(ctx.tx, ctx.subject, ctx.query))),
-  handle(rows.createRelation, (ctx) => createRelation(ctx.tx, ctx.actor, ctx.subject, ctx.body)),
+  handle(rows.createRelation, async (ctx) => {
+    const { relation, created } = await createRelation(ctx.tx, ctx.actor, ctx.subject, ctx.body);
+    ctx.status(created ? 201 : 200);
+    return relation;
+  }),
   handle(rows.deleteRelation, (ctx) => deleteRelation(ctx.tx, ctx.actor, ctx.subject)),
 ];
