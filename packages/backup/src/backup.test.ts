@@ -279,9 +279,9 @@ describe('a backup', () => {
       );
       expect(rows).toEqual([]);
     }
-    await expect(verifyBackup(Readable.from(chunks(file)), new Vault(Buffer.alloc(32, 8)))).rejects.toThrow(
-      /encryption key .* is not configured/,
-    );
+    await expect(
+      verifyBackup(Readable.from(chunks(file)), { vault: new Vault(Buffer.alloc(32, 8)) }),
+    ).rejects.toThrow(/encryption key .* is not configured/);
     await expect(lstat(place('none'))).rejects.toThrow('ENOENT');
   });
 

@@ -12,7 +12,7 @@ import { newId, Vault } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
 import { emptyDatabase } from '@acp/testkit';
 import { type Pack, pack } from 'tar-stream';
-import { frameWriter } from './frames.ts';
+import { type BackupKeys, frameWriter } from './frames.ts';
 import { restoreBackup } from './index.ts';
 
 const plain = new Vault(null);
@@ -60,7 +60,10 @@ async function forge(entries: readonly Forged[], format = 2): Promise<Buffer> {
   return Buffer.concat([first_line, await buffer(file.pipe(new PassThrough()))]);
 }
 
-async function restore(file: Buffer): Promise<{ homes: string; storage: string }> {
+async function restore(
+  file: Buffer,
+  keys: BackupKeys = { vault: plain },
+): Promise<{ homes: string; storage: string }> {
   const target = await emptyDatabase(`forged_${newId().slice(0, 8)}`);
   const into = place(newId());
   const [homes, storage] = [path.join(into, 'homes'), path.join(into, 'storage')];
@@ -70,7 +73,7 @@ async function restore(file: Buffer): Promise<{ homes: string; storage: string }
     homes,
     into_homes: 'empty',
     backups: { store: new LocalStorage(place('backups')), prefix: '' },
-    vault: plain,
+    ...keys,
   });
   return { homes, storage };
 }
@@ -113,6 +116,19 @@ describe('a forged backup', () => {
       expect(await readdir(place('outside'))).toEqual(['kept']);
     }
     expect(await readFile(place('outside/kept'), 'utf8')).toBe('as it was');
+  });
+
+  it('without encryption is refused by an instance that has a key, unless it is said to be expected', async () => {
+    const keyed = { vault: new Vault(Buffer.alloc(32, 7)) };
+    const file = await forge([{ name: 'homes/a/log', text: 'Calm.' }]);
+    const before = await readdir(folder, { recursive: true });
+    await expect(restore(file, keyed)).rejects.toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('not encrypted'),
+    });
+    expect(await readdir(folder, { recursive: true })).toEqual(before);
+    const { homes } = await restore(file, { ...keyed, accept_unsealed: true });
+    expect(await readFile(path.join(homes, 'a/log'), 'utf8')).toBe('Calm.');
   });
 
   it('of the former format is restored, and one of a later format is not', async () => {

@@ -21,6 +21,13 @@ interface FirstLine {
   sealed_key: string | null;
 }
 
+/** What a backup is opened with. */
+export interface BackupKeys {
+  vault: Vault;
+  /** Also without encryption, although there is a key: a file that anyone may have written who could write to its place. */
+  accept_unsealed?: boolean;
+}
+
 const place = (id: string) => `backups/${id}`;
 
 /** The first line of the file, and the stream that its archive is piped through. */
@@ -92,9 +99,12 @@ class FrameWriter extends Transform {
   }
 }
 
-/** The compressed archive of a backup file. @throws invalid if it is none, truncated, modified, or has an unknown key */
+/**
+ * The compressed archive of a backup file.
+ * @throws invalid if it is none, truncated, modified, has an unknown key, or none against expectation
+ */
 export class FrameReader extends Transform {
-  readonly #vault: Vault;
+  readonly #keys: BackupKeys;
   #buffered = Buffer.alloc(0);
   /** Chunks received since; joined to the buffer once a whole frame has arrived, so that each byte is copied once. */
   #pending: Buffer[] = [];
@@ -103,9 +113,9 @@ export class FrameReader extends Transform {
   #place = 0;
   #ended = false;
 
-  constructor(vault: Vault) {
+  constructor(keys: BackupKeys) {
     super();
-    this.#vault = vault;
+    this.#keys = keys;
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
@@ -142,10 +152,17 @@ export class FrameReader extends Transform {
     }
     const line = parseFirstLine(this.#buffered.subarray(0, end).toString('utf8'));
     this.#buffered = this.#buffered.subarray(end + 1);
-    this.#key =
-      line.sealed_key === null
-        ? null
-        : Buffer.from(this.#vault.unseal(line.sealed_key, place(line.id)), 'base64');
+    this.#key = this.#keyOf(line);
+  }
+
+  #keyOf({ id, sealed_key }: FirstLine & { id: string }): Buffer | null {
+    const { vault, accept_unsealed = false } = this.#keys;
+    if (sealed_key !== null) return Buffer.from(vault.unseal(sealed_key, place(id)), 'base64');
+    if (vault.available && !accept_unsealed)
+      throw invalid(
+        'the backup is not encrypted, although SERVICE_ENCRYPTION_KEY is set: it may have been put there by someone else. If it was made before the key was set, add --unsealed',
+      );
+    return null;
   }
 
   #readFrames(key: Buffer | null): void {

@@ -76,7 +76,7 @@ export async function makeBackup(
   phase = 'verification';
   progress(phase, bytes);
   try {
-    await verifyBackup(await bodyOf(target, signal), sources.vault, trailer);
+    await verifyBackup(await bodyOf(target, signal), sources, trailer);
   } catch (error) {
     await target.store.delete(target.key);
     throw error;

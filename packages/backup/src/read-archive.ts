@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { createZstdDecompress } from 'node:zlib';
 import { type BackupHeader, type BackupTrailer, readBackupHeader, readBackupTrailer } from '@acp/contract';
-import { invalid, ServiceError, type Vault } from '@acp/kernel';
+import { invalid, ServiceError } from '@acp/kernel';
 import { extract } from 'tar-stream';
 import { discard } from './discard.ts';
-import { FrameReader } from './frames.ts';
+import { type BackupKeys, FrameReader } from './frames.ts';
 
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
@@ -34,11 +34,11 @@ interface Entry extends AsyncIterable<Buffer> {
 
 /**
  * Reads a backup to its end, passes its content to the visitor, and compares it with the checksums at its end.
- * @throws invalid if it is none, damaged, truncated, or encrypted with a key that is not configured
+ * @throws invalid if it is none, damaged, truncated, or encrypted with a key that is not configured, or not at all
  */
 export async function readArchive(
   file: Readable,
-  vault: Vault,
+  keys: BackupKeys,
   visitor: ArchiveVisitor = {},
 ): Promise<{ header: BackupHeader; trailer: BackupTrailer }> {
   const sums = new Sums();
@@ -49,7 +49,7 @@ export async function readArchive(
     if (!rowsEnded) await visitor.rows?.(null, Buffer.alloc(0));
     rowsEnded = true;
   };
-  for await (const entry of entriesOf(file, vault)) {
+  for await (const entry of entriesOf(file, keys)) {
     const { name } = entry.header;
     if (trailer !== undefined) throw invalid('the backup has data after its end');
     if (header === undefined) {
@@ -139,8 +139,8 @@ class Sums {
   }
 }
 
-async function* entriesOf(file: Readable, vault: Vault): AsyncGenerator<Entry> {
-  const frames = new FrameReader(vault);
+async function* entriesOf(file: Readable, keys: BackupKeys): AsyncGenerator<Entry> {
+  const frames = new FrameReader(keys);
   const plain = createZstdDecompress();
   const entries = extract();
   // An error in any part destroys the last one, which the loop below notices.

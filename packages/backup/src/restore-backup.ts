@@ -7,6 +7,7 @@ import { conflict, invalid, isFromOutside, unavailable, type Vault } from '@acp/
 import type { Storage } from '@acp/storage';
 import { adoptPlace, keptBackups } from './adopt-place.ts';
 import type { BackupStore } from './backup-store.ts';
+import type { BackupKeys } from './frames.ts';
 import { migrateOn, migrateTo } from './migrate-to.ts';
 import { putFile } from './put-file.ts';
 import { readArchive } from './read-archive.ts';
@@ -15,7 +16,7 @@ import { TableLoader } from './table-loader.ts';
 import { withConnection } from './tables.ts';
 import { verifyBackup } from './verify-backup.ts';
 
-interface RestoreTarget {
+interface RestoreTarget extends BackupKeys {
   /** The direct address of a database without tables, or with an interrupted restore of the same backup. */
   database_url: string;
   storage: Storage;
@@ -24,7 +25,6 @@ interface RestoreTarget {
   into_homes: 'any' | 'empty';
   /** Where the instance will keep its backups. */
   backups: BackupStore;
-  vault: Vault;
 }
 
 /**
@@ -37,7 +37,7 @@ export async function restoreBackup(
   open: () => Promise<Readable>,
   target: RestoreTarget,
 ): Promise<{ header: BackupHeader; trailer: BackupTrailer }> {
-  const { header, trailer } = await verifyBackup(await open(), target.vault);
+  const { header, trailer } = await verifyBackup(await open(), target);
   assertFits(header, target.vault);
   const { storage } = target;
   const kept = await keptBackups(target.backups);
@@ -48,7 +48,7 @@ export async function restoreBackup(
       await client.query('begin');
       const tables = new TableLoader(client, trailer);
       await tables.prepare();
-      await readArchive(await open(), target.vault, {
+      await readArchive(await open(), target, {
         rows: async (table, piece) => tables.add(table, piece),
         file: async (file, body) => putFile(target, header.id, file, body),
       });

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { type BackupHeader, type BackupTrailer } from '@acp/contract';
-import { invalid, type Vault } from '@acp/kernel';
+import { invalid } from '@acp/kernel';
+import type { BackupKeys } from './frames.ts';
 import { readArchive } from './read-archive.ts';
 
 /**
@@ -10,10 +11,10 @@ import { readArchive } from './read-archive.ts';
  */
 export async function verifyBackup(
   file: Readable,
-  vault: Vault,
+  keys: BackupKeys,
   expected?: BackupTrailer,
 ): Promise<{ header: BackupHeader; trailer: BackupTrailer }> {
-  const found = await readArchive(file, vault);
+  const found = await readArchive(file, keys);
   if (expected !== undefined && JSON.stringify(found.trailer) !== JSON.stringify(expected))
     throw invalid('the backup differs from what was written');
   return found;

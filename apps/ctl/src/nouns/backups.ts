@@ -21,6 +21,11 @@ const never = new AbortController().signal;
 const vaultOf = ({ config }: CommandContext): Vault =>
   new Vault(config.encryption_key, config.encryption_key_previous);
 
+const keysOf = (context: CommandContext) => ({
+  vault: vaultOf(context),
+  accept_unsealed: context.options.unsealed === 'true',
+});
+
 async function backup(context: CommandContext): Promise<Answer> {
   const { config, database, direct_url, logger } = context;
   shrinkHeap();
@@ -86,7 +91,7 @@ function opener(context: CommandContext, { store, prefix }: BackupStore): () => 
 async function verify(context: CommandContext): Promise<Answer> {
   const backups = await openBackupStore(context.config);
   try {
-    const { header, trailer } = await verifyBackup(await opener(context, backups)(), vaultOf(context));
+    const { header, trailer } = await verifyBackup(await opener(context, backups)(), keysOf(context));
     return { value: header, text: summary(header.created_at, trailer) };
   } finally {
     backups.store.close();
@@ -105,7 +110,7 @@ async function restore(context: CommandContext): Promise<Answer> {
       homes: path.join(config.home, 'companies'),
       into_homes: options.into === undefined ? ('any' as const) : ('empty' as const),
       backups,
-      vault: vaultOf(context),
+      ...keysOf(context),
     };
     const { header, trailer } = await restoreBackup(opener(context, backups), target);
     return { value: header, text: `restored ${summary(header.created_at, trailer)}` };
@@ -133,17 +138,19 @@ export const backupCommands: Record<string, Command> = {
     run: list,
   },
   verify: {
-    usage: 'db verify --file <name or path>',
+    usage: 'db verify --file <name or path> [--unsealed]',
     doc: 'Verifies a backup by reading it as a restore would.',
     required: ['file'],
+    flags: ['unsealed'],
     any_schema: true,
     run: verify,
   },
   restore: {
-    usage: 'db restore --file <name or path> [--into <database url>]',
+    usage: 'db restore --file <name or path> [--into <database url>] [--unsealed]',
     doc: 'Restores a backup into an empty database, and its files into storage and homes.',
     required: ['file'],
     optional: ['into'],
+    flags: ['unsealed'],
     any_schema: true,
     run: restore,
   },
