@@ -7,6 +7,8 @@ import { extract } from 'tar-stream';
 import { discard } from './discard.ts';
 import { type BackupKeys, FrameReader } from './frames.ts';
 
+export type { BackupKeys };
+
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
 export interface ArchivedFile {

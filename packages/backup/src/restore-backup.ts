@@ -2,15 +2,14 @@
 import { readdir } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { BackupHeader, BackupTrailer } from '@acp/contract';
-import { migrationHashes } from '@acp/db';
+import { migrate, migrationHashes } from '@acp/db';
 import { conflict, invalid, isFromOutside, unavailable, type Vault } from '@acp/kernel';
+import { migrateQueue } from '@acp/queue';
 import type { Storage } from '@acp/storage';
 import { adoptPlace, keptBackups } from './adopt-place.ts';
 import type { BackupStore } from './backup-store.ts';
-import type { BackupKeys } from './frames.ts';
-import { migrateOn, migrateTo } from './migrate-to.ts';
 import { putFile } from './put-file.ts';
-import { readArchive } from './read-archive.ts';
+import { type BackupKeys, readArchive } from './read-archive.ts';
 import { beginRestore, endRestore } from './restore-note.ts';
 import { TableLoader } from './table-loader.ts';
 import { withConnection } from './tables.ts';
@@ -44,7 +43,8 @@ export async function restoreBackup(
   await withConnection(target.database_url, 'restore', async (client) => {
     try {
       await beginRestore(client, header.id, async () => assertHomes(target));
-      await migrateTo(header, target.database_url);
+      // The schema that the backup was taken from: its columns match its rows.
+      await migrate({ url: target.database_url, first: header.migrations.length, restoring: true });
       await client.query('begin');
       const tables = new TableLoader(client, trailer);
       await tables.prepare();
@@ -62,7 +62,7 @@ export async function restoreBackup(
         : error;
     }
   });
-  await migrateOn(target.database_url);
+  await migrate({ url: target.database_url, after: [migrateQueue] });
   return { header, trailer };
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
-import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
+import type { MigrationMeta } from 'drizzle-orm/migrator';
 import type { Client } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeadlock, isLockTimeout } from './errors.ts';
@@ -18,11 +18,11 @@ const RETRY_MS = 500;
 const TRIES = 400;
 
 /**
- * Applies the folder's migrations that are newer than the last applied one, each in its own transaction together with its
+ * Applies those of the migrations that are newer than the last applied one, each in its own transaction together with its
  * journal row, while others keep working in the same database. A migration that uses `concurrently` runs outside a
  * transaction, as PostgreSQL requires; if interrupted, it starts over. In an empty database all run in one go.
  */
-export async function applyMigrations(client: Client, folder: string): Promise<void> {
+export async function applyMigrations(client: Client, migrations: readonly MigrationMeta[]): Promise<void> {
   const db: Tx = drizzle(client);
   await db.execute(sql`create schema if not exists drizzle`);
   await db.execute(
@@ -32,9 +32,7 @@ export async function applyMigrations(client: Client, folder: string): Promise<v
     sql`select max(created_at) as last from drizzle.__drizzle_migrations`,
   );
   const last = rows[0]?.last ?? null;
-  const pending = readMigrationFiles({ migrationsFolder: folder }).filter(
-    ({ folderMillis }) => folderMillis > Number(last),
-  );
+  const pending = migrations.filter(({ folderMillis }) => folderMillis > Number(last));
   if (last === null) {
     await db.transaction(async (tx) => {
       for (const migration of pending) await apply(tx, migration, asIfAlone);

@@ -82,6 +82,16 @@ describe('migrate', () => {
     expect(await migrationStatus(database.db)).toMatchObject({ applied: before.known, pending: 0 });
   });
 
+  it('up to an earlier release applies its migrations only, again nothing, and goes on from there', async () => {
+    const { url, database } = await emptyDatabase('earlier');
+    for (const _ of [1, 2]) {
+      await migrate({ url, first: 5 });
+      expect(await migrationStatus(database.db)).toMatchObject({ applied: 5 });
+    }
+    await migrate({ url });
+    expect(await migrationStatus(database.db)).toMatchObject({ pending: 0 });
+  });
+
   it('refuses a schema that a newer release has migrated', async () => {
     const { url, database } = await emptyDatabase('newer');
     await migrate({ url, folder: await folderWith('9999_newer', (last) => last + 1) });

@@ -1,5 +1,5 @@
 import { drizzle } from 'drizzle-orm/node-postgres';
-import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import { sql } from 'drizzle-orm';
 import { Client } from 'pg';
 import { join } from 'node:path';
@@ -23,6 +23,8 @@ interface MigrateOptions {
   logger?: Logger | undefined;
   after?: readonly MigrationHook[];
   folder?: string;
+  /** Only the oldest so many: the schema of an earlier release. */
+  first?: number;
   /** Set when restoring into a database that the restore itself created; no one else may use it. */
   restoring?: boolean;
   /** How long a process may hold the lock without a sign of life. Default 60,000. */
@@ -73,15 +75,16 @@ export async function migrate(options: MigrateOptions): Promise<void> {
     const db = drizzle(client);
     const migrateAll = async () => {
       if (options.restoring !== true) await assertNotRestoring(db);
-      const { pending, unknown } = await migrationStatus(db, folder);
+      const migrations = readMigrationFiles({ migrationsFolder: folder }).slice(0, options.first);
+      const { pending, unknown } = await statusOf(db, hashesOf(migrations));
       if (unknown > 0) {
         throw new Error(
           `the database schema is newer than this release (${unknown} unknown migrations): start the newer release`,
         );
       }
       if (pending > 0) {
-        await applyMigrations(client, folder);
-        const left = (await migrationStatus(db, folder)).pending;
+        await applyMigrations(client, migrations);
+        const left = (await statusOf(db, hashesOf(migrations))).pending;
         // Migrations are compared by the time of the last applied one, so an older file that arrived by a merge would be skipped.
         if (left > 0)
           throw new Error(`${left} migrations are older than the last applied one: give them a newer time`);
@@ -122,7 +125,10 @@ export async function assertNotRestoring(tx: Tx): Promise<void> {
 
 /** For readiness and the operator: one read-only statement. */
 export async function migrationStatus(tx: Tx, folder = migrationsFolder): Promise<MigrationStatus> {
-  const hashByTime = folder === migrationsFolder ? (ownHashes ??= readHashes(folder)) : readHashes(folder);
+  return statusOf(tx, folder === migrationsFolder ? (ownHashes ??= readHashes(folder)) : readHashes(folder));
+}
+
+async function statusOf(tx: Tx, hashByTime: Hashes): Promise<MigrationStatus> {
   const rows = await readApplied(tx);
   let unknown = 0;
   for (const { hash, created_at } of rows) {
@@ -145,10 +151,10 @@ type Hashes = ReadonlyMap<number, string>;
 // A release does not change while it runs, and probes ask often.
 let ownHashes: Hashes | undefined;
 
-function readHashes(folder: string): Hashes {
-  const files = readMigrationFiles({ migrationsFolder: folder });
-  return new Map(files.map(({ folderMillis, hash }) => [folderMillis, hash]));
-}
+const readHashes = (folder: string): Hashes => hashesOf(readMigrationFiles({ migrationsFolder: folder }));
+
+const hashesOf = (migrations: readonly MigrationMeta[]): Hashes =>
+  new Map(migrations.map(({ folderMillis, hash }) => [folderMillis, hash]));
 
 async function readApplied(tx: Tx): Promise<{ hash: string; created_at: string }[]> {
   try {
