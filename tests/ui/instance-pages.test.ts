@@ -222,6 +222,9 @@ it('an admin of the instance sees its backups: how one goes, and why another fai
     'storage',
   ])
     expect(text).toContain(said);
+  // That which failed had no size yet.
+  expect(text).not.toContain('>0 B<');
+  expect(text).toContain('<div>–</div>');
   // Another one would be refused while one is being made.
   expect(text).not.toContain('Back up now');
   await database.pool.query('delete from backups');

@@ -50,7 +50,9 @@ async function listPart(tx: Tx): Promise<Html> {
 
 const requestButton = (): Html => postButton(PATH, 'Back up now', { class: 'quiet' });
 
-const size = (bytes: number): Html => html`<span title="${count(bytes)} B">${fileSize(bytes)}</span>`;
+/** None before the first byte: the backup waits, or has failed before. */
+const size = (bytes: number): Html =>
+  bytes === 0 ? html`–` : html`<span title="${count(bytes)} B">${fileSize(bytes)}</span>`;
 
 const columns: Column<Backup>[] = [
   { label: 'Started', cell: ({ started_at }) => timeAgo(started_at) },
