@@ -7,7 +7,7 @@ import { type Cast, createCast } from '../http/cast.ts';
 import { pageForms } from '../http/page-forms.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
-const { mcp_servers } = schema;
+const { mcp_servers, plugins } = schema;
 
 let app: Express;
 let database: Database;
@@ -84,7 +84,7 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
   await database.db
     .update(mcp_servers)
     .set({
-      listed_tools: [tool('find'), tool('close')],
+      listed_tools: [tool('find'), { ...tool('close'), left_out: ['cl.ose', '<i>'] }],
       tool_count: 2,
       status: 'failing',
       last_error: 'it answered 500',
@@ -95,8 +95,23 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
      values ($1, 'find', 'agent', 'Ada', false, 'the ticket is <locked>', 12)`,
     [id],
   );
+  const namesake = { name: 'find', namespace: 'tracker', description: '', input_schema: {} };
+  const [plugin] = await database.db
+    .insert(plugins)
+    .values({
+      company_id: cast.company_id,
+      name: 'Tracker',
+      slug: 'tracker',
+      state: 'running',
+      host_capabilities: [],
+      manifest: { name: 'Tracker', tools: [namesake], events: [], jobs: [], webhooks: [] },
+    })
+    .returning();
   const shown = (await admin.get(own)).text;
+  expect(shown.match(/a plugin has a tool of this name/g)).toHaveLength(1);
+  await database.db.delete(plugins).where(eq(plugins.id, plugin!.id));
   for (const part of ['it answered 500', 'tracker__find', '${secret:TRACKER}']) expect(shown).toContain(part);
+  expect(plain(shown)).toContain('Left out, as they would have the same name: cl.ose, <i>');
   expect(plain(shown)).toContain('the ticket is <locked>');
   expect(shown).not.toMatch(/<b>find|<locked>/);
   expect((await admin.get(`${own}/part/health`)).text).toContain('it answered 500');

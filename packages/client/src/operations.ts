@@ -6870,6 +6870,8 @@ export interface McpServerTool {
   input_schema: Record<string, unknown>;
   read_only: boolean;
   allowed: boolean;
+  left_out: string[];
+  taken: boolean;
 }
 export interface TryMcpTool {
   tool: string;

@@ -83,6 +83,10 @@ export const McpServerTool = Type.Object({
   read_only: Type.Boolean(),
   /** On the server's list of allowed tools. */
   allowed: Type.Boolean(),
+  /** Further tools of the server (its own names) that would have the same name, and therefore can't be called. */
+  left_out: Type.Array(Type.String()),
+  /** A plugin of the company has a tool of this name, which callers reach instead of this one. */
+  taken: Type.Boolean(),
 });
 export type McpServerTool = Static<typeof McpServerTool>;
 

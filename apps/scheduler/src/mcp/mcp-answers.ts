@@ -11,21 +11,25 @@ const LONGEST_NAME = 128;
 const LONGEST_DOC = 1000;
 const LONGEST_CALLED = 64;
 
-/** The server's tools as they are stored: within limits, storable, without secrets. Tools that can't be called are dropped. */
+/**
+ * The server's tools as they are stored: within limits, storable, without secrets. Tools that can't be called are dropped; one whose
+ * name is another's is noted there.
+ */
 export function listedTools(tools: readonly Tool[], scrubber: Scrubber): ListedMcpTool[] {
-  const taken = new Set<string>();
-  const kept: ListedMcpTool[] = [];
+  const kept = new Map<string, ListedMcpTool>();
   let length = 0;
   for (const tool of tools) {
-    if (kept.length >= MOST_TOOLS) break;
+    if (kept.size >= MOST_TOOLS) break;
     const listed = listedTool(tool, scrubber);
-    if (listed === null || taken.has(listed.called)) continue;
-    length += JSON.stringify(listed).length;
+    if (listed === null) continue;
+    const { name, called } = listed;
+    const holder = kept.get(called);
+    length += JSON.stringify(holder === undefined ? listed : name).length;
     if (length > LONGEST_LIST) break;
-    taken.add(listed.called);
-    kept.push(listed);
+    if (holder === undefined) kept.set(called, listed);
+    else holder.left_out = [...(holder.left_out ?? []), name];
   }
-  return kept;
+  return [...kept.values()];
 }
 
 function listedTool(

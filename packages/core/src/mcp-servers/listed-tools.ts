@@ -1,6 +1,7 @@
 import type { McpServerTool } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
 import { and, asc, eq } from 'drizzle-orm';
+import { listPluginTools } from '../plugins/index.ts';
 import { type McpServerRow, serverAgents } from './present.ts';
 
 const { mcp_servers } = schema;
@@ -14,6 +15,8 @@ export interface ListedMcpTool {
   description: string;
   input_schema: Record<string, unknown>;
   read_only: boolean;
+  /** The server's names of further tools that would be called the same. */
+  left_out?: string[];
 }
 
 /** Includes who may call it. */
@@ -28,13 +31,15 @@ interface CompanyMcpTool extends ListedMcpTool {
 /** The server's tools, allowed or not. */
 export async function listedMcpTools(
   tx: Tx,
-  { id, name, allowed_tools }: Pick<McpServerRow, 'id' | 'name' | 'allowed_tools'>,
+  { id, company_id, name, allowed_tools }: Pick<McpServerRow, 'id' | 'company_id' | 'name' | 'allowed_tools'>,
 ): Promise<McpServerTool[]> {
   const [row] = await tx
     .select({ tools: mcp_servers.listed_tools })
     .from(mcp_servers)
     .where(eq(mcp_servers.id, id));
   const allowed = allowed_tools as string[] | null;
+  const plugins = await listPluginTools(tx, company_id);
+  const taken = new Set(plugins.map((tool) => `${tool.namespace}__${tool.name}`));
   return ((row?.tools ?? []) as ListedMcpTool[]).map((tool) => ({
     name: tool.name,
     called: `${name}__${tool.called}`,
@@ -42,6 +47,8 @@ export async function listedMcpTools(
     input_schema: tool.input_schema,
     read_only: tool.read_only,
     allowed: allowed === null || allowed.includes(tool.name),
+    left_out: tool.left_out ?? [],
+    taken: taken.has(`${name}__${tool.called}`),
   }));
 }
 

@@ -73,13 +73,16 @@ interface Ticked {
   value: string;
   label: string;
   about?: string;
+  /** What is wrong with it. */
+  note?: Html;
   checked: boolean;
 }
 
-const tick = ({ name, value, label, about, checked }: Ticked): Html =>
+const tick = ({ name, value, label, about, note = '', checked }: Ticked): Html =>
   html`<label class="check"
     ><input type="checkbox" name="${name}" value="${value}" !${attributes({ checked, [LIST]: '' })} /><span
-      ><code>${label}</code> !${when(about, (text) => html`<span class="soft small">${text}</span>`)}</span
+      ><code>${label}</code>
+      !${when(about, (text) => html`<span class="soft small">${text}</span>`)}!${note}</span
     ></label
   >`;
 
@@ -112,13 +115,19 @@ export async function toolsPart(
   </div>`;
 }
 
+/** Tools that can't be called because of their names. */
+const clashes = ({ left_out, taken }: McpServerTool): Html =>
+  html`!${when(taken, () => html` <span class="error small">Not reached: a plugin has a tool of this name, which is called instead.</span>`)}!${when(left_out.length > 0, () => html` <span class="error small">Left out, as they would have the same name: ${left_out.join(', ')}</span>`)}`;
+
 /** Chooses which of the server's tools are allowed. Their descriptions come from the server. */
 function toolsForm({ id, tools: allowed }: McpServer, tools: readonly McpServerTool[]): Promise<Html> {
   const list =
     tools.length > 0
-      ? each(tools, ({ name, called, description, allowed: checked }) =>
-          tick({ name: 'tool', value: name, label: called, about: description, checked }),
-        )
+      ? each(tools, (tool) => {
+          const { name, called, description, allowed: checked } = tool;
+          const about = { about: description, note: clashes(tool) };
+          return tick({ name: 'tool', value: name, label: called, ...about, checked });
+        })
       : html`<p class="soft">None listed yet.</p>`;
   return asShown(
     html`<form class="card" method="post" action="/mcp-servers/${id}/tools">
