@@ -1,16 +1,15 @@
 /** Confinement that plugin.mjs must not escape, whatever provides it. */
 import { describe, expect } from '@jest/globals';
-import { findBubblewrap } from '@acp/kernel';
-import { waitFor } from '@acp/testkit';
+import { needsBubblewrap, waitFor } from '@acp/testkit';
 import type { Operator, Plugin } from './operator.ts';
 
-const hasBubblewrap = 'file' in (await findBubblewrap());
+export const withBubblewrap = await needsBubblewrap(describe);
 
 /** Without bubblewrap, plugins run bare, and all but their confinement is tested. */
-export const here = hasBubblewrap
-  ? { setting: 'bubblewrap', reported: 'bubblewrap' }
-  : { setting: 'disabled', reported: 'bare' };
-export const withBubblewrap: typeof describe.skip = hasBubblewrap ? describe : describe.skip;
+export const here =
+  withBubblewrap === describe
+    ? { setting: 'bubblewrap', reported: 'bubblewrap' }
+    : { setting: 'disabled', reported: 'bare' };
 
 /** Environment variables of the service that `isBounded` requires. */
 export const bounds = { SERVICE_PLUGIN_PIDS_LIMIT: '60', SERVICE_PLUGIN_WORKSPACE_LIMIT: '100MB' };

@@ -4,8 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { McpServer, Plugin, RemoteTask, Run } from '@acp/contract';
-import { findBubblewrap } from '@acp/kernel';
-import { fakeCliCommand, spawnWorker, waitFor } from '@acp/testkit';
+import { fakeCliCommand, spawnWorker, waitFor, needsBubblewrap } from '@acp/testkit';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +14,7 @@ import path from 'node:path';
 import { pluginOperator } from '../plugins/operator.ts';
 import { createTeam, startTwoTiers, type TwoTiers } from './api.ts';
 
-const withBubblewrap: typeof describe.skip = 'file' in (await findBubblewrap()) ? describe : describe.skip;
+const withBubblewrap = await needsBubblewrap(describe);
 const REFUSED = 'the company’s list of hosts does not have it';
 
 let tiers: TwoTiers;

@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Workspace } from '@acp/contract';
-import { findBubblewrap } from '@acp/kernel';
-import { fakeCliCommand, fakeCliJournal, type FakeCliCall, waitFor } from '@acp/testkit';
+import { fakeCliCommand, fakeCliJournal, type FakeCliCall, waitFor, needsBubblewrap } from '@acp/testkit';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { killScheduler } from './api.ts';
 import { type BranchStory, stageBranchStory, StoryIssue } from './branch-story.ts';
 
 /** The service inspects an agent's folder only from within a sandbox. */
-const withBubblewrap: typeof describe.skip = 'file' in (await findBubblewrap()) ? describe : describe.skip;
+const withBubblewrap = await needsBubblewrap(describe);
 
 let story: BranchStory;
 

@@ -7,12 +7,12 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findAgent, findRun, invokeAgent, runtimeState } from '@acp/core';
 import { createListener, type Listener, transaction } from '@acp/db';
-import { findBubblewrap, loadConfig } from '@acp/kernel';
+import { loadConfig } from '@acp/kernel';
 import { callCommand } from '@acp/queue';
 import * as kit from '@acp/testkit';
 import { type RunningScheduler, startScheduler } from './main.ts';
 
-const withBubblewrap: typeof describe.skip = 'file' in (await findBubblewrap()) ? describe : describe.skip;
+const withBubblewrap = await kit.needsBubblewrap(describe);
 
 let db: kit.TestDatabase;
 let folder: string;

@@ -12,6 +12,7 @@ export type { TestServer } from './test-server.ts';
 export { startStatementCounter } from './statement-counter.ts';
 export type { StatementCounter } from './statement-counter.ts';
 export { freePort } from './free-port.ts';
+export { needsBubblewrap } from './needs-bubblewrap.ts';
 export { nextInstant } from './next-instant.ts';
 export { waitFor } from './wait-for.ts';
 export { cpuMs } from './cpu-time.ts';

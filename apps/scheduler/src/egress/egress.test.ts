@@ -6,12 +6,12 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findRun, invokeAgent, listRefusals, listRunEvents, runRefusals, setEgress } from '@acp/core';
 import { transaction } from '@acp/db';
-import { createGuardedFetch, findBubblewrap, loadConfig, NotListedError } from '@acp/kernel';
+import { createGuardedFetch, loadConfig, NotListedError } from '@acp/kernel';
 import * as kit from '@acp/testkit';
 import { type RunningScheduler, startScheduler } from '../main.ts';
 import { listedFetch } from './listed-fetch.ts';
 
-const withBubblewrap: typeof describe.skip = 'file' in (await findBubblewrap()) ? describe : describe.skip;
+const withBubblewrap = await kit.needsBubblewrap(describe);
 
 let db: kit.TestDatabase;
 let folder: string;

@@ -5,13 +5,12 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findBubblewrap, repositoryRoot } from '@acp/kernel';
+import { repositoryRoot } from '@acp/kernel';
+import { needsBubblewrap } from '@acp/testkit';
 import { walledCommand } from './walls.ts';
 
 const run = promisify(execFile);
-const bubblewrap = await findBubblewrap();
-const here: typeof describe.skip = 'file' in bubblewrap ? describe : describe.skip;
-if ('reason' in bubblewrap) process.stderr.write(`the sandbox is not tested: ${bubblewrap.reason}\n`);
+const withBubblewrap = await needsBubblewrap(describe);
 
 /** Prints the outcome of each attempt. Its only argument says where things are. */
 const hostile = `
@@ -108,7 +107,7 @@ async function lookAround(change: (command: string[]) => string[]): Promise<Reco
 
 const withoutWalls = (command: string[]) => command.slice(command.indexOf('--') + 1);
 
-here('a parser that was taken over, in bubblewrap', () => {
+withBubblewrap('a parser that was taken over, in bubblewrap', () => {
   it('has its code, and reaches no other file, process, socket or network', async () => {
     const network = { network: 'shut', socket_in_a_folder: 'shut', abstract_socket: 'shut' };
     expect(await lookAround((command) => command)).toEqual({ ...allowed, ...files, ...network });
@@ -131,7 +130,7 @@ here('a parser that was taken over, in bubblewrap', () => {
 
 describe('a parser that was taken over, without bubblewrap', () => {
   it('reads and writes no file but its code and starts nothing; the network is not shut', async () => {
-    const found = await lookAround('file' in bubblewrap ? withoutWalls : (command) => command);
+    const found = await lookAround(withBubblewrap === describe ? withoutWalls : (command) => command);
     expect(found).toMatchObject({ ...allowed, ...files, network: 'open' });
   });
 });

@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { dropTree, findBubblewrap, loadConfig, newId } from '@acp/kernel';
-import { type GitServer, startGitServer } from '@acp/testkit';
+import { dropTree, loadConfig, newId } from '@acp/kernel';
+import { type GitServer, startGitServer, needsBubblewrap } from '@acp/testkit';
 import { type Captured, capture } from './capture.ts';
 import { changesBetween } from './changes.ts';
 import { HeldFolder } from '../programs/held-folder.ts';
@@ -12,7 +12,7 @@ import { RepositoryCache } from './repository-cache.ts';
 import { checkOut, type WorkspaceFolder } from './workspace-folder.ts';
 
 /** An agent's folder is never inspected without a sandbox. */
-const withBubblewrap: typeof describe.skip = 'file' in (await findBubblewrap()) ? describe : describe.skip;
+const withBubblewrap = await needsBubblewrap(describe);
 
 const run = promisify(execFile);
 const { signal } = new AbortController();

@@ -17,7 +17,7 @@ import {
   updateIssue,
 } from '@acp/core';
 import { schema, transaction } from '@acp/db';
-import { findBubblewrap, loadConfig, Vault } from '@acp/kernel';
+import { loadConfig, Vault } from '@acp/kernel';
 import * as kit from '@acp/testkit';
 import type { FakeCliCall, GitServer, TestDatabase } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
@@ -27,7 +27,7 @@ import { lockFile } from './file-lock.ts';
 import { workspaceSources } from './sources.ts';
 
 /** An agent's folder is never inspected without a sandbox. */
-const withBubblewrap: typeof describe.skip = 'file' in (await findBubblewrap()) ? describe : describe.skip;
+const withBubblewrap = await kit.needsBubblewrap(describe);
 
 const KEY = 'a'.repeat(64);
 const TOKEN = 'correct-horse-battery';
