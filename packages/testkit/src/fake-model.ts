@@ -157,7 +157,7 @@ async function sendStream(
   for (const [index, piece] of pieces.entries()) {
     pending += pieceFrame(piece);
     if (reply.chunk_delay_ms === undefined) continue;
-    if (index > 0) await delay(reply.chunk_delay_ms);
+    if (index > 0) await pause(response, reply.chunk_delay_ms);
     if (response.destroyed) return;
     response.write(pending);
     pending = '';
@@ -196,12 +196,21 @@ function sendPlain(response: ServerResponse, request: FakeModelRequest, reply: F
   sendJson(response, 200, body, reply.headers);
 }
 
+/** Ends with the connection: a timer would keep the process of a finished test. */
+async function pause(response: ServerResponse, ms: number): Promise<void> {
+  const gone = new AbortController();
+  const end = () => gone.abort();
+  response.once('close', end);
+  await delay(ms, undefined, { signal: gone.signal }).catch(() => undefined);
+  response.off('close', end);
+}
+
 async function sendReply(
   response: ServerResponse,
   request: FakeModelRequest,
   reply: FakeModelReply,
 ): Promise<void> {
-  if (reply.delay_ms !== undefined) await delay(reply.delay_ms);
+  if (reply.delay_ms !== undefined) await pause(response, reply.delay_ms);
   if (reply.stall === 'headers' || response.destroyed) return;
   if (reply.status !== undefined && reply.status !== 200) {
     const headers = { ...reply.headers };
