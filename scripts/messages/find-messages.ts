@@ -54,8 +54,8 @@ const REFUSALS = {
   calls: ['conflict', 'forbidden', 'rateLimited', 'unauthenticated', 'unavailable'],
 };
 
-/** Sentences of alerts and mails: the tag `said`. */
-const SENTENCES = 'packages/core/src';
+/** Sentences of alerts and mails, by the tag `said`, and those that are stored for pages, by `stated`. */
+const SENTENCES = ['packages/core/src', 'packages/adapters/src', 'apps/scheduler/src'];
 
 const folders = ['apps/web/src/ui', 'apps/web/assets/js'];
 
@@ -64,7 +64,7 @@ export function findMessages(): Map<string, Found> {
   for (const path of sourcePaths(folders)) new Reader(path, found).read();
   for (const [path, property] of ELSEWHERE) new Reader(path, found).readConstants(property);
   for (const path of sourcePaths(REFUSALS.folders)) new Reader(path, found).readRefusals();
-  for (const path of sourcePaths([SENTENCES])) new Reader(path, found).readSentences();
+  for (const path of sourcePaths(SENTENCES)) new Reader(path, found).readSentences();
   for (const term of terms)
     add(found, { id: term.replaceAll('_', ' '), context: 'value' }, 'apps/web/src/ui/kit/terms.ts', []);
   return found;
@@ -125,10 +125,12 @@ class Reader {
   }
 
   readSentences(): void {
-    if (!this.#text.includes('said`')) return;
+    if (!/\bsaid`|\bstated\(/.test(this.#text)) return;
     const look = (node: Node): void => {
       if (node.type === 'TaggedTemplateExpression' && nameOf(node.tag as Node) === 'said')
         this.#sentence(node.quasi as Quasis);
+      if (node.type === 'CallExpression' && nameOf(node.callee as Node) === 'stated')
+        this.#literals((node.arguments as Node[])[0]);
       valuesIn(node).forEach(look);
     };
     look(this.#program());

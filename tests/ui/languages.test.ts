@@ -143,3 +143,36 @@ it('says why a sign-in was refused', async () => {
   const { text } = await new Browser(pages.app).post('/login', credentials, { 'Accept-Language': 'eo' });
   expect(text).toContain('⟦wrong e-mail or password⟧');
 });
+
+it('says the sentences of the service that it has stored: why a run failed, an agent is paused, a webhook is off', async () => {
+  const { agentId, runId, webhookId } = stage;
+  const { pool } = pages.database;
+  for (const [statement, id, path, sentence] of [
+    [
+      `update heartbeat_runs set status = 'failed', error = $2 where id = $1`,
+      runId,
+      `/runs/${runId}`,
+      'run lost: scheduler stopped',
+    ],
+    [
+      `update agents set status = 'paused', pause_reason = $2 where id = $1`,
+      agentId,
+      `/agents/${agentId}`,
+      'the agent that spawned it is paused',
+    ],
+    [
+      'update webhooks set enabled = false, disabled_reason = $2 where id = $1',
+      webhookId,
+      `/webhooks/${webhookId}`,
+      'whoever set it up may no longer do so',
+    ],
+  ] as const) {
+    const told = async (text: string) => {
+      await pool.query(statement, [id, text]);
+      return (await admin.get(path, { 'Accept-Language': 'eo' })).text;
+    };
+    expect(await told(sentence)).toContain(`⟦${sentence}⟧`);
+    // What others have written stays as it is.
+    expect(await told('out of paper')).not.toContain('⟦out of paper⟧');
+  }
+});

@@ -41,7 +41,7 @@ export {
   translatorInto,
 } from './languages.ts';
 export type { LanguageTexts } from './languages.ts';
-export { inWords, said, saidText, saidValue } from './said.ts';
+export { inWords, said, saidText, saidValue, stated } from './said.ts';
 export type { Said } from './said.ts';
 export { isNestedDeeper, JsonDepth, MAX_JSON_DEPTH } from './json-depth.ts';
 export { answeredJson } from './answered-json.ts';

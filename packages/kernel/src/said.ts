@@ -21,6 +21,11 @@ export function said(strings: TemplateStringsArray, ...values: readonly (string 
   };
 }
 
+/**
+ * A sentence without values that is stored, and shown on pages later: marked here for translators, said in the reader's language there.
+ */
+export const stated = (text: string): string => text;
+
 /** A constant that stands elsewhere. */
 export const saidText = (text: string): Said => ({ text, values: [] });
 

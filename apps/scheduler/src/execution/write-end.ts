@@ -1,5 +1,6 @@
 import { finishRun, type ClaimedRun, type RunResult, type TranscriptBatch } from '@acp/core';
 import { transaction } from '@acp/db';
+import { stated } from '@acp/kernel';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { RunStopped } from './held-run.ts';
 import { retryTransient } from './retry-transient.ts';
@@ -40,7 +41,7 @@ export async function writeEnd(
  */
 function endings(result: RunResult, transcript: TranscriptBatch): { lost: string; written: RunResult }[] {
   const { failure, text, usage, changed } = result;
-  const reason = { category: 'internal', message: 'what the run came to could not be stored' };
+  const reason = { category: 'internal', message: stated('what the run came to could not be stored') };
   const bare: RunResult = { failure: failure ?? reason, text, summary_only: true, usage, changed };
   return [
     { lost: '', written: { ...result, transcript } },

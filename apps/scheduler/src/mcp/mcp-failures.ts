@@ -1,4 +1,4 @@
-import { bounded, connectionFailure, type Scrubber, ServiceError, storableText } from '@acp/kernel';
+import { bounded, connectionFailure, type Scrubber, ServiceError, storableText, stated } from '@acp/kernel';
 import { ServerFault } from './bounded-fetch.ts';
 
 /** Maximum length of a server's error message, in characters. */
@@ -38,13 +38,13 @@ async function describe(error: unknown, timeout_ms: number): Promise<string> {
   }
   if (error instanceof SdkError) {
     if (error.code === SdkErrorCode.RequestTimeout) return `no answer in ${timeout_ms / 1000} s`;
-    if (error.code === SdkErrorCode.ListPaginationExceeded) return 'its list of tools has no end';
+    if (error.code === SdkErrorCode.ListPaginationExceeded) return stated('its list of tools has no end');
     if (error.cause !== undefined) return describe(error.cause, timeout_ms);
     // The library's check adds details on further lines.
     return `it does not speak the protocol: ${error.message.split('\n', 1)[0]}`;
   }
   if (isTimeout(error)) return `no answer in ${timeout_ms / 1000} s`;
-  if (isMessageError(error)) return 'it does not speak the protocol: no valid message';
+  if (isMessageError(error)) return stated('it does not speak the protocol: no valid message');
   return connectionFailure(error);
 }
 

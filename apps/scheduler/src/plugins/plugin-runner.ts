@@ -17,6 +17,7 @@ import {
   Scrubber,
   ServiceError,
   storableText,
+  stated,
 } from '@acp/kernel';
 import { checkManifest, ProtocolError } from '@acp/plugin-protocol';
 import { Conversation } from './conversation.ts';
@@ -297,7 +298,7 @@ export class PluginRunner {
       }
       this.healthy = silences === 0;
       this.checked_at = new Date();
-      if (silences === MOST_SILENCES) this.#process?.fail('it does not answer health checks');
+      if (silences === MOST_SILENCES) this.#process?.fail(stated('it does not answer health checks'));
     }
   }
 
@@ -332,7 +333,7 @@ export class PluginRunner {
   #reasonOf(error: unknown): string {
     if (error instanceof ServiceError || error instanceof ProtocolError) return error.message;
     this.#parts.logger.warn('a plugin could not be started', { plugin_id: this.#plugin.id, error });
-    return 'it could not be started: the scheduler’s log says why';
+    return stated('it could not be started: the scheduler’s log says why');
   }
 }
 

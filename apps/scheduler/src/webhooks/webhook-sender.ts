@@ -14,7 +14,14 @@ import {
   webhookSecret,
 } from '@acp/core';
 import { type Database, type Listener, transaction } from '@acp/db';
-import { type Config, createGuardedFetch, type GuardedFetch, type Logger, type Vault } from '@acp/kernel';
+import {
+  type Config,
+  createGuardedFetch,
+  type GuardedFetch,
+  type Logger,
+  type Vault,
+  stated,
+} from '@acp/kernel';
 import { CompanyPlaces } from '../company-places.ts';
 import { listedFetch } from '../egress/listed-fetch.ts';
 import { sendWebhook } from './send-webhook.ts';
@@ -170,7 +177,7 @@ export class WebhookSender {
       secret = webhookSecret(vault, webhook);
     } catch (error) {
       logger.warn('the secret of a webhook could not be decrypted', { webhook_id: webhook.id, error });
-      return { response_status: null, error: 'its secret could not be opened' };
+      return { response_status: null, error: stated('its secret could not be opened') };
     }
     const isPush = webhook.issue_id !== null;
     const to = isPush ? taskHeaders(secret, webhook.dialect) : { secret, headers: {} };

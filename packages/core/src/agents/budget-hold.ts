@@ -1,5 +1,5 @@
 import { type Tx, schema } from '@acp/db';
-import { conflict } from '@acp/kernel';
+import { conflict, stated } from '@acp/kernel';
 import { and, asc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { holdChange, released } from './held-agents.ts';
@@ -10,7 +10,7 @@ import { wakeableStatuses } from './status.ts';
 const { agents } = schema;
 
 /** The message named in the specification, for invokes and resumes alike (decisions 7.16). */
-export const BUDGET_EXCEEDED = 'budget exceeded';
+export const BUDGET_EXCEEDED = stated('budget exceeded');
 
 /** Start of the current window of policy `p`: UTC, weeks from Monday, `lifetime` since forever (decisions 8.4). */
 export const budgetWindowStart = sql`(case p."window" when 'lifetime' then timestamptz 'epoch'

@@ -1,6 +1,6 @@
 /** Sub-agents do not continue while the agent that spawned them is paused. */
 import { type Tx, schema } from '@acp/db';
-import { conflict } from '@acp/kernel';
+import { conflict, stated } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { and, asc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
@@ -11,7 +11,7 @@ import { wakeableStatuses } from './status.ts';
 
 const { agents } = schema;
 
-const REASON = 'the agent that spawned it is paused';
+const REASON = stated('the agent that spawned it is paused');
 
 /** All descendants, trashed or not; the partial index on parents finds them. */
 const below = (agent_id: string): SQL =>

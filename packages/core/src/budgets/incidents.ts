@@ -5,7 +5,7 @@ import {
   type ResolveBudgetIncident,
 } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { conflict, invalid } from '@acp/kernel';
+import { conflict, invalid, stated } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { findInLiveCompany } from '../companies/index.ts';
@@ -80,7 +80,7 @@ export async function resolveBudgetIncident(
       .set({ limit_usd: money(raised), updated_at: sql`now()` })
       .where(eq(budget_policies.id, incident.policy_id));
     const this_policy = sql`p.id = ${incident.policy_id}`;
-    await resolveUntrue(tx, actor, this_policy, 'the limit was raised');
+    await resolveUntrue(tx, actor, this_policy, stated('the limit was raised'));
     await openIncidents(tx, this_policy);
   }
   await settleLater(tx, [row]);

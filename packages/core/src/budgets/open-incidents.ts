@@ -1,6 +1,6 @@
 import type { Actor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { dollars } from '@acp/kernel';
+import { dollars, stated } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { inArray, type SQL, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
@@ -50,7 +50,7 @@ export async function openIncidents(tx: Tx, which: SQL): Promise<number> {
     opened.flatMap((row) => openedChanges(row, byId.get(row.id)?.scope ?? 'company')),
   );
   const breaches = opened.filter(({ kind }) => kind === 'breach');
-  if (breaches.length > 0) await resolveUntrue(tx, budgets, which, 'the budget is used up');
+  if (breaches.length > 0) await resolveUntrue(tx, budgets, which, stated('the budget is used up'));
   await settleLater(
     tx,
     breaches.filter(({ id }) => byId.get(id)?.pauses === true),
@@ -68,7 +68,7 @@ export async function rollOver(tx: Tx, which: SQL): Promise<number> {
     tx,
     budgets,
     sql`${which} and b.window_start <> ${budgetWindowStart}`,
-    'the window rolled over',
+    stated('the window rolled over'),
   );
 }
 

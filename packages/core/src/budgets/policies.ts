@@ -1,6 +1,6 @@
 import type { Actor, BudgetPolicy, CreateBudgetPolicy, UpdateBudgetPolicy } from '@acp/contract';
 import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { invalid, notFound } from '@acp/kernel';
+import { invalid, notFound, stated } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
@@ -83,7 +83,7 @@ export async function updateBudgetPolicy(
   // Spending in the meantime is in none of its windows.
   if (row.window !== policy.window || (row.enabled && !policy.enabled)) await deleteOldWindows(tx, row.id);
   await ensureWindows(tx, sql`p.id = ${row.id}`);
-  await resolveUntrue(tx, actor, sql`p.id = ${row.id}`, 'the policy was changed');
+  await resolveUntrue(tx, actor, sql`p.id = ${row.id}`, stated('the policy was changed'));
   await openIncidents(tx, sql`p.id = ${row.id}`);
   await settleLater(tx, [row]);
   await recordChanges(tx, actor, [policyChange(row, 'updated')]);

@@ -1,4 +1,5 @@
 import { type Tx, wakeableAgentStatuses } from '@acp/db';
+import { stated } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
@@ -46,7 +47,7 @@ export async function rollOverBudgets(tx: Tx): Promise<number> {
  */
 export async function sweepBudgets(tx: Tx): Promise<number> {
   await openIncidents(tx, present);
-  await resolveUntrue(tx, systemActor('budgets'), present, 'spending is no longer there');
+  await resolveUntrue(tx, systemActor('budgets'), present, stated('spending is no longer there'));
   const held = budgetHeld(scopesOfAgent('a'));
   const { rows } = await tx.execute<{ company_id: string }>(sql`
     select distinct a.company_id from budget_incidents open_breach

@@ -1,5 +1,5 @@
 import { schema, type Tx } from '@acp/db';
-import { cutText, isUuid, storableText } from '@acp/kernel';
+import { cutText, isUuid, storableText, stated } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 import {
@@ -38,7 +38,7 @@ export const chatReplyKind: RunKind = {
   retries: true,
   begin: eachAlone(async (tx, run) =>
     (await askedBy(tx, run)) === undefined
-      ? { refused: { message: 'the message is gone', category: 'conflict' } }
+      ? { refused: { message: stated('the message is gone'), category: 'conflict' } }
       : { changes: [] },
   ),
   end: endReply,

@@ -1,5 +1,5 @@
 import { liveRunStatuses, schema, type Tx } from '@acp/db';
-import { newId } from '@acp/kernel';
+import { newId, stated } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
@@ -34,9 +34,9 @@ export async function advanceCompile(tx: Tx, index_id: string): Promise<void> {
 export async function advanceLocked(tx: Tx, index: IndexRow): Promise<void> {
   const agent = await readAgentFacts(tx, index.agent_id);
   if (agent === undefined || agent.status === 'terminated')
-    return endCompile(tx, scheduler, index, { status: 'cancelled', error: 'the agent is gone' });
+    return endCompile(tx, scheduler, index, { status: 'cancelled', error: stated('the agent is gone') });
   if (!(await flagEnabled(tx, 'compiled_knowledge')))
-    return endCompile(tx, scheduler, index, { status: 'cancelled', error: 'it was switched off' });
+    return endCompile(tx, scheduler, index, { status: 'cancelled', error: stated('it was switched off') });
   await failLost(tx, index);
   const batches = await tx
     .select()

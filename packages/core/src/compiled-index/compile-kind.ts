@@ -1,6 +1,6 @@
 import { adapterTraits, CompiledBatch, createValidator, MOST_STATEMENTS } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { cutText, newId, storableText } from '@acp/kernel';
+import { cutText, newId, storableText, stated } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import {
@@ -62,7 +62,7 @@ async function beginBatch(tx: Tx, run: RunRow): Promise<Begun> {
     .where(and(asked(run.id), eq(compiled_indexes.status, 'compiling')));
   return rows.length > 0
     ? { changes: [] }
-    : { refused: { message: 'the compilation is over', category: 'conflict' } };
+    : { refused: { message: stated('the compilation is over'), category: 'conflict' } };
 }
 
 /** Stores the result. The compilation advances in a separate transaction. */

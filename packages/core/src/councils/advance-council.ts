@@ -1,6 +1,6 @@
 import { type CouncilTurnKind, terminalStatuses } from '@acp/contract';
 import { liveRunStatuses, schema, type Tx } from '@acp/db';
-import { newId } from '@acp/kernel';
+import { newId, stated } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { releaseHolds } from '../budgets/index.ts';
@@ -87,7 +87,7 @@ async function ask(tx: Tx, session: CouncilRow, turns: readonly PlannedTurn[]): 
     const agent = agents.get(agent_id);
     const { admitted, refused } =
       agent === undefined
-        ? { admitted: [], refused: [{ reason: 'the agent is gone' }] }
+        ? { admitted: [], refused: [{ reason: stated('the agent is gone') }] }
         : await admitRuns(tx, scheduler, agent, [turnProposal(session, agent, run_id)]);
     const [refusal] = refused;
     if (refusal !== undefined) {

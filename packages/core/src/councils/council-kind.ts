@@ -1,5 +1,5 @@
 import { schema, type Tx } from '@acp/db';
-import { cutText, storableText } from '@acp/kernel';
+import { cutText, storableText, stated } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { releaseHolds } from '../budgets/index.ts';
@@ -26,7 +26,7 @@ export const councilTurnKind: RunKind = {
   begin: eachAlone(async (tx, run) =>
     (await isAsked(tx, run))
       ? { changes: [] }
-      : { refused: { message: 'the council has ended', category: 'conflict' } },
+      : { refused: { message: stated('the council has ended'), category: 'conflict' } },
   ),
   end: endTurn,
   cancelQueued: cancelTurns,

@@ -1,4 +1,5 @@
 /** Decides a council's next step from its rows. Pure. */
+import { stated } from '@acp/kernel';
 import type { CouncilTurnKind } from '@acp/contract';
 
 export interface PlannedTurn {
@@ -42,7 +43,7 @@ export function nextStep(council: CouncilState): Step {
   const open = here.filter(({ agent_id, status }) => status === 'planned' && present.includes(agent_id));
   if (open.length > 0) return { what: 'ask', turns: open };
   if (phase === 'conclusion') return conclude(here, present);
-  if (present.length === 0) return { what: 'fail', error: 'no participant is left' };
+  if (present.length === 0) return { what: 'fail', error: stated('no participant is left') };
   return afterRound(council, here, present.length);
 }
 
@@ -63,6 +64,6 @@ function conclude(here: readonly PlannedTurn[], present: readonly string[]): Ste
   if (written !== undefined) return { what: 'conclude', turn: written };
   const next = present.find((id) => !here.some(({ agent_id }) => agent_id === id));
   return next === undefined
-    ? { what: 'fail', error: 'nobody could write the conclusion' }
+    ? { what: 'fail', error: stated('nobody could write the conclusion') }
     : { what: 'appoint', agent_id: next };
 }

@@ -1,6 +1,6 @@
 import type { CandidateStatus } from '@acp/contract';
 import { liveRunStatuses, schema, type Tx } from '@acp/db';
-import { newId } from '@acp/kernel';
+import { newId, stated } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { BUDGET_EXCEEDED } from '../agents/index.ts';
@@ -39,9 +39,15 @@ export async function advanceEvolution(tx: Tx, evolution_id: string): Promise<vo
 export async function advanceLocked(tx: Tx, evolution: EvolutionRow): Promise<void> {
   const agent = await readAgentFacts(tx, evolution.agent_id);
   if (agent === undefined || agent.status === 'terminated')
-    return endEvolution(tx, scheduler, evolution, { status: 'cancelled', error: 'the agent is gone' });
+    return endEvolution(tx, scheduler, evolution, {
+      status: 'cancelled',
+      error: stated('the agent is gone'),
+    });
   if (!(await flagEnabled(tx, 'prompt_evolution')))
-    return endEvolution(tx, scheduler, evolution, { status: 'cancelled', error: 'it was switched off' });
+    return endEvolution(tx, scheduler, evolution, {
+      status: 'cancelled',
+      error: stated('it was switched off'),
+    });
   await failLostSteps(tx, evolution);
   if (await isOverdue(tx, evolution)) return stop(tx, evolution, WAITED_TOO_LONG);
   for (let steps = 0; steps < MOST_STEPS; steps += 1) {

@@ -7,7 +7,7 @@ import {
   rubricPoints,
 } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { cutText, storableText } from '@acp/kernel';
+import { cutText, storableText, stated } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import {
@@ -75,7 +75,7 @@ async function beginStep(tx: Tx, run: RunRow): Promise<Begun> {
     .where(and(asked(run.id), eq(prompt_evolutions.status, 'running')));
   return rows.length > 0
     ? { changes: [] }
-    : { refused: { message: 'the evolution has ended', category: 'conflict' } };
+    : { refused: { message: stated('the evolution has ended'), category: 'conflict' } };
 }
 
 /** Stores the result of the step. The evolution advances in a separate transaction. */
@@ -114,7 +114,7 @@ const keep: Record<
   },
   judge: async (tx, step, text) => {
     const judged = readJsonAnswer(text, readJudgement);
-    if (judged === undefined) return 'the judge gave no readable judgement';
+    if (judged === undefined) return stated('the judge gave no readable judgement');
     const measured = await measuredOf(tx, step);
     const points = rubricPoints.reduce((sum, point) => sum + judged[point], 0);
     const score = Math.max(0, points / (4 * rubricPoints.length) - (1 - measured));
@@ -123,7 +123,7 @@ const keep: Record<
   },
   reflect: async (tx, step, text) => {
     const written = readJsonAnswer(text, readReflection);
-    if (written === undefined) return 'the reflection gave no usable prompt';
+    if (written === undefined) return stated('the reflection gave no usable prompt');
     const system_prompt = written.system_prompt.trim();
     const known = await tx
       .select({ number: evolution_candidates.number })

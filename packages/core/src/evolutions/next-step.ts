@@ -1,5 +1,6 @@
 /** Decides an evolution's next step from its rows (GEPA: reflective evolution along a Pareto front). Pure. */
 import { type CandidateStatus, type EvolutionStepKind, MINIBATCH } from '@acp/contract';
+import { stated } from '@acp/kernel';
 import { drawnParent, minibatchOf } from './draw.ts';
 
 /** Ordinal of a reflection, which is about several issues. */
@@ -65,9 +66,10 @@ export function nextStep(state: EvolutionState): Step {
   const { candidates, steps } = state;
   const hopeless = steps.find((step) => isFinal(step) || (step.candidate_number === 0 && isGivenUp(step)));
   if (hopeless !== undefined) return { what: 'fail', error: hopeless.error ?? `a ${hopeless.kind} failed` };
-  if (spentOf(steps) >= state.max_cost_usd) return { what: 'finish', note: 'its limit of cost is reached' };
+  if (spentOf(steps) >= state.max_cost_usd)
+    return { what: 'finish', note: stated('its limit of cost is reached') };
   const newest = candidates.at(-1);
-  if (newest === undefined) return { what: 'fail', error: 'it has no prompt to begin with' };
+  if (newest === undefined) return { what: 'fail', error: stated('it has no prompt to begin with') };
   switch (newest.status) {
     case 'proposed':
       return afterProposal(state, newest);
@@ -93,10 +95,20 @@ function afterProposal(state: EvolutionState, { number, parent_number, minibatch
   const parent = evaluate(state, parent_number ?? 0, minibatch);
   if ('open' in parent) return ask(state, parent.open);
   if (parent.mean >= PERFECT)
-    return { what: 'settle', number, status: 'rejected', reason: 'Nothing was left to mend on its issues.' };
+    return {
+      what: 'settle',
+      number,
+      status: 'rejected',
+      reason: stated('Nothing was left to mend on its issues.'),
+    };
   const reflection = stepOf(state, { candidate_number: number, kind: 'reflect', ordinal: NO_INSTANCE });
   if (reflection !== undefined && isGivenUp(reflection))
-    return { what: 'settle', number, status: 'rejected', reason: 'The reflection gave no usable prompt.' };
+    return {
+      what: 'settle',
+      number,
+      status: 'rejected',
+      reason: stated('The reflection gave no usable prompt.'),
+    };
   return ask(state, [{ candidate_number: number, kind: 'reflect', ordinal: NO_INSTANCE }]);
 }
 
@@ -125,7 +137,8 @@ function goOn(state: EvolutionState): Step {
   if (isLearnt(state)) return { what: 'finish', note: null };
   const train = instances.flatMap(({ ordinal, split }) => (split === 'train' ? [ordinal] : []));
   const minibatch = minibatchOf(id, number, train);
-  if (minibatch.length === 0) return { what: 'fail', error: 'none of its issues is left to learn from' };
+  if (minibatch.length === 0)
+    return { what: 'fail', error: stated('none of its issues is left to learn from') };
   const scored = candidates.filter(({ status }) => status === 'scored').map((each) => each.number);
   const scores = new Map(
     scored.map((each) => [each, heldOut(state).map((ordinal) => scoreOf(state, each, ordinal) ?? 0)]),

@@ -1,6 +1,7 @@
 /** Monitors prompts that were activated automatically: compares the agent's next runs with those before. */
 import { permits, type WatchState } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
+import { stated } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { activatePrompt, findAgent, lockAgent } from '../agents/index.ts';
@@ -65,10 +66,10 @@ export async function watchPromotions(tx: Tx): Promise<number> {
 }
 
 function verdictOn({ superseded, before, after }: Watched): Verdict | undefined {
-  if (superseded) return { watch: 'superseded', watch_note: 'The prompt was changed meanwhile.' };
+  if (superseded) return { watch: 'superseded', watch_note: stated('The prompt was changed meanwhile.') };
   if (after.length < WATCHED_RUNS) return undefined;
   if (before.length < LEAST_BEFORE)
-    return { watch: 'kept', watch_note: 'There are too few runs before it to compare with.' };
+    return { watch: 'kept', watch_note: stated('There are too few runs before it to compare with.') };
   const chance = chanceOfWorse(before, after);
   const figures = `mean ${mean(after)} in ${after.length} runs, ${mean(before)} in ${before.length} before, p = ${chance.toFixed(3)}`;
   return chance < ALPHA

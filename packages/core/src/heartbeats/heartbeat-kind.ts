@@ -1,6 +1,6 @@
 import type { Actor } from '@acp/contract';
 import { together, type Tx } from '@acp/db';
-import { cutText, storableText } from '@acp/kernel';
+import { cutText, storableText, stated } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import type { Change } from '../activity/index.ts';
 import { BUDGET_CATEGORY } from '../budgets/index.ts';
@@ -66,7 +66,7 @@ async function beginHeartbeats(tx: Tx, started: Promise<readonly RunRow[]>): Pro
   // Another agent has taken the issue since the admission.
   const without = runs.filter((_, place) => begun[place] === undefined);
   await together(...without.map(async ({ id }) => returnWakeups(tx, id)));
-  const refused = { message: 'issue is checked out by another agent', category: 'conflict' };
+  const refused = { message: stated('issue is checked out by another agent'), category: 'conflict' };
   return begun.map((each) => each ?? { refused });
 }
 

@@ -1,5 +1,6 @@
 import type { CheckedManifest, PluginBound, PluginSandbox, PluginState } from '@acp/contract';
 import { schema, signal, type Tx } from '@acp/db';
+import { stated } from '@acp/kernel';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
 import { noteHeldByOthers, noteReleased, placeNames } from './names.ts';
@@ -92,8 +93,8 @@ export async function claimPlugin(
   const [row] = await tx.select().from(plugins).where(eq(plugins.id, taken.id));
   if (!isUp(row!)) return row;
   return moveTo(tx, host, row!, 'errored', {
-    message: 'the scheduler that ran it was lost',
-    set: { error: 'the scheduler that ran it was lost' },
+    message: stated('the scheduler that ran it was lost'),
+    set: { error: stated('the scheduler that ran it was lost') },
   });
 }
 

@@ -1,4 +1,5 @@
 import { type Tx, wakeableAgentStatuses } from '@acp/db';
+import { stated } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
@@ -53,7 +54,7 @@ export async function sweepLostRun(tx: Tx, except: readonly string[] = []): Prom
 }
 
 const lostResult: Omit<RunResult, 'usage'> = {
-  failure: { category: LOST_CATEGORY, message: 'run lost: scheduler stopped' },
+  failure: { category: LOST_CATEGORY, message: stated('run lost: scheduler stopped') },
   text: null,
   changed: false,
 };

@@ -1,4 +1,5 @@
 import { schema, type Tx } from '@acp/db';
+import { stated } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { type Leaving, type LeftCredential, rowsLostBy } from '../companies/index.ts';
@@ -18,7 +19,7 @@ const OFF = {
 export async function failPending(
   tx: Tx,
   webhook_ids: readonly string[],
-  error = 'the webhook was switched off',
+  error = stated('the webhook was switched off'),
 ): Promise<void> {
   await tx
     .update(webhook_deliveries)
@@ -41,7 +42,7 @@ export async function settleWebhooksOf(tx: Tx, leaving: Leaving): Promise<LeftCr
   }
   const left = await tx
     .update(webhooks)
-    .set({ ...OFF, disabled_reason: 'whoever set it up may no longer do so' })
+    .set({ ...OFF, disabled_reason: stated('whoever set it up may no longer do so') })
     .where(and(theirs, webhooks.enabled))
     .returning();
   const ids = left.map(({ id }) => id);

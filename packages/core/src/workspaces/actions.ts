@@ -8,7 +8,7 @@ import {
   schema,
   type Tx,
 } from '@acp/db';
-import { conflict } from '@acp/kernel';
+import { conflict, stated } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges, systemActor } from '../activity/index.ts';
@@ -194,7 +194,11 @@ export async function notePushed(tx: Tx, workspace_id: string, commit: string): 
 export async function sweepWorkspaceActions(tx: Tx): Promise<number> {
   await tx
     .update(actions)
-    .set({ status: 'failed', error: 'it was begun several times and never ended', finished_at: sql`now()` })
+    .set({
+      status: 'failed',
+      error: stated('it was begun several times and never ended'),
+      finished_at: sql`now()`,
+    })
     .where(
       sql`${actions.status} = 'running' and ${actions.lease_expires_at} < now() and ${actions.attempts} >= ${ATTEMPTS}`,
     );

@@ -8,7 +8,7 @@ import { type HoldingBudget, pausedPart, refusedBy } from '../costs/held-work.ts
 import { adapterName } from '../kit/adapter-names.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { plural, t } from '../kit/language.ts';
+import { plural, say, t } from '../kit/language.ts';
 import { input, postButton, status } from '../kit/parts.ts';
 import { runTable } from '../runs/runs-pages.ts';
 import { openIssues, type OpenIssues } from './open-issues.ts';
@@ -90,7 +90,7 @@ export function statePart(view: StateView): Html {
     postButton(`/agents/${agent.id}/${verb}`, label, { class: style });
   return html`<p>!${status(agent.status)}</p>
     !${pausedPart(agent, view.pause_reason, view.held_by)}
-    !${when(last_error, (text) => html`<p class="error">${text}</p>`)}
+    !${when(last_error, (text) => html`<p class="error">${say(text)}</p>`)}
     <dl class="facts">
       !${figureFacts(view)}
       <dt>Role</dt>

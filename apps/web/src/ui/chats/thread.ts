@@ -3,7 +3,7 @@ import { verbLine } from '@acp/contract';
 import { type ChatMessageRow, presentMessage, type ReplyWork } from '@acp/core';
 import { count, fileSize, money, timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
-import { plural, t } from '../kit/language.ts';
+import { plural, say, t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { avatar, postButton } from '../kit/parts.ts';
 
@@ -41,7 +41,7 @@ function said(view: ThreadView, row: ChatMessageRow): Html {
         !${when(stateOf(row), (text) => html`<span class="soft small">${text}</span>`)}
       </p>
       <div class="said-body">!${markdown(row.body_markdown)}!${files(row)}</div>
-      !${when(row.error, (error) => html`<p class="error">${error}</p>`)}
+      !${when(row.error, (error) => html`<p class="error">${say(error)}</p>`)}
       <div class="said-foot">
         !${when(!mine && row.run_id !== null && view.work.get(row.run_id), (work) => did(work, row.run_id ?? ''))}
         !${when(view.can_write, () => acts(view, row, mine))}

@@ -3,7 +3,7 @@ import type { Agent, CompiledIndex, CompiledIndexVersion, CompiledStatement } fr
 import { asShown } from '../kit/as-shown.ts';
 import { timeAgo, timeTo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { plural, t } from '../kit/language.ts';
+import { plural, say, t } from '../kit/language.ts';
 import { emptyState, input, postButton, select, status } from '../kit/parts.ts';
 import { textDiff } from '../kit/text-diff.ts';
 
@@ -54,7 +54,7 @@ export function indexPart(view: IndexView): Html {
                 !${status(version.status)}
                 <span class="grow"
                   >Version
-                  ${version.version}!${when(version.statement_count, (count) => plural(count, ', # statement', ', # statements'))}!${when(version.error, (error) => html`: ${error}`)}</span
+                  ${version.version}!${when(version.statement_count, (count) => plural(count, ', # statement', ', # statements'))}!${when(version.error, (error) => html`: ${say(error)}`)}</span
                 >
                 <span class="soft small">!${timeAgo(version.created_at)}</span>
               </li>`,
@@ -84,7 +84,7 @@ function underWay({ company_id, index, is_admin }: IndexView): Html {
       <span class="grow"></span>
       !${when(is_admin, () => postButton(`${here}/cancel`, 'Cancel it', { class: 'quiet small' }))}
     </div>
-    !${when(compiling.waiting_reason, (why) => html`<p class="soft">It waits: ${why}.</p>`)}
+    !${when(compiling.waiting_reason, (why) => html`<p class="soft">It waits: ${say(why)}.</p>`)}
   </section>`;
 }
 
@@ -94,7 +94,7 @@ function draftCard({ company_id, index, is_admin }: IndexView, draft: CompiledIn
   return html`<section class="card" aria-label="Draft">
     <h2>Draft</h2>
     <p class="soft small">Version ${draft.version}, compiled !${timeAgo(draft.finished_at)}</p>
-    !${when(draft.error, (error) => html`<p class="error">It ended early: ${error}</p>`)}
+    !${when(draft.error, (error) => html`<p class="error">It ended early: ${say(error)}</p>`)}
     !${when(
       is_admin,
       () =>

@@ -3,7 +3,7 @@ import type { BudgetIncident, BudgetPolicy } from '@acp/contract';
 import type { BudgetUsage } from '@acp/core';
 import { money, timeLeft, usd } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
-import { t, texts } from '../kit/language.ts';
+import { say, t, texts } from '../kit/language.ts';
 import { status } from '../kit/parts.ts';
 import { limitMeter } from './figures.ts';
 
@@ -76,5 +76,5 @@ export function outcomePart(incident: BudgetIncident, by: string | null): Html {
   const { waived, note, resolved_by_user_id } = incident;
   const how = waived ? t`waived` : t`ended`;
   const who = resolved_by_user_id === null ? '' : t` by ${by ?? t`somebody`}`;
-  return html`<span class="prose">${how}${who}${note === null ? '' : `: ${note}`}</span>`;
+  return html`<span class="prose">${how}${who}${note === null ? '' : `: ${say(note)}`}</span>`;
 }

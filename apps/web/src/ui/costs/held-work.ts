@@ -3,6 +3,7 @@ import type { Agent } from '@acp/contract';
 import { BUDGET_EXCEEDED, holdingIncidents } from '@acp/core';
 import type { Tx } from '@acp/db';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { say } from '../kit/language.ts';
 import { formError } from '../kit/parts.ts';
 import { budgetName } from './budget-words.ts';
 import { withBudgets } from './incidents.ts';
@@ -50,7 +51,7 @@ export function pausedPart(
   budgets: readonly HoldingBudget[],
 ): Html {
   if (agent.status !== 'paused') return '';
-  if (budgets.length === 0) return when(reason, (text) => html`<p class="notice">Paused: ${text}</p>`);
+  if (budgets.length === 0) return when(reason, (text) => html`<p class="notice">Paused: ${say(text)}</p>`);
   return each(
     budgets,
     ({ path, name }) =>

@@ -1,7 +1,7 @@
 import type { Agent, CouncilSession, CouncilTurn } from '@acp/contract';
 import { timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { say, t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { avatar, formError, input, postButton, status, textarea } from '../kit/parts.ts';
 import { withoutBallot } from './ballot.ts';
@@ -97,7 +97,8 @@ export function councilPart(view: CouncilView): Html {
         <span class="grow"></span>
         !${when(running && can_write, () => postButton(`/councils/${session.id}/cancel`, 'End it', { class: 'quiet small', confirm: 'End the council without a conclusion?' }))}
       </div>
-      !${markdown(session.question)} !${when(session.error, (text) => html`<p class="error">${text}</p>`)}
+      !${markdown(session.question)}
+      !${when(session.error, (text) => html`<p class="error">${say(text)}</p>`)}
       <ul class="list">
         !${each(session.participants, participant)}
       </ul>
@@ -124,7 +125,7 @@ function participant({ agent_id, name, role, is_chair, left_out_reason: reason }
   return html`<li>
     !${avatar(name)} <a href="/agents/${agent_id}">${name}</a>
     <span class="soft">${role}${is_chair ? t`, has the chair` : ''}</span>
-    !${when(reason, (why) => html`<span class="grow soft small">left out: ${why}</span>`)}
+    !${when(reason, (why) => html`<span class="grow soft small">left out: ${say(why)}</span>`)}
   </li>`;
 }
 

@@ -3,7 +3,7 @@ import type { EvolutionCandidate, EvolutionInstance, PromptEvolution } from '@ac
 import { columnChart, limitMeter } from '../costs/figures.ts';
 import { timeAgo, usd } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { say, t } from '../kit/language.ts';
 import { formError, postButton, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 import { textDiff } from '../kit/text-diff.ts';
@@ -41,10 +41,10 @@ function progress(evolution: PromptEvolution, can_write: boolean): Html {
     </div>
     <p>${rollouts} of at most ${most} trials, ${usd(spent)} of at most ${usd(limit)}.</p>
     !${limitMeter({ label: t`Trials`, spent: (rollouts / most) * 100, reserved: 0, warn: 100, level: 'within_limit' })}
-    !${when(evolution.waiting_reason, (why) => html`<p class="soft">It waits: ${why}.</p>`)}
-    !${when(evolution.error, (why) => html`<p class="${evolution.status === 'failed' ? 'error' : 'soft'}">${why}</p>`)}
+    !${when(evolution.waiting_reason, (why) => html`<p class="soft">It waits: ${say(why)}.</p>`)}
+    !${when(evolution.error, (why) => html`<p class="${evolution.status === 'failed' ? 'error' : 'soft'}">${say(why)}</p>`)}
     !${when(evolution.status === 'completed', () => html`<p>!${outcome(evolution)}</p>`)}
-    !${when(evolution.watch_note, (note) => html`<p class="soft">${note}</p>`)}
+    !${when(evolution.watch_note, (note) => html`<p class="soft">${say(note)}</p>`)}
   </section>`;
 }
 
@@ -91,7 +91,7 @@ function candidateFold(
         >${figures}${candidate.on_front ? t`, unbeaten on at least one issue` : ''}${number === winner ? t`, the winner` : ''}</span
       >
     </summary>
-    !${when(reason, (text) => html`<p>${text}</p>`)}
+    !${when(reason, (text) => html`<p>${say(text)}</p>`)}
     !${
       prompt === null
         ? when(candidate.status === 'proposed', () => html`<p class="soft">It is being written.</p>`)

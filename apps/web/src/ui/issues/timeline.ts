@@ -3,7 +3,7 @@ import type { ActivityEntry, UserActor } from '@acp/contract';
 import type { OutlinedComment } from '@acp/core';
 import { firstWords, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { currentLanguage, plural, t, texts } from '../kit/language.ts';
+import { currentLanguage, plural, say, t, texts } from '../kit/language.ts';
 import { commentEntry } from './comment-entry.ts';
 
 export interface TimelineView {
@@ -151,7 +151,8 @@ function activityEntry(entry: ActivityEntry): Html {
 /** Leads to the run. */
 function whyFailed({ action, details: { run_id, error } }: ActivityEntry): Html {
   if (action !== 'issue.run_failed' || typeof run_id !== 'string') return '';
-  return html`: <a class="failure" href="/runs/${run_id}">${firstWords(plain(error ?? ''), 200)}</a>`;
+  const why = typeof error === 'string' ? say(error) : '';
+  return html`: <a class="failure" href="/runs/${run_id}">${firstWords(plain(why), 200)}</a>`;
 }
 
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

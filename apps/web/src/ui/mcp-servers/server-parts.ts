@@ -3,7 +3,7 @@ import { asShown } from '../kit/as-shown.ts';
 import { LIST } from '../kit/form-fields.ts';
 import { count, timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
-import { plural, t } from '../kit/language.ts';
+import { plural, say, t } from '../kit/language.ts';
 import { checkbox, postButton, status } from '../kit/parts.ts';
 import type { Column } from '../kit/table.ts';
 import { type TriedTool, tryForm } from './server-forms.ts';
@@ -48,7 +48,7 @@ export function healthPart(server: McpServer): Html {
       !${when(failing_since, (since) => html`<span class="soft small">since !${timeAgo(since)}</span>`)}
     </p>
     !${when(enabled && server.status === 'unlisted', () => html`<p class="soft">Its tools are listed within seconds.</p>`)}
-    !${when(last_error, (reason) => html`<p class="error">${reason}</p>`)}
+    !${when(last_error, (reason) => html`<p class="error">${say(reason)}</p>`)}
     <dl class="facts">
       <dt>Listed</dt>
       <dd>!${last_listed_at === null ? html`never` : timeAgo(last_listed_at)}</dd>

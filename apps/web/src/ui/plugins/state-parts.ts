@@ -3,7 +3,7 @@ import type { Plugin, PluginBound, PluginHealth } from '@acp/contract';
 import { boundWords } from '@acp/kernel';
 import { timeAgo, timeTo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { t, texts } from '../kit/language.ts';
+import { say, t, texts } from '../kit/language.ts';
 import { postButton, status } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 
@@ -99,7 +99,7 @@ export const errorCard = ({ error }: Plugin): Html =>
     (text) =>
       html`<section class="card danger">
         <h2>What went wrong</h2>
-        <pre class="wrapped">${text}</pre>
+        <pre class="wrapped">${say(text)}</pre>
       </section>`,
   );
 

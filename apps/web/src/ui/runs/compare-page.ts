@@ -2,7 +2,7 @@
 import type { Run } from '@acp/contract';
 import { count, duration, money, words } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
-import { texts } from '../kit/language.ts';
+import { say, texts } from '../kit/language.ts';
 import { emptyState, status } from '../kit/parts.ts';
 import { textDiff } from '../kit/text-diff.ts';
 
@@ -23,7 +23,7 @@ const facts: readonly Fact[] = texts([
   ['Input tokens', (run) => html`${count(run.input_tokens)}`],
   ['Output tokens', (run) => html`${count(run.output_tokens)}`],
   ['Cost', (run) => money(run.cost_usd)],
-  ['Error', (run) => html`${run.error ?? '–'}`],
+  ['Error', (run) => html`${run.error === null ? '–' : say(run.error)}`],
 ]);
 
 export function compareBody({ run, text, before }: Compared): Html {

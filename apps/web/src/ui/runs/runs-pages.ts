@@ -2,7 +2,7 @@ import { type Agent, type EgressRefusal, type Run, type RunEvent, runStatuses } 
 import { adapterName } from '../kit/adapter-names.ts';
 import { clipped, count, duration, exactTime, firstWords, money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { say, t } from '../kit/language.ts';
 import { emptyState, formError, input, postButton, select, status } from '../kit/parts.ts';
 import type { IssueName } from '@acp/core';
 import { type Column, moreLink, samePage, table } from '../kit/table.ts';
@@ -131,7 +131,7 @@ const runColumns: readonly Column<Run>[] = [
     phone: 'text',
     cell: ({ error, summary }) =>
       when(
-        error === null ? firstWords(summary ?? '') : clipped(error),
+        error === null ? firstWords(summary ?? '') : clipped(say(error)),
         (text) => html`<span class="soft two-lines">${text}</span>`,
       ),
   },
@@ -215,7 +215,7 @@ export function runFacts({
     !${when(
       run.error,
       (error) =>
-        html`<p class="error">${error}</p>
+        html`<p class="error">${say(error)}</p>
           !${runAdvice(error_category, run)}`,
     )}
     <dl class="facts">

@@ -4,7 +4,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { say, t } from '../kit/language.ts';
 import { formError, input, postButton, status } from '../kit/parts.ts';
 import type { Column } from '../kit/table.ts';
 
@@ -24,7 +24,7 @@ function webhookState({ enabled, failing_since }: Webhook): Html {
 
 /** Of the last attempt: one that is sent again has none yet. */
 const outcomeOf = ({ attempts, error, response_status: code }: WebhookDelivery): Html =>
-  html`${attempts === 0 ? '' : (error ?? code ?? '')}`;
+  html`${attempts === 0 ? '' : error === null ? (code ?? '') : say(error)}`;
 
 export const deliveryColumns: Column<WebhookDelivery>[] = [
   { label: 'Event', cell: ({ event_type }) => html`<code>${event_type}</code>` },
@@ -70,7 +70,7 @@ export function webhookForm(
 export const webhookSwitch = ({ id, enabled, disabled_reason }: Webhook): Html =>
   html`<section class="card">
     <h2>${enabled ? t`Switch off` : t`Switched off`}</h2>
-    !${when(disabled_reason, (reason) => html`<p class="error">By the service: ${reason}.</p>`)}
+    !${when(disabled_reason, (reason) => html`<p class="error">By the service: ${say(reason)}.</p>`)}
     <p class="soft">
       ${enabled ? t`Pending deliveries are discarded.` : t`Once enabled again, it receives events from that point on.`}
     </p>

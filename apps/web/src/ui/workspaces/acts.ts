@@ -2,6 +2,7 @@
 import type { Workspace, WorkspaceAction, WorkProduct } from '@acp/contract';
 import { timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
+import { say } from '../kit/language.ts';
 import { checkbox, input, postButton, select, status, textarea } from '../kit/parts.ts';
 
 export interface ActsView {
@@ -32,7 +33,7 @@ function pullRequest({ title, url, status: state, review_state, health_status }:
 
 function actLine({ kind, status: state, error, created_at }: WorkspaceAction): Html {
   return html`<p class="small">${words(kind)} !${status(state)} !${timeAgo(created_at)}</p>
-    !${when(error, (text) => html`<p class="error">${text}</p>`)}`;
+    !${when(error, (text) => html`<p class="error">${say(text)}</p>`)}`;
 }
 
 function actForms(issue_id: string, open: boolean): Html {

@@ -2,7 +2,7 @@
 import type { ReviewComment, Workspace, WorkspaceCommit, WorkspaceDiff, WorkspaceFile } from '@acp/contract';
 import { count, timeAgo, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
-import { plural, t } from '../kit/language.ts';
+import { plural, say, t } from '../kit/language.ts';
 import { emptyState, formError, notice, status, textarea } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 import { actsPart, type ActsView } from './acts.ts';
@@ -80,7 +80,7 @@ export function workspaceState(
   const isNewer = (workspace.last_run_id ?? '') !== shown;
   const pushed = pushed_commit === null ? t`no` : pushed_commit === head_commit ? t`all of it` : t`in part`;
   return html`!${when(isNewer, () => html`<p class="notice"><a href="/issues/${workspace.issue_id}/changes">Another run has ended since: show its changes</a></p>`)}
-    !${when(error, (text) => html`<p class="error">${text}</p>`)}
+    !${when(error, (text) => html`<p class="error">${say(text)}</p>`)}
     <dl class="facts wide">
       !${kind === 'repository' ? fact(t`Branch`, base_branch === null ? html`<code>${branch ?? '–'}</code> from the default branch` : html`<code>${branch ?? '–'}</code> from <code>${base_branch}</code>`) : fact(t`Folder`, t`of plain files: the project names no repository`)}
       !${fact(t`Review`, status(workspace.review_state))} !${fact(t`Check`, checkPart(workspace))}
@@ -220,7 +220,7 @@ export function changesCard(workspace: Workspace | null): Html {
   const { issue_id, file_count, additions, deletions, branch, check_status, review_state, error } = workspace;
   return html`<section class="card" aria-label="Changes">
     <h2><a href="/issues/${issue_id}/changes">Changes</a></h2>
-    !${when(error, (text) => html`<p class="error">${text}</p>`)}
+    !${when(error, (text) => html`<p class="error">${say(text)}</p>`)}
     <p>${plural(file_count, '# file', '# files')} !${changedLines(additions, deletions)}</p>
     !${when(branch, (name) => html`<p class="small"><code class="address">${name}</code></p>`)}
     <p class="labels">
