@@ -19,15 +19,12 @@ import {
 } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { newId } from './ids.ts';
+import { removeTree } from './remove-tree.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const MAX_DEPTH = 10;
 /** Number of names examined per file that may be returned. */
 const LOOKS = 20;
-/** A path may have 4,096 characters; this is just under half. */
-const PATH_HALF = 2000;
-/** How many overlong paths a tree may contain. */
-const MOST_MOVES = 2000;
 
 /** The path leads out of the folder. */
 export class UnsafePlace extends Error {}
@@ -55,7 +52,7 @@ export async function writeInside(
       await file.writeFile(bytes);
       await file.close();
       const found = await lstat(join(folder, name)).catch(() => null);
-      if (found?.isDirectory()) await rm(join(folder, name), { recursive: true, force: true });
+      if (found?.isDirectory()) await removeTree(folder, name);
       await rename(temporary, join(folder, name));
     } catch (err) {
       await file.close().catch(() => undefined);
@@ -84,37 +81,9 @@ export async function dropIfEmpty(root: string, path: string): Promise<void> {
  * be removed is found again by the next clean-up.
  */
 export async function dropTree(root: string, path: string): Promise<void> {
-  await withFolder(root, posix.dirname(path), async (folder) => {
-    const names = [posix.basename(path)];
-    for (let moves = 0; names.length > 0;) {
-      const deep = await removeWhole(join(folder, names.at(-1)!));
-      if (deep === null) names.pop();
-      else if ((moves += 1) > MOST_MOVES) return;
-      else names.push(await moveUp(folder, deep));
-    }
-  }).catch(() => undefined);
-}
-
-/** @returns null, or a path inside that is too long to be removed by name */
-async function removeWhole(path: string): Promise<string | null> {
-  try {
-    await rm(path, { recursive: true, force: true });
-    return null;
-  } catch (err) {
-    const { code, path: place } = err as NodeJS.ErrnoException;
-    if (code === 'ENAMETOOLONG' && place?.startsWith(`${path}/`)) return place;
-    throw err;
-  }
-}
-
-/** Moves the deeper half of an overlong path up, next to its parent folder. @returns its new name */
-async function moveUp(folder: string, deep: string): Promise<string> {
-  const half = posix.relative(folder, deep.slice(0, deep.lastIndexOf('/', PATH_HALF)));
-  const name = `dropped-${newId()}`;
-  await withFolder(folder, posix.dirname(half), async (from) =>
-    rename(join(from, posix.basename(half)), join(folder, name)),
-  );
-  return name;
+  await withFolder(root, posix.dirname(path), async (folder) =>
+    removeTree(folder, posix.basename(path)),
+  ).catch(() => undefined);
 }
 
 /** Null if it does not exist or is not a regular file. The caller closes the handle. Throws UnsafePlace. */
