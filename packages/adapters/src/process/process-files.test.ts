@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -25,6 +25,14 @@ test('each process’s file is read to its end, however long, and other folders 
   const found = await ofEachProcess('environ', (text, pid) => [pid, text] as const, proc);
   expect(new Map(found)).toEqual(written);
   expect(found).toHaveLength(written.size);
+});
+
+test('of a process that claims gigabytes, only what one can be started with is read', async () => {
+  await processWith('1', 'A=1\0');
+  await truncate(path.join(proc, '1', 'environ'), 64 * 2 ** 30);
+  const [read] = await ofEachProcess('environ', (text) => text, proc);
+  expect(read).toHaveLength(2 * 2 ** 20);
+  expect(read).toMatch(/^A=1\0/);
 });
 
 test('processes without the file, and those that `take` makes nothing of, are left out', async () => {
