@@ -48,6 +48,15 @@ const make = (file: string) => () => {
   fs.writeFileSync(file, 'x');
   return 'made';
 };
+/** Memory that belongs to no process. */
+const fill = (file: string) => () => {
+  try {
+    fs.writeFileSync(file, Buffer.alloc(100 * 2 ** 20));
+    return 'filled';
+  } finally {
+    fs.rmSync(file, { force: true });
+  }
+};
 /** Opens and closes without writing: if a wall is missing, the machine must not suffer for it. */
 const openToWrite = (file: string) => () => {
   fs.closeSync(fs.openSync(file, fs.constants.O_WRONLY));
@@ -158,6 +167,7 @@ const local = (port: number) => ({ host: '127.0.0.1', port });
 
 await attempt('may write its home', () => (make(`${home}/own`)(), 'done'));
 await attempt('may write temporary files', () => (make('/tmp/own')(), 'done'));
+await attempt('may share memory', () => (make('/dev/shm/own')(), 'done'));
 await attempt(
   'may ask the service by its proxy, without a forged address',
   byProxy(`http://localhost:${service_port}/api/x`, { 'x-forwarded-for': '9.9.9.9' }),
@@ -268,6 +278,8 @@ await attempt(
   'enter the first process’s namespaces',
   run('nsenter', '--target', '1', '--mount', 'cat', secret),
 );
+await attempt('take the machine’s memory by what its processes share', fill('/dev/shm/much'));
+await attempt('take it by a file among the devices', fill('/dev/much'));
 await attempt('make a device', run('mknod', `${home}/disk`, 'b', '8', '0'));
 await attempt('open memory', () => (fs.openSync('/dev/mem', 'r'), 'open'));
 await attempt('become somebody else', () => (process.setuid!(12_345), 'become'));

@@ -12,6 +12,8 @@ import { visibleFiles } from './visible-files.ts';
 const OWN = '/run/service';
 const PROXY_PORT = 3128;
 const TEMP_BYTES = 1024 * 1024 * 1024;
+/** As containers have. Bubblewrap's own is half of the machine's memory, of which no watch of processes sees anything. */
+const SHARED_BYTES = 64 * 1024 * 1024;
 const INSIDE = join(repositoryRoot, 'packages/adapters/src/sandbox/inside.cjs');
 
 /**
@@ -49,6 +51,12 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
         command: [
           sandbox.bubblewrap,
           ...bubblewrapGround({ hostname: 'sandbox', temp_bytes: TEMP_BYTES }),
+          '--size',
+          String(SHARED_BYTES),
+          '--tmpfs',
+          '/dev/shm',
+          '--remount-ro',
+          '/dev',
           ...mounts,
           ...names.flatMap((name) => ['--ro-bind', join(folder!, name), `/etc/${name}`]),
           '--ro-bind',

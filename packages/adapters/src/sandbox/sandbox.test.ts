@@ -77,6 +77,7 @@ here('a hostile program in the sandbox', () => {
     expect(can).toEqual([
       { way: 'may write its home', came_to: 'done' },
       { way: 'may write temporary files', came_to: 'done' },
+      { way: 'may share memory', came_to: 'done' },
       { way: 'may ask the service by its proxy, without a forged address', came_to: 'service /api/x -' },
       { way: 'may ask the service on its own loopback', came_to: 'service /api/y 9.9.9.9' },
       { way: 'may tunnel to the service', came_to: '200' },
