@@ -1,14 +1,25 @@
 import { constants } from 'node:fs';
-import { access, lstat, mkdir, opendir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { access, lstat, mkdir, opendir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '@acp/kernel';
-import { conflict, isUuid, newId, removeInside, writeInside } from '@acp/kernel';
+import {
+  conflict,
+  dropTree,
+  isUuid,
+  newId,
+  removeInside,
+  UnsafePlace,
+  withFolder,
+  writeInside,
+} from '@acp/kernel';
 
 const SHARED = '/var/lib/service/plugins';
 const BODIES = '.service-bodies';
 /** How long a body that was too long for a line is kept. */
 const BODY_KEPT_MS = 3600 * 1000;
 const MOST_BODIES = 50;
+/** Read at a time, in which a plugin may have put millions. */
+const MOST_BODY_NAMES = 1000;
 const MOST_ENTRIES = 200_000;
 
 type Roots = Pick<Config, 'home' | 'plugin_workspace_root'>;
@@ -39,8 +50,7 @@ export async function makeWorkspace(config: Roots, plugin_id: string): Promise<s
 /** Removes the folder of a plugin that is gone. */
 export async function removeWorkspace(config: Roots, plugin_id: string): Promise<void> {
   const root = await rootOf(config);
-  for (const name of [plugin_id, ownerOf(plugin_id)])
-    await rm(join(root, name), { recursive: true, force: true });
+  for (const name of [plugin_id, ownerOf(plugin_id)]) await dropTree(root, name);
 }
 
 /** Ids of plugins whose folder this instance created: other instances may share the root. */
@@ -74,34 +84,49 @@ async function* once(body: Uint8Array): AsyncGenerator<Uint8Array> {
 
 /** Also removes files that the plugin put there: nothing in the folder is trusted except the names. */
 async function clearBodies(workspace: string): Promise<void> {
-  const folder = join(workspace, BODIES);
-  if (!(await lstat(folder).catch(() => null))?.isDirectory()) return;
-  const names = await readdir(folder);
-  const ages = await Promise.all(
-    names.map(async (name) => ({
-      name,
-      at: (await lstat(join(folder, name)).catch(() => null))?.mtimeMs ?? 0,
-    })),
+  const names = await withFolder(workspace, BODIES, async (folder) => bodiesIn(folder)).catch(
+    (err: unknown) => {
+      // Not there yet, or the plugin has put something else in its place, which is replaced.
+      if (err instanceof UnsafePlace) return [];
+      throw err;
+    },
   );
-  const sorted = ages.toSorted((a, b) => b.at - a.at);
-  for (const [place, { name, at }] of sorted.entries())
-    if (place >= MOST_BODIES - 1 || Date.now() - at > BODY_KEPT_MS)
-      await removeInside(workspace, `${BODIES}/${name}`);
+  if (names === null) return dropTree(workspace, BODIES);
+  for (const name of names) await removeInside(workspace, `${BODIES}/${name}`);
 }
 
-/** Bytes on disk, without holes; Infinity if over the limit, or with too many files to count. */
+/** Names of those to be removed; null: more than anyone but the plugin has put there. */
+async function bodiesIn(folder: string): Promise<string[] | null> {
+  const found: { name: string; at: number }[] = [];
+  for await (const { name } of await opendir(folder)) {
+    if (found.length === MOST_BODY_NAMES) return null;
+    found.push({ name, at: (await lstat(join(folder, name)).catch(() => null))?.mtimeMs ?? 0 });
+  }
+  return found
+    .toSorted((a, b) => b.at - a.at)
+    .filter(({ at }, place) => place >= MOST_BODIES - 1 || Date.now() - at > BODY_KEPT_MS)
+    .map(({ name }) => name);
+}
+
+/**
+ * Bytes on disk, without holes; Infinity if over the limit, with too many files to count, or with a folder that can't be
+ * looked into: one that lies too deep, or that the plugin has made unreadable.
+ */
 export async function workspaceBytes(workspace: string, limit: number, signal: AbortSignal): Promise<number> {
   let total = 0;
   let looks = MOST_ENTRIES;
-  const folders = [workspace];
+  // Names need not be text.
+  const folders = [Buffer.from(workspace)];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    const entries = await opendir(folder).catch(() => null);
-    if (entries === null) continue;
-    for await (const entry of entries) {
+    const entries = await opendir(folder, { encoding: 'latin1' }).catch(gone);
+    if (entries === undefined) continue;
+    if (entries === null) return Infinity;
+    for await (const { name } of entries) {
       if (signal.aborted) return 0;
       if ((looks -= 1) < 0) return Infinity;
-      const path = join(folder, entry.name);
-      const found = await lstat(path).catch(() => null);
+      const path = Buffer.concat([folder, Buffer.from(`/${name}`, 'latin1')]);
+      const found = await lstat(path).catch(gone);
+      if (found === null) return Infinity;
       total += (found?.blocks ?? 0) * 512;
       if (total > limit) return Infinity;
       if (found?.isDirectory()) folders.push(path);
@@ -109,3 +134,7 @@ export async function workspaceBytes(workspace: string, limit: number, signal: A
   }
   return total;
 }
+
+/** Undefined for what has been removed meanwhile, or is no folder any more; null for any other error. */
+const gone = ({ code }: NodeJS.ErrnoException): undefined | null =>
+  code === 'ENOENT' || code === 'ENOTDIR' ? undefined : null;
