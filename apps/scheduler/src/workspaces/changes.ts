@@ -142,14 +142,17 @@ function patchesOf(files: readonly Listed[], { stdout, cut }: GitOutput): string
   });
 }
 
-/** Returns the hunks of each file. Lines of files begin with a sign, so a header is always a header. */
+/**
+ * Returns the hunks of each file. Lines of files begin with a sign, so a header is always a header; but only where git begins a
+ * line: `^` also follows a carriage return, by which a file could contain another's header.
+ */
 function splitPatches(bytes: Buffer): string[] {
   const text = storableText(bytes.toString('utf8'));
   return text
-    .split(/^diff --git .*$/m)
+    .split(/(?<![^\n])diff --git /)
     .slice(1)
     .map((part) => {
-      const begin = part.search(/^@@ /m);
+      const begin = part.search(/(?<![^\n])@@ /);
       return begin === -1 ? '' : part.slice(begin);
     });
 }

@@ -249,6 +249,18 @@ it('a folder deeper than any name can say is removed', async () => {
 });
 
 withBubblewrap('a folder with files of all kinds', () => {
+  it.each([
+    ['a carriage return', '\r'],
+    ['a separator of lines', '\u2028'],
+    ['a separator of paragraphs', '\u2029'],
+  ])('shows the change of each under its own name, though one pretends to end after %s', async (_, end) => {
+    const { changed } = await lookAfter(
+      `printf 'x${end}diff --git a/x b/x${end}@@ -1 +1 @@${end}+fine\\n' > 1; echo wrong > 2`,
+    );
+    expect(changed['2']).toBe('@@ -0,0 +1 @@\n+wrong\n');
+    expect(changed['1']).toMatch(/^@@ -0,0 \+1 @@\n\+x[^]*\+fine\n$/);
+  });
+
   it('shows the changes of each under its own name, however many of them are no text', async () => {
     const seen = await lookAfter(`
       for n in 1 3 5; do echo text $n > $n.txt; printf 'x\\0%s' $n > $n.bin; done
