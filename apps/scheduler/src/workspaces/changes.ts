@@ -49,13 +49,11 @@ export async function changesBetween(
   const listed = await diff(['--raw', '--numstat', '-z', '--abbrev=40']);
   const all = readList(listed.stdout);
   const files = all.slice(0, MOST_FILES);
-  const { left_out, paths } = leaveOut(files);
-  const spoken = files.filter((file) => !left_out.has(file));
-  const texts = patchesOf(spoken, await diff(['--patch', '--unified=3'], paths));
-  const patches = new Map(spoken.map((file, index) => [file, texts[index]]));
+  const written = await diff(['--patch', '--unified=3', '--full-index'], leaveOut(files));
+  const hunks = hunksIn(written);
   let room = PATCHES;
-  const shown = files.map((file): ChangedFile => {
-    const whole = file.binary ? null : (patches.get(file) ?? null);
+  const shown = files.map(({ contents, ...file }): ChangedFile => {
+    const whole = file.binary ? null : patchOf(file, contents, hunks);
     const cut = whole === null || room <= 0 ? null : cutText(whole, Math.min(PATCH, room));
     room -= cut === null ? 0 : Buffer.byteLength(cut);
     const hasPatch = file.additions + file.deletions > 0 && !file.binary;
@@ -71,7 +69,10 @@ export async function changesBetween(
   };
 }
 
-type Listed = Omit<ChangedFile, 'patch' | 'patch_truncated'>;
+interface Listed extends Omit<ChangedFile, 'patch' | 'patch_truncated'> {
+  /** Hashes of its content before and after. */
+  contents: readonly [string, string];
+}
 
 const statuses: Record<string, ChangedFile['status']> = {
   A: 'added',
@@ -88,7 +89,8 @@ function readList(bytes: Buffer): Listed[] {
   const files: Listed[] = [];
   let at = 0;
   while (words[at]?.startsWith(':')) {
-    const status = words[at]!.split(' ').at(-1)!.slice(0, 1);
+    const [, , before = '', after = '', word = ''] = words[at]!.split(' ');
+    const status = word.slice(0, 1);
     const two = status === 'R' || status === 'C';
     const path = storableText(words[at + (two ? 2 : 1)] ?? '');
     const old_path = status === 'R' ? storableText(words[at + 1] ?? '') : null;
@@ -99,6 +101,7 @@ function readList(bytes: Buffer): Listed[] {
       additions: 0,
       deletions: 0,
       binary: false,
+      contents: [before, after],
     });
     at += two ? 3 : 2;
   }
@@ -113,48 +116,52 @@ function readList(bytes: Buffer): Listed[] {
 }
 
 /**
- * Excludes binary files from the second call, for which git would unpack each only to say that they differ. A name that
- * was not decoded exactly can't be used to exclude its file.
+ * Pathspecs that exclude binary files from the second call, for which git would unpack each only to say that they differ. A name
+ * that was not decoded exactly can't be used to exclude its file.
  */
-function leaveOut(files: readonly Listed[]): { left_out: ReadonlySet<Listed>; paths: string[] } {
-  const left_out = new Set<Listed>();
+function leaveOut(files: readonly Listed[]): string[] {
   const paths: string[] = [];
   let room = MOST_PATHS;
   for (const file of files) {
     const names = [file.path, ...(file.old_path === null ? [] : [file.old_path])];
     room -= file.binary ? names.join('').length : 0;
     if (!file.binary || room < 0 || names.some((name) => name.includes('\uFFFD'))) continue;
-    left_out.add(file);
     paths.push(...names.map((name) => `:(exclude,literal)${name}`));
   }
-  return { left_out, paths: left_out.size === 0 ? [] : ['.', ...paths] };
+  return paths.length === 0 ? [] : ['.', ...paths];
 }
 
-/** Returns one patch per file; git writes two for a file that became a link, or stopped being one. */
-function patchesOf(files: readonly Listed[], { stdout, cut }: GitOutput): string[] {
-  const parts = splitPatches(stdout);
-  if (cut) parts.pop();
-  let at = 0;
-  return files.flatMap(({ status }) => {
-    const own = parts.slice(at, at + (status === 'type_changed' ? 2 : 1));
-    at += status === 'type_changed' ? 2 : 1;
-    return own.length === 0 ? [] : [own.join('')];
-  });
+const NOTHING = '0'.repeat(40);
+const keyOf = (before: string, after: string): string => `${before}..${after}`;
+
+/** Git writes two patches for a file that became a link, or stopped being one. */
+function patchOf(
+  { status }: Pick<Listed, 'status'>,
+  [before, after]: Listed['contents'],
+  hunks: ReadonlyMap<string, string>,
+): string | null {
+  const pairs =
+    status === 'type_changed' ? [keyOf(before, NOTHING), keyOf(NOTHING, after)] : [keyOf(before, after)];
+  const own = pairs.flatMap((pair) => hunks.get(pair) ?? []);
+  return own.length === 0 ? null : own.join('');
 }
 
 /**
- * Returns the hunks of each file. Lines of files begin with a sign, so a header is always a header; but only where git begins a
- * line: `^` also follows a carriage return, by which a file could contain another's header.
+ * Returns the hunks between two contents. Their order says nothing: git may find other renames once some files are excluded. Lines
+ * of files begin with a sign, so a header is always a header; but only where git begins a line: `^` also follows a carriage
+ * return, by which a file could contain another's header.
  */
-function splitPatches(bytes: Buffer): string[] {
-  const text = storableText(bytes.toString('utf8'));
-  return text
+function hunksIn({ stdout, cut }: GitOutput): Map<string, string> {
+  const parts = storableText(stdout.toString('utf8'))
     .split(/(?<![^\n])diff --git /)
-    .slice(1)
-    .map((part) => {
-      const begin = part.search(/(?<![^\n])@@ /);
-      return begin === -1 ? '' : part.slice(begin);
-    });
+    .slice(1, cut ? -1 : undefined);
+  const hunks = new Map<string, string>();
+  for (const part of parts) {
+    const begin = part.search(/(?<![^\n])@@ /);
+    const pair = /\nindex ([0-9a-f]{40}\.\.[0-9a-f]{40})/.exec(begin === -1 ? '' : part.slice(0, begin));
+    if (pair !== null) hunks.set(pair[1]!, part.slice(begin));
+  }
+  return hunks;
 }
 
 /** Newest first. */
