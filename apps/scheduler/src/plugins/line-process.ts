@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Tail, tailOf } from '@acp/adapters';
 import { unavailable } from '@acp/kernel';
 import { LineCutter, ProtocolError } from '@acp/plugin-protocol';
 import type { SandboxedCommand } from './sandbox.ts';
@@ -49,7 +50,7 @@ export class LineProcess<Sent, Received> {
   readonly #handlers: ProcessHandlers<Received>;
   readonly #cutter: LineCutter;
   readonly #exited = Promise.withResolvers<void>();
-  #stderr = '';
+  readonly #stderr: Tail;
   #failure: string | null = null;
   #stopping = false;
   #ended = false;
@@ -72,10 +73,7 @@ export class LineProcess<Sent, Received> {
     this.#child.stdout.on('data', (chunk: Buffer) => this.#take(chunk));
     this.#child.stdout.on('end', () => void this.#outputEnded());
     this.#child.stdout.on('error', () => undefined);
-    this.#child.stderr.on('error', () => undefined);
-    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#stderr = (this.#stderr + text).slice(-STDERR_KEPT);
-    });
+    this.#stderr = tailOf(this.#child.stderr, STDERR_KEPT);
   }
 
   get pid(): number | undefined {
@@ -164,7 +162,7 @@ export class LineProcess<Sent, Received> {
       ? null
       : (why ?? `it ended by itself, with ${signal ?? `code ${code}`}`);
     this.#exited.resolve();
-    this.#handlers.onEnd({ failure: this.#failure ?? unexpected, stderr: this.#stderr });
+    this.#handlers.onEnd({ failure: this.#failure ?? unexpected, stderr: this.#stderr.text() });
   }
 
   #take(chunk: Buffer): void {

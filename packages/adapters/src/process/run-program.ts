@@ -1,11 +1,14 @@
 import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { AdapterError } from '../adapter-error.ts';
 import { splitLines } from './lines.ts';
 import type { ProgramLimits } from '../task.ts';
 import { killMarked, sendSignal } from './marked.ts';
+import { Pace } from './pace.ts';
 import { watchProgram } from './program-limits.ts';
+import { tailOf } from './tail.ts';
 
 export interface ProgramCall {
   /** Program and arguments; never a shell command. */
@@ -50,7 +53,7 @@ export async function* runProgram(
   signal.throwIfAborted();
   const child = await prepared(call, signal);
   const exited = exitOf(child);
-  const stderr = tailOf(child.stderr);
+  const stderr = tailOf(child.stderr, STDERR_KEPT);
   const ending = new Ending(child, exited, call);
   const onAbort = () => void ending.begin().then(() => stopReading(child));
   signal.addEventListener('abort', onAbort, { once: true });
@@ -68,7 +71,10 @@ export async function* runProgram(
     child.stdin.on('error', () => undefined);
     child.stdin.end(call.stdin);
     yield* splitLines(untilClosed(child.stdout));
-    return { ...(await exited), stderr: stderr(), too_much };
+    const end = await exited;
+    // What was written last may still be in the pipe.
+    await Promise.race([stderr.closed, delay(GIVE_UP_MS, undefined, { ref: false })]);
+    return { ...end, stderr: stderr.text(), too_much };
   } finally {
     signal.removeEventListener('abort', onAbort);
     unwatch?.();
@@ -106,10 +112,15 @@ function stopReading({ stdout }: Child): void {
   setTimeout(() => stdout.destroy(), GIVE_UP_MS).unref();
 }
 
-/** The stream's chunks; a stream destroyed in the meantime simply ends. */
+/** The stream's chunks, no faster than they are of use; a stream destroyed in the meantime simply ends. */
 async function* untilClosed(stream: Readable): AsyncGenerator<Buffer, void> {
+  const pace = new Pace();
   try {
-    for await (const chunk of stream) yield chunk as Buffer;
+    for await (const chunk of stream) {
+      yield chunk as Buffer;
+      const wait_ms = pace.count(chunk as Buffer);
+      if (wait_ms > 0) await delay(wait_ms);
+    }
   } catch (err) {
     if (!stream.destroyed) throw err;
   }
@@ -153,13 +164,4 @@ async function exitOf(child: Child): Promise<Omit<ProgramEnd, 'stderr'>> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
-}
-
-function tailOf(stream: Readable): () => string {
-  let tail = Buffer.alloc(0);
-  stream.on('error', () => undefined);
-  stream.on('data', (chunk: Buffer) => {
-    tail = Buffer.concat([tail, chunk]).subarray(-STDERR_KEPT);
-  });
-  return () => tail.toString('utf8');
 }

@@ -1,0 +1,29 @@
+import { describe, expect, it } from '@jest/globals';
+import { newId } from '@acp/kernel';
+import { runProgram } from './run-program.ts';
+
+const start = (script: string) => {
+  const run_id = newId();
+  const env = { PATH: process.env.PATH ?? '', SERVICE_RUN_ID: run_id };
+  const command = ['/bin/sh', '-c', script];
+  return runProgram({ command, cwd: '/', env, stdin: '', run_id }, AbortSignal.timeout(60_000));
+};
+
+describe('a program that never stops talking', () => {
+  it('is read no faster than anyone could use', async () => {
+    const lines = start(`yes ${'x'.repeat(100)}`);
+    const begin = performance.now();
+    for (let n = 0; n < 35_000; n += 1) expect((await lines.next()).value).toHaveLength(100);
+    // Ten thousand a second, and those of the chunk that is one too many.
+    expect(performance.now() - begin).toBeGreaterThan(2900);
+    await lines.return({ code: null, signal: null, stderr: '' });
+  });
+
+  it('on standard error, likewise, and is quoted with what it said last', async () => {
+    const lines = start('head -c 20000000 /dev/zero | tr "\\\\0" x >&2; echo the end >&2');
+    const begin = performance.now();
+    const { value } = await lines.next();
+    expect(performance.now() - begin).toBeGreaterThan(1900);
+    expect(value).toMatchObject({ code: 0, stderr: expect.stringMatching(/^x+the end\n$/) });
+  });
+});
