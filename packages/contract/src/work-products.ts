@@ -42,14 +42,14 @@ export type WorkProduct = Static<typeof WorkProduct>;
 
 const Short = Type.String({ maxLength: 500, pattern: '^[^\\u0000]*$' });
 /** Pages turn it into a link, so only http and https are allowed. */
-const Url = Type.String({ maxLength: 2000, pattern: '^[hH][tT][tT][pP][sS]?://[^\\s\\u0000]+$' });
+export const WebUrl = Type.String({ maxLength: 2000, pattern: '^[hH][tT][tT][pP][sS]?://[^\\s\\u0000]+$' });
 
 export const CreateWorkProduct = Type.Object({
   title: Name,
   type: Type.Optional(OneOf(workProductTypes)),
   provider: Type.Optional(Nullable(Short)),
   external_id: Type.Optional(Nullable(Short)),
-  url: Type.Optional(Nullable(Url)),
+  url: Type.Optional(Nullable(WebUrl)),
   status: Type.Optional(OneOf(workProductStatuses)),
   review_state: Type.Optional(OneOf(reviewStates)),
   is_primary: Type.Optional(Type.Boolean()),
@@ -63,7 +63,7 @@ export type CreateWorkProduct = Static<typeof CreateWorkProduct>;
 
 export const UpdateWorkProduct = Patch({
   title: Name,
-  url: Nullable(Url),
+  url: Nullable(WebUrl),
   status: OneOf(workProductStatuses),
   review_state: OneOf(reviewStates),
   is_primary: Type.Boolean(),

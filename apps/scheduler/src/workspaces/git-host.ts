@@ -10,7 +10,7 @@ import {
   type HostList,
   parseRepositoryUrl,
 } from '@acp/kernel';
-import type { TSchema, Static } from 'typebox';
+import { type TSchema, type Static, Type } from 'typebox';
 import { GitError } from './git.ts';
 
 export type HostConfig = Pick<Config, 'repository_apis' | 'repository_egress' | 'repository_hosts'>;
@@ -73,6 +73,9 @@ function readApi(entry: string): { host: string; provider: string; api_url: stri
 
 const TIME_MS = 20_000;
 const MOST = 2 * 1024 * 1024;
+
+/** The hash of a commit. */
+export const Sha = Type.String({ pattern: '^[0-9a-f]{40,64}$' });
 
 /** One server's API with one secret, which is sent nowhere else. */
 export class HostApi {

@@ -1,4 +1,5 @@
 /** Pull requests on GitHub, and on servers that implement its API (version 2022-11-28). */
+import { Name, WebUrl } from '@acp/contract';
 import type { PullRequestPlace, PullRequestState } from '@acp/core';
 import { type Static, Type } from 'typebox';
 import { GitError } from './git.ts';
@@ -9,6 +10,7 @@ import {
   type HostConfig,
   type MergeMethod,
   type NewPullRequest,
+  Sha,
   tokenOf,
 } from './git-host.ts';
 
@@ -18,11 +20,11 @@ const Nullish = <T extends ReturnType<typeof Type.String>>(schema: T) =>
 /** The part of an answer that is read; it contains much more. */
 const GithubPull = Type.Object({
   number: Type.Integer(),
-  html_url: Type.String(),
-  title: Type.String(),
+  html_url: WebUrl,
+  title: Name,
   state: Type.String(),
   merged_at: Nullish(Type.String()),
-  head: Type.Object({ sha: Type.String() }),
+  head: Type.Object({ sha: Sha }),
 });
 const GithubReview = Type.Object({
   state: Type.String(),

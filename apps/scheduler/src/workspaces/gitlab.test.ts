@@ -74,6 +74,15 @@ describe('the merge request of a branch', () => {
     });
   });
 
+  it.each([
+    ['no address of a page', { web_url: 'javascript:alert(1)' }],
+    ['a title without a word', { title: ' ' }],
+    ['a commit that is none', { sha: '../../user' }],
+  ])('with %s is no answer of a server', async (_, more) => {
+    listed = [request(3, OWN, more)];
+    await expect(find()).rejects.toThrow('the server’s answer can’t be read');
+  });
+
   it('is approved by somebody, not for want of anybody', async () => {
     listed = [request(3, OWN)];
     approvals = { approved: true, approved_by: [] };

@@ -1,4 +1,5 @@
 /** Merge requests of GitLab (API version 4). */
+import { Name, WebUrl } from '@acp/contract';
 import type { PullRequestPlace, PullRequestState } from '@acp/core';
 import { type Static, Type } from 'typebox';
 import {
@@ -8,15 +9,16 @@ import {
   type HostConfig,
   type MergeMethod,
   type NewPullRequest,
+  Sha,
   tokenOf,
 } from './git-host.ts';
 
 const MergeRequest = Type.Object({
   iid: Type.Integer(),
-  web_url: Type.String(),
-  title: Type.String(),
+  web_url: WebUrl,
+  title: Name,
   state: Type.String(),
-  sha: Type.Union([Type.String(), Type.Null()]),
+  sha: Type.Union([Sha, Type.Null()]),
   /** Null: the fork it came from is gone. */
   source_project_id: Type.Union([Type.Integer(), Type.Null()]),
   target_project_id: Type.Integer(),
