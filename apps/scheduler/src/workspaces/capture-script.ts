@@ -83,6 +83,8 @@ add_all() {
 }
 
 look() {
+  # Git would wait forever for what it takes for one of its own files.
+  find . -path ./.git -prune -o -type p -name '.git*' -exec rm -f {} + 2> /dev/null
   git init -q --bare --template= "$OUT/own.git" || exit 3
   export GIT_DIR="$OUT/own.git" GIT_WORK_TREE="$TREE" GIT_INDEX_FILE="$OUT/index"
   git config core.bare false

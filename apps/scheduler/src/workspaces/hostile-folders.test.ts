@@ -180,6 +180,14 @@ withBubblewrap('a folder whose repository can’t be read', () => {
 });
 
 withBubblewrap('a folder that git would stumble over', () => {
+  it('is seen without the pipes that git would read for ever', async () => {
+    const { changed, own_repository } = await lookAfter(
+      'mkdir -p x/.git; mkfifo .gitignore .gitattributes .gitmodules src/.gitignore other; echo one > x/1; echo new > 2',
+    );
+    expect(own_repository).toBe('read');
+    expect(Object.keys(changed).toSorted()).toEqual(['2', 'x/1']);
+  });
+
   it('is seen in spite of a broken index, files that are not as their attributes say, and objects that lean on themselves', async () => {
     const seen = await lookAfter(
       `echo '*.txt working-tree-encoding=UTF-16' > .gitattributes; echo x > x.txt; git update-index --split-index
