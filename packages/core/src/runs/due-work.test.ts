@@ -113,6 +113,31 @@ describe('what is due', () => {
     expect(now.next_in_ms ?? Infinity).toBeGreaterThan(20_000);
   });
 
+  it('is found without reading the sources of knowledge that have not changed, however many', async () => {
+    await begin();
+    await client.query(`insert into knowledge_sources (company_id, source_type, source_id, chunked_revision)
+      select gen_random_uuid(), 'note', gen_random_uuid(), 1 from generate_series(1, 20000)`);
+    await client.query('analyze knowledge_sources');
+    const pages = async (): Promise<number> => {
+      const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>({
+        text: `explain (analyze, buffers, timing off, format json) ${statement.text}`,
+        values: statement.values,
+      });
+      return rows[0]!['QUERY PLAN'][0].Plan['Shared Hit Blocks']!;
+    };
+    const statement = { text: '', values: [] as unknown[] };
+    const recording = drizzle({
+      client,
+      logger: { logQuery: (text, values) => Object.assign(statement, { text, values }) },
+    });
+    expect((await dueWork(recording)).knowledge).toBe(false);
+    expect(await pages()).toBeLessThan(100);
+    await client.query(
+      'update knowledge_sources set revision = 2 where id = (select max(id::text)::uuid from knowledge_sources)',
+    );
+    expect((await look()).knowledge).toBe(true);
+  });
+
   it('while a budget is exceeded midnight is such a moment', async () => {
     await begin();
     await insert('budget_incidents', { status: 'open' });

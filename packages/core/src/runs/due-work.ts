@@ -78,6 +78,11 @@ const nextMoment = sql`least(
   (select min(lease_until) from channels where enabled and lease_until > now()),
   (select min(next_attempt_at) from outgoing_messages where next_attempt_at is not null and next_attempt_at > now()))`;
 
+// PostgreSQL takes nearly all sources for changed and would read them all to find none, unless it is asked for the first of the
+// index of those that are: `exists` would drop the order.
+const hasStaleSource = sql`coalesce((select true from knowledge_sources where chunked_revision <> revision
+  order by company_id, changed_at, id limit 1), false)`;
+
 /**
  * What is due by the database's clock, and when something will be: the only statement that a scheduler sends for this, at
  * most once per second. It uses partial index look-ups however many agents and runs there are (statuses are spelled exactly
@@ -106,7 +111,7 @@ export async function dueWork(tx: Tx): Promise<DueWork> {
       exists (select from mcp_servers where next_refresh_at is not null and next_refresh_at <= now()) as mcp_servers,
       exists (select from a2a_peers where enabled and next_refresh_at <= now())
         or exists (select from a2a_delegations where next_attempt_at is not null and next_attempt_at <= now()) as peers,
-      exists (select from knowledge_sources where chunked_revision <> revision)
+      ${hasStaleSource}
         or exists (select from knowledge_embeddings where wanted_at is not null and next_attempt_at <= now()) as knowledge,
       exists (select from outgoing_messages where next_attempt_at is not null and next_attempt_at <= now()) as messages,
       exists (select from channels where enabled and lease_until <= now())
