@@ -29,9 +29,9 @@ export interface LeftCredential {
 /** Whether the user, now, has at least that role in the company: an instance admin has every role everywhere. */
 export function hasRole(user_id: SQLWrapper | string, company_id: SQLWrapper, least: CompanyRole): SQL {
   const roles = companyRoles.slice(companyRoles.indexOf(least));
-  return sql`exists (select from users u where u.id = ${user_id} and u.is_active
-    and (u.instance_role = 'admin' or exists (select from memberships m
-      where m.company_id = ${company_id} and m.user_id = u.id and m.role in ${roles})))`;
+  // A nested `exists` would be answered from all members of the company, once for each row.
+  return sql`exists (select from users u left join memberships m on m.company_id = ${company_id} and m.user_id = u.id
+    where u.id = ${user_id} and u.is_active and (u.instance_role = 'admin' or m.role in ${roles}))`;
 }
 
 /** Whether the user, now, is an instance admin. */
