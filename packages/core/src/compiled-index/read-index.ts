@@ -10,7 +10,7 @@ import { schema, type Tx } from '@acp/db';
 import { desc, eq, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { notTrashed } from '../issues/index.ts';
-import { shownColumns } from '../trash/index.ts';
+import { idsInTrash, shownColumns } from '../trash/index.ts';
 
 const { compile_settings, compiled_indexes } = schema;
 
@@ -125,14 +125,17 @@ function masked({ id, topic, text, sources }: CompiledStatement): CompiledStatem
   return { id, topic, text: gone ? '(Its source is gone.)' : text, sources };
 }
 
+const isUnread = sql`s.chunked_revision = s.revision and s.chunk_count > 0
+  and not exists (select from compiled_sources x where x.source_key = s.id and x.revision = s.revision)`;
+
 /** Sources whose current revision has not been read for any version; `s` is the row of `knowledge_sources`. */
-export const unread = sql`s.chunked_revision = s.revision and s.chunk_count > 0
-  and not exists (select from compiled_sources x where x.source_key = s.id and x.revision = s.revision)
+export const unread = sql`${isUnread}
   and (s.issue_id is null or exists (select from issues i where i.id = s.issue_id and ${notTrashed('i')}))`;
 
 async function countUnread(tx: Tx, company_id: string): Promise<number> {
   const { rows } = await tx.execute<{ count: number }>(
-    sql`select count(*)::int as count from knowledge_sources s where s.company_id = ${company_id} and ${unread}`,
+    sql`select count(*)::int as count from knowledge_sources s where s.company_id = ${company_id} and ${isUnread}
+      and not exists (select from (${idsInTrash('issues', company_id)}) gone where gone.id = s.issue_id)`,
   );
   return rows[0]?.count ?? 0;
 }

@@ -2,6 +2,7 @@ import { type Issue, type IssueStatus, issueStatuses, type Label } from '@acp/co
 import type { Tx } from '@acp/db';
 import { decodeCursor, encodeCursor } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
+import { idsInTrash } from '../trash/index.ts';
 import { presentIssue } from './present.ts';
 import { notTrashed, shownIssue, toIssueRow } from './rows.ts';
 import { titleOrIdentifier } from './search-issues.ts';
@@ -39,14 +40,13 @@ const MOST_CARDS = 300;
 
 /** Reads the board in one statement: columns in status order, cards last changed first. */
 export async function readBoard(tx: Tx, company_id: string, filter: BoardFilter): Promise<BoardColumn[]> {
-  const matching = sql`i.company_id = ${company_id} and ${filtersOf(filter)}`;
+  const matching = sql`i.company_id = ${company_id} and ${notTrashed('i')} ${filtersOf(filter)}`;
   const statuses = sql`unnest(${sql.param([...issueStatuses])}::text[]) as columns(status)`;
   const rows = await selectCards(
     tx,
     sql`
-    select chosen.id, counted.column_count from ${statuses}
-    left join (select i.status, count(*)::int as column_count from issues i where ${matching} group by i.status) counted
-      using (status)
+    select chosen.id, counted.count as column_count from ${statuses}
+    left join (${countsOf(company_id, filter)}) counted using (status)
     cross join lateral (
       select i.id from issues i where ${matching} and i.status = columns.status
       order by i.updated_at desc nulls last, i.id desc nulls last limit ${CARDS + 1}) chosen`,
@@ -63,10 +63,18 @@ export async function countBoard(
   company_id: string,
   filter: BoardFilter,
 ): Promise<{ status: IssueStatus; count: number }[]> {
-  const { rows } = await tx.execute<{ status: IssueStatus; count: number }>(sql`
-    select i.status, count(*)::int as count from issues i
-    where i.company_id = ${company_id} and ${filtersOf(filter)} group by i.status`);
+  const { rows } = await tx.execute<{ status: IssueStatus; count: number }>(countsOf(company_id, filter));
   return rows;
+}
+
+/** A select of each status with the number of its issues. */
+function countsOf(company_id: string, filter: BoardFilter): SQL {
+  const matching = sql`i.company_id = ${company_id} and i.deleted_at is null ${filtersOf(filter)}`;
+  return sql`select status, sum(n)::int as count from (
+      select i.status, count(*) as n from issues i where ${matching} group by i.status
+      union all
+      select i.status, -count(*) from issues i where i.id in (${idsInTrash('issues', company_id)}) and ${matching} group by i.status
+    ) part group by status having sum(n) > 0`;
 }
 
 /** A column's cards, from the cursor on if there is one: those of a page, or as many as wanted. @throws invalid for a bad cursor */
@@ -84,7 +92,7 @@ export async function readBoardColumn(
     tx,
     sql`
     select i.id, 0 as column_count from issues i
-    where i.company_id = ${company_id} and ${filtersOf(filter)} and i.status = ${status} ${beyond}
+    where i.company_id = ${company_id} and ${notTrashed('i')} ${filtersOf(filter)} and i.status = ${status} ${beyond}
     order by i.updated_at desc nulls last, i.id desc nulls last limit ${most + 1}`,
   );
   return pageOf(
@@ -106,13 +114,14 @@ export async function readBoardCard(
   issue: { id: string; company_id: string },
   filter: BoardFilter,
 ): Promise<BoardCard | undefined> {
-  const mine = sql`i.company_id = ${issue.company_id} and i.id = ${issue.id} and ${filtersOf(filter)}`;
+  const mine = sql`i.company_id = ${issue.company_id} and i.id = ${issue.id} and ${notTrashed('i')} ${filtersOf(filter)}`;
   return (await selectCards(tx, sql`select i.id, 1 as column_count from issues i where ${mine}`))[0]?.card;
 }
 
+/** Further conditions on the issue `i`. */
 function filtersOf(filter: BoardFilter): SQL {
   const { priority, unassigned, assignee_agent_id, project_id, label_id, q } = filter;
-  const filters = [notTrashed('i')];
+  const filters: SQL[] = [];
   if (priority) filters.push(sql`i.priority = ${priority}`);
   if (unassigned) filters.push(sql`i.assignee_agent_id is null`);
   else if (assignee_agent_id) filters.push(sql`i.assignee_agent_id = ${assignee_agent_id}`);
@@ -123,7 +132,10 @@ function filtersOf(filter: BoardFilter): SQL {
     );
   }
   if (q?.trim()) filters.push(titleOrIdentifier(q.trim()));
-  return sql.join(filters, sql` and `);
+  return sql.join(
+    filters.map((each) => sql`and ${each}`),
+    sql` `,
+  );
 }
 
 /** @param chosen a select of ids, each with the number of issues in its column */

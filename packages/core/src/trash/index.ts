@@ -2,7 +2,7 @@
  * Owns `trash_entries`: who deleted what, and when (decisions 7.6). The entity itself keeps its row, with `deleted_at` set, in
  * the slice that owns it; restoring and purging are assembled in the slice `admin`, which may know them all.
  */
-export { DEEPEST, hasRoomBelow, inNoTrash, levelsFrom } from './in-no-trash.ts';
+export { DEEPEST, hasRoomBelow, idsInTrash, inNoTrash, levelsFrom } from './in-no-trash.ts';
 export {
   allKnown,
   assertKnown,
