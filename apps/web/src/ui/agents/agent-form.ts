@@ -1,5 +1,6 @@
 /** The form of an agent's configuration. */
 import { type Agent, adapterTypes, agentRoles, type Provider } from '@acp/contract';
+import type { AgentOutline } from '@acp/core';
 import { adapterChoices } from '../kit/adapter-names.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { words } from '../kit/format.ts';
@@ -9,7 +10,7 @@ import { t } from '../kit/language.ts';
 import { checkbox, formError, input, select, textarea } from '../kit/parts.ts';
 
 export interface FormChoices {
-  agents: readonly Agent[];
+  agents: readonly AgentOutline[];
   /** The company's providers; null if the reader may not see them. */
   providers: readonly Provider[] | null;
 }

@@ -1,5 +1,5 @@
 import { agentEndpoints, type Provider, runEndpoints } from '@acp/contract';
-import { listAgents, listProviders } from '@acp/core';
+import { listAgentOutlines, listProviders } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { chatButton } from '../chats/chat-button.ts';
 import { companyPage } from '../kit/company-frame.ts';
@@ -39,8 +39,8 @@ async function newAgentPage(
   error: string | null,
   form: FormValues | null,
 ): Promise<Html> {
-  const { tx, user, company_id } = context;
-  const { agents } = await listAgents(tx, user, { company_id });
+  const { tx, company_id } = context;
+  const agents = await listAgentOutlines(tx, company_id);
   const providers = await providersFor(context);
   const list = listPath(company_id);
   const body = html`<div class="card">

@@ -9,7 +9,7 @@ import {
   agentPermissions,
   listAgentFiles,
   listAgentKeys,
-  listAgents,
+  listAgentOutlines,
   listConfigRevisions,
   listFsSkills,
   listTaskSessions,
@@ -51,9 +51,9 @@ async function settingsPage(
   error: string | null = null,
   outcome: SettingsOutcome = {},
 ): Promise<Html> {
-  const { tx, user, subject, company_id, services, query } = context;
+  const { tx, subject, company_id, services, query } = context;
   const { items: revisions } = await listConfigRevisions(tx, subject, SHOWN);
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   const users = await userNames(
     tx,
     revisions.map(({ created_by }) => created_by),

@@ -4,7 +4,7 @@ import {
   budgetUsage,
   countWaiting,
   findIssue,
-  listAgents,
+  listAgentOutlines,
   listApprovalComments,
   listApprovals,
   nextAsking,
@@ -40,11 +40,8 @@ const byApproval = { by: 'approval', param: 'approvalId' } as const;
 type ApprovalContext = UiContext<'approval'>;
 
 /** One statement for agents and one for users, regardless of the number of approvals. */
-export async function namesIn(
-  { tx, user, company_id }: UiContext,
-  approvals: readonly Approval[],
-): Promise<Names> {
-  const { agents } = await listAgents(tx, user, { company_id });
+export async function namesIn({ tx, company_id }: UiContext, approvals: readonly Approval[]): Promise<Names> {
+  const agents = await listAgentOutlines(tx, company_id);
   const users = await userNames(
     tx,
     approvals.flatMap((approval) => [approval.requested_by_user_id, approval.decided_by_user_id]),

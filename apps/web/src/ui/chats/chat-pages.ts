@@ -1,4 +1,5 @@
-import type { Agent, Chat } from '@acp/contract';
+import type { Chat } from '@acp/contract';
+import type { AgentOutline } from '@acp/core';
 import { asShown } from '../kit/as-shown.ts';
 import { type FileLimits, limitsInWords, limitsOfAll } from '../kit/file-limits.ts';
 import { timeAgo } from '../kit/format.ts';
@@ -15,7 +16,7 @@ export const titleOf = ({ title }: Pick<Chat, 'title'>): string => title ?? t`Ne
 interface ChatList {
   company_id: string;
   chats: readonly Chat[];
-  agents: readonly Agent[];
+  agents: readonly AgentOutline[];
   /** The page's own query. */
   query: Readonly<Record<string, string>>;
   next_cursor: string | null;
@@ -41,7 +42,7 @@ export function chatsBody(
   !${searchedList(path, query, { items: chats, next_cursor }, shown, 1)}`;
 }
 
-function newChat(path: string, agents: readonly Agent[], agent_id: string): Html {
+function newChat(path: string, agents: readonly AgentOutline[], agent_id: string): Html {
   const named = agents.filter(({ id, parent_agent_id: parent }) => id === agent_id && parent !== null);
   const choices = [...named, ...lastingAgents(agents)].map(({ id, name }) => ({ value: id, label: name }));
   if (choices.length === 0) return '';

@@ -2,7 +2,7 @@ import { chatEndpoints as rows } from '@acp/contract';
 import {
   findAgent,
   findChatMessage,
-  listAgents,
+  listAgentOutlines,
   listChats,
   listProjects,
   newestChatMessages,
@@ -30,7 +30,7 @@ const SHOWN = 50;
 
 async function chatsPage(context: UiContext<'company'>, error: string | null = null): Promise<Html> {
   const { tx, user, company_id, query } = context;
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   const found = await listChats(tx, user, company_id, searchOf(query));
   const agent_id = query.agent && isUuid(query.agent) ? query.agent : '';
   const { items: chats, next_cursor } = found;
@@ -73,7 +73,7 @@ async function threadOf(context: UiContext<'chat'>): Promise<Conversation> {
 async function chatPage(context: UiContext<'chat'>, error: string | null = null): Promise<Html> {
   const { tx, user, subject, company_id, services } = context;
   const view = await threadOf(context);
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   const { items: chats } = await listChats(tx, user, company_id, { limit: 30 });
   const { agent } = view;
   const closed = agent === undefined ? t`This chat’s agent is gone: the chat is read-only.` : null;
@@ -101,10 +101,10 @@ async function chatPage(context: UiContext<'chat'>, error: string | null = null)
 
 /** Draft of an issue from a message: its first line as the title, the full text as the description. */
 async function issueOfMessage(context: UiContext<'chat'>): Promise<Html> {
-  const { tx, user, subject, company_id, params } = context;
+  const { tx, subject, company_id, params } = context;
   const message = await findChatMessage(tx, subject, params.messageId ?? '');
   if (message === undefined) throw notFound();
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
   const line = message.body_markdown.split('\n').find((each) => each.trim() !== '') ?? '';
   const title = line

@@ -1,6 +1,6 @@
-import type { IssueName } from '@acp/core';
+import type { AgentOutline, IssueName } from '@acp/core';
 import { activityLine } from '../activity/activity-line.ts';
-import type { ActivityEntry, Agent, Company, DayFigures, CompanyTemplate, Inbox, Run } from '@acp/contract';
+import type { ActivityEntry, Company, DayFigures, CompanyTemplate, Inbox, Run } from '@acp/contract';
 import type { IncidentLink } from '../costs/incidents.ts';
 import { chartsPart } from './charts.ts';
 import { firstSteps, type FirstSteps, hasForm } from './first-steps.ts';
@@ -83,7 +83,7 @@ export interface DashboardView {
   company_id: string;
   /** Null once the first issue is done. */
   steps: FirstSteps | null;
-  agents: readonly Agent[];
+  agents: readonly AgentOutline[];
   /** What runs, then what waits for its turn; at most a hundred of each. */
   live: readonly Run[];
   live_issues: ReadonlyMap<string, IssueName>;
@@ -109,7 +109,7 @@ export function dashboardBody(view: DashboardView): Html {
 /** Listed individually, or as a number if there are many. */
 function failures(
   company_id: string,
-  agents: readonly Agent[],
+  agents: readonly AgentOutline[],
 ): { path: string; what: string; title: string }[] {
   if (agents.length <= 3)
     return agents.map(({ id, name }) => ({ path: `/agents/${id}`, what: words('failed'), title: name }));

@@ -1,5 +1,4 @@
 import {
-  type Agent,
   agentEndpoints,
   companyEndpoints,
   type ImportedCompany,
@@ -7,11 +6,12 @@ import {
   issueEndpoints,
 } from '@acp/contract';
 import {
+  type AgentOutline,
   dayFigures,
   hasDefaultProvider,
   listProviders,
   listActivity,
-  listAgents,
+  listAgentOutlines,
   listCompanies,
   listIssues,
   issueNames,
@@ -85,7 +85,7 @@ async function loadDashboard(
   refused: FirstSteps['refused'] = null,
 ): Promise<DashboardView> {
   const { tx, user, company_id } = context;
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   const inbox = await readWaiting(tx, user, company_id);
   const running = await listRuns(tx, user, company_id, { status: 'running', limit: 100 });
   const queued = await listRuns(tx, user, company_id, { status: 'queued', limit: 100 });
@@ -114,7 +114,7 @@ const ACHIEVED_MS = 86_400_000;
 /** Null a day after the company's first issue is done, or with the second, and for viewers, who cannot take these steps. */
 async function loadFirstSteps(
   { tx, user, company_id, services }: UiContext,
-  agents: readonly Agent[],
+  agents: readonly AgentOutline[],
   refused: FirstSteps['refused'],
 ): Promise<FirstSteps | null> {
   const role = roleIn(user, company_id);

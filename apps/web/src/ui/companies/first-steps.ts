@@ -1,5 +1,6 @@
 /** Onboarding on the dashboard until the company's first issue is done: the next step, in place. Then, for a day, what comes after. */
-import type { Agent, AgentRole, CompanyTemplate, Issue, Provider } from '@acp/contract';
+import type { AgentRole, CompanyTemplate, Issue, Provider } from '@acp/contract';
+import type { AgentOutline } from '@acp/core';
 import { connectForm } from '../providers/connect-pages.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
@@ -17,7 +18,7 @@ export interface FirstSteps {
   stores_keys: boolean;
   /** Ready-made teams; empty for users who may not add them. */
   templates: readonly CompanyTemplate[];
-  agents: readonly Agent[];
+  agents: readonly AgentOutline[];
   /** The newest issue, or the one that is done; null while there is none. */
   issue: Issue | null;
   /** Error and input of the step's rejected form. */

@@ -1,5 +1,6 @@
 /** A company's compiled index: what agents read, what awaits promotion, and how it is compiled. */
-import type { Agent, CompiledIndex, CompiledIndexVersion, CompiledStatement } from '@acp/contract';
+import type { CompiledIndex, CompiledIndexVersion, CompiledStatement } from '@acp/contract';
+import type { AgentOutline } from '@acp/core';
 import { asShown } from '../kit/as-shown.ts';
 import { timeAgo, timeTo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
@@ -10,7 +11,7 @@ import { textDiff } from '../kit/text-diff.ts';
 export interface IndexView {
   company_id: string;
   index: CompiledIndex;
-  agents: readonly Agent[];
+  agents: readonly AgentOutline[];
   is_admin: boolean;
 }
 

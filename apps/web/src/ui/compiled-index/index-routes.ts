@@ -1,5 +1,5 @@
 import { ChooseDraft, compiledIndexEndpoints as rows } from '@acp/contract';
-import { discardIndex, listAgents, promoteIndex, readCompiledIndex } from '@acp/core';
+import { discardIndex, listAgentOutlines, promoteIndex, readCompiledIndex } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -24,7 +24,7 @@ const done: Record<string, string> = texts({
 });
 
 async function loadView({ tx, user, company_id }: CompanyContext): Promise<IndexView> {
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   return {
     company_id,
     index: await readCompiledIndex(tx, user, company_id),

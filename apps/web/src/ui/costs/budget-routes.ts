@@ -2,7 +2,7 @@ import { type BudgetIncident, budgetEndpoints as rows, budgetScopes } from '@acp
 import {
   type BudgetUsage,
   budgetUsage,
-  listAgents,
+  listAgentOutlines,
   listBudgetIncidents,
   listBudgetPolicies,
   listProjects,
@@ -45,8 +45,8 @@ async function loadBudgets(context: UiContext<'company'>): Promise<BudgetsView> 
 }
 
 /** What can be limited; projects: the newest 200. */
-async function scopesOf({ tx, user, company_id }: UiContext): Promise<Choice[]> {
-  const { agents } = await listAgents(tx, user, { company_id });
+async function scopesOf({ tx, company_id }: UiContext): Promise<Choice[]> {
+  const agents = await listAgentOutlines(tx, company_id);
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
   return [
     { value: 'company', label: t`The whole company` },

@@ -1,5 +1,5 @@
 import { budgetEndpoints as rows } from '@acp/contract';
-import { listAgents, listCostEvents, listProjects, summarizeCostsBy } from '@acp/core';
+import { listAgentOutlines, listCostEvents, listProjects, summarizeCostsBy } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
@@ -23,7 +23,7 @@ async function loadSpending({ tx, user, company_id }: UiContext, month: Month): 
     { from, to },
     groups,
   );
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
   return {
     company_id,
@@ -65,9 +65,9 @@ async function entriesPage(
   error: string | null = null,
   form: FormValues | null = null,
 ): Promise<Html> {
-  const { tx, user, company_id, query } = context;
+  const { tx, company_id, query } = context;
   const { items: entries, next_cursor } = await listCostEvents(tx, company_id, pageOf(query));
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   const can_write = mayWrite(context);
   return costsPage(context, {
     title: t`Entries`,

@@ -1,5 +1,6 @@
 /** Individual cost entries, and the form for costs incurred elsewhere. */
-import type { Agent, CostEvent } from '@acp/contract';
+import type { CostEvent } from '@acp/contract';
+import type { AgentOutline } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { count, money, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -13,7 +14,7 @@ interface EntriesView {
   company_id: string;
   entries: readonly CostEvent[];
   next_cursor: string | null;
-  agents: readonly Agent[];
+  agents: readonly AgentOutline[];
   can_write: boolean;
   error: string | null;
   form: FormValues | null;

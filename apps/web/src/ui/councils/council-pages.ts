@@ -1,4 +1,5 @@
-import type { Agent, CouncilSession, CouncilTurn } from '@acp/contract';
+import type { CouncilSession, CouncilTurn } from '@acp/contract';
+import type { AgentOutline } from '@acp/core';
 import { timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { say, t } from '../kit/language.ts';
@@ -18,7 +19,7 @@ const phases = {
 export function councilsPart(
   issue: { id: string; status: string },
   councils: readonly CouncilSession[],
-  agents: readonly Agent[],
+  agents: readonly AgentOutline[],
   can_write: boolean,
 ): Html {
   const running = councils.some(({ status: now }) => now === 'running');
@@ -43,7 +44,7 @@ function line(session: CouncilSession): Html {
   </li>`;
 }
 
-function conveneForm(issue_id: string, agents: readonly Agent[]): Html {
+function conveneForm(issue_id: string, agents: readonly AgentOutline[]): Html {
   const able = agents
     .filter(({ status: now }) => now !== 'terminated')
     .toSorted((a, b) => a.name.localeCompare(b.name));
@@ -62,7 +63,7 @@ function conveneForm(issue_id: string, agents: readonly Agent[]): Html {
 }
 
 /** An agent that is paused, or not approved yet, would be left out. */
-const choice = ({ id, name, role, status: now }: Agent): Html =>
+const choice = ({ id, name, role, status: now }: AgentOutline): Html =>
   html`<label class="check"
     ><input type="checkbox" name="agent_ids" value="${id}" />
     <span

@@ -1,5 +1,5 @@
 import { type Goal, goalEndpoints as rows, goalLevels, goalStatuses } from '@acp/contract';
-import { listAgents, listGoals, presentGoal } from '@acp/core';
+import { listAgentOutlines, listGoals, presentGoal } from '@acp/core';
 import { asShown } from '../kit/as-shown.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
@@ -94,7 +94,7 @@ async function goalsPage(
 }
 
 async function goalForm(
-  { tx, user, company_id }: UiContext,
+  { tx, company_id }: UiContext,
   path: string,
   heading: string,
   goals: readonly Goal[],
@@ -106,7 +106,7 @@ async function goalForm(
   const errors = new FieldErrors(error, fields, { circle: 'parent_goal_id', parent: 'parent_goal_id' });
   const typed = (name: keyof Goal): string =>
     form?.has(name) ? form.text(name) : String(goal?.[name] ?? '');
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   const none: Choice = { value: '', label: t`none` };
   const parents = goals
     .filter(({ id }) => id !== goal?.id)

@@ -1,6 +1,6 @@
 /** What an issue waits for: budgets and pauses that hold its assignee, and decisions that people are asked for. */
-import type { Agent, Approval } from '@acp/contract';
-import { openApprovalsOf } from '@acp/core';
+import type { Approval } from '@acp/contract';
+import { type AgentOutline, openApprovalsOf } from '@acp/core';
 import { heldPart, type HoldingBudget, holdingBudgets } from '../costs/held-work.ts';
 import { timeAgo } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
@@ -15,7 +15,7 @@ export interface Waiting {
 /** Empty if it waits for nothing. */
 export async function whatItWaitsFor(
   { tx, subject }: UiContext<'issue'>,
-  agents: readonly Agent[],
+  agents: readonly AgentOutline[],
 ): Promise<Waiting> {
   const { id, company_id, assignee_agent_id, project_id, status } = subject;
   const over = status === 'done' || status === 'cancelled';
@@ -27,7 +27,7 @@ export async function whatItWaitsFor(
   return { held_by, part };
 }
 
-function decisionsPart(approvals: readonly Approval[], agents: readonly Agent[]): Html {
+function decisionsPart(approvals: readonly Approval[], agents: readonly AgentOutline[]): Html {
   if (approvals.length === 0) return '';
   return html`<section class="card verdict" data-state="warn" aria-label="Waiting for a decision">
     <h2>Waiting for a decision</h2>
@@ -44,7 +44,7 @@ function decisionsPart(approvals: readonly Approval[], agents: readonly Agent[])
   </section>`;
 }
 
-function askedBy({ requested_by_agent_id }: Approval, agents: readonly Agent[]): string {
+function askedBy({ requested_by_agent_id }: Approval, agents: readonly AgentOutline[]): string {
   const agent = agents.find(({ id }) => id === requested_by_agent_id);
   return agent === undefined ? t`asked by a person or an integration` : t`asked by ${agent.name}`;
 }

@@ -6,7 +6,7 @@ import {
   routineEndpoints,
   runEndpoints,
 } from '@acp/contract';
-import { listAgents, listProjects } from '@acp/core';
+import { listAgentOutlines, listProjects } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { type Html, t } from '../kit/html.ts';
@@ -51,8 +51,8 @@ async function newIssuePage(
   error: string | null,
   form: FormValues | null,
 ): Promise<Html> {
-  const { tx, user, company_id } = context;
-  const { agents } = await listAgents(tx, user, { company_id });
+  const { tx, company_id } = context;
+  const agents = await listAgentOutlines(tx, company_id);
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
   const board = `/companies/${company_id}/board`;
   return companyPage(context, {

@@ -1,10 +1,11 @@
 /** Loads what an issue's page shows, and its parts separately: an event refreshes parts, not the page. */
-import type { Agent, CouncilSession, Subagent, Workspace } from '@acp/contract';
+import type { CouncilSession, Subagent, Workspace } from '@acp/contract';
 import {
+  type AgentOutline,
   findWorkspace,
   issueDetail,
   labelsByName,
-  listAgents,
+  listAgentOutlines,
   listAttachments,
   listCouncils,
   listDocuments,
@@ -35,9 +36,9 @@ export type IssueContext = UiContext<'issue'>;
 export type Failure = Partial<Pick<IssueView, 'error' | 'draft' | 'promotion'>>;
 
 async function loadProperties(context: IssueContext) {
-  const { tx, user, subject, company_id } = context;
+  const { tx, subject, company_id } = context;
   const issue = await issueDetail(tx, subject);
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
   return {
     issue,
@@ -94,8 +95,8 @@ export async function loadView(context: IssueContext, failure: Failure = {}): Pr
   };
 }
 
-const agentsOf = async ({ tx, user, company_id }: IssueContext): Promise<Agent[]> =>
-  (await listAgents(tx, user, { company_id })).agents;
+const agentsOf = async ({ tx, company_id }: IssueContext): Promise<AgentOutline[]> =>
+  listAgentOutlines(tx, company_id);
 
 /** Parts of the page that the script fetches when the issue has changed. */
 export const issueParts: Record<string, (context: IssueContext) => Promise<Html>> = {

@@ -3,7 +3,7 @@ import {
   countIssues,
   labelsByName,
   labelsOfIssues,
-  listAgents,
+  listAgentOutlines,
   listIssues,
   listProjects,
   listTrash,
@@ -33,11 +33,11 @@ type ListContext = UiContext<'company'>;
 const MOST_COUNTED = 10_000;
 
 /** Names, as choices and by id. */
-export async function choicesOf({ tx, user, company_id }: UiContext): Promise<{
+export async function choicesOf({ tx, company_id }: UiContext): Promise<{
   choices: Choices;
   names: ReadonlyMap<string, string>;
 }> {
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
   const labels = await labelsByName(tx, company_id);
   const choice = ({ id, name }: { id: string; name: string }) => ({ value: id, label: name });

@@ -1,6 +1,5 @@
 /** Loads the conversation on an issue, and renders its parts. */
-import type { Agent } from '@acp/contract';
-import { countEarlierComments, issueActivity, outlineComments } from '@acp/core';
+import { type AgentOutline, countEarlierComments, issueActivity, outlineComments } from '@acp/core';
 import type { Html } from '../kit/html.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
@@ -12,7 +11,7 @@ const LONGEST_SHOWN = 50_000;
 
 export async function loadTimeline(
   context: UiContext<'issue'>,
-  agents: readonly Agent[],
+  agents: readonly AgentOutline[],
 ): Promise<TimelineView> {
   const { tx, user, subject, company_id } = context;
   const { before: cursor, seen = '' } = context.query;
@@ -37,10 +36,15 @@ export async function loadTimeline(
   };
 }
 
-export const timelinePart = async (context: UiContext<'issue'>, agents: readonly Agent[]): Promise<Html> =>
-  timeline(await loadTimeline(context, agents));
+export const timelinePart = async (
+  context: UiContext<'issue'>,
+  agents: readonly AgentOutline[],
+): Promise<Html> => timeline(await loadTimeline(context, agents));
 
-export async function workingPart(context: UiContext<'issue'>, agents: readonly Agent[]): Promise<Html> {
+export async function workingPart(
+  context: UiContext<'issue'>,
+  agents: readonly AgentOutline[],
+): Promise<Html> {
   const { subject, query } = context;
   const runs = await loadWorking(context);
   return workingBar({ issue: subject, runs, agents, can_write: mayWrite(context) }, query.known ?? '');

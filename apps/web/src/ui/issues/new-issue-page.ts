@@ -1,4 +1,5 @@
-import { type Agent, priorities, type Project } from '@acp/contract';
+import { priorities, type Project } from '@acp/contract';
+import type { AgentOutline } from '@acp/core';
 import { words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -8,7 +9,7 @@ import { formError, input, select, textarea } from '../kit/parts.ts';
 
 interface NewIssueView {
   company_id: string;
-  agents: readonly Agent[];
+  agents: readonly AgentOutline[];
   projects: readonly Project[];
   error: string | null;
   /** What was typed before an error. */

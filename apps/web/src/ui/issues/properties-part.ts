@@ -1,5 +1,6 @@
 /** An issue's properties: each is a form of its own, so that changing one never overwrites someone else's change to another. */
-import { type Agent, issueStatuses, priorities } from '@acp/contract';
+import { issueStatuses, priorities } from '@acp/contract';
+import type { AgentOutline } from '@acp/core';
 import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -8,7 +9,7 @@ import { assigneeChoice, workingAgents } from '../subagents/working-agents.ts';
 import { labelsPart, type LabelsView } from './belongings.ts';
 
 export interface PropertiesView extends LabelsView {
-  agents: readonly Agent[];
+  agents: readonly AgentOutline[];
   projects: readonly Choice[];
 }
 

@@ -1,6 +1,6 @@
 /** The runs of an issue, as a card of its page. */
-import type { Agent, IssueDetail, Run, RunEvent } from '@acp/contract';
-import { listRunEvents, listRuns, type RefusedVerb, refusedVerbs } from '@acp/core';
+import type { IssueDetail, Run, RunEvent } from '@acp/contract';
+import { type AgentOutline, listRunEvents, listRuns, type RefusedVerb, refusedVerbs } from '@acp/core';
 import { clipped, money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, plural, t, when } from '../kit/html.ts';
 import { postButton, status } from '../kit/parts.ts';
@@ -18,7 +18,7 @@ export interface RunsOfIssue {
   events: ReadonlyMap<string, readonly RunEvent[]>;
   /** What had no effect in those. */
   refused: readonly RefusedVerb[];
-  agents: readonly Agent[];
+  agents: readonly AgentOutline[];
   can_write: boolean;
 }
 
@@ -41,13 +41,13 @@ export async function loadRuns({
   return { runs, more_runs: page.next_cursor !== null, events, refused };
 }
 
-export const nameOf = ({ agent_id }: Run, agents: readonly Agent[]): string =>
+export const nameOf = ({ agent_id }: Run, agents: readonly AgentOutline[]): string =>
   agents.find(({ id }) => id === agent_id)?.name ?? t`an agent`;
 
 export const isLive = ({ status: state }: Pick<Run, 'status'>): boolean =>
   state === 'running' || state === 'queued';
 
-const runLine = (run: Run, agents: readonly Agent[]): Html =>
+const runLine = (run: Run, agents: readonly AgentOutline[]): Html =>
   html`<li>
     !${status(run.status)}
     <a class="grow" href="/runs/${run.id}">${nameOf(run, agents)}, ${words(run.wake_reason)}</a>

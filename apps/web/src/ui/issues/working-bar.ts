@@ -1,6 +1,6 @@
 /** Who works on an issue right now, in one line that stays in sight and leads to the run. */
-import type { Agent, IssueDetail, Run } from '@acp/contract';
-import { listRuns } from '@acp/core';
+import type { IssueDetail, Run } from '@acp/contract';
+import { type AgentOutline, listRuns } from '@acp/core';
 import { timeAgo } from '../kit/format.ts';
 import { html, type Html, plural, t, when } from '../kit/html.ts';
 import { postButton } from '../kit/parts.ts';
@@ -11,7 +11,7 @@ export interface WorkingView {
   issue: Pick<IssueDetail, 'id'>;
   /** The newest, live ones first. */
   runs: readonly Run[];
-  agents: readonly Agent[];
+  agents: readonly AgentOutline[];
   can_write: boolean;
 }
 

@@ -1,4 +1,5 @@
-import type { Agent, McpServer, McpServerCall, McpServerTool } from '@acp/contract';
+import type { McpServer, McpServerCall, McpServerTool } from '@acp/contract';
+import type { AgentOutline } from '@acp/core';
 import { asShown } from '../kit/as-shown.ts';
 import { LIST } from '../kit/form-fields.ts';
 import { count, timeAgo } from '../kit/format.ts';
@@ -144,7 +145,10 @@ function toolsForm({ id, tools: allowed }: McpServer, tools: readonly McpServerT
 }
 
 /** Chooses which agents may use the server. */
-export function agentsForm({ id, agents: access }: McpServer, agents: readonly Agent[]): Promise<Html> {
+export function agentsForm(
+  { id, agents: access }: McpServer,
+  agents: readonly AgentOutline[],
+): Promise<Html> {
   const has = new Set(access?.map(({ agent_id }) => agent_id));
   const list = each(agents, ({ id: value, name }) =>
     tick({ name: 'agent', value, label: name, checked: has.has(value) }),

@@ -1,6 +1,6 @@
 import { mcpServerEndpoints as rows } from '@acp/contract';
 import {
-  listAgents,
+  listAgentOutlines,
   listedMcpTools,
   listMcpCalls,
   listMcpServers,
@@ -67,11 +67,11 @@ async function serverPage(
   form: FormValues | null = null,
   tried: TriedTool | null = null,
 ): Promise<Html> {
-  const { tx, user, company_id, query, subject } = context;
+  const { tx, company_id, query, subject } = context;
   const server = presentMcpServer(subject);
   const own = `/mcp-servers/${server.id}`;
   const tools = await toolsPart(server, await listedMcpTools(tx, subject), tried);
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   const path = serversPath(company_id);
   const about = { path: own, server, error, form };
   const offers = offeredMcpCommands(context.services.mcp_servers.commands);

@@ -1,5 +1,5 @@
 import { projectEndpoints as rows, repositoryWebhookEndpoints as hooks } from '@acp/contract';
-import { countBoard, findRepositoryWebhook, listAgents, listGoals, presentProject } from '@acp/core';
+import { countBoard, findRepositoryWebhook, listAgentOutlines, listGoals, presentProject } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -25,8 +25,8 @@ const done: Record<string, string> = texts({
 });
 
 /** What a project can be linked to; goals: the newest 200. */
-async function choicesOf({ tx, user, company_id }: UiContext, lead_agent_id = ''): Promise<Choices> {
-  const { agents } = await listAgents(tx, user, { company_id });
+async function choicesOf({ tx, company_id }: UiContext, lead_agent_id = ''): Promise<Choices> {
+  const agents = await listAgentOutlines(tx, company_id);
   const { items: goals } = await listGoals(tx, company_id, { limit: 200 });
   const none = { value: '', label: t`none` };
   return {

@@ -1,5 +1,12 @@
 import { routineEndpoints as rows } from '@acp/contract';
-import { listAgents, listGoals, listProjects, listRoutines, listTriggers, presentRoutine } from '@acp/core';
+import {
+  listAgentOutlines,
+  listGoals,
+  listProjects,
+  listRoutines,
+  listTriggers,
+  presentRoutine,
+} from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -19,11 +26,11 @@ const byRoutine = { by: 'routine', param: 'routineId' } as const;
 type RoutineContext = UiContext<'routine'>;
 
 async function routinesPage(context: UiContext<'company'>): Promise<Html> {
-  const { tx, user, company_id, query } = context;
+  const { tx, company_id, query } = context;
   const archived = query.archived === 'yes';
   const status = archived ? 'archived' : 'active,paused';
   const { items, next_cursor } = await listRoutines(tx, company_id, { ...searchOf(query), status });
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   const path = listPath(company_id);
   const can_write = mayWrite(context);
   const list = listBody({
@@ -44,8 +51,8 @@ async function routinesPage(context: UiContext<'company'>): Promise<Html> {
 }
 
 /** The newest 200 projects and goals. */
-async function choicesOf({ tx, user, company_id }: UiContext, agent_id = ''): Promise<RoutineChoices> {
-  const { agents } = await listAgents(tx, user, { company_id });
+async function choicesOf({ tx, company_id }: UiContext, agent_id = ''): Promise<RoutineChoices> {
+  const agents = await listAgentOutlines(tx, company_id);
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
   const { items: goals } = await listGoals(tx, company_id, { limit: 200 });
   return {

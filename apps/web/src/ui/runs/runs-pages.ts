@@ -1,10 +1,10 @@
-import { type Agent, type EgressRefusal, type Run, type RunEvent, runStatuses } from '@acp/contract';
+import { type EgressRefusal, type Run, type RunEvent, runStatuses } from '@acp/contract';
 import { adapterName } from '../kit/adapter-names.ts';
 import { clipped, count, duration, exactTime, firstWords, money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { say, t } from '../kit/language.ts';
 import { emptyState, formError, input, postButton, select, status } from '../kit/parts.ts';
-import type { IssueName } from '@acp/core';
+import type { AgentOutline, IssueName } from '@acp/core';
 import { type Column, moreLink, samePage, table } from '../kit/table.ts';
 import { writeHostRule } from '@acp/kernel';
 import { runAdvice } from './run-advice.ts';
@@ -14,7 +14,7 @@ import { transcript } from './transcript.ts';
 interface RunsView {
   company_id: string;
   runs: readonly Run[];
-  agents: readonly Agent[];
+  agents: readonly AgentOutline[];
   issues: ReadonlyMap<string, IssueName>;
   /** The current filter. */
   agent: string;
@@ -70,7 +70,7 @@ export function runList(view: RunsView): Html {
 /** @param of what the runs are about, and whose they are; without agents on the page of a single one, where there is less room */
 export function runTable(
   runs: readonly Run[],
-  { agents, issues }: { agents?: readonly Agent[]; issues: ReadonlyMap<string, IssueName> },
+  { agents, issues }: { agents?: readonly AgentOutline[]; issues: ReadonlyMap<string, IssueName> },
 ): Html {
   if (runs.length === 0) {
     return emptyState(
@@ -137,7 +137,7 @@ const runColumns: readonly Column<Run>[] = [
   },
 ];
 
-function agentColumn(agents: readonly Agent[]): Column<Run> {
+function agentColumn(agents: readonly AgentOutline[]): Column<Run> {
   const names = new Map(agents.map(({ id, name }) => [id, name]));
   return {
     label: 'Agent',
@@ -158,7 +158,7 @@ export const issueLink = ({ id, identifier, title }: Pick<IssueName, 'id' | 'ide
 
 interface RunView {
   run: Run;
-  agent: Agent | undefined;
+  agent: AgentOutline | undefined;
   /** Undefined if it is in the trash. */
   issue: IssueName | undefined;
   events: readonly RunEvent[];

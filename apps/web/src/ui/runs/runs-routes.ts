@@ -3,7 +3,7 @@ import {
   findRunBefore,
   hasChangedFiles,
   issueNames,
-  listAgents,
+  listAgentOutlines,
   listRunEvents,
   listRuns,
   listRunSteps,
@@ -39,7 +39,7 @@ function filterOf(query: UiContext['query']) {
 /** What the page shows besides the transcript. */
 async function factsOf({ tx, user, subject, company_id }: UiContext<'run'>) {
   const run: Run = presentRun(subject, user);
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   return {
     run,
     agent: agents.find(({ id }) => id === run.agent_id),
@@ -98,7 +98,7 @@ async function comparePage({ tx, user, subject, company_id, ...context }: UiCont
 export const runsRoutes: UiRoute[] = [
   page('/companies/{companyId}/runs', { scope: byCompany, role: 'viewer' }, async (context) => {
     const { tx, user, company_id, query, fragment } = context;
-    const { agents } = await listAgents(tx, user, { company_id });
+    const agents = await listAgentOutlines(tx, company_id);
     const filter = filterOf(query);
     const { items, next_cursor } = await listRuns(tx, user, company_id, {
       ...filter,

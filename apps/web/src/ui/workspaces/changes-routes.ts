@@ -1,7 +1,7 @@
 import { workspaceActionEndpoints as acts, workspaceEndpoints as rows } from '@acp/contract';
 import {
   findWorkspace,
-  listAgents,
+  listAgentOutlines,
   listChangedFiles,
   listCommits,
   listDiffs,
@@ -73,7 +73,7 @@ async function actsOf(context: IssueContext): Promise<ActsView> {
 type Failure = Partial<Pick<ChangesView, 'error' | 'draft'>>;
 
 async function loadView(context: IssueContext, failure: Failure): Promise<ChangesView | undefined> {
-  const { tx, user, subject, company_id, query } = context;
+  const { tx, subject, company_id, query } = context;
   const workspace = await findWorkspace(tx, subject);
   if (workspace === undefined) return undefined;
   const wanted = wantedOf(query);
@@ -94,7 +94,7 @@ async function loadView(context: IssueContext, failure: Failure): Promise<Change
           await listReviewComments(tx, subject, { status: 'resolved' }),
         ]
       : [null, null];
-  const { agents } = await listAgents(tx, user, { company_id });
+  const agents = await listAgentOutlines(tx, company_id);
   const names = new Map(agents.map(({ id, name }) => [id, name]));
   return {
     workspace: presentWorkspace(workspace),
