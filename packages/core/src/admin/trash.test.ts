@@ -339,6 +339,17 @@ describe('purging', () => {
     expect(await totals()).toBe(0);
   });
 
+  it('takes its time, whoever wants it: a large company takes longer than any other statement may', async () => {
+    const company = await createCompany(database.db);
+    await within(async (tx) => deleteCompany(tx, admin, company.id));
+    const entry = await entryOf(company.id);
+    const limit = await within(async (tx) => {
+      await purgeFromTrash(tx, admin, entry);
+      return (await tx.execute<{ statement_timeout: string }>(sql`show statement_timeout`)).rows[0];
+    });
+    expect(limit).toEqual({ statement_timeout: '0' });
+  });
+
   it('happens by itself to what has lain there long enough, the oldest first', async () => {
     await database.db.delete(trash_entries);
     const company = await createCompany(database.db);

@@ -27,7 +27,7 @@ export async function restoreFromTrash(
   return { status: 'restored' };
 }
 
-/** Permanently deletes an entity and everything below it. @throws notFound */
+/** Permanently deletes an entity and everything below it, however long it takes. @throws notFound */
 export async function purgeFromTrash(tx: Tx, actor: Actor, wanted: WantedEntry): Promise<void> {
   const entry = await lockTrashEntry(tx, wanted);
   if (!entry) throw notFound();
@@ -35,19 +35,19 @@ export async function purgeFromTrash(tx: Tx, actor: Actor, wanted: WantedEntry):
 }
 
 /**
- * Retention: purges the entry found by `findExpiredEntry`, unless someone else is doing so. One entry per transaction: purging a
- * company may take as long as it needs, since no one uses it any more.
+ * Retention: purges the entry found by `findExpiredEntry`, unless someone else is doing so. One entry per transaction.
  * @returns false if someone else is purging it
  */
 export async function purgeExpired(tx: Tx, trash_id: string): Promise<boolean> {
   const entry = await lockFreeEntry(tx, trash_id);
   if (!entry) return false;
-  await takeTime(tx);
   await purge(tx, systemActor('retention'), entry);
   return true;
 }
 
+/** A large company takes minutes: as long as it needs, since no one uses it any more. */
 async function purge(tx: Tx, actor: Actor, entry: TrashRow): Promise<void> {
+  await takeTime(tx);
   const gone = await restorerOf(entry).purge(tx, entry.entity_id);
   // The entity may already have been deleted along with its parent.
   await purgeOldTrash(tx, [entry.entity_id, ...gone]);
