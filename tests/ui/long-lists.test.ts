@@ -30,6 +30,10 @@ async function fill({ pool }: Database, { company_id, agent_id }: Cast): Promise
     `insert into workers (name, status, key_hash, key_prefix, created_at)
       select 'Worker ' || n, 'approved', n::text, 'w', now() - make_interval(mins => n) from generate_series(1, 120) n
       where $1::uuid is not null and $2::uuid is not null`,
+    `insert into agents (company_id, name, role, adapter_type, heartbeat_enabled, heartbeat_interval_sec)
+      select $1, 'Agent ' || n, 'engineer', 'llm', false, 300 from generate_series(1, 120) n where $2::uuid is not null`,
+    `insert into cost_events (company_id, agent_id, provider, model, input_tokens, output_tokens, cached_tokens, cost_usd)
+      select $1, id, 'Vendor', 'model', 1, 1, 0, 0.1 from agents where company_id = $1 and $2::uuid is not null`,
   ];
   for (const insert of inserts) await pool.query(insert, [company_id, agent_id]);
 }
@@ -67,3 +71,21 @@ it('the head of a list leads into the form below it', async () => {
     );
   }
 });
+
+it.each([
+  ['agents', () => `${company}/agents`],
+  ['spending', () => `${company}/costs`],
+])(
+  'the page of %s shows a hundred, and all on request, then also when it refreshes itself',
+  async (_, path) => {
+    const rows = (text: string): number => text.split(/href="\/agents\/[\w-]+"/).length - 1;
+    const { text } = await admin.get(path());
+    expect(rows(text)).toBe(100);
+    const all = await admin.get(hrefOf(text, 'Show all 12\\d'));
+    expect(rows(all.text)).toBeGreaterThan(120);
+    expect(all.text).not.toContain('Show all');
+    const source = unescaped(/data-source="([^"]+)"/.exec(all.text.slice(all.text.indexOf('<main')))![1]!);
+    const refreshed = await admin.get(source, { 'HX-Request': 'true' });
+    expect(rows(refreshed.text)).toBe(rows(all.text));
+  },
+);

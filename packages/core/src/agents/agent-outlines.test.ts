@@ -33,6 +33,7 @@ describe('the agents as pages name and offer them', () => {
       parent_agent_id: null,
       adapter_type: 'llm',
       provider_id: null,
+      model: null,
     });
   });
 });

@@ -17,6 +17,7 @@ export type AgentOutline = Pick<
   | 'parent_agent_id'
   | 'adapter_type'
   | 'provider_id'
+  | 'model'
 >;
 
 /** Beyond these, only finished sub-agents are left out, unless a company has more agents. */
@@ -27,10 +28,10 @@ const MOST = 5000;
  * after a thousand or a few megabytes, and names and choices must not.
  */
 export async function listAgentOutlines(tx: Tx, company_id: string): Promise<AgentOutline[]> {
-  const { id, name, role, title, status, parent_agent_id, adapter_type, provider_id } = agents;
+  const { id, name, role, title, status, parent_agent_id, adapter_type, provider_id, model } = agents;
   const { reports_to } = agentColumns;
   const rows = await tx
-    .select({ id, name, role, title, status, reports_to, parent_agent_id, adapter_type, provider_id })
+    .select({ id, name, role, title, status, reports_to, parent_agent_id, adapter_type, provider_id, model })
     .from(agents)
     .where(and(eq(agents.company_id, company_id), isNull(agents.deleted_at)))
     .orderBy(

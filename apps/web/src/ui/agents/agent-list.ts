@@ -1,12 +1,13 @@
 /** The list of agents, filtered and sorted: what each one does, how it performs, and what it costs. */
-import type { Agent, AgentFigures } from '@acp/contract';
+import type { AgentFigures } from '@acp/contract';
+import type { AgentOutline } from '@acp/core';
 import { sparkline } from '../costs/figures.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { moreFilters } from '../kit/list-search.ts';
 import { avatar, emptyState, input, select, status } from '../kit/parts.ts';
-import { type Column, table } from '../kit/table.ts';
+import { allLink, type Column, firstRows, table } from '../kit/table.ts';
 
 const sorts = ['name', 'last_run', 'success', 'spent'] as const;
 type Sort = (typeof sorts)[number];
@@ -18,7 +19,7 @@ export interface AgentsFilter {
 }
 
 export interface AgentLine {
-  agent: Agent;
+  agent: AgentOutline;
   figures: AgentFigures | undefined;
   /** This month, in dollars. */
   spent: number;
@@ -71,9 +72,13 @@ export function filterForm(path: string, { q, state, sort }: AgentsFilter): Html
   </form>`;
 }
 
-export function agentTable(lines: readonly AgentLine[]): Html {
+export function agentTable(
+  path: string,
+  query: Readonly<Record<string, string>>,
+  lines: readonly AgentLine[],
+): Html {
   if (lines.length === 0) return emptyState('Nothing matches', html`No agent matches these filters.`);
-  return table('Agents', columns, lines);
+  return html`!${table('Agents', columns, firstRows(lines, query))}!${allLink(path, query, lines)}`;
 }
 
 const columns: Column<AgentLine>[] = [

@@ -1,5 +1,5 @@
 /** Org chart: a tree that folds without script; script adds zoom and arrow keys (assets/js/org-chart.js). */
-import type { Agent } from '@acp/contract';
+import type { AgentOutline } from '@acp/core';
 import { words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { plural } from '../kit/language.ts';
@@ -8,7 +8,7 @@ import { avatar, status } from '../kit/parts.ts';
 /** With more agents than this, only the top level starts unfolded. */
 const ALL_OPEN = 40;
 
-export function orgChart(agents: readonly Agent[]): Html {
+export function orgChart(agents: readonly AgentOutline[]): Html {
   const reports = reportsOf(agents);
   const open = agents.length <= ALL_OPEN ? Infinity : 1;
   return html`<div class="org scroll-x" tabindex="0" aria-label="Who reports to whom" role="region">
@@ -27,12 +27,12 @@ export const orgControls = (): Html =>
     <span class="soft small">Arrow keys move between agents; + and − zoom.</span>
   </div>`;
 
-type Reports = ReadonlyMap<string | null, readonly Agent[]>;
+type Reports = ReadonlyMap<string | null, readonly AgentOutline[]>;
 
 /** Agents by superior, sorted by name. Agents whose superior is gone or in a cycle with them are at the top. */
-function reportsOf(agents: readonly Agent[]): Reports {
+function reportsOf(agents: readonly AgentOutline[]): Reports {
   const bosses = new Map(agents.map(({ id, reports_to }) => [id, reports_to]));
-  const topOf = ({ id, reports_to: to }: Agent): string | null => {
+  const topOf = ({ id, reports_to: to }: AgentOutline): string | null => {
     if (to === null || !bosses.has(to)) return null;
     const seen = new Set([id]);
     for (let above: string | null | undefined = to; above; above = bosses.get(above)) {
@@ -69,7 +69,7 @@ function branch(reports: Reports, boss: string | null, depth: number, open: numb
   </ul>`;
 }
 
-function agentLine({ id, name, title, role, status: state }: Agent): Html {
+function agentLine({ id, name, title, role, status: state }: AgentOutline): Html {
   return html`<div class="agent-line">
     !${avatar(name)}
     <a href="/agents/${id}">${name}</a>

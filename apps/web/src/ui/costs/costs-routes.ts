@@ -14,7 +14,7 @@ import { spendingBody, type SpendingView } from './spending-page.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 
-async function loadSpending({ tx, user, company_id }: UiContext, month: Month): Promise<SpendingView> {
+async function loadSpending({ tx, user, company_id, query }: UiContext, month: Month): Promise<SpendingView> {
   const { from, to } = month;
   const groups = ['day', 'agent', 'project', 'model'] as const;
   const [by_day, by_agent, by_project, by_model] = await summarizeCostsBy(
@@ -28,6 +28,7 @@ async function loadSpending({ tx, user, company_id }: UiContext, month: Month): 
   return {
     company_id,
     is_admin: roleIn(user, company_id) === 'admin',
+    query,
     month,
     today: new Date().toISOString().slice(0, 10),
     by_day: by_day!,
@@ -44,6 +45,7 @@ async function spendingPage(context: UiContext<'company'>): Promise<Html> {
   const path = costsPath(context.company_id);
   const body = spendingBody(await loadSpending(context, month));
   if (context.fragment) return body;
+  const source = context.query.all === 'yes' ? `${path}?all=yes` : path;
   const present = monthOf(undefined, now).key;
   const { before, after } = neighbours(month);
   const link = ({ key, name }: Month, rel: 'prev' | 'next'): Html =>
@@ -56,7 +58,7 @@ async function spendingPage(context: UiContext<'company'>): Promise<Html> {
     body:
       month.key < present
         ? body
-        : html`<div data-live="runs" data-pace="10000" data-source="${path}">!${body}</div>`,
+        : html`<div data-live="runs" data-pace="10000" data-source="${source}">!${body}</div>`,
   });
 }
 

@@ -4,8 +4,8 @@ import { count, money, shortDay, usd } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { emptyState } from '../kit/parts.ts';
-import { type Column, table } from '../kit/table.ts';
-import { setPricePath } from './costs-frame.ts';
+import { allLink, type Column, firstRows, table } from '../kit/table.ts';
+import { costsPath, setPricePath } from './costs-frame.ts';
 import { columnChart, shareBar } from './figures.ts';
 import type { Month } from './month.ts';
 
@@ -21,6 +21,7 @@ export interface SpendingView {
   by_agent: CostSummary;
   by_project: CostSummary;
   by_model: CostSummary;
+  query: Readonly<Record<string, string>>;
   /** Agents and projects that still have a page. */
   present: ReadonlySet<string>;
 }
@@ -40,9 +41,9 @@ export function spendingBody(view: SpendingView): Html {
       return present.has(key) ? html`<a href="${path}/${key}">${name}</a>` : html`${name}`;
     };
   return html`!${totals(view)}!${dayPart(view)}
-  !${groupPart(t`By agent`, t`Agent`, by_agent, named('/agents', t`no agent`))}
-  !${groupPart(t`By project`, t`Project`, by_project, named('/projects', t`no project`))}
-  !${groupPart(t`By model`, t`Model`, by_model, modelName(view))}`;
+  !${groupPart(view, t`By agent`, t`Agent`, by_agent, named('/agents', t`no agent`))}
+  !${groupPart(view, t`By project`, t`Project`, by_project, named('/projects', t`no project`))}
+  !${groupPart(view, t`By model`, t`Model`, by_model, modelName(view))}`;
 }
 
 /** The model's name; if it has no price, links admins to the form that sets one. */
@@ -129,6 +130,7 @@ const dayColumns: Column<Group>[] = [
 ];
 
 function groupPart(
+  { company_id, query }: SpendingView,
   heading: string,
   what: string,
   { total_usd, groups }: CostSummary,
@@ -144,6 +146,6 @@ function groupPart(
   ];
   return html`<section class="card">
     <h2>${heading}</h2>
-    !${table(heading, columns, groups)}
+    !${table(heading, columns, firstRows(groups, query))}!${allLink(costsPath(company_id), query, groups)}
   </section>`;
 }

@@ -1,6 +1,7 @@
 /** Tables defined by columns: each cell knows its heading, so that rows become cards on a phone. */
+import { count } from './format.ts';
 import { attributes, each, html, type Html, when } from './html.ts';
-import { say } from './language.ts';
+import { say, t } from './language.ts';
 
 export interface Column<T> {
   label: string;
@@ -103,6 +104,27 @@ export function moreLink(path: string, cursor: string | null, label: string): Ht
   if (cursor === null) return '';
   return html`<p class="more">
     <a href="${withCursor(path, cursor)}">${say(label)}</a>
+  </p>`;
+}
+
+/** Of a list that is read as a whole, such as sums: as many rows as people look through. */
+const FIRST = 100;
+
+/** The first rows, unless all are wanted, as `all=yes` says; `allLink` offers the others. */
+export function firstRows<T>(rows: readonly T[], { all }: Readonly<Record<string, string>>): readonly T[] {
+  return all === 'yes' ? rows : rows.slice(0, FIRST);
+}
+
+/** @param path of the page, without its query */
+export function allLink(
+  path: string,
+  query: Readonly<Record<string, string>>,
+  rows: readonly unknown[],
+): Html {
+  if (query.all === 'yes' || rows.length <= FIRST) return '';
+  const all = new URLSearchParams({ ...query, all: 'yes' });
+  return html`<p class="more">
+    <a href="${path}?${all.toString()}">${t`Show all ${count(rows.length)}`}</a>
   </p>`;
 }
 
