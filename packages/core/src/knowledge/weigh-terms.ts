@@ -8,6 +8,10 @@ import { weighed, type WeighedTerm } from './query-terms.ts';
 /** Above this, the number of passages that contain a word is estimated. */
 const COUNTED = 2000;
 const SAMPLED = 400;
+/** From here on, their number is remembered, like that of the passages with a frequent word. */
+const MANY = 10 * COUNTED;
+/** In every passage. */
+const ANY = '';
 
 const frequent = new FrequentTerms({ most: 50_000, kept_ms: 600_000 });
 
@@ -26,14 +30,12 @@ export async function weighTerms(
 ): Promise<{ terms: WeighedTerm[]; passages: number }> {
   const known = new Map(terms.map((term) => [term, frequent.found(company_id, term)]));
   const unknown = terms.filter((term) => known.get(term) === undefined);
-  const { rows } = await tx.execute<{ term: string | null; found: number; passages: number }>(sql`
-    select t.term, (select count(*)::int from (
-        select from knowledge_chunks k where k.company_id = ${unseen(company_id)} and k.words @@ to_tsquery('simple', t.term)
-        limit ${mostCounted}) hit) as found,
-      (select coalesce(sum(chunk_count), 0)::int from knowledge_sources where company_id = ${company_id}) as passages
-    from (select) as once left join jsonb_array_elements_text(${JSON.stringify(unknown)}::jsonb) as t (term) on true`);
-  const passages = rows[0]?.passages ?? 0;
-  for (const { term, found } of rows) if (term !== null) known.set(term, found);
+  const remembered = frequent.found(company_id, ANY);
+  const counted =
+    remembered === undefined || unknown.length > 0 ? await count(tx, company_id, unknown, remembered) : [];
+  const passages = remembered ?? counted[0]?.passages ?? 0;
+  if (remembered === undefined && passages >= MANY) frequent.add(company_id, ANY, passages);
+  for (const { term, found } of counted) if (term !== null) known.set(term, found);
   const many = unknown.filter((term) => known.get(term) === COUNTED);
   for (const [term, share] of await shares(tx, company_id, many)) {
     const found = Math.max(COUNTED, Math.round(share * passages));
@@ -42,6 +44,29 @@ export async function weighTerms(
   }
   const all = terms.map((term) => ({ term, found: known.get(term) ?? 0 }));
   return { terms: weighed(all, passages), passages };
+}
+
+interface Counted extends Record<string, unknown> {
+  term: string | null;
+  found: number;
+  passages: number;
+}
+
+/** One row at least, for the number of passages, unless it is known. */
+async function count(
+  tx: Tx,
+  company_id: string,
+  terms: readonly string[],
+  passages: number | undefined,
+): Promise<Counted[]> {
+  const all = sql`(select coalesce(sum(chunk_count), 0)::int from knowledge_sources where company_id = ${company_id})`;
+  const { rows } = await tx.execute<Counted>(sql`
+    select t.term, (select count(*)::int from (
+        select from knowledge_chunks k where k.company_id = ${unseen(company_id)} and k.words @@ to_tsquery('simple', t.term)
+        limit ${mostCounted}) hit) as found,
+      ${passages === undefined ? all : sql`${passages}::int`} as passages
+    from (select) as once left join jsonb_array_elements_text(${JSON.stringify(terms)}::jsonb) as t (term) on true`);
+  return rows;
 }
 
 /** The share of the company's passages that contain each term. Ids are random, so the first ones are a random sample. */
