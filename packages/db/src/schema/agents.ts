@@ -77,6 +77,10 @@ export const agents = pgTable(
     index('agents_provider')
       .on(t.provider_id)
       .where(sql`${t.provider_id} is not null`),
+    // For the homes of the others, which no home may contain or lie in.
+    index('agents_homes')
+      .on(t.company_id)
+      .where(sql`${t.home_dir} is not null`),
     index('agents_budget_paused')
       .on(t.company_id)
       .where(sql`${t.budget_paused}`),
