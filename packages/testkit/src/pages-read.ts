@@ -14,9 +14,7 @@ export async function pagesRead(
   read: (db: Database['db']) => Promise<unknown>,
 ): Promise<number> {
   const sent: { text: string; values: unknown[] }[] = [];
-  await read(
-    drizzle({ client: pool, logger: { logQuery: (text, values) => sent.push({ text, values }) } }) as never,
-  );
+  await read(drizzle({ client: pool, logger: { logQuery: (text, values) => sent.push({ text, values }) } }));
   let pages = 0;
   for (const { text, values } of sent) {
     const { rows } = await pool.query<Explained>(`explain (analyze, buffers, format json) ${text}`, values);

@@ -12,7 +12,7 @@ import { allLink, type Column, firstRows, table } from '../kit/table.ts';
 const sorts = ['name', 'last_run', 'success', 'spent'] as const;
 type Sort = (typeof sorts)[number];
 
-export interface AgentsFilter {
+interface AgentsFilter {
   q: string;
   state: string;
   sort: Sort;

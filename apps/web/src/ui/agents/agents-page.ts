@@ -6,7 +6,7 @@ import { emptyState, tabs } from '../kit/parts.ts';
 import { agentTable, chosen, type AgentLine, filterForm, readFilter } from './agent-list.ts';
 import { orgChart, orgControls } from './org-chart.ts';
 
-export interface AgentsView {
+interface AgentsView {
   company_id: string;
   lines: readonly AgentLine[];
   query: Readonly<Record<string, string>>;
