@@ -89,3 +89,14 @@ it.each([
     expect(rows(refreshed.text)).toBe(rows(all.text));
   },
 );
+
+// Each reads figures of the whole company.
+it.each([
+  ['dashboard', () => company],
+  ['list of agents', () => `${company}/agents`],
+])('the %s follows events every two seconds, however many there are', async (_, path) => {
+  const { text } = await admin.get(path());
+  const main = text.slice(text.indexOf('<main'));
+  const [part] = /<div[^>]+data-live="[^"]*agents[^>]*>/.exec(main)!;
+  expect(part).toContain('data-pace="2000"');
+});
