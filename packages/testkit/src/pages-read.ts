@@ -1,5 +1,6 @@
 import type { Database } from '@acp/db';
 import { drizzle } from 'drizzle-orm/node-postgres';
+import type { Pool, QueryConfig } from 'pg';
 
 interface Explained {
   'QUERY PLAN': [{ Plan: Record<string, number> }];
@@ -14,7 +15,12 @@ export async function pagesRead(
   read: (db: Database['db']) => Promise<unknown>,
 ): Promise<number> {
   const sent: { text: string; values: unknown[] }[] = [];
-  await read(drizzle({ client: pool, logger: { logQuery: (text, values) => sent.push({ text, values }) } }));
+  const query = async (statement: QueryConfig, values: unknown[] = []) => {
+    sent.push({ text: statement.text, values });
+    return pool.query(statement, values);
+  };
+  await read(drizzle({ client: { query } as unknown as Pool }));
+  if (sent.length === 0) throw new Error('no statement was sent');
   let pages = 0;
   for (const { text, values } of sent) {
     const { rows } = await pool.query<Explained>(`explain (analyze, buffers, format json) ${text}`, values);

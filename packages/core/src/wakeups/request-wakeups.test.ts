@@ -9,6 +9,7 @@ import {
   createCompany,
   createIssue,
   databaseWithQueue,
+  pagesRead,
   pendingWakeups,
   queuedJobs,
 } from '@acp/testkit';
@@ -179,5 +180,23 @@ describe('requestWakeups', () => {
     await expect(failing).rejects.toThrow('later');
     expect(await pendingWakeups(database.db, agent.id)).toEqual([]);
     expect(await jobs()).toEqual([]);
+  });
+});
+
+describe('a request in a large company of a large instance', () => {
+  it('looks up its own agent and company alone', async () => {
+    const { company, agent, to, ask } = await setUp();
+    await database.db.execute(sql`
+      with others as (insert into companies (name, slug, identifier_prefix)
+        select 'Other', 'many-' || n, 'M' || n from generate_series(1, 3000) n returning id)
+      insert into agents (company_id, name, role, adapter_type, heartbeat_enabled, heartbeat_interval_sec)
+      select id, 'Agent', 'engineer', 'llm', false, 300 from others
+      union all select ${company.id}, 'Agent ' || n, 'engineer', 'llm', false, 300 from generate_series(1, 1000) n`);
+    await database.db.execute(sql`vacuum analyze companies, agents`);
+    const [pending] = await ask(actors.system, to(agent.id));
+    // Nothing is enqueued for what a queued run will answer.
+    await database.db.execute(sql`update wakeup_requests set run_id = ${newId()} where id = ${pending!.id}`);
+    const pages = await pagesRead(database, async (db) => requestWakeups(db, actors.system, [to(agent.id)]));
+    expect(pages).toBeLessThan(40);
   });
 });

@@ -73,12 +73,15 @@ const inserted = fixedStatement(
       ${run_id}::uuid, ${depth}::int
     from jsonb_to_recordset(${wanted}::jsonb)
       as wanted(company_id uuid, agent_id uuid, issue_id uuid, reason text, payload jsonb, place int)
-    join agents on agents.id = wanted.agent_id and agents.company_id = wanted.company_id
-      and agents.deleted_at is null and agents.status <> 'terminated'
-    join companies on companies.id = wanted.company_id and companies.deleted_at is null
+    -- By key, one at a time: PostgreSQL would read all companies, and all agents of one.
+    cross join lateral (
+      select agents.company_id from agents where agents.id = wanted.agent_id
+        and agents.deleted_at is null and agents.status <> 'terminated'
+        and exists (select from companies where companies.id = agents.company_id and companies.deleted_at is null) offset 0
+    ) agent
     left join issues on issues.id = wanted.issue_id and issues.company_id = wanted.company_id and issues.deleted_at is null
-    where wanted.issue_id is null
-      or (issues.id is not null and (${human}::boolean or issues.stalled_runs < ${MAX_STALLED_RUNS}))
+    where agent.company_id = wanted.company_id and (wanted.issue_id is null
+      or (issues.id is not null and (${human}::boolean or issues.stalled_runs < ${MAX_STALLED_RUNS})))
     order by wanted.agent_id, wanted.issue_id, wanted.place
     on conflict (agent_id, coalesce(issue_id, '00000000-0000-0000-0000-000000000000'::uuid)) where status = 'pending'
     do update set
