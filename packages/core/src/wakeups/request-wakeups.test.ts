@@ -184,7 +184,7 @@ describe('requestWakeups', () => {
 });
 
 describe('a request in a large company of a large instance', () => {
-  it('looks up its own agent and company alone', async () => {
+  it('looks up its own agent, issue and company alone', async () => {
     const { company, agent, to, ask } = await setUp();
     await database.db.execute(sql`
       with others as (insert into companies (name, slug, identifier_prefix)
@@ -192,11 +192,16 @@ describe('a request in a large company of a large instance', () => {
       insert into agents (company_id, name, role, adapter_type, heartbeat_enabled, heartbeat_interval_sec)
       select id, 'Agent', 'engineer', 'llm', false, 300 from others
       union all select ${company.id}, 'Agent ' || n, 'engineer', 'llm', false, 300 from generate_series(1, 1000) n`);
-    await database.db.execute(sql`vacuum analyze companies, agents`);
-    const [pending] = await ask(actors.system, to(agent.id));
+    await database.db.execute(sql`
+      insert into issues (company_id, title, identifier, issue_number)
+      select id, 'Only', 'O-1', 1 from companies where slug like 'many-%'
+      union all select ${company.id}, 'Many', 'M-' || n, 1000 + n from generate_series(1, 20000) n`);
+    await database.db.execute(sql`vacuum analyze companies, agents, issues`);
+    const human = actors.board(company);
+    const [pending] = await ask(human, to(agent.id));
     // Nothing is enqueued for what a queued run will answer.
     await database.db.execute(sql`update wakeup_requests set run_id = ${newId()} where id = ${pending!.id}`);
-    const pages = await pagesRead(database, async (db) => requestWakeups(db, actors.system, [to(agent.id)]));
-    expect(pages).toBeLessThan(40);
+    const pages = await pagesRead(database, async (db) => requestWakeups(db, human, [to(agent.id)]));
+    expect(pages).toBeLessThan(20);
   });
 });

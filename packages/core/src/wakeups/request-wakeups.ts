@@ -73,15 +73,17 @@ const inserted = fixedStatement(
       ${run_id}::uuid, ${depth}::int
     from jsonb_to_recordset(${wanted}::jsonb)
       as wanted(company_id uuid, agent_id uuid, issue_id uuid, reason text, payload jsonb, place int)
-    -- By key, one at a time: PostgreSQL would read all companies, and all agents of one.
+    -- By key, one at a time: PostgreSQL would read all companies, and all agents and issues of one.
     cross join lateral (
       select agents.company_id from agents where agents.id = wanted.agent_id
         and agents.deleted_at is null and agents.status <> 'terminated'
         and exists (select from companies where companies.id = agents.company_id and companies.deleted_at is null) offset 0
     ) agent
-    left join issues on issues.id = wanted.issue_id and issues.company_id = wanted.company_id and issues.deleted_at is null
+    left join lateral (
+      select issues.company_id, issues.stalled_runs from issues where issues.id = wanted.issue_id and issues.deleted_at is null offset 0
+    ) issue on issue.company_id = wanted.company_id
     where agent.company_id = wanted.company_id and (wanted.issue_id is null
-      or (issues.id is not null and (${human}::boolean or issues.stalled_runs < ${MAX_STALLED_RUNS})))
+      or (issue.company_id is not null and (${human}::boolean or issue.stalled_runs < ${MAX_STALLED_RUNS})))
     order by wanted.agent_id, wanted.issue_id, wanted.place
     on conflict (agent_id, coalesce(issue_id, '00000000-0000-0000-0000-000000000000'::uuid)) where status = 'pending'
     do update set
