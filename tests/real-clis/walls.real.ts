@@ -98,6 +98,7 @@ async function run(kind: Kind, adapter_config: object, commands: readonly string
         reach: new Reach({ places: [service, { host: hostname, port: Number(port) }] }),
         loopback: service,
         limits: { memory: '3g', cpus: 2, pids: 512 },
+        control_groups: 'auto' as const,
       },
     },
   };

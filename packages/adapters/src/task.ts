@@ -1,4 +1,5 @@
 import type { ProviderFamily } from '@acp/contract';
+import type { Config } from '@acp/kernel';
 import type { EgressPlace } from './sandbox/egress-place.ts';
 import type { Reach, RefusedPlace } from './sandbox/reach.ts';
 
@@ -121,6 +122,8 @@ export interface SandboxSpec {
   /** The service's own address if it is on this machine: available on the sandbox's loopback as well. */
   loopback: EgressPlace | null;
   limits: ProgramLimits;
+  /** Whether a control group is made for each run, where the kernel permits. */
+  control_groups: Config['plugin_control_groups'];
 }
 
 interface CloudSpec {

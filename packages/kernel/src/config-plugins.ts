@@ -49,7 +49,7 @@ export const pluginVariables = {
   SERVICE_PLUGIN_CONTROL_GROUPS: Type.Enum(['auto', 'off'], {
     default: 'auto',
     description:
-      'Whether plugins without a container are bounded by control groups of the kernel, where the scheduler may make some; else it watches what they take.',
+      'Whether plugins and local CLIs without a container are bounded by control groups of the kernel, where the scheduler may make some; else it watches what they take.',
   }),
   SERVICE_PLUGIN_SANDBOX_SECURITY_OPTS: Type.Unsafe<string[]>({
     format: 'name-list',

@@ -48,13 +48,20 @@ export const machineChecks: Record<string, Check> = {
   },
   'local CLIs': {
     mend: BUBBLEWRAP_MEND,
-    run: async ({ config: { local_cli: mode, local_cli_host_companies: trusted } }) => {
+    run: async ({ config }) => {
+      const { local_cli: mode, local_cli_host_companies: trusted } = config;
       if (mode === 'off') return well('switched off');
       if (mode === 'host' && trusted.length === 0)
         return well('with the scheduler’s rights (SERVICE_LOCAL_CLI=host)');
       const found = await findBubblewrap();
+      // For this user and its group, as for plugins.
+      const grouped = Object.keys(await findControlGroups(config));
+      const limited =
+        grouped.length > 0
+          ? `the kernel limits their ${grouped.join(', ')}`
+          : 'the scheduler watches what they use';
       return 'file' in found
-        ? well(`sandboxed by ${found.file}`)
+        ? well(`sandboxed by ${found.file}; ${limited}`)
         : wrong(
             `${found.reason}: runs of agents with a local CLI fail`,
             `${BUBBLEWRAP_MEND}; or set SERVICE_LOCAL_CLI=off if no agent uses one`,

@@ -23,6 +23,7 @@ import type { WorkspaceFolder } from './workspace-folder.ts';
 type CaptureConfig = Pick<
   Config,
   | 'home'
+  | 'plugin_control_groups'
   | 'repository_max_size'
   | 'sandbox_cpu_limit'
   | 'sandbox_memory_limit'
@@ -124,6 +125,7 @@ async function walls(config: CaptureConfig, as_host: boolean): Promise<SandboxSp
       cpus: config.sandbox_cpu_limit,
       pids: config.sandbox_pids_limit,
     },
+    control_groups: config.plugin_control_groups,
   };
 }
 

@@ -15,6 +15,7 @@ type LocalConfig = Pick<
   | 'local_cli_egress'
   | 'local_cli_host_companies'
   | 'local_cli_readable'
+  | 'plugin_control_groups'
   | 'public_url'
   | 'sandbox_cpu_limit'
   | 'sandbox_memory_limit'
@@ -60,6 +61,7 @@ export async function localSandbox(
       cpus: config.sandbox_cpu_limit,
       pids: config.sandbox_pids_limit,
     },
+    control_groups: config.plugin_control_groups,
   };
 }
 

@@ -21,6 +21,8 @@ export interface ProgramCall {
   limits?: ProgramLimits;
   /** Runs first; if it throws, nothing is started. A command it returns replaces the original. */
   prepare?: (signal: AbortSignal) => Promise<Pick<ProgramCall, 'command'> | void>;
+  /** Asked once it has failed, before the clean-up: a limit that the kernel enforced, if one did. */
+  whyEnded?: () => Promise<string | undefined>;
   /** Ends what a program started beyond the reach of our signals: its container. */
   cleanUp?: () => Promise<void>;
 }
@@ -52,7 +54,7 @@ export async function* runProgram(
 ): AsyncGenerator<string | undefined, ProgramEnd> {
   signal.throwIfAborted();
   const child = await prepared(call, signal);
-  const exited = exitOf(child);
+  const exited = endOf(child, call);
   const stderr = tailOf(child.stderr, STDERR_KEPT);
   const ending = new Ending(child, exited, call);
   const onAbort = () => void ending.begin().then(() => stopReading(child));
@@ -74,7 +76,7 @@ export async function* runProgram(
     const end = await exited;
     // What was written last may still be in the pipe.
     await Promise.race([stderr.closed, delay(GIVE_UP_MS, undefined, { ref: false })]);
-    return { ...end, stderr: stderr.text(), too_much };
+    return { ...end, stderr: stderr.text(), too_much: too_much ?? end.too_much };
   } finally {
     signal.removeEventListener('abort', onAbort);
     unwatch?.();
@@ -160,8 +162,9 @@ class Ending {
   }
 }
 
-async function exitOf(child: Child): Promise<Omit<ProgramEnd, 'stderr'>> {
-  return new Promise((resolve) => {
-    child.once('exit', (code, signal) => resolve({ code, signal }));
+async function endOf(child: Child, { whyEnded }: ProgramCall): Promise<Omit<ProgramEnd, 'stderr'>> {
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) => {
+    child.once('exit', (...end) => resolve(end));
   });
+  return { code, signal, too_much: code === 0 ? undefined : await whyEnded?.() };
 }

@@ -6,6 +6,7 @@ import type { ProgramCall } from '../process/run-program.ts';
 import type { ProgramSpec, SandboxSpec } from '../task.ts';
 import { type EgressProxy, startEgressProxy } from './egress-proxy.ts';
 import { proxyVariables } from './proxy-variables.ts';
+import { makeRunGroup } from './run-group.ts';
 import { visibleFiles } from './visible-files.ts';
 
 /** Path inside the sandbox. */
@@ -25,6 +26,7 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
   const { workspace } = program;
   let proxy: EgressProxy | undefined;
   let folder: string | undefined;
+  let group: Awaited<ReturnType<typeof makeRunGroup>>;
   return {
     ...call,
     cwd: '/',
@@ -47,49 +49,51 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
         loopback: sandbox.loopback,
       };
       const inside = [process.execPath, `${OWN}/inside.cjs`];
-      return {
-        command: [
-          sandbox.bubblewrap,
-          ...bubblewrapGround({ hostname: 'sandbox', temp_bytes: TEMP_BYTES }),
-          '--size',
-          String(SHARED_BYTES),
-          '--tmpfs',
-          '/dev/shm',
-          '--remount-ro',
-          '/dev',
-          ...mounts,
-          ...names.flatMap((name) => ['--ro-bind', join(folder!, name), `/etc/${name}`]),
-          '--ro-bind',
-          join(folder, 'egress'),
-          `${OWN}/egress`,
-          '--ro-bind',
-          join(folder, 'env'),
-          `${OWN}/env`,
-          '--ro-bind',
-          INSIDE,
-          `${OWN}/inside.cjs`,
-          '--bind',
-          program.home,
-          program.home,
-          ...(workspace === undefined
-            ? []
-            : [program.read_only === true ? '--ro-bind' : '--bind', workspace.path, workspace.path]),
-          ...(workspace?.readable ?? []).flatMap((path) => ['--ro-bind', path, path]),
-          '--remount-ro',
-          '/',
-          '--chdir',
-          call.cwd,
-          '--',
-          ...bubblewrapLimits({ processes: sandbox.limits.pids }),
-          ...inside,
-          JSON.stringify(settings),
-          ...command,
-        ],
-      };
+      group = await makeRunGroup(call.run_id, sandbox.control_groups, sandbox.limits);
+      const inWalls = [
+        sandbox.bubblewrap,
+        ...bubblewrapGround({ hostname: 'sandbox', temp_bytes: TEMP_BYTES }),
+        '--size',
+        String(SHARED_BYTES),
+        '--tmpfs',
+        '/dev/shm',
+        '--remount-ro',
+        '/dev',
+        ...mounts,
+        ...names.flatMap((name) => ['--ro-bind', join(folder!, name), `/etc/${name}`]),
+        '--ro-bind',
+        join(folder, 'egress'),
+        `${OWN}/egress`,
+        '--ro-bind',
+        join(folder, 'env'),
+        `${OWN}/env`,
+        '--ro-bind',
+        INSIDE,
+        `${OWN}/inside.cjs`,
+        '--bind',
+        program.home,
+        program.home,
+        ...(workspace === undefined
+          ? []
+          : [program.read_only === true ? '--ro-bind' : '--bind', workspace.path, workspace.path]),
+        ...(workspace?.readable ?? []).flatMap((path) => ['--ro-bind', path, path]),
+        '--remount-ro',
+        '/',
+        '--chdir',
+        call.cwd,
+        '--',
+        ...bubblewrapLimits({ processes: sandbox.limits.pids }),
+        ...inside,
+        JSON.stringify(settings),
+        ...command,
+      ];
+      return { command: group?.joining(inWalls) ?? inWalls };
     },
+    whyEnded: async () => group?.whyEnded(),
     cleanUp: async () => {
       await call.cleanUp?.();
       await proxy?.close();
+      await group?.remove();
       if (folder !== undefined) await rm(folder, { recursive: true, force: true });
     },
   };

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findBubblewrap, newId } from '@acp/kernel';
+import { type Config, findBubblewrap, findControlGroups, listControlGroups, newId } from '@acp/kernel';
 import { hostileCommand, type HostileMachine, startHostileMachine } from '@acp/testkit';
 import { markedProcesses } from '../process/marked.ts';
 import { runProgram } from '../process/run-program.ts';
@@ -13,6 +13,8 @@ import { sandboxCall } from './sandbox-call.ts';
 
 const bubblewrap = await findBubblewrap();
 const here: typeof describe.skip = 'file' in bubblewrap ? describe : describe.skip;
+/** Without `memory` where the kernel lets this user limit nobody's. */
+const groups = await findControlGroups({ plugin_control_groups: 'auto' });
 if ('reason' in bubblewrap) process.stderr.write(`the sandbox is not tested: ${bubblewrap.reason}\n`);
 
 let folder: string;
@@ -25,7 +27,11 @@ interface Trial {
 
 const ample: ProgramLimits = { memory: '2g', cpus: 2, pids: 512 };
 
-async function attack(changes: Partial<ProgramSpec> = {}, limits = ample) {
+async function attack(
+  changes: Partial<ProgramSpec> = {},
+  limits = ample,
+  control_groups: Config['plugin_control_groups'] = 'auto',
+) {
   const { about, hidden } = machine;
   const run_id = newId();
   const places = [{ host: 'localhost', port: about.service_port }];
@@ -37,6 +43,7 @@ async function attack(changes: Partial<ProgramSpec> = {}, limits = ample) {
     reach,
     loopback: places[0]!,
     limits,
+    control_groups,
   };
   const program: ProgramSpec = {
     command: hostileCommand(),
@@ -106,10 +113,28 @@ here('a hostile program in the sandbox', () => {
     expect(end).toMatchObject({ code: 97, stderr: expect.stringContaining('exchanged') });
   });
 
-  it('is ended when it takes more memory than it may, and says so', async () => {
-    const hoard = 'const kept = []; setInterval(() => kept.push(Buffer.alloc(2e7, 1)), 20)';
-    const { end } = await attack({ command: [process.execPath, '-e', hoard] }, { ...ample, memory: '300m' });
-    expect(end.too_much).toBe('it takes more memory than 300m');
+  it.each(['auto', 'off'] as const)(
+    'is ended when it takes more memory than it may, and says so (control groups: %s)',
+    async (control_groups) => {
+      const hoard = 'const kept = []; setInterval(() => kept.push(Buffer.alloc(2e7, 1)), 20)';
+      const command = [process.execPath, '-e', hoard];
+      const { end } = await attack({ command }, { ...ample, memory: '300m' }, control_groups);
+      expect(end.too_much).toBe('it takes more memory than 300m');
+    },
+  );
+
+  // By the kernel where it may, else by the watch, which sees nothing of it: then the folder is full at its own limit.
+  it('is ended for what it keeps in no process’s memory, too, and leaves no control group', async () => {
+    const hoard =
+      "const { appendFileSync } = require('fs'); for (;;) appendFileSync('/tmp/kept', Buffer.alloc(2e7, 1))";
+    const { end, run_id } = await attack(
+      { command: [process.execPath, '-e', hoard] },
+      { ...ample, memory: '300m' },
+    );
+    expect(end.too_much ?? end.stderr).toMatch(
+      groups.memory === undefined ? /ENOSPC/ : /it takes more memory than 300m/,
+    );
+    expect((await listControlGroups(groups)).filter((name) => name.includes(run_id))).toEqual([]);
   });
 
   it('gets no more processes than it may have', async () => {
