@@ -23,7 +23,9 @@ import {
   deleteTaskWebhooksOfEnded,
   EVENTS_KEPT_DAYS,
   getSetting,
+  oldReadMarks,
   SECURITY_EVENTS_KEPT_DAYS,
+  settleReads,
   switchOffOverfull,
 } from '@acp/core';
 import { partitionEvents, transaction } from '@acp/db';
@@ -50,6 +52,7 @@ export const retentionTimers: readonly TimerRow[] = [
   { name: 'event-retention', interval_sec: 300, work: deleteOldTraffic },
   { name: 'trash-retention', interval_sec: 3600, work: purgeOldTrash },
   { name: 'run-retention', interval_sec: 3600, work: deleteOldRuns },
+  { name: 'read-marks', interval_sec: 3600, work: settleOldMarks },
 ];
 
 async function deleteOldSecurityEvents(
@@ -94,4 +97,11 @@ async function deleteExpired({ database: { db } }: TimerContext): Promise<void> 
   await deleteOldChannelTraffic(db);
   await deleteSilentHosts(db);
   await deleteOwnerlessViews(db);
+}
+
+async function settleOldMarks({ database }: TimerContext, signal: AbortSignal): Promise<void> {
+  for (const { reader_id, company_id } of await oldReadMarks(database.db)) {
+    if (signal.aborted) return;
+    await transaction(database, async (tx) => settleReads(tx, reader_id, company_id));
+  }
 }

@@ -83,7 +83,7 @@ const kept: Record<string, string> = {
     agent_config_revisions comment_versions document_revisions prompt_versions plugin_job_runs`,
   'one row for each of something else, or for the instance': `
     agent_runtime_states alert_looks company_egress company_logos compile_settings day_totals event_cursors event_sequence instance_flags
-    instance_settings issue_counters plugin_binaries plugin_jobs setup_tokens user_totp`,
+    instance_settings issue_counters plugin_binaries plugin_jobs read_marks setup_tokens user_totp`,
   'by its owner while the owner lives: a limit of bytes and keys': 'plugin_kv',
   'goes with the runs, and by partitions': 'remote_tasks run_actions run_events transcript_parts',
   'kept for ever unless a setting gives the days; then by partitions': 'activity cost_events cost_days',

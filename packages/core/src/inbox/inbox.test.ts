@@ -35,7 +35,7 @@ async function setUp() {
   const reader = actors.user(await createUser(database.db), { [company.id]: 'viewer' });
   const inbox = async (actor: Actor = reader) => readInbox(database.db, actor, company.id);
   const unread = async (actor?: Actor) => (await inbox(actor)).unread_issues.map(({ id }) => id);
-  const read = async (issue: { id: string }) =>
+  const read = async (issue: { id: string; company_id: string }) =>
     transaction(database, async (tx) => markIssueRead(tx, reader, issue));
   return { company, reader, inbox, unread, read };
 }

@@ -22,6 +22,7 @@ export { deleteIssue, issueAndDescendants } from './delete-issue.ts';
 export { clearIssueReference, purgeIssue, restoreIssue } from './restore-issue.ts';
 export { issuesAskingFor, waitsForPerson } from './attention-lists.ts';
 export { markAllRead, markIssueRead, markIssueUnread, readerOf, unreadBy } from './read-marks.ts';
+export { oldReadMarks, settleReads } from './settle-reads.ts';
 export { announceSnoozeEnd, isSnoozed, snoozedBy, snoozeIssue } from './snoozes.ts';
 export {
   checkoutIssue,

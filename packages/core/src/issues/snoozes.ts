@@ -2,10 +2,10 @@
 import type { Actor, SnoozedIssue } from '@acp/contract';
 import { schema, type Tx, withinBytes } from '@acp/db';
 import { enqueue } from '@acp/queue';
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 import { presentIssue } from './present.ts';
-import { lastHappening, readerOf } from './read-marks.ts';
+import { isMarkedUnread, lastHappening, markIssueRead, readerOf } from './read-marks.ts';
 import { type IssueRow, longColumns, notTrashed, shownIssue, toIssueRow } from './rows.ts';
 
 const { issue_reads } = schema;
@@ -18,14 +18,11 @@ export async function snoozeIssue(
   minutes: number,
 ): Promise<void> {
   const reader_id = readerOf(actor);
-  const until = sql`now() + make_interval(mins => ${minutes})`;
+  await markIssueRead(tx, actor, issue);
   const [row] = await tx
-    .insert(issue_reads)
-    .values({ reader_id, issue_id: issue.id, snoozed_until: until })
-    .onConflictDoUpdate({
-      target: [issue_reads.reader_id, issue_reads.issue_id],
-      set: { read_at: sql`now()`, snoozed_until: until },
-    })
+    .update(issue_reads)
+    .set({ snoozed_until: sql`now() + make_interval(mins => ${minutes})` })
+    .where(and(eq(issue_reads.reader_id, reader_id), eq(issue_reads.issue_id, issue.id)))
     .returning();
   const payload = { issue_id: issue.id, reader_id };
   // Slightly later, so that the snooze is over by every clock.
@@ -38,7 +35,8 @@ export async function snoozeIssue(
 export async function announceSnoozeEnd(tx: Tx, issue_id: string, reader_id: string): Promise<void> {
   const { rows } = await tx.execute<{ id: string; company_id: string }>(sql`
     select i.id, i.company_id from issue_reads r join issues i on i.id = r.issue_id
-    where r.reader_id = ${reader_id} and r.issue_id = ${issue_id} and r.snoozed_until <= now() and ${notTrashed('i')}`);
+    where r.reader_id = ${reader_id} and r.issue_id = ${issue_id} and r.snoozed_until <= now()
+      and not ${isMarkedUnread} and ${notTrashed('i')}`);
   await recordChanges(
     tx,
     systemActor('inbox'),

@@ -183,7 +183,21 @@ export const issue_relations = pgTable(
   ],
 );
 
-/** When a reader (user, or board-user key) last read the issue: anything later is unread. */
+/** Up to when a reader (user, or board-user key) has read all that happened in a company; `issue_reads` has what differs. */
+export const read_marks = pgTable(
+  'read_marks',
+  {
+    reader_id: uuid().notNull(),
+    company_id: uuid()
+      .notNull()
+      .references(() => companies.id, { onDelete: 'cascade' }),
+    /** Null: each issue counts by its own row. */
+    read_to: instant(),
+  },
+  (t) => [primaryKey({ columns: [t.reader_id, t.company_id] })],
+);
+
+/** What the reader has read, put off or marked as unread beside the mark: anything later than `read_at` is unread. */
 export const issue_reads = pgTable(
   'issue_reads',
   {
@@ -191,8 +205,12 @@ export const issue_reads = pgTable(
     issue_id: uuid()
       .notNull()
       .references(() => issues.id, { onDelete: 'cascade' }),
+    /** 1970 if marked as unread. */
     read_at: createdAt(),
-    /** Hidden from the inbox until then, unless something happens to the issue; then it is unread again. */
+    /**
+     * Hidden from the inbox until then, unless something happens to the issue; then it is unread again. While it is after `read_at`,
+     * the mark does not cover the issue.
+     */
     snoozed_until: instant(),
   },
   (t) => [
