@@ -383,4 +383,18 @@ describe('the timers', () => {
     await tick(context, 'security-retention');
     expect(await left()).toEqual([['10'], ['10']]);
   });
+
+  it('move marks of what was read to the present', async () => {
+    const context = await contextOf();
+    const { db } = context.database;
+    const { id: company_id } = await createCompany(db);
+    const marks = [newId(), newId()].map((reader_id) => ({ reader_id, company_id }));
+    await db.insert(schema.read_marks).values([marks[0]!, { ...marks[1]!, read_to: past(2) }]);
+    await tick(context, 'read-marks');
+    const moved = await db
+      .select()
+      .from(schema.read_marks)
+      .where(eq(schema.read_marks.company_id, company_id));
+    expect(moved.map(({ read_to }) => read_to !== null && read_to > past(1))).toEqual([true, true]);
+  });
 });

@@ -93,12 +93,12 @@ describe('the mark of a reader', () => {
     await run(async (tx) => say(tx, old));
     await nextInstant();
     await run(async (tx) => updateIssue(tx, actors.board(company), changed, { title: 'Now' }));
-    const pages = async () => pagesRead(database, async (db) => unreadBy(db as Tx, reader, company.id, 100));
+    const pages = async () => pagesRead(database, async (db) => unreadBy(db, reader, company.id, 100));
     expect(await pages()).toBeLessThan(150);
     expect(await unread()).toEqual([changed.id, old.id]);
     await settle();
     expect(await unread()).toEqual([changed.id, old.id]);
-    const marking = async () => pagesRead(database, async (db) => markAllRead(db as Tx, reader, company.id));
+    const marking = async () => pagesRead(database, async (db) => markAllRead(db, reader, company.id));
     expect(await marking()).toBeLessThan(150);
     expect(await unread()).toEqual([]);
     expect(await pages()).toBeLessThan(50);
@@ -110,7 +110,7 @@ describe('the mark of a reader', () => {
     await fill(company, 5000);
     await database.db.execute(sql`update issues set updated_at = now() where company_id = ${company.id}`);
     expect(await unread(10)).toHaveLength(10);
-    const pages = await pagesRead(database, async (db) => unreadBy(db as Tx, reader, company.id, 10));
+    const pages = await pagesRead(database, async (db) => unreadBy(db, reader, company.id, 10));
     expect(pages).toBeLessThan(200);
   });
 
@@ -229,82 +229,79 @@ describe('marks and rows together', () => {
   const isUnread = ({ happened, read, until }: Expected, now: number): boolean =>
     read < happened || (until !== null && until <= now && read < until);
 
-  it.each([1, 2])(
-    'show what was read, unread or put off, in any order of acts (seed %i)',
-    async (seed) => {
-      const { company, reader, reader_id, unread, run, say, readAll, settle, age } = await setUp();
-      const issues: Issue[] = [];
-      for (let n = 0; n < 4; n += 1) issues.push(await createIssue(database.db, company));
-      const expected = new Map<string, Expected>(
-        issues.map(({ id }) => [id, { happened: 1, read: 0, until: null }]),
-      );
-      let [now, state] = [1, seed];
-      const random = (below: number): number => {
-        state = (state * 48_271) % 2_147_483_647;
-        return state % below;
-      };
-      const row = (issue: Issue) => sql`reader_id = ${reader_id} and issue_id = ${issue.id}`;
-      const acts: Record<string, (issue: Issue, it: Expected) => Promise<unknown>> = {
-        change: async (issue, it) => {
-          it.happened = now;
-          return run(async (tx) => updateIssue(tx, actors.board(company), issue, { title: `At ${now}` }));
-        },
-        comment: async (issue, it) => {
-          it.happened = now;
-          return run(async (tx) => say(tx, issue));
-        },
-        ownComment: async (issue) => run(async (tx) => say(tx, issue, reader)),
-        read: async (issue, it) => {
-          it.read = now;
-          return run(async (tx) => markIssueRead(tx, reader, issue));
-        },
-        unread: async (issue, it) => {
-          Object.assign(it, { read: 0, until: null });
-          return run(async (tx) => markIssueUnread(tx, reader, issue));
-        },
-        snooze: async (issue, it) => {
-          Object.assign(it, { read: now, until: Infinity });
-          return run(async (tx) => snoozeIssue(tx, reader, issue, 60));
-        },
-        wake: async (issue, it) => {
-          if (it.until !== Infinity) return;
-          it.until = now;
-          await database.db.execute(
-            sql`update issue_reads set snoozed_until = greatest(now() - interval '1 second', read_at + interval '1 millisecond')
+  it.each([1, 2])('show what was read, unread or put off, in any order of acts (seed %i)', async (seed) => {
+    const { company, reader, reader_id, unread, run, say, readAll, settle, age } = await setUp();
+    const issues: Issue[] = [];
+    for (let n = 0; n < 4; n += 1) issues.push(await createIssue(database.db, company));
+    const expected = new Map<string, Expected>(
+      issues.map(({ id }) => [id, { happened: 1, read: 0, until: null }]),
+    );
+    let [now, state] = [1, seed];
+    const random = (below: number): number => {
+      state = (state * 48_271) % 2_147_483_647;
+      return state % below;
+    };
+    const row = (issue: Issue) => sql`reader_id = ${reader_id} and issue_id = ${issue.id}`;
+    const acts: Record<string, (issue: Issue, item: Expected) => Promise<unknown>> = {
+      change: async (issue, item) => {
+        item.happened = now;
+        return run(async (tx) => updateIssue(tx, actors.board(company), issue, { title: `At ${now}` }));
+      },
+      comment: async (issue, item) => {
+        item.happened = now;
+        return run(async (tx) => say(tx, issue));
+      },
+      ownComment: async (issue) => run(async (tx) => say(tx, issue, reader)),
+      read: async (issue, item) => {
+        item.read = now;
+        return run(async (tx) => markIssueRead(tx, reader, issue));
+      },
+      unread: async (issue, item) => {
+        Object.assign(item, { read: 0, until: null });
+        return run(async (tx) => markIssueUnread(tx, reader, issue));
+      },
+      snooze: async (issue, item) => {
+        Object.assign(item, { read: now, until: Infinity });
+        return run(async (tx) => snoozeIssue(tx, reader, issue, 60));
+      },
+      wake: async (issue, item) => {
+        if (item.until !== Infinity) return;
+        item.until = now;
+        await database.db.execute(
+          sql`update issue_reads set snoozed_until = greatest(now() - interval '1 second', read_at + interval '1 millisecond')
             where ${row(issue)}`,
-          );
-        },
-        readAll: async () => {
-          for (const each of expected.values()) if (isUnread(each, now)) each.read = now;
-          return readAll();
-        },
-        settle: async () => settle(),
-        age: async () => age(),
-      };
-      const names = Object.keys(acts);
-      const story: string[] = [];
-      for (let step = 0; step < 80; step += 1) {
-        const [name, at] = [names[random(names.length)]!, random(issues.length)];
-        story.push(`${name} ${at}`);
-        now += 1;
-        await nextInstant();
-        await acts[name]!(issues[at]!, expected.get(issues[at]!.id)!);
-        now += 1;
-        await nextInstant();
-        const should = issues.filter(({ id }) => isUnread(expected.get(id)!, now)).map(({ id }) => id);
-        const put_off = issues.filter(({ id }) => {
-          const it = expected.get(id)!;
-          return it.until === Infinity && it.read >= it.happened;
-        });
-        const { unread_issues, snoozed_issues } = await readInbox(database.db, reader, company.id);
-        const ids = (list: readonly { id: string }[]) => list.map(({ id }) => id).toSorted();
-        expect({ story, unread: ids(unread_issues), snoozed: ids(snoozed_issues) }).toEqual({
-          story,
-          unread: should.toSorted(),
-          snoozed: ids(put_off),
-        });
-      }
-      expect((await unread()).length).toBeLessThanOrEqual(issues.length);
-    },
-  );
+        );
+      },
+      readAll: async () => {
+        for (const each of expected.values()) if (isUnread(each, now)) each.read = now;
+        return readAll();
+      },
+      settle: async () => settle(),
+      age: async () => age(),
+    };
+    const names = Object.keys(acts);
+    const story: string[] = [];
+    for (let step = 0; step < 80; step += 1) {
+      const [name, at] = [names[random(names.length)]!, random(issues.length)];
+      story.push(`${name} ${at}`);
+      now += 1;
+      await nextInstant();
+      await acts[name]!(issues[at]!, expected.get(issues[at]!.id)!);
+      now += 1;
+      await nextInstant();
+      const should = issues.filter(({ id }) => isUnread(expected.get(id)!, now)).map(({ id }) => id);
+      const put_off = issues.filter(({ id }) => {
+        const item = expected.get(id)!;
+        return item.until === Infinity && item.read >= item.happened;
+      });
+      const { unread_issues, snoozed_issues } = await readInbox(database.db, reader, company.id);
+      const ids = (list: readonly { id: string }[]) => list.map(({ id }) => id).toSorted();
+      expect({ story, unread: ids(unread_issues), snoozed: ids(snoozed_issues) }).toEqual({
+        story,
+        unread: should.toSorted(),
+        snoozed: ids(put_off),
+      });
+    }
+    expect((await unread()).length).toBeLessThanOrEqual(issues.length);
+  });
 });
