@@ -135,8 +135,8 @@ export async function markAllRead(tx: Tx, actor: Actor, company_id: string): Pro
 }
 
 /**
- * Rows for the issues `i` that `which` selects from, as of what happened to them last: a comment that is being written meanwhile will be newer. Of a snooze, only
- * what is still to come remains.
+ * Rows for the issues `i` that `which` selects from, as of what happened to them last: a comment that is being written meanwhile
+ * will be newer. Of a snooze, only what is still to come remains.
  */
 async function readOneByOne(tx: Tx, reader: string, which: SQL): Promise<void> {
   await tx.execute(sql`
