@@ -14,10 +14,15 @@ type Named = { id: string; name: string };
 const identifier = /^[\p{L}\p{N}]+-\d{1,9}$/u;
 
 /** Marks that models put around a word, or after it: emphasis, code, quotes, the end of a sentence. */
-const decoration = /^[*_`“”"'#]+|[*_`“”"'.,;:!]+$/g;
+const before = /^[*_`“”"'#]+/;
+const after = '*_`“”"\'.,;:!';
 
-/** A word that is a name of the service's own: a status, a priority, an issue. */
-export const plain = (word: string): string => word.replaceAll(decoration, '');
+/** A word that is a name of the service's own: a status, a priority, an issue. Linear: a model's output is hostile input. */
+export function plain(word: string): string {
+  let end = word.length;
+  while (end > 0 && after.includes(word[end - 1]!)) end -= 1;
+  return word.slice(0, end).replace(before, '');
+}
 
 /** Whether a word must refer to an issue: an agent's name may be anything else. */
 export function looksLikeIssue(word: string): boolean {
