@@ -4,7 +4,7 @@ import { recordChanges } from '../activity/index.ts';
 import { findChat, stopChat } from '../chats/index.ts';
 import { revokePairings } from '../identity/index.ts';
 import { changeOfChannel, type ChannelRow } from './present.ts';
-import { agentsAtHand, chooseAgent, keepChat, lockThread } from './threads.ts';
+import { agentCalled, agentsAtHand, chooseAgent, keepChat, lockThread } from './threads.ts';
 
 export interface Command {
   name: string;
@@ -80,11 +80,7 @@ async function choose(
   incoming: ChannelIncoming,
   wanted: string,
 ): Promise<string> {
-  const agents = await agentsAtHand(tx, channel.company_id);
-  const lower = wanted.toLowerCase();
-  const named =
-    agents.find(({ name }) => name.toLowerCase() === lower) ??
-    agents.find(({ name }) => lower !== '' && name.toLowerCase().startsWith(lower));
+  const named = await agentCalled(tx, channel.company_id, wanted);
   if (named === undefined) return `There is no such agent.\n\n${await listed(tx, channel)}`;
   await chooseAgent(tx, await lockThread(tx, channel, actor, incoming), named.id);
   return `You are talking with **${plain(named.name)}** now.`;

@@ -193,6 +193,23 @@ describe('a paired person', () => {
     ]);
   });
 
+  it('chooses any agent by its name, also one that the list of fifty has no room for', async () => {
+    for (let at = 0; at < 51; at += 1) await createAgent(db(), company, { name: `Agent ${at}` });
+    const [last, longer] = [
+      await createAgent(db(), company, { name: 'Zoë' }),
+      await createAgent(db(), company, { name: 'Zoë the Second' }),
+    ];
+    await createAgent(db(), company, { name: 'Zora', status: 'terminated' });
+    await person('member', '7');
+    await hear(words('7', '!agent ZOË'), words('7', 'hello'));
+    await hear(words('7', '!agent zoë the'), words('7', 'hello'));
+    expect(new Set((await chatsHere()).map(({ agent_id }) => agent_id))).toEqual(
+      new Set([last.id, longer.id]),
+    );
+    await hear(words('7', '!agent Zora'), words('7', '!agent'));
+    expect((await said()).slice(-2)).toEqual(Array(2).fill(expect.stringContaining('no such agent')));
+  });
+
   it('without an agent is told what hinders, and nothing is left behind', async () => {
     await person('member', '7');
     await hear(words('7', 'hello'));

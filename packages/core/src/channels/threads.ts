@@ -36,7 +36,16 @@ export async function lockThread(
   return row!;
 }
 
-/** Agents that a person can talk to. */
+/** Agents of the company that a person can talk to. */
+const atHand = (company_id: string) =>
+  and(
+    eq(agents.company_id, company_id),
+    isNull(agents.deleted_at),
+    isNull(agents.parent_agent_id),
+    sql`${agents.status} not in ('terminated', 'pending_approval')`,
+  );
+
+/** By name, at most fifty. */
 export async function agentsAtHand(
   tx: Tx,
   company_id: string,
@@ -44,16 +53,26 @@ export async function agentsAtHand(
   return tx
     .select({ id: agents.id, name: agents.name, title: agents.title, role: agents.role })
     .from(agents)
-    .where(
-      and(
-        eq(agents.company_id, company_id),
-        isNull(agents.deleted_at),
-        isNull(agents.parent_agent_id),
-        sql`${agents.status} not in ('terminated', 'pending_approval')`,
-      ),
-    )
+    .where(atHand(company_id))
     .orderBy(asc(agents.name), asc(agents.id))
     .limit(MOST_LISTED);
+}
+
+/** The one of them with that name, or else the first whose name begins like it, ignoring case. Undefined if there is none. */
+export async function agentCalled(
+  tx: Tx,
+  company_id: string,
+  wanted: string,
+): Promise<{ id: string; name: string } | undefined> {
+  if (wanted === '') return undefined;
+  const name = sql`lower(${agents.name})`;
+  const [found] = await tx
+    .select({ id: agents.id, name: agents.name })
+    .from(agents)
+    .where(and(atHand(company_id), sql`starts_with(${name}, lower(${wanted}))`))
+    .orderBy(sql`${name} = lower(${wanted}) desc`, asc(agents.name), asc(agents.id))
+    .limit(1);
+  return found;
 }
 
 /**
