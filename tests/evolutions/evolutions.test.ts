@@ -401,6 +401,24 @@ describe('a winner whose agent wants it so', () => {
     });
   });
 
+  it('goes back however many agents were given a prompt before it and have hardly worked since', async () => {
+    const idle = await scene({ gepa_auto_promote: true });
+    const { company_id, id: agent_id } = idle.agent;
+    const earlier = { company_id, agent_id, status: 'completed', base_version_number: 1, version_number: 1 };
+    const watched = { ...earlier, watch: 'watching', promoted_at: sql`now() - interval '1 hour'` };
+    const limits = { max_rollouts: 10, max_cost_usd: '1' };
+    await database.db
+      .insert(prompt_evolutions)
+      .values(Array.from({ length: 60 }, () => ({ ...watched, ...limits })));
+    const set = await scene({ gepa_auto_promote: true });
+    const over = await conclude(await begin(set), [0.5, 0.7]);
+    await runsAfter(set, 12);
+    await watch();
+    expect(await now(over)).toMatchObject({ watch: 'rolled_back' });
+    expect(await agentNow(set)).toMatchObject({ current_prompt_version_number: 1 });
+    await database.db.delete(prompt_evolutions).where(eq(prompt_evolutions.agent_id, agent_id));
+  });
+
   it('stays, and admins are asked, where the agent has been given secrets.use meanwhile', async () => {
     const set = await scene({ gepa_auto_promote: true });
     const over = await conclude(await begin(set), [0.5, 0.7]);

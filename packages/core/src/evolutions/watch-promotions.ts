@@ -54,7 +54,10 @@ export async function watchPromotions(tx: Tx): Promise<number> {
       array(select ${quality}::float8 from heartbeat_runs r where ${counted} and r.started_at >= e.promoted_at
         order by r.created_at, r.id limit ${WATCHED_RUNS}) as after
     from prompt_evolutions e join agents a on a.id = e.agent_id and a.deleted_at is null
-    where e.watch = 'watching' order by e.promoted_at limit ${AT_ONCE}`);
+    -- Only those that can be decided: the others would take all places for as long as their agents do not work.
+    where e.watch = 'watching' and (a.current_prompt_version_number <> e.version_number
+      or exists (select from heartbeat_runs r where ${counted} and r.started_at >= e.promoted_at offset ${WATCHED_RUNS - 1}))
+    order by e.promoted_at limit ${AT_ONCE}`);
   let decided = 0;
   for (const watched of rows) {
     const verdict = verdictOn(watched);
