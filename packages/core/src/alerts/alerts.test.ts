@@ -158,6 +158,40 @@ describe('an alert', () => {
     });
   });
 
+  it('that came while it was muted, and is still there when that is over, is told then, once', async () => {
+    await fullDisk(99);
+    await look();
+    const [row] = await database.db.select().from(alerts);
+    const admin = actors.user(await createUser(database.db));
+    await transaction(database, async (tx) => muteAlert(tx, admin, row!, 1));
+    await fullDisk(1);
+    await age(80);
+    await look();
+    await fullDisk(99);
+    await look();
+    expect(await sent()).toHaveLength(2);
+    await query(`update alerts set muted_until = now() - interval '1 second' where status = 'firing'`);
+    await look();
+    await look();
+    expect(await sent()).toHaveLength(4);
+  });
+
+  it('that came once too often, and then stays, is told within the hour', async () => {
+    for (let n = 0; n < 4; n += 1) {
+      await fullDisk(99);
+      await look();
+      if (n < 3) await fullDisk(1);
+      if (n < 3) await age(80);
+      await look();
+    }
+    const reported = async () => (await sent()).filter(({ subject }) => !subject.includes('Resolved')).length;
+    expect(await reported()).toBe(6);
+    await query(`update alerts set opened_at = opened_at - interval '1 hour'`);
+    await look();
+    await look();
+    expect(await reported()).toBe(8);
+  });
+
   it('that comes and goes is told three times an hour at most, and stands on the page', async () => {
     for (let n = 0; n < 5; n += 1) {
       await fullDisk(99);

@@ -10,7 +10,7 @@ export type AlertRow = typeof schema.alerts.$inferSelect;
 
 /** Changes found by a check, for notification. */
 export interface AlertChanges {
-  /** Newly firing, or still firing after a day without acknowledgement. */
+  /** Newly firing, still firing after a day without acknowledgement, or now that it is not muted any more. */
   firing: AlertRow[];
   resolved: AlertRow[];
   /** Kinds of which admins have already been notified. */
@@ -21,7 +21,7 @@ export interface AlertChanges {
 const EVERY_SEC = 15;
 /** An alert is resolved if not seen for this long, so that a flickering condition is a single alert. */
 const PASSED_SEC = 75;
-/** An alert that fires this often within an hour is flapping: it is shown on the page, without further notifications. */
+/** An alert that fires this often within an hour is flapping: it is shown on the page, without further notifications in that hour. */
 const FLAPPING = 3;
 
 const alertRow = rowReader(schema.alerts);
@@ -110,12 +110,14 @@ async function open(tx: Tx, found: readonly Condition[]): Promise<AlertRow[]> {
   return rows.map((row) => alertRow(row)).filter(({ told_at }) => told_at !== null);
 }
 
+/** Also those that nobody was told of when they came, once they are neither muted nor flapping any more. */
 async function dueForReminder(tx: Tx): Promise<AlertRow[]> {
   const { rows } = await tx.execute(sql`
-    update alerts set told_at = now()
-    where status = 'firing' and told_at < now() - interval '1 day' and acknowledged_at is null
-      and (muted_until is null or muted_until < now())
+    update alerts a set told_at = now()
+    where status = 'firing' and acknowledged_at is null and (muted_until is null or muted_until < now())
       and last_seen_at > now() - interval '1 second'
+      and (told_at < now() - interval '1 day' or told_at is null and (select count(*) from alerts p
+        where p.kind = a.kind and p.key = a.key and p.id <> a.id and p.opened_at > now() - interval '1 hour') < ${FLAPPING})
     returning *`);
   return rows.map((row) => alertRow(row));
 }
