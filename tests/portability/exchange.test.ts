@@ -1,7 +1,14 @@
 /** Two instances exchange a company. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { CompanyBundle, ImportedCompany } from '@acp/contract';
-import { createCompany, systemActor } from '@acp/core';
+import {
+  createCompany,
+  createInvite,
+  createNote,
+  createProject,
+  createRepositoryWebhook,
+  systemActor,
+} from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
 import { createLogger, loadConfig, Vault } from '@acp/kernel';
 import { cloneDatabase, databaseWithQueue } from '@acp/testkit';
@@ -139,6 +146,27 @@ describe('a company on its way from one instance to another', () => {
       'texts in which a secret stood, now [redacted]': 9,
       'runs, transcripts, costs and activity': null,
     });
+  });
+
+  it('takes neither an open invite nor the secret of a repository’s webhook along', async () => {
+    const director = systemActor('tests');
+    const vault = new Vault(Buffer.from(keys.here, 'hex'), []);
+    const { id, invite, secret } = await transaction(here.database, async (tx) => {
+      const { id } = await createCompany(tx, director, { name: 'Lighthouse', slug: 'lighthouse' });
+      const project = await createProject(tx, director, id, { name: 'Lamp' });
+      const hook = { id: project.id, company_id: id, name: project.name };
+      const { secret } = await createRepositoryWebhook(tx, director, hook, vault);
+      const { token } = await createInvite(tx, director, id, { role: 'member' }, vault);
+      const invite = token!;
+      await createNote(tx, director, id, {
+        title: 'Setup',
+        body_markdown: `Hook ${secret}, join ${invite}.`,
+      });
+      return { id, invite, secret };
+    });
+    const bundle = JSON.stringify(await exported(here, id));
+    expect(bundle).not.toContain(secret);
+    expect(bundle).not.toContain(invite);
   });
 
   it('starts nothing: no heartbeat, schedule, webhook or wakeup', async () => {

@@ -47,7 +47,13 @@ export async function knownSecrets(tx: Tx, company_id: string, vault: Vault): Pr
       where company_id = ${company_id} and secret_sealed is not null
     union all select 'webhooks/' || id, secret_sealed from webhooks where company_id = ${company_id}
     union all select 'a2a_peers/' || id, api_key_sealed from a2a_peers
-      where company_id = ${company_id} and api_key_sealed is not null`);
+      where company_id = ${company_id} and api_key_sealed is not null
+    union all select 'a2a_delegations/' || issue_id, push_token_sealed from a2a_delegations
+      where company_id = ${company_id} and push_token_sealed is not null
+    union all select 'repository_webhooks/' || public_id, secret_sealed from repository_webhooks
+      where company_id = ${company_id}
+    union all select 'invites/' || id, token_sealed from invites
+      where company_id = ${company_id} and token_sealed is not null`);
   for (const { place, sealed } of rows) {
     const [, fingerprint = ''] = sealed.split('.');
     // The key that sealed it is gone, so its value is lost anyway.
