@@ -70,6 +70,8 @@ export class Calls {
     const news = this.#newsOf(command.id, givenUp);
     try {
       await Promise.race([this.#listener.ready(), news.over]);
+      // Nobody would wait for its outcome.
+      if (givenUp.aborted) return undefined;
       await this.#insert(command);
       for (;;) {
         await news.next();

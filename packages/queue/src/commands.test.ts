@@ -110,6 +110,19 @@ describe('a command', () => {
     expect(served).toHaveLength(1);
   });
 
+  it('is not executed once its caller gave up, though it could not be listened for until then', async () => {
+    served = [];
+    const deaf = { ...test.listener, ready: async () => new Promise<void>(() => {}) };
+    const target = { name: 'echo', row: table.echo };
+    const answer = callRow(test.database, deaf, target, { n: 2 }, { ...options, timeout_ms: 200 });
+    await expect(answer).rejects.toMatchObject({ kind: 'unavailable' });
+    // An earlier one would have been executed by the time a later one has been.
+    await call('typed', { n: 1 });
+    const { rows } = await test.database.db.execute(sql`select from commands where payload->>'n' = '2'`);
+    expect(rows).toHaveLength(0);
+    expect(served).toHaveLength(0);
+  });
+
   it('called 50 times at once is answered 50 times', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, async (_, n) => call('echo', n)));
     expect(answers).toEqual(Array.from({ length: 50 }, (_, n) => ({ payload: n, actor: { id: 'a' } })));
