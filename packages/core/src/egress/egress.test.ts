@@ -104,6 +104,14 @@ describe('refusals', () => {
     expect(await listRefusals(database.db, other.id)).toEqual([]);
   });
 
+  it('are counted up to two billion, however many a worker reports', async () => {
+    const { company } = await setUp();
+    const most = Array.from({ length: 2200 }, () => refused('evil.example', 1_000_000));
+    const runs = [run_id, '6f1c5f8e-0000-4000-8000-000000000002'];
+    for (const id of runs) await recordRefusals(database.db, { company_id: company.id, run_id: id }, most);
+    expect(await listRefusals(database.db, company.id)).toMatchObject([{ times: 2_000_000_000 }]);
+  });
+
   it('that no run asked for are bounded, and what is known goes on being counted', async () => {
     const { company } = await setUp();
     const of = { company_id: company.id, run_id: null };

@@ -34,7 +34,7 @@ export async function recordRefusals(
   const rows = refusals.map(({ host, ...rest }) => ({ ...rest, host: host.slice(0, NAME_LENGTH) }));
   await tx.execute(sql`
     insert into egress_refusals as kept (company_id, subject_id, host, port, door, times)
-    select ${company_id}, ${subject_id}, host, port, min(door), sum(times)
+    select ${company_id}, ${subject_id}, host, port, min(door), least(sum(times), 2000000000)
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(host text, port int, door text, times int)
     where (select count(*) from egress_refusals where subject_id = ${subject_id}) < ${run_id === null ? MOST_WITHOUT_RUN : MOST_OF_RUN}
       or exists (select from egress_refusals e where e.subject_id = ${subject_id} and e.host = r.host and e.port = r.port)
@@ -61,7 +61,7 @@ export async function runRefusals(tx: Tx, run_id: string): Promise<EgressRefusal
 /** Places recently refused to a company, latest first. */
 export async function listRefusals(tx: Tx, company_id: string): Promise<RefusedPlace[]> {
   const { rows } = await tx.execute<Omit<RefusedPlace, 'last_at'> & { last_at: string }>(sql`
-    select host, port, sum(times)::int as times, array_agg(distinct door) as doors, max(last_at) as last_at,
+    select host, port, least(sum(times), 2000000000)::int as times, array_agg(distinct door) as doors, max(last_at) as last_at,
       (array_agg(subject_id order by last_at desc) filter (where subject_id <> company_id))[1] as run_id
     from (select * from egress_refusals where company_id = ${company_id} order by last_at desc limit 1000) as late
     group by host, port order by max(last_at) desc, host limit ${SHOWN}`);
