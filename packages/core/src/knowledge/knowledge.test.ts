@@ -134,6 +134,13 @@ describe('what is found', () => {
     expect(found.filter((title) => title.startsWith('Long'))).toHaveLength(3);
     expect(found).toContain('Short');
   });
+
+  it('beside a long source of which every passage matches better', async () => {
+    const { write, find } = await setUp();
+    await write({ title: 'Long', body_markdown: `# A\n\n${'otter '.repeat(250)}\n\n`.repeat(80) });
+    await write({ title: 'Short', body_markdown: `${'filler text '.repeat(60)} otter.` });
+    expect(await find('otter')).toContain('Short');
+  });
 });
 
 describe('what is not found any more', () => {

@@ -27,6 +27,8 @@ const OF_TEXT = 60;
 const OF_HEADINGS = 20;
 /** Prevents one source from filling the results. */
 const OF_ONE_SOURCE = 3;
+/** Prevents one source from filling the ranking by words. Greater, because other rankings may prefer other passages of it. */
+const OF_ONE_SOURCE_RANKED = 6;
 
 /** Minimum share of the total weight of the question's words that a passage must match. */
 const LEAST_SHARE = 0.15;
@@ -120,13 +122,16 @@ async function rankOneWay(
       from jsonb_to_recordset(${JSON.stringify(terms)}::jsonb) as t (term text, weight float8)
     ), hit as materialized (
       -- Copied: a toasted value would otherwise be fetched once per term.
-      select id, words || ''::tsvector as words from knowledge_chunks
+      select id, source_key, words || ''::tsvector as words from knowledge_chunks
       where company_id = ${unseen(company_id)} and words @@ (select to_tsquery('simple', ${way})) limit ${mostRanked}
     ), scored as (
-      select hit.id, sum(term.weight) as matched, sum(term.weight * ts_rank(hit.words, term.query, 1)) as density
-      from hit join term on hit.words @@ term.query group by hit.id
+      select hit.id, hit.source_key, sum(term.weight) as matched, sum(term.weight * ts_rank(hit.words, term.query, 1)) as density
+      from hit join term on hit.words @@ term.query group by hit.id, hit.source_key
     )
-    select id from scored where matched >= ${least} order by matched + density desc, id limit ${OF_TEXT}`);
+    select id from (
+      select id, matched + density as score, row_number() over (partition by source_key order by matched + density desc, id) as place
+      from scored where matched >= ${least}
+    ) ranked where place <= ${OF_ONE_SOURCE_RANKED} order by score desc, id limit ${OF_TEXT}`);
   return rows.map(({ id }) => id);
 }
 
