@@ -141,6 +141,17 @@ describe('what is found', () => {
     await write({ title: 'Short', body_markdown: `${'filler text '.repeat(60)} otter.` });
     expect(await find('otter')).toContain('Short');
   });
+
+  it('of the wanted kinds, however much of other kinds matches better', async () => {
+    const { company, actor, act, write, find } = await setUp();
+    for (let n = 0; n < 70; n += 1) await write({ title: `Otter ${n}`, body_markdown: 'Otter, otter.' });
+    const issue = (await findIssue(database.db, (await createIssue(database.db, company)).id))!;
+    const body = `${'filler text '.repeat(60)} otter.`;
+    await act(async (tx) => putDocument(tx, actor, issue, 'plan', { title: 'Plan', body }));
+    await find('otter');
+    const query = { question: 'otter', only_types: ['document'] };
+    expect(await searchKnowledge(database.db, company.id, query)).toMatchObject([{ title: 'Plan' }]);
+  });
 });
 
 describe('what is not found any more', () => {

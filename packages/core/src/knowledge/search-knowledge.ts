@@ -59,9 +59,10 @@ export async function searchKnowledge(
   if (asked.length === 0) return [];
   const { terms, passages: known } = await weighTerms(tx, company_id, asked);
   if (known === 0) return [];
+  const wanted = ofWantedType(query.only_types ?? null);
   const rankings = [
-    await byWords(tx, company_id, terms),
-    await byHeading(tx, company_id, question),
+    await byWords(tx, company_id, terms, wanted),
+    await byHeading(tx, company_id, question, wanted),
     ...(query.vector ? [await byMeaning(tx, company_id, query.vector, known)] : []),
   ];
   const merged = mergeRankings(rankings);
@@ -98,22 +99,31 @@ function mergeRankings(rankings: readonly Ranking[]): Map<string, number> {
   return new Map([...scores].toSorted((a, b) => b[1] - a[1]));
 }
 
-async function byWords(tx: Tx, company_id: string, terms: readonly WeighedTerm[]): Promise<Ranking> {
+async function byWords(
+  tx: Tx,
+  company_id: string,
+  terms: readonly WeighedTerm[],
+  wanted: SQL,
+): Promise<Ranking> {
   const ranking = new Set<string>();
   // Usually one query, three at most: the less selective ones only run if the others have found too little.
   for (const way of waysIn(terms, RANKED)) {
-    for (const id of await rankOneWay(tx, company_id, terms, way)) ranking.add(id);
+    for (const id of await rankOneWay(tx, company_id, terms, way, wanted)) ranking.add(id);
     if (ranking.size >= OF_TEXT) break;
   }
   return [...ranking].slice(0, OF_TEXT);
 }
 
-/** @param way full-text query that selects the passages to rank */
+/**
+ * @param way full-text query that selects the passages to rank
+ * @param wanted which of them, as by `ofWantedType`
+ */
 async function rankOneWay(
   tx: Tx,
   company_id: string,
   terms: readonly WeighedTerm[],
   way: string,
+  wanted: SQL,
 ): Promise<Ranking> {
   const least = LEAST_SHARE * terms.reduce((sum, { weight }) => sum + weight, 0);
   const { rows } = await tx.execute<{ id: string }>(sql`
@@ -122,8 +132,8 @@ async function rankOneWay(
       from jsonb_to_recordset(${JSON.stringify(terms)}::jsonb) as t (term text, weight float8)
     ), hit as materialized (
       -- Copied: a toasted value would otherwise be fetched once per term.
-      select id, source_key, words || ''::tsvector as words from knowledge_chunks
-      where company_id = ${unseen(company_id)} and words @@ (select to_tsquery('simple', ${way})) limit ${mostRanked}
+      select id, source_key, words || ''::tsvector as words from knowledge_chunks k
+      where company_id = ${unseen(company_id)} and words @@ (select to_tsquery('simple', ${way})) and ${wanted} limit ${mostRanked}
     ), scored as (
       select hit.id, hit.source_key, sum(term.weight) as matched, sum(term.weight * ts_rank(hit.words, term.query, 1)) as density
       from hit join term on hit.words @@ term.query group by hit.id, hit.source_key
@@ -136,15 +146,15 @@ async function rankOneWay(
 }
 
 /** The first passage under each heading that resembles the question, one per source. */
-async function byHeading(tx: Tx, company_id: string, question: string): Promise<Ranking> {
+async function byHeading(tx: Tx, company_id: string, question: string, wanted: SQL): Promise<Ranking> {
   if (question.length > LONGEST_LIKE_HEADING) return [];
   // The setting takes effect before the index is read, because the same sub-query supplies the value to search for.
   const { rows } = await tx.execute<{ id: string }>(sql`
     with asked as materialized (
       select ${question}::text as q, set_config('pg_trgm.word_similarity_threshold', ${WORD_SIMILARITY_THRESHOLD}, true)
     ), hit as materialized (
-      select id, source_key, ordinal, heading from knowledge_chunks
-      where company_id = ${unseen(company_id)} and heading %> (select q from asked) limit ${mostRanked}
+      select id, source_key, ordinal, heading from knowledge_chunks k
+      where company_id = ${unseen(company_id)} and heading %> (select q from asked) and ${wanted} limit ${mostRanked}
     ), best as (
       select distinct on (source_key) id, word_similarity(${question}, heading) as likeness
       from hit order by source_key, word_similarity(${question}, heading) desc, ordinal
@@ -163,6 +173,17 @@ interface StoredPassage extends Omit<KnowledgePassage, 'score' | 'url'>, Record<
 
 const [, finding] = knowledgeTypes;
 
+/** Type of the source in the row `s`, whose note, if it is one, is in the row `n`. */
+const typeOfSource: SQL = sql`case when n.kind = ${finding} then ${finding} else s.source_type end`;
+
+/** Whether the passage in the row `k` is of one of these types; null: of any. Reads its source by key: never all of the company. */
+function ofWantedType(types: readonly string[] | null): SQL {
+  if (types === null) return sql`true`;
+  return sql`(
+    select ${typeOfSource} from knowledge_sources s left join notes n on s.source_type = 'note' and n.id = s.source_id
+    where s.id = k.source_key) in (select jsonb_array_elements_text(${JSON.stringify(types)}::jsonb))`;
+}
+
 /** Whether the source of the row `s` is visible: checks what triggers can't track, such as a parent in the trash. */
 const visible: SQL = sql`s.chunked_revision = s.revision and (s.issue_id is null or exists (
   select from issues i where i.id = s.issue_id and ${notTrashed('i')}))`;
@@ -174,7 +195,7 @@ async function readPassages(
   { except_issue_id = null, only_types = null }: Pick<KnowledgeQuery, 'except_issue_id' | 'only_types'>,
 ): Promise<StoredPassage[]> {
   const { rows } = await tx.execute<StoredPassage>(sql`
-    select found.id, case when n.kind = ${finding} then ${finding} else s.source_type end as source_type, s.source_id,
+    select found.id, ${typeOfSource} as source_type, s.source_id,
       s.heading as title, s.text, s.issue_id, d.key as document_key, f.agent_id
     from jsonb_array_elements_text(${JSON.stringify(ids)}::jsonb) with ordinality as found (id, place)
     -- One at a time, by key: never all passages of the company.
@@ -187,7 +208,7 @@ async function readPassages(
     left join agent_files f on s.source_type = 'agent_file' and f.id = s.source_id
     where s.company_id = ${company_id} and ${visible}
       and (s.source_type <> 'issue' or s.source_id is distinct from ${except_issue_id}::uuid)
-      and (${only_types === null} or case when n.kind = ${finding} then ${finding} else s.source_type end
+      and (${only_types === null} or ${typeOfSource}
         in (select jsonb_array_elements_text(${JSON.stringify(only_types ?? [])}::jsonb)))
     order by found.place`);
   return rows;
