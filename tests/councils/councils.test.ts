@@ -261,6 +261,18 @@ describe('a council', () => {
 });
 
 describe('a participant', () => {
+  it('is the assignee also in a company of more agents than are considered', async () => {
+    const set = await scene();
+    for (let n = 0; n < 500; n += 1) await createAgent(database.db, set.company, { name: `Temp ${n}` });
+    await database.db.execute(
+      sql`update agents set created_at = created_at - interval '1 day' where name like 'Temp %'`,
+    );
+    const { participants } = await convene(set);
+    expect(participants.map(({ agent_id }) => agent_id)).toEqual(
+      expect.arrayContaining([set.ada.id, set.grace.id]),
+    );
+  });
+
   it('that the issue is assigned to, but paused, is named as left out; others take part instead', async () => {
     const set = await scene();
     const pause = { status: 'paused' } as const;

@@ -29,11 +29,12 @@ const level = sql`(with recursive up as (
     select b.reports_to, up.steps + 1 from up join agents b on b.id = up.boss where up.steps < 64
   ) select count(boss)::int from up)`;
 
-async function readMembers(tx: Tx, company_id: string, which: SQL): Promise<Member[]> {
+/** @param first which of them are read even if there are more than `CANDIDATES` */
+async function readMembers(tx: Tx, company_id: string, which: SQL, first: SQL = which): Promise<Member[]> {
   const { rows } = await tx.execute<Member>(sql`
     select ${agentFactColumns}, a.name, a.role, a.title, a.description, a.created_at, ${level} as level
     from agents a where a.company_id = ${company_id} and ${agentPresent} and ${which}
-    order by a.created_at, a.id limit ${CANDIDATES}`);
+    order by ${first} desc, a.created_at, a.id limit ${CANDIDATES}`);
   return rows;
 }
 
@@ -77,10 +78,12 @@ export const deliberates = ({ adapter_type }: Member): boolean =>
 async function fittingMembers(tx: Tx, issue: IssueRow, question: string): Promise<Member[]> {
   const assignee = issue.assignee_agent_id;
   const manager = assignee === null ? null : await managerOf(tx, assignee);
+  const concerned = sql`coalesce(a.id in (${assignee}::uuid, ${manager}::uuid), false)`;
   const all = await readMembers(
     tx,
     issue.company_id,
-    sql`(a.status in ${wakeableAgentStatuses} and a.parent_agent_id is null or a.id in (${assignee}::uuid, ${manager}::uuid))`,
+    sql`(a.status in ${wakeableAgentStatuses} and a.parent_agent_id is null or ${concerned})`,
+    concerned,
   );
   const first = [assignee, manager].flatMap((id) => all.filter((each) => each.id === id));
   const text = `${question} ${issue.title} ${(issue.body_markdown ?? '').slice(0, READ)}`;
