@@ -89,7 +89,10 @@ export class OutgoingWorker {
       for (let line = lines.shift(); line !== undefined; line = lines.shift())
         for (const message of line) if (!(await this.#say(message))) break;
     };
-    await Promise.all(Array.from({ length: CONVERSATIONS }, next));
+    // All of them end before anything is read again: what is being said would be said twice.
+    const ends = await Promise.allSettled(Array.from({ length: CONVERSATIONS }, next));
+    const failed = ends.find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
   }
 
   /** @returns false if the messages after it in its conversation must wait */
