@@ -97,3 +97,22 @@ it('a message is said once, though another conversation’s could not be recorde
   await waitFor(async () => (await pending()) === 1);
   expect(said.filter((text) => text === 'slow')).toEqual(['slow']);
 });
+
+it('a message of which word arrives while the worker is about to rest is sent', async () => {
+  const { db } = database;
+  let queued = false;
+  // It is queued after the last look at what is due, and before the worker rests.
+  const execute = async (query: Parameters<typeof db.execute>[0]) => {
+    const answer = await db.execute(query);
+    if (!queued && 'in_ms' in (answer.rows[0] ?? {})) {
+      queued = true;
+      await queue({ conversation: 'a', body: 'late' });
+      worker.kick();
+    }
+    return answer;
+  };
+  const late = new Proxy(db, { get: (of, name) => (name === 'execute' ? execute : Reflect.get(of, name)) });
+  parts.database = { ...database, db: late };
+  worker.kick();
+  await waitFor(() => said.includes('late'), { timeout_ms: 2000 });
+});

@@ -70,7 +70,9 @@ export class OutgoingWorker {
         await this.#sayAll(due);
       } while ((this.#again || due.length > 0) && !signal.aborted);
       const in_ms = await nextOutgoingIn(database.db, hold);
-      if (in_ms !== null) this.#kickIn(in_ms);
+      // Word that came during this last look may be of a message that it did not see.
+      if (this.#again) this.#kickIn(0);
+      else if (in_ms !== null) this.#kickIn(in_ms);
     } catch (error) {
       if (signal.aborted) return;
       logger.warn('an outgoing channel message could not be sent', { error });
@@ -91,8 +93,8 @@ export class OutgoingWorker {
     };
     // All of them end before anything is read again: what is being said would be said twice.
     const ends = await Promise.allSettled(Array.from({ length: CONVERSATIONS }, next));
-    const failed = ends.find(({ status }) => status === 'rejected');
-    if (failed?.status === 'rejected') throw failed.reason;
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }
 
   /** @returns false if the messages after it in its conversation must wait */
