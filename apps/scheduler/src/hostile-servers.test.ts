@@ -129,7 +129,9 @@ it('a name of a bot that is none becomes no pattern', async () => {
       return Promise.resolve(true);
     },
   };
-  await new Telegram(vendors(), TOKEN, null).receive(events, 0, stop.signal).catch(() => undefined);
+  await new Telegram(vendors(), TOKEN, null)
+    .receive(events, { bot_id: null, update_offset: 0 }, stop.signal)
+    .catch(() => undefined);
   expect(bots).toEqual([{ id: '1', name: '' }]);
   expect(stored).toEqual([]);
   expect(stop.signal.aborted).toBe(true);

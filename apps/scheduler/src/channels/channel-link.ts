@@ -64,11 +64,18 @@ export interface WritingLimits {
   typing_ms: number;
 }
 
+/** How far the updates of a bot have been received. Each bot counts its own. */
+export interface ReceivedUpTo {
+  /** Null: none has been connected. */
+  bot_id: string | null;
+  update_offset: number;
+}
+
 /** A connection to a vendor with one company's tokens. Every method throws ChannelFailure. */
 export interface ChannelLink {
   readonly limits: WritingLimits;
   /** Receives until the signal aborts or an error is thrown. */
-  receive(events: LinkEvents, update_offset: number, signal: AbortSignal): Promise<void>;
+  receive(events: LinkEvents, last: ReceivedUpTo, signal: AbortSignal): Promise<void>;
   /** @returns the vendor's id of the message */
   speak(spoken: Spoken, signal: AbortSignal): Promise<string>;
   /** Indicates that a reply is being written. @returns false if the vendor has no such indication here */

@@ -127,6 +127,7 @@ export class ChannelRunner {
             this.#state = { ...this.#state, last_seen_at: new Date() };
           },
           connected: ({ id, name }) => {
+            if ((this.#state.bot_id ?? id) !== id) this.#updateOffset = 0;
             const seen = { last_seen_at: new Date(), bot_id: id, bot_name: name };
             this.#state = { ...seen, status: 'connected', last_error: null };
             this.#parts.logger.info('a channel is connected', { channel_id });
@@ -134,7 +135,7 @@ export class ChannelRunner {
             this.kick();
           },
         },
-        this.#updateOffset,
+        { bot_id: this.#state.bot_id, update_offset: this.#updateOffset },
         signal,
       );
       return new ChannelFailure('the connection has ended');

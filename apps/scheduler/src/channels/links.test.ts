@@ -80,7 +80,9 @@ it('a vendor that repeats what was acknowledged is asked once a second', async (
       return Promise.resolve(true);
     },
   };
-  const receiving = link.receive(events, 0, stop.signal).catch(() => undefined);
+  const receiving = link
+    .receive(events, { bot_id: null, update_offset: 0 }, stop.signal)
+    .catch(() => undefined);
   await waitFor(() => polls >= 3);
   stop.abort();
   await receiving;
@@ -104,7 +106,9 @@ it('a vendor that ends each connection at once is connected to once a second', a
     seen: () => undefined,
     store: async () => Promise.resolve(true),
   };
-  const receiving = link.receive(events, 0, stop.signal).catch(() => undefined);
+  const receiving = link
+    .receive(events, { bot_id: null, update_offset: 0 }, stop.signal)
+    .catch(() => undefined);
   await waitFor(() => connections === 3);
   expect(performance.now() - begin).toBeGreaterThan(1900);
   stop.abort();
@@ -131,7 +135,9 @@ it('a burst of more than is kept in memory is stored in the end, and whatever is
       return true;
     },
   };
-  const receiving = link.receive(events, 0, stop.signal).catch((error: unknown) => error);
+  const receiving = link
+    .receive(events, { bot_id: null, update_offset: 0 }, stop.signal)
+    .catch((error: unknown) => error);
   await waitFor(() => slack.sockets() === 1);
   for (const text of said) slack.says('UADA', text);
   await waitFor(() => stored.length >= said.length);
@@ -154,7 +160,9 @@ it('what there is no room for is kept, and stored and acknowledged once there is
       return Promise.resolve(asked.length > 1);
     },
   };
-  const receiving = link.receive(events, 0, stop.signal).catch((error: unknown) => error);
+  const receiving = link
+    .receive(events, { bot_id: null, update_offset: 0 }, stop.signal)
+    .catch((error: unknown) => error);
   await waitFor(() => slack.sockets() === 1);
   slack.says('UADA', 'hello');
   await waitFor(() => asked.length === 2);

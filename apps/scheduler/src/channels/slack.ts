@@ -13,6 +13,7 @@ import {
   ChannelFailure,
   type ChannelLink,
   type LinkEvents,
+  type ReceivedUpTo,
   type Spoken,
   type WritingPlace,
 } from './channel-link.ts';
@@ -89,7 +90,7 @@ export class Slack implements ChannelLink {
     this.#connect = createGuardedWebSocket(guard);
   }
 
-  async receive(events: LinkEvents, _offset: number, signal: AbortSignal): Promise<void> {
+  async receive(events: LinkEvents, _last: ReceivedUpTo, signal: AbortSignal): Promise<void> {
     const identity = shaped(Identity, await this.#call('auth.test', {}, signal));
     this.#bot_id = identity.user_id;
     const bot = { id: identity.user_id, name: identity.user ?? '' };

@@ -6,6 +6,7 @@ import {
   ChannelFailure,
   type ChannelLink,
   type LinkEvents,
+  type ReceivedUpTo,
   type Spoken,
   type WritingPlace,
 } from './channel-link.ts';
@@ -63,11 +64,12 @@ export class Telegram implements ChannelLink {
     this.#api = new VendorApi(config.telegram_api_url, TELEGRAM_URL, list, [token]);
   }
 
-  async receive(events: LinkEvents, update_offset: number, signal: AbortSignal): Promise<void> {
+  async receive(events: LinkEvents, last: ReceivedUpTo, signal: AbortSignal): Promise<void> {
     const me = shaped(Me, await this.#call('getMe', {}, signal));
     this.#bot = { id: String(me.id), name: BOT_NAME.test(me.username ?? '') ? me.username! : '' };
     events.connected(this.#bot);
-    let offset = update_offset;
+    // Another bot's offset would have the vendor drop what this one has not received.
+    let offset = (last.bot_id ?? this.#bot.id) === this.#bot.id ? last.update_offset : 0;
     while (!signal.aborted) {
       const begin = performance.now();
       const query = { offset, timeout: POLL_SEC, allowed_updates: ['message', 'callback_query'] };

@@ -71,6 +71,8 @@ export async function renewChannels(
       failing_since = case when n.revision <> h.revision then h.failing_since
         when n.status in ('failing', 'refused') then coalesce(h.failing_since, now()) end,
       last_seen_at = greatest(h.last_seen_at, n.last_seen_at),
+      -- Each bot counts its own updates.
+      update_offset = case when n.bot_id <> h.bot_id then 0 else h.update_offset end,
       bot_id = coalesce(n.bot_id, h.bot_id), bot_name = coalesce(n.bot_name, h.bot_name)
     from jsonb_to_recordset(${JSON.stringify(reported)}::jsonb) as n(channel_id uuid, held_by text, fence bigint,
         revision int, status text, last_error text, last_seen_at timestamptz, bot_id text, bot_name text)

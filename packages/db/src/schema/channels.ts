@@ -46,7 +46,7 @@ export const channels = pgTable(
     bot_name: text(),
     /** When anything last arrived from the vendor, including keep-alives. */
     last_seen_at: instant(),
-    /** Telegram only: the number following the last update stored here. */
+    /** Telegram only: the number following the last update of this bot that is stored here. */
     update_offset: bigint({ mode: 'number' }).notNull().default(0),
     /** Lease owner; an expired lease may be taken by anyone. */
     held_by: text(),
