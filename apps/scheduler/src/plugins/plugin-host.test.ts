@@ -7,6 +7,7 @@ import {
   allowPlugin,
   createIssue,
   createPlugin,
+  createSecret,
   findIssue,
   findPlugin,
   keyLedger,
@@ -25,6 +26,8 @@ import { copyBinary } from './binary.ts';
 import { PluginHost } from './plugin-host.ts';
 
 const program = path.resolve(import.meta.dirname, '../../../../tests/plugins/plugin.mjs');
+
+const vault = new Vault(Buffer.alloc(32, 1));
 
 let kit: TestDatabase;
 let folder: string;
@@ -55,7 +58,7 @@ beforeAll(async () => {
     database: kit.database,
     storage,
     listener: kit.listener,
-    vault: new Vault(null, []),
+    vault,
     logger: testLogger(),
     name: 'host',
     enabled: async () => Promise.resolve(true),
@@ -131,6 +134,17 @@ const says = async (id: string, text: string) => waitFor(() => hasSaid(id, text)
 
 const call = async (id: string, name: string, input: object): Promise<unknown> =>
   host.runner(id).invoke({ namespace: `n${made}`, name, input }, AbortSignal.timeout(20_000));
+
+it('a plugin’s secrets are in nothing that is kept of its errors', async () => {
+  const value = `token-${'0123456789'.repeat(12)}`;
+  await act(async (tx) => createSecret(tx, actors.system, company_id, { name: 'TOKEN', value }, vault));
+  const id = await running({ token: '${secret:TOKEN}' });
+  for (const code of [value, `bad ${value}`])
+    await call(id, 'write', { type: 'error', payload: { message: 'It failed.', code } });
+  await says(id, 'It failed.');
+  const events = await listPluginEvents(kit.database.db, (await findPlugin(kit.database.db, id))!, {});
+  expect(JSON.stringify(events)).not.toContain('token-0123');
+});
 
 describe('a plugin that leaves events unanswered', () => {
   it('is sent one three times, further ones once; its page says so until it answers one', async () => {

@@ -255,8 +255,10 @@ export class PluginRunner {
           this.#log.add({ type: 'log', ...message.payload });
         return;
       case 'error': {
-        const { message: text, code } = message.payload;
-        const details = code === undefined || code === null ? {} : { code: codeText(code) };
+        const { code } = message.payload;
+        // Scrubbed before they are cut, like what it writes to its standard error.
+        const text = this.#clean(message.payload.message);
+        const details = code === undefined || code === null ? {} : { code: this.#codeText(code) };
         this.#log.add({ type: 'error', level: 'error', message: text, details });
         // In place of `ready`: it will not become so.
         if (!this.#hasManifest) this.#process?.fail(`it reported an error: ${text.slice(0, STDERR_SHOWN)}`);
@@ -329,6 +331,10 @@ export class PluginRunner {
     return storableText(this.#log.scrubber.scrub(text));
   }
 
+  #codeText(code: string | number): string | number {
+    return typeof code === 'string' ? storableText(this.#clean(code).slice(0, LONGEST_CODE)) : code;
+  }
+
   /** The reason shown to people. An error without a message for them is logged: it is a bug of ours. */
   #reasonOf(error: unknown): string {
     if (error instanceof ServiceError || error instanceof ProtocolError) return error.message;
@@ -336,6 +342,3 @@ export class PluginRunner {
     return stated('it could not be started: the scheduler’s log says why');
   }
 }
-
-const codeText = (code: string | number): string | number =>
-  typeof code === 'string' ? storableText(code.slice(0, LONGEST_CODE)) : code;
