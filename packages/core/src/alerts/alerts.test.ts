@@ -30,6 +30,8 @@ beforeEach(async () => {
     'outbox',
     'scheduler_processes',
     'backups',
+    'budget_incidents',
+    'webhooks',
   ])
     await query(`delete from ${table}`);
   await query(`delete from heartbeat_runs`);
@@ -363,6 +365,49 @@ describe('what is found', () => {
     await run('succeeded', 'null');
     await age(80);
     expect(await kinds()).toEqual([]);
+  });
+
+  it('a company’s budget also while another company has any number of them', async () => {
+    const breach = async (name: string, count: number) => {
+      const company = await createCompany(database.db, { name });
+      const user = await createUser(database.db);
+      await createMembership(database.db, company, user, 'admin');
+      await query(`
+        with p as (
+          insert into budget_policies (company_id, scope_type, scope_id, "window", limit_usd, action)
+          select '${company.id}', 'agent', gen_random_uuid(), 'day', 1, 'warn' from generate_series(1, ${count}) returning id
+        )
+        insert into budget_incidents (company_id, policy_id, kind, window_start, limit_usd, spent_usd)
+        select '${company.id}', p.id, 'breach', now(), 1, 2 from p`);
+      return user.email;
+    };
+    const early = await breach('Early', 1);
+    await look();
+    await breach('Noisy', 60);
+    const late = await breach('Late', 1);
+    await age(80);
+    const { resolved } = await look();
+    expect(resolved).toEqual([]);
+    const { rows } = await query(`select message from alerts where status = 'firing'`);
+    const names = (rows as { message: string }[]).map(({ message }) => message.split(':')[0]);
+    expect(names).toEqual(expect.arrayContaining(['Early', 'Late']));
+    const told = (await sent()).map(({ recipient }) => recipient);
+    expect(told).toEqual(expect.arrayContaining([early, late]));
+  });
+
+  it('very many companies’ at once are told to the admins of each', async () => {
+    const emails: string[] = [];
+    for (let n = 0; n < 60; n += 1) {
+      const company = await createCompany(database.db);
+      const user = await createUser(database.db);
+      await createMembership(database.db, company, user, 'admin');
+      emails.push(user.email);
+      await query(`insert into webhooks (company_id, url, events, secret_sealed, from_seq, enabled, disabled_reason)
+        values ('${company.id}', 'https://example.com', '[]', 'x', 0, false, 'it failed')`);
+    }
+    await look();
+    const told = (await sent()).map(({ recipient }) => recipient);
+    expect(emails.filter((email) => !told.includes(email))).toEqual([]);
   });
 
   it('a breached budget: told to the company’s admins in their language, and not to those of another', async () => {

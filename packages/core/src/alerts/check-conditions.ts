@@ -3,7 +3,7 @@ import { rowReader, schema, type Tx } from '@acp/db';
 import { inWords } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { companyConditions } from './company-conditions.ts';
-import { type AlertLimits, type Condition, MOST_OF_A_KIND } from './condition.ts';
+import type { AlertLimits, Condition } from './condition.ts';
 import { instanceConditions } from './instance-conditions.ts';
 
 export type AlertRow = typeof schema.alerts.$inferSelect;
@@ -53,7 +53,7 @@ export async function checkConditions(
     select exists (select from alerts where status = 'firing') as firing, ${sql.join(each, sql`, `)}`);
   const [found] = rows;
   const conditions = kinds.flatMap(({ condition }, place) =>
-    (found?.[`kind_${place}`] ?? []).slice(0, MOST_OF_A_KIND).map((row) => condition(row as never)),
+    (found?.[`kind_${place}`] ?? []).map((row) => condition(row as never)),
   );
   return { conditions, firing: found?.firing === true };
 }

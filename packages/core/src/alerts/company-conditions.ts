@@ -2,7 +2,7 @@ import { cutText, dollars, said, type Said } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { KEY_WARNING_DAYS } from '../companies/index.ts';
 import { readOnlyInstance } from '../settings/index.ts';
-import { type ConditionQuery, MOST_OF_A_KIND } from './condition.ts';
+import { type ConditionQuery, MOST_OF_A_COMPANY, MOST_OF_COMPANIES } from './condition.ts';
 
 /** A run whose lease expired that long ago can't be ended by the usual recovery. */
 const LAPSED_SEC = 120;
@@ -43,10 +43,12 @@ const budgets: ConditionQuery = {
       case p.scope_type when 'agent' then (select a.name from agents a where a.id = p.scope_id)
         when 'project' then (select x.name from projects x where x.id = p.scope_id) end as scope_name,
       coalesce(w.spent_usd, i.spent_usd)::float8 as spent, i.limit_usd::float8 as most
-    from budget_incidents i join budget_policies p on p.id = i.policy_id
+    from (
+      select *, row_number() over (partition by company_id order by opened_at, id) as place from budget_incidents where status = 'open'
+    ) i join budget_policies p on p.id = i.policy_id
     join companies c on c.id = i.company_id and c.deleted_at is null
     left join budget_windows w on w.policy_id = i.policy_id and w.window_start = i.window_start
-    where i.status = 'open' order by i.opened_at desc limit ${MOST_OF_A_KIND}`,
+    where i.place <= ${MOST_OF_A_COMPANY} order by i.opened_at, i.id limit ${MOST_OF_COMPANIES}`,
   condition: ({ id, company_id, company, kind, ...budget }: Place & BudgetRow) => {
     const whose = budgetOf(budget.scope_type, budget.scope_name);
     const [spent, most] = [dollars(budget.spent), dollars(budget.most)];
@@ -102,7 +104,7 @@ const stuckRuns: ConditionQuery = {
     select s.company_id, c.name as company, count(*) filter (where how = 'lapsed')::int as lapsed,
       count(*) filter (where how = 'silent')::int as silent, count(*) filter (where how = 'waiting')::int as waiting
     from stuck s join companies c on c.id = s.company_id and c.deleted_at is null
-    group by s.company_id, c.name order by count(*) desc limit ${MOST_OF_A_KIND}`,
+    group by s.company_id, c.name order by s.company_id limit ${MOST_OF_COMPANIES}`,
   condition: ({
     company_id,
     company,
@@ -134,7 +136,7 @@ const outages: ConditionQuery = {
     group by a.provider_id, p.name, p.company_id, c.name
     having count(*) filter (where r.status = 'succeeded') = 0
       and count(*) filter (where r.status = 'failed') >= ${OUTAGE_FAILURES}
-    limit ${MOST_OF_A_KIND}`,
+    order by a.provider_id nulls first limit ${MOST_OF_COMPANIES}`,
   condition: ({
     provider_id,
     provider,
@@ -171,10 +173,12 @@ const outages: ConditionQuery = {
 const webhooksOff: ConditionQuery = {
   rows: () => sql`
     select w.id, w.company_id, c.name as company, w.url, w.disabled_reason as reason
-    from webhooks w join companies c on c.id = w.company_id and c.deleted_at is null
-    where not w.enabled and w.disabled_reason is not null and w.issue_id is null
-      and w.updated_at > now() - make_interval(days => ${OFF_DAYS})
-    order by w.updated_at desc limit ${MOST_OF_A_KIND}`,
+    from (
+      select *, row_number() over (partition by company_id order by updated_at, id) as place from webhooks
+      where not enabled and disabled_reason is not null and issue_id is null
+        and updated_at > now() - make_interval(days => ${OFF_DAYS})
+    ) w join companies c on c.id = w.company_id and c.deleted_at is null
+    where w.place <= ${MOST_OF_A_COMPANY} order by w.updated_at, w.id limit ${MOST_OF_COMPANIES}`,
   condition: ({
     id,
     company_id,
@@ -201,14 +205,14 @@ const keysExpiring: ConditionQuery = {
   rows: () => sql`
     select k.id, k.company_id, c.name as company, k.entity_type, coalesce(k.label, k.key_prefix) as label, k.key_prefix,
       to_char(k.expires_at at time zone 'UTC', 'YYYY-MM-DD') as ends
-    from (
+    from (select *, row_number() over (partition by company_id order by expires_at, id) as place from (
       select k.id, k.company_id, 'board_user_key' as entity_type, k.label, k.key_prefix, k.expires_at
       from board_user_keys k where ${endsSoon}
       union all
       select k.id, k.company_id, 'agent_key', k.label, k.key_prefix, k.expires_at
       from agent_api_keys k join agents a on a.id = k.agent_id and a.deleted_at is null where ${endsSoon}
-    ) k join companies c on c.id = k.company_id and c.deleted_at is null
-    order by k.expires_at limit ${MOST_OF_A_KIND}`,
+    ) each) k join companies c on c.id = k.company_id and c.deleted_at is null
+    where k.place <= ${MOST_OF_A_COMPANY} order by k.expires_at, k.id limit ${MOST_OF_COMPANIES}`,
   condition: ({
     id,
     company_id,

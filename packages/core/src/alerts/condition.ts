@@ -33,5 +33,9 @@ export interface ConditionQuery {
   condition: (row: never) => Condition;
 }
 
-/** Maximum number per kind in one check: a failing machine causes some alerts, not thousands. */
+// Limits per kind in one check. What exceeds one must be what came last: the alert of what is not found any more is resolved.
+/** For the instance: a failing machine causes some alerts, not thousands. */
 export const MOST_OF_A_KIND = 50;
+/** For one company: its alerts must not take the place of others'. */
+export const MOST_OF_A_COMPANY = 50;
+export const MOST_OF_COMPANIES = 1000;

@@ -20,9 +20,12 @@ export interface AlertTargets {
   channels: readonly Exclude<MessageChannel, 'mail'>[];
 }
 
-/** Maximum number of recipients, for the instance's admins and for those of the companies. */
+/** Maximum number of recipients, for the instance's admins and for those of each company. */
 const MOST_RECIPIENTS = 50;
-const MAX_NOTIFIED = 50;
+/** For all companies: the first admin of each before the second of any. */
+const MOST_OF_ALL = 1000;
+/** Alerts that a message spells out. */
+const MOST_SHOWN = 50;
 
 /** Queues the results of a check for everyone concerned: one message per recipient, however many alerts. */
 export async function queueAlertMessages(
@@ -31,7 +34,7 @@ export async function queueAlertMessages(
   targets: AlertTargets,
 ): Promise<void> {
   const { firing, resolved, already_notified } = changes;
-  const all = [...firing, ...resolved].slice(0, MAX_NOTIFIED);
+  const all = [...firing, ...resolved];
   if (all.length === 0) return;
   const notified = all.filter(
     (alert) => alert.status === 'resolved' || !already_notified.has(presentAlert(alert).kind),
@@ -66,10 +69,12 @@ async function recipientsOf(
 ): Promise<Map<string, AlertRow[]>> {
   const companies = [...new Set(all.map(({ company_id }) => company_id))].filter((id) => id !== null);
   const { rows } = await tx.execute<{ email: string; company_id: string | null }>(sql`
-    select u.email, m.company_id from memberships m join users u on u.id = m.user_id
-    where m.role = 'admin' and u.is_active and u.email_verified_at is not null
-      and m.company_id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(companies)}::jsonb))
-    order by m.company_id, m.joined_at limit ${MOST_RECIPIENTS}`);
+    select email, company_id from (
+      select u.email, m.company_id, row_number() over (partition by m.company_id order by m.joined_at, m.user_id) as place
+      from memberships m join users u on u.id = m.user_id
+      where m.role = 'admin' and u.is_active and u.email_verified_at is not null
+        and m.company_id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(companies)}::jsonb))
+    ) admin where place <= ${MOST_RECIPIENTS} order by place, company_id limit ${MOST_OF_ALL}`);
   const given = (await operatorAddresses(tx, operators)).map((email) => ({ email, company_id: null }));
   const found = new Map<string, AlertRow[]>();
   for (const { email, company_id } of [...given, ...rows]) {
@@ -100,8 +105,9 @@ function messageOf(
   { name, channel, recipient }: To,
   { public_url }: AlertTargets,
 ): NewMessage {
-  const shown = alerts.map(presentAlert);
-  const sentences = alerts.map(({ said: sentence, message }) => sentence ?? message);
+  const spelled = alerts.slice(0, MOST_SHOWN);
+  const shown = spelled.map(presentAlert);
+  const sentences = spelled.map(({ said: sentence, message }) => sentence ?? message);
   const [first] = alerts;
   const gist =
     first === undefined || alerts.length > 1
