@@ -151,22 +151,21 @@ describe('a company on its way from one instance to another', () => {
   it('takes neither an open invite nor the secret of a repository’s webhook along', async () => {
     const director = systemActor('tests');
     const vault = new Vault(Buffer.from(keys.here, 'hex'), []);
-    const { id, invite, secret } = await transaction(here.database, async (tx) => {
+    const lighthouse = await transaction(here.database, async (tx) => {
       const { id } = await createCompany(tx, director, { name: 'Lighthouse', slug: 'lighthouse' });
       const project = await createProject(tx, director, id, { name: 'Lamp' });
       const hook = { id: project.id, company_id: id, name: project.name };
       const { secret } = await createRepositoryWebhook(tx, director, hook, vault);
       const { token } = await createInvite(tx, director, id, { role: 'member' }, vault);
-      const invite = token!;
       await createNote(tx, director, id, {
         title: 'Setup',
-        body_markdown: `Hook ${secret}, join ${invite}.`,
+        body_markdown: `Hook ${secret}, join ${token!}.`,
       });
-      return { id, invite, secret };
+      return { id, secret, token };
     });
-    const bundle = JSON.stringify(await exported(here, id));
-    expect(bundle).not.toContain(secret);
-    expect(bundle).not.toContain(invite);
+    const bundle = JSON.stringify(await exported(here, lighthouse.id));
+    expect(bundle).not.toContain(lighthouse.secret);
+    expect(bundle).not.toContain(lighthouse.token);
   });
 
   it('starts nothing: no heartbeat, schedule, webhook or wakeup', async () => {

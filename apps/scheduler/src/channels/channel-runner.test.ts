@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { claimChannels, createChannel, createSecret, renewChannels } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
 import { Vault } from '@acp/kernel';
@@ -64,5 +64,6 @@ it('hears a bot that has taken the place of another one, which was further', asy
   await runner!.stop();
   telegram.says(77, 'Are you there?');
   await connect('two');
-  await waitFor(async () => (await heard()) === 2, { timeout_ms: 5000 });
+  await waitFor(async () => (await heard()) > 1, { timeout_ms: 5000 });
+  expect(await heard()).toBe(2);
 });
