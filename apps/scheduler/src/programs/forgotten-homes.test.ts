@@ -51,3 +51,17 @@ it('removes the homes of agents that were purged, once they have been still for 
   expect(left.toSorted()).toEqual([...kept, outside, link].toSorted());
   expect(await clearForgottenHomes(database, path.join(folder, 'nowhere'))).toBe(0);
 });
+
+it('finds them among the homes of any number of agents', async () => {
+  const top = path.join(folder, 'crowded');
+  const now = Date.now();
+  const make = async (days: number) => {
+    const made = path.join(top, newId());
+    await mkdir(made, { recursive: true });
+    const at = new Date(now - days * 24 * 3600_000);
+    await utimes(made, at, at);
+  };
+  for (let n = 0; n < 1100; n += 1) await make(n % 22 === 0 ? 40 : 1);
+  expect(await clearForgottenHomes(database, top)).toBe(50);
+  expect(await readdir(top)).toHaveLength(1050);
+});

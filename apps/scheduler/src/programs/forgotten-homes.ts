@@ -2,8 +2,7 @@ import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { agentsAmong } from '@acp/core';
 import type { Database } from '@acp/db';
-import { dropTree } from '@acp/kernel';
-import { namesIn } from './work-folders.ts';
+import { dropTree, isUuid } from '@acp/kernel';
 
 /** An unknown agent may be one of a database that is restored again, or of another instance that uses the folder. */
 const STILL_MS = 30 * 24 * 3600_000;
@@ -15,10 +14,8 @@ const MOST_NAMES = 1000;
  * @param top their folder in a company's own @returns how many
  */
 export async function clearForgottenHomes(database: Database, top: string): Promise<number> {
-  const ids = await namesIn(top);
   let removed = 0;
-  for (let at = 0; at < ids.length; at += BATCH) {
-    const batch = ids.slice(at, at + BATCH);
+  for await (const batch of idsIn(top)) {
     const known = await agentsAmong(database.db, batch);
     for (const id of batch) {
       if (known.has(id) || !(await isStill(join(top, id)))) continue;
@@ -27,6 +24,19 @@ export async function clearForgottenHomes(database: Database, top: string): Prom
     }
   }
   return removed;
+}
+
+/** All of them: those that stay must not hide others. */
+async function* idsIn(top: string): AsyncGenerator<string[]> {
+  let batch: string[] = [];
+  // One that does not exist has none.
+  for await (const { name } of await opendir(top).catch(() => [])) {
+    if (!isUuid(name)) continue;
+    if (batch.push(name) < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  yield batch;
 }
 
 /** Runs change something at the top of the home, or in a folder that is there. */
