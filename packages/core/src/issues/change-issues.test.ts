@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { IssueChange } from '@acp/contract';
 import { type Database, transaction } from '@acp/db';
+import { newId } from '@acp/kernel';
 import {
   actors,
   createAgent,
@@ -82,9 +83,11 @@ describe('changeIssues', () => {
   it('changes nothing where one issue or label is another company’s, absent, or named twice', async () => {
     const [s, other] = [await stage(), await stage()];
     const set = { priority: 'critical' } as const;
-    const theirs = await other.label('theirs');
+    const [mine, theirs] = [await s.label('mine'), await other.label('theirs')];
     for (const changes of [
       [s.ids[0]!, other.ids[0]!].map((issue_id) => ({ issue_id, set })),
+      [s.ids[0]!, other.ids[0]!].map((issue_id) => ({ issue_id, add_label_ids: [mine] })),
+      [s.ids[0]!, newId()].map((issue_id) => ({ issue_id, add_label_ids: [mine] })),
       [s.ids[0]!, s.ids[0]!].map((issue_id) => ({ issue_id, set })),
       [{ issue_id: s.ids[0]!, set, add_label_ids: [theirs] }],
       [{ issue_id: s.ids[0]!, set: { ...set, assignee_agent_id: other.agent.id } }],

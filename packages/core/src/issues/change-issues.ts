@@ -35,6 +35,8 @@ export async function changeIssues(
         where i.company_id = ${company_id} and i.id = any(${sql.param(ids)}::uuid[]) and ${notTrashed('i')}`,
   );
   const known = new Map(rows.map((row) => [row.id, row]));
+  const unknown = ids.find((id) => !known.has(id));
+  if (unknown !== undefined) throw invalid(`changes: unknown issue ${unknown}`);
   const undo = new Map<string, IssueChange>(
     back.map(({ issue_id }) => [issue_id, { issue_id, deleted: true }]),
   );
@@ -43,8 +45,7 @@ export async function changeIssues(
   };
   await changeLabels(tx, actor, changes, known, undoes);
   for (const { issue_id, set = {}, deleted } of changes) {
-    const issue = known.get(issue_id);
-    if (issue === undefined) throw invalid(`changes: unknown issue ${issue_id}`);
+    const issue = known.get(issue_id)!;
     const before = whatDiffers(issue, set);
     if (before !== undefined) {
       await updateIssue(tx, actor, issue, set);
@@ -108,7 +109,7 @@ async function changeLabels(
   undoes: (issue_id: string, part: Partial<IssueChange>) => void,
 ): Promise<void> {
   const [adding, removing] = [pairsOf(changes, 'add_label_ids'), pairsOf(changes, 'remove_label_ids')];
-  const wanted = [...adding, ...removing].filter(({ issue_id }) => known.has(issue_id));
+  const wanted = [...adding, ...removing];
   const company_id = known.values().next().value?.company_id;
   if (wanted.length === 0 || company_id === undefined) return;
   const ids = [...new Set(wanted.map(({ label_id }) => label_id))];
