@@ -1,5 +1,5 @@
 /** Ajv for the contract's schemas: one compiled function per schema, created on first use or at startup. */
-import { invalid } from '@acp/kernel';
+import { invalid, isTimestamp, isUuid } from '@acp/kernel';
 import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import type { Static, TSchema } from 'typebox';
@@ -9,6 +9,12 @@ import { describeError } from './describe-error.ts';
 const EMAIL =
   /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
 
+/** The library's formats also take what PostgreSQL does not: `urn:uuid:…`, leap seconds, the year 0. */
+const isInstant = (text: string): boolean => {
+  const year = isTimestamp(text) ? new Date(text).getUTCFullYear() : 0;
+  return year >= 1 && year <= 9999;
+};
+
 const options = { allErrors: false, strict: false, allowUnionTypes: true } as const;
 const strictAjv = withFormats(new Ajv(options));
 /** Query strings and form fields are text, so numbers and booleans are coerced. */
@@ -17,7 +23,7 @@ const coercingAjv = withFormats(new Ajv({ ...options, coerceTypes: true }));
 function withFormats(ajv: Ajv): Ajv {
   // ajv-formats is CommonJS: under Node's ESM its function is the default export, typed one level deeper.
   (formats as unknown as (ajv: Ajv) => void)(ajv);
-  return ajv.addFormat('email', EMAIL);
+  return ajv.addFormat('email', EMAIL).addFormat('uuid', isUuid).addFormat('date-time', isInstant);
 }
 
 export interface Validator<T> {
