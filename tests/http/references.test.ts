@@ -107,6 +107,15 @@ describe('what refers to things in the trash', () => {
   });
 });
 
+it('an id in capitals is the same id: who sends back the assignee of an issue changes nothing', async () => {
+  const agent = await createAgent(database.db, { id: cast.company_id });
+  const issue = await create('issues', { title: 'Mine', assignee_agent_id: agent.id });
+  const change = { assignee_agent_id: agent.id.toUpperCase() };
+  expect(await api('patch', `/api/issues/${issue.id}`, change)).toEqual(issue);
+  const found = await api<Thing[]>('get', `${company}/issues?assigneeAgentId=${change.assignee_agent_id}`);
+  expect(found.map(({ id }) => id)).toEqual([issue.id]);
+});
+
 describe.each([
   ['issues', 'parent_issue_id'],
   ['goals', 'parent_goal_id'],

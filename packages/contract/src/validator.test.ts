@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { Timestamp, Uuid } from './schema-kit.ts';
+import { Type } from 'typebox';
+import { Nullable, Timestamp, Uuid } from './schema-kit.ts';
 import { createValidator } from './validator.ts';
 
 const ID = '8d7ac1c8-4ab1-4e5e-9d0c-2f0a1f1c6b11';
@@ -26,5 +27,26 @@ describe('what PostgreSQL could not store', () => {
       '2026-02-30T00:00:00Z',
     ])
       expect(() => instant(text)).toThrow('body must match format "date-time"');
+  });
+});
+
+it('ids are read in lower case wherever they stand, and nothing else is', () => {
+  const read = createValidator(
+    Type.Object({
+      id: Uuid,
+      all: Type.Array(Type.Object({ id: Uuid })),
+      none: Nullable(Uuid),
+      some: Type.Optional(Nullable(Uuid)),
+      title: Type.String(),
+    }),
+    'body',
+  );
+  const upper = ID.toUpperCase();
+  expect(read({ id: upper, all: [{ id: upper }], none: null, some: upper, title: upper })).toEqual({
+    id: ID,
+    all: [{ id: ID }],
+    none: null,
+    some: ID,
+    title: upper,
   });
 });
