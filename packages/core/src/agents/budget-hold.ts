@@ -33,6 +33,19 @@ export function scopesOfAgent(alias: string): SQL {
   return sql`select unnest(array[${a}.id, ${a}.company_id] || ${a}.ancestor_ids)`;
 }
 
+/**
+ * Whether an agent that was paused by a budget, or along with the agent that spawned it, may continue: no budget blocks it any more, and
+ * no one above it is paused by hand. The single definition, whichever of the two pauses ended last.
+ */
+export function mayContinue(alias: string): SQL {
+  const a = sql.identifier(alias);
+  // Worded for two partial indexes: the sweep looks at the agents of all companies.
+  const held = sql`(${a}.budget_paused or (${a}.parent_agent_id is not null and ${a}.paused_with_parent))`;
+  return sql`(${held} and ${a}.status = 'paused' and not ${budgetHeld(scopesOfAgent(alias))}
+    and not exists (select from agents up where up.id = any(${a}.ancestor_ids) and up.status = 'paused'
+      and not up.budget_paused and not up.paused_with_parent))`;
+}
+
 /** @throws conflict while a budget blocks the agent: no one can resume it by hand. */
 export async function assertNotBudgetHeld(tx: Tx, agent: AgentRow): Promise<void> {
   const { rows } = await tx.execute<{ held: boolean }>(
@@ -43,8 +56,8 @@ export async function assertNotBudgetHeld(tx: Tx, agent: AgentRow): Promise<void
 
 /**
  * Aligns the pauses of a scope's agents with its budgets as of the moment the agents are locked: wakeable agents are paused
- * while a budget blocks them, and agents paused by a budget are resumed when none does any more. Manually paused agents are
- * left alone. Idempotent.
+ * while a budget blocks them, and are resumed when none does any more (`mayContinue`). Manually paused agents are left alone.
+ * Idempotent.
  * @param of the company's agents, or one of them
  * @returns changes for the caller's `recordChanges`, and the resumed agents, which need to be dispatched
  */
@@ -67,17 +80,8 @@ export async function settleBudgetPauses(
     .returning();
   const resumed = await tx
     .update(agents)
-    .set({ ...released, budget_paused: false })
-    .where(
-      and(
-        which,
-        agents.budget_paused,
-        eq(agents.status, 'paused'),
-        sql`not ${held}`,
-        // An agent that spawned it may be paused by hand.
-        sql`not exists (select from agents up where up.id = any(agents.ancestor_ids) and up.status = 'paused' and not up.budget_paused)`,
-      ),
-    )
+    .set(released)
+    .where(and(which, mayContinue('agents')))
     .returning();
   return {
     changes: [

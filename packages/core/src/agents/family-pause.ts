@@ -4,7 +4,7 @@ import { conflict, stated } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { and, asc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
-import { assertNotBudgetHeld, budgetHeld, scopesOfAgent } from './budget-hold.ts';
+import { assertNotBudgetHeld, mayContinue } from './budget-hold.ts';
 import { holdChange, released } from './held-agents.ts';
 import type { AgentRow } from './present.ts';
 import { wakeableStatuses } from './status.ts';
@@ -29,25 +29,15 @@ export async function pauseBelow(tx: Tx, agent_id: string): Promise<Change[]> {
 }
 
 /**
- * Resumes and dispatches descendants that were paused along with an ancestor, unless another ancestor is still paused.
+ * Resumes and dispatches descendants that only their ancestor's pause held back.
  * @returns changes for the caller's `recordChanges`
  */
 export async function resumeBelow(tx: Tx, agent_id: string): Promise<Change[]> {
   await lockBelow(tx, agent_id);
   const rows = await tx
     .update(agents)
-    .set({ ...released, paused_with_parent: false })
-    .where(
-      and(
-        below(agent_id),
-        isNull(agents.deleted_at),
-        agents.paused_with_parent,
-        eq(agents.status, 'paused'),
-        sql`not exists (select from agents up where up.id = any(agents.ancestor_ids) and up.status = 'paused'
-          and not up.paused_with_parent)`,
-        sql`not ${budgetHeld(scopesOfAgent('agents'))}`,
-      ),
-    )
+    .set(released)
+    .where(and(below(agent_id), isNull(agents.deleted_at), mayContinue('agents')))
     .returning();
   await enqueueMany(
     tx,

@@ -8,6 +8,8 @@ import { runningOr } from './status.ts';
 export const released = {
   status: runningOr('idle'),
   pause_reason: null,
+  budget_paused: false,
+  paused_with_parent: false,
   updated_at: sql`now()`,
 };
 

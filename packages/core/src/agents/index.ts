@@ -58,6 +58,7 @@ export {
   budgetHeld,
   clearBudgetErrors,
   budgetWindowStart,
+  mayContinue,
   scopesOfAgent,
   settleBudgetPauses,
 } from './budget-hold.ts';

@@ -3,7 +3,13 @@ import { stated } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
-import { budgetHeld, clearBudgetErrors, scopesOfAgent, settleBudgetPauses } from '../agents/index.ts';
+import {
+  budgetHeld,
+  clearBudgetErrors,
+  mayContinue,
+  scopesOfAgent,
+  settleBudgetPauses,
+} from '../agents/index.ts';
 import { wakeCutOff } from './cut-off.ts';
 import { openIncidents, resolveUntrue, rollOver, settleLater } from './open-incidents.ts';
 import { scopesOfRun } from './run-scopes.ts';
@@ -56,7 +62,7 @@ export async function sweepBudgets(tx: Tx): Promise<number> {
     where open_breach.status = 'open' and open_breach.kind = 'breach' and ${held}
     union
     select a.company_id from agents a
-    where a.budget_paused and a.status = 'paused' and a.deleted_at is null and not ${held}`);
+    where a.deleted_at is null and ${mayContinue('a')}`);
   await settleLater(tx, rows);
   return rows.length;
 }
