@@ -9,6 +9,7 @@ import {
   createCompany,
   createIssue,
   createKeyOf,
+  pendingWakeups,
   queuedJobs,
   waitFor,
 } from '@acp/testkit';
@@ -20,7 +21,7 @@ import { deleteIssue, findIssue } from '../issues/index.ts';
 import { createNote, deleteNote, findNote } from '../notes/index.ts';
 import { createProject, deleteProject, findProject } from '../projects/index.ts';
 import { createRoutine, deleteRoutine, findRoutine, fireRoutine } from '../routines/index.ts';
-import { settleCompany } from '../heartbeats/index.ts';
+import { settleCompany, settleIssue } from '../heartbeats/index.ts';
 import { createSkill, deleteSkill, findSkill } from '../skills/index.ts';
 import { findExpiredEntry, listTrash } from '../trash/index.ts';
 import { purgeFromTrash, purgeExpired, restoreFromTrash } from './index.ts';
@@ -202,6 +203,35 @@ describe('restoring', () => {
     expect(await queuedJobs(database.db, 'dispatch-agent', { agent_id: agent.id })).toHaveLength(1);
     await restore(child.id);
     expect(await findIssue(database.db, child.id)).toBeDefined();
+  });
+
+  it('of an issue wakes whoever has work on what comes back along with it', async () => {
+    const company = await createCompany(database.db);
+    const [low, done, gone] = [
+      await createAgent(database.db, company),
+      await createAgent(database.db, company),
+      await createAgent(database.db, company),
+    ];
+    const top = await createIssue(database.db, company);
+    const below = async (parent: { id: string }, agent: { id: string }, status = 'todo') =>
+      createIssue(database.db, company, {
+        parent_issue_id: parent.id,
+        assignee_agent_id: agent.id,
+        status,
+      });
+    const middle = await below(top, done, 'done');
+    const lowest = await below(middle, low, 'in_progress');
+    const trashed = await below(top, gone);
+    const under = await below(trashed, gone);
+    await within(async (tx) => deleteIssue(tx, admin, trashed));
+    await within(async (tx) => deleteIssue(tx, admin, top));
+    await within(async (tx) => settleIssue(tx, top.id));
+    await restore(top.id);
+    const woken = async ({ id }: { id: string }) =>
+      (await pendingWakeups(database.db, id)).map(({ issue_id }) => issue_id);
+    expect([await woken(low), await woken(done), await woken(gone)]).toEqual([[lowest.id], [], []]);
+    await restore(trashed.id);
+    expect((await woken(gone)).toSorted()).toEqual([trashed.id, under.id].toSorted());
   });
 
   it('of a goal brings back what lies below it', async () => {
