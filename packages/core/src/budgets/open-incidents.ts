@@ -124,9 +124,12 @@ export async function settleLater(tx: Tx, of: readonly { company_id: string }[])
   );
 }
 
+/** Whether the company of the policy `p` is not in the trash. */
+export const inLiveCompany = sql`exists (select from companies c where c.id = p.company_id and c.deleted_at is null)`;
+
 /** Whether a window with an open incident has ended; part of a statement that runs frequently. */
 export const rolloverDue = sql`exists (select from budget_incidents b join budget_policies p on p.id = b.policy_id
-  where b.status = 'open' and b.window_start <> ${budgetWindowStart})`;
+  where b.status = 'open' and b.window_start <> ${budgetWindowStart} and ${inLiveCompany})`;
 
 async function incidentsByIds(tx: Tx, ids: string[]): Promise<IncidentRow[]> {
   return tx

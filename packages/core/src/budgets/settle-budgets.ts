@@ -11,7 +11,7 @@ import {
   settleBudgetPauses,
 } from '../agents/index.ts';
 import { wakeCutOff } from './cut-off.ts';
-import { openIncidents, resolveUntrue, rollOver, settleLater } from './open-incidents.ts';
+import { inLiveCompany, openIncidents, resolveUntrue, rollOver, settleLater } from './open-incidents.ts';
 import { scopesOfRun } from './run-scopes.ts';
 
 /**
@@ -40,11 +40,9 @@ export async function settleBudgets(tx: Tx, company_id: string): Promise<void> {
   await recordChanges(tx, systemActor('budgets'), [...changes, ...cleared]);
 }
 
-const present = sql`exists (select from companies c where c.id = p.company_id and c.deleted_at is null)`;
-
 /** Resolves the incidents of all windows that have ended. @returns how many */
 export async function rollOverBudgets(tx: Tx): Promise<number> {
-  return rollOver(tx, present);
+  return rollOver(tx, inLiveCompany);
 }
 
 /**
@@ -52,8 +50,8 @@ export async function rollOverBudgets(tx: Tx): Promise<number> {
  * should have paused, and pauses without a breach. @returns how many companies are settled again
  */
 export async function sweepBudgets(tx: Tx): Promise<number> {
-  await openIncidents(tx, present);
-  await resolveUntrue(tx, systemActor('budgets'), present, stated('spending is no longer there'));
+  await openIncidents(tx, inLiveCompany);
+  await resolveUntrue(tx, systemActor('budgets'), inLiveCompany, stated('spending is no longer there'));
   const held = budgetHeld(scopesOfAgent('a'));
   const { rows } = await tx.execute<{ company_id: string }>(sql`
     select distinct a.company_id from budget_incidents open_breach

@@ -17,9 +17,14 @@ export interface EmbeddingClaim {
   failures: number;
 }
 
-/** Claims the company that has waited longest, among those with something to do. */
+/** Claims the company that has waited longest, among those with something to do; those in the trash are put off by an hour. */
 export async function claimEmbedding(tx: Tx): Promise<EmbeddingClaim | undefined> {
   const { rows } = await tx.execute<EmbeddingClaim & Record<string, unknown>>(sql`
+    with put_off as (
+      update knowledge_embeddings e set next_attempt_at = now() + interval '1 hour'
+      from companies c where c.id = e.company_id and c.deleted_at is not null
+        and e.wanted_at is not null and e.next_attempt_at <= ${storedNow}
+    )
     update knowledge_embeddings e set next_attempt_at = now() + make_interval(secs => ${LEASE_SEC})
     from (
       select e.company_id from knowledge_embeddings e join companies c on c.id = e.company_id and c.deleted_at is null
