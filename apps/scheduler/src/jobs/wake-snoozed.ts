@@ -1,4 +1,4 @@
-import { announceSnoozeEnd, announceApprovalSnoozeEnd } from '@acp/core';
+import { announceSnoozeEnd, announceApprovalSnoozeEnds } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { JobHandler } from '@acp/queue';
 import type { SchedulerContext } from '../context.ts';
@@ -8,7 +8,7 @@ export function wakeSnoozedJob({ database }: SchedulerContext): JobHandler<'wake
     await transaction(database, async (tx) =>
       'issue_id' in job
         ? announceSnoozeEnd(tx, job.issue_id, job.reader_id)
-        : announceApprovalSnoozeEnd(tx, job.approval_id, job.reader_id),
+        : announceApprovalSnoozeEnds(tx, job.reader_id),
     );
   };
 }

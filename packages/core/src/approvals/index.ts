@@ -12,7 +12,7 @@ export { findApproval, listApprovals, openApprovalsOf } from './read-approvals.t
 export { requestApproval, requestInstallApproval } from './request-install.ts';
 export { approve, decideApprovals, reject, requestRevision } from './resolve-approval.ts';
 export {
-  announceApprovalSnoozeEnd,
+  announceApprovalSnoozeEnds,
   approvalsAskingFor,
   approvalsSnoozedBy,
   countAsking,

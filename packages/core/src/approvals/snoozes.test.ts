@@ -5,7 +5,7 @@ import { actors, createCompany, createUser, databaseWithQueue, nextInstant, queu
 import { eq, sql } from 'drizzle-orm';
 import { countWaiting, readInbox } from '../inbox/index.ts';
 import {
-  announceApprovalSnoozeEnd,
+  announceApprovalSnoozeEnds,
   createApproval,
   createApprovalComment,
   findApproval,
@@ -70,8 +70,7 @@ describe('an approval that is put off', () => {
   it('comes back at its time, and leaves no row', async () => {
     const { reader_id, id, snooze, shown, told, rows } = await setUp();
     await snooze();
-    const wake = async () =>
-      transaction(database, async (tx) => announceApprovalSnoozeEnd(tx, id, reader_id));
+    const wake = async () => transaction(database, async (tx) => announceApprovalSnoozeEnds(tx, reader_id));
     const before = await told();
     await wake();
     expect([await told(), await shown()]).toEqual([before, PUT_OFF]);
@@ -83,6 +82,19 @@ describe('an approval that is put off', () => {
     await wake();
     await wake();
     expect([await told(), await rows()]).toEqual([before + 1, []]);
+  });
+
+  it('comes back with whatever else is over by then, in whichever company', async () => {
+    const [first, second] = [await setUp(), await setUp()];
+    for (const { snooze } of [first, second]) await snooze(60, first.reader);
+    await database.db
+      .update(approval_snoozes)
+      .set({ snoozed_until: sql`now() - interval '1 second'` })
+      .where(eq(approval_snoozes.reader_id, first.reader_id));
+    const before = [await first.told(), await second.told()];
+    for (const _ of [first, second])
+      await transaction(database, async (tx) => announceApprovalSnoozeEnds(tx, first.reader_id));
+    expect([await first.told(), await second.told()]).toEqual(before.map((told) => told + 1));
   });
 
   it('comes back when somebody else comments, not after the reader’s own comment', async () => {

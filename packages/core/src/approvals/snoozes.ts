@@ -46,22 +46,24 @@ export async function unsnoozeApproval(tx: Tx, actor: Actor, approval: Subject):
 }
 
 /**
- * Notifies the reader's pages that the snooze is over; does nothing if it was extended or ended early. All snoozes of the reader
- * that are over are removed: they no longer hide anything.
+ * Removes all snoozes of the reader that are over, as they no longer hide anything, and notifies the reader's pages of each: the job of
+ * another one finds nothing then, as it does if the snooze was extended or ended early.
  */
-export async function announceApprovalSnoozeEnd(
-  tx: Tx,
-  approval_id: string,
-  reader_id: string,
-): Promise<void> {
+export async function announceApprovalSnoozeEnds(tx: Tx, reader_id: string): Promise<void> {
   const over = await tx
     .delete(approval_snoozes)
     .where(and(eq(approval_snoozes.reader_id, reader_id), lte(approval_snoozes.snoozed_until, sql`now()`)))
     .returning();
-  if (!over.some((row) => row.approval_id === approval_id)) return;
-  const [approval] = await tx.select().from(approvals).where(eq(approvals.id, approval_id));
-  if (approval?.status !== 'pending') return;
-  await recordChanges(tx, systemActor('inbox'), [inboxChanged(approval, reader_id)]);
+  const ids = over.map(({ approval_id }) => approval_id);
+  const waiting = await tx
+    .select()
+    .from(approvals)
+    .where(and(inArray(approvals.id, ids), eq(approvals.status, 'pending')));
+  await recordChanges(
+    tx,
+    systemActor('inbox'),
+    waiting.map((approval) => inboxChanged(approval, reader_id)),
+  );
 }
 
 const inboxChanged = ({ id, company_id }: Subject, reader_id: string): Change => ({
