@@ -44,7 +44,7 @@ export async function inboxReasons(
   if (ids.length === 0) return new Map();
   const { rows } = await tx.execute<Reason>(sql`
     select i.id as issue_id, a.name as assignee_name, left(i.blocked_reason, ${EXCERPT}) as blocked_reason, c.author, c.said
-    from issues i left join agents a on a.id = i.assignee_agent_id
+    from issues i left join agents a on a.id = i.assignee_agent_id and a.deleted_at is null
     left join lateral (
       select coalesce(w.name, u.display_name, c.author_label) as author, left(c.body_markdown, ${EXCERPT}) as said
       from comments c left join agents w on w.id = c.author_agent_id left join users u on u.id = c.author_user_id

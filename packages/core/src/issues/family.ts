@@ -27,7 +27,7 @@ export async function readFamily(
     select coalesce((
       select jsonb_agg(jsonb_build_object('id', i.id, 'identifier', i.identifier, 'title', i.title, 'status', i.status,
         'assignee_name', a.name) order by i.issue_number)
-      from issues i left join agents a on a.id = i.assignee_agent_id
+      from issues i left join agents a on a.id = i.assignee_agent_id and a.deleted_at is null
       where i.parent_issue_id = ${issue_id} and ${notTrashed('i')}), '[]') as children,
     coalesce((
       select jsonb_agg(jsonb_build_object('relation_id', r.id, 'relation_type', r.relation_type,
@@ -36,7 +36,7 @@ export async function readFamily(
         order by r.created_at, r.id)
       from issue_relations r
       join issues i on i.id = case when r.source_issue_id = ${issue_id} then r.target_issue_id else r.source_issue_id end
-      left join agents a on a.id = i.assignee_agent_id
+      left join agents a on a.id = i.assignee_agent_id and a.deleted_at is null
       where (r.source_issue_id = ${issue_id} or r.target_issue_id = ${issue_id}) and ${notTrashed('i')}), '[]') as related`);
   return rows[0] ?? { children: [], related: [] };
 }
