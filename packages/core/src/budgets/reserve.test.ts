@@ -265,3 +265,16 @@ describe('a reservation', () => {
     expect(await windowOf(made)).toEqual({ spent: 2, reserved: 0.4 });
   });
 });
+
+it('whatever sums are reported, the runs of the company go on ending', async () => {
+  const { company, policy, runningOn, spend } = await setUp();
+  await policy({ action: 'notify', window: 'lifetime' });
+  const run = await runningOn();
+  for (let time = 1; time <= 11; time += 1) await spend(1_000_000_000);
+  await charge(run, '1');
+  const [incident] = (await listBudgetIncidents(database.db, company.id)).items;
+  expect(incident).toMatchObject({ kind: 'breach', spent_usd: 1_000_000_000 });
+  await policy({ action: 'notify', window: 'month' });
+  const [latest] = (await listBudgetIncidents(database.db, company.id)).items;
+  expect(latest).toMatchObject({ kind: 'breach', spent_usd: 11_000_000_000 });
+});

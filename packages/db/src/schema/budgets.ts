@@ -96,8 +96,9 @@ export const budget_windows = pgTable(
       .notNull()
       .references(() => budget_policies.id, { onDelete: 'cascade' }),
     window_start: instant().notNull(),
-    spent_usd: numeric({ precision: 18, scale: 8 }).notNull().default('0'),
-    reserved_usd: numeric({ precision: 18, scale: 8 }).notNull().default('0'),
+    /** Wider than any amount: a sum that does not fit would keep the runs that it belongs to from ending. */
+    spent_usd: numeric({ precision: 24, scale: 8 }).notNull().default('0'),
+    reserved_usd: numeric({ precision: 24, scale: 8 }).notNull().default('0'),
   },
   (t) => [primaryKey({ columns: [t.policy_id, t.window_start] })],
 );
@@ -130,7 +131,7 @@ export const budget_incidents = pgTable(
       .references(() => budget_policies.id, { onDelete: 'cascade' }),
     kind: text().notNull(),
     status: text().notNull().default('open'),
-    spent_usd: numeric({ precision: 18, scale: 8 }).notNull(),
+    spent_usd: numeric({ precision: 24, scale: 8 }).notNull(),
     limit_usd: numeric({ precision: 18, scale: 8 }).notNull(),
     window_start: instant().notNull(),
     opened_at: createdAt(),
