@@ -6,6 +6,7 @@ import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { moveToTrash } from '../trash/index.ts';
 import { revokeAgentKeys } from './keys.ts';
+import { lockWith } from './family-pause.ts';
 import { type AgentRow, summarizeAgent } from './present.ts';
 import { assertWithinReach } from './reach.ts';
 
@@ -18,6 +19,7 @@ const { agents } = schema;
  */
 export async function deleteAgent(tx: Tx, actor: Actor, agent: AgentRow): Promise<void> {
   await assertWithinReach(tx, actor, agent);
+  await lockWith(tx, agent.id, eq(agents.reports_to, agent.id));
   const freed = tx.$with('freed').as(
     tx
       .update(agents)

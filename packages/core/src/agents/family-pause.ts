@@ -2,7 +2,7 @@
 import { type Tx, schema } from '@acp/db';
 import { conflict, stated } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
-import { and, asc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { assertNotBudgetHeld, mayContinue } from './budget-hold.ts';
 import { holdChange, released } from './held-agents.ts';
@@ -14,12 +14,26 @@ const { agents } = schema;
 const REASON = stated('the agent that spawned it is paused');
 
 /** All descendants, trashed or not; the partial index on parents finds them. */
-const below = (agent_id: string): SQL =>
+export const below = (agent_id: string): SQL =>
   sql`(${agents.parent_agent_id} is not null and ${agent_id}::uuid = any(${agents.ancestor_ids}))`;
 
-/** Pauses wakeable descendants. @returns changes for the caller's `recordChanges` */
+/** Locks an agent and its descendants, for a change that these follow. */
+export async function lockFamily(tx: Tx, agent_id: string): Promise<void> {
+  await lockWith(tx, agent_id, below(agent_id));
+}
+
+/** Locks an agent along with others in order of id, like everything that locks several agents. */
+export async function lockWith(tx: Tx, agent_id: string, others: SQL): Promise<void> {
+  await tx
+    .select({ id: agents.id })
+    .from(agents)
+    .where(or(eq(agents.id, agent_id), others))
+    .orderBy(asc(agents.id))
+    .for('no key update');
+}
+
+/** Pauses wakeable descendants of an agent that the caller has locked with them (`lockFamily`). @returns changes for the caller's `recordChanges` */
 export async function pauseBelow(tx: Tx, agent_id: string): Promise<Change[]> {
-  await lockBelow(tx, agent_id);
   const rows = await tx
     .update(agents)
     .set({ status: 'paused', pause_reason: REASON, paused_with_parent: true, updated_at: sql`now()` })
@@ -29,11 +43,10 @@ export async function pauseBelow(tx: Tx, agent_id: string): Promise<Change[]> {
 }
 
 /**
- * Resumes and dispatches descendants that only their ancestor's pause held back.
+ * Resumes and dispatches descendants that only their ancestor's pause held back; locked like those.
  * @returns changes for the caller's `recordChanges`
  */
 export async function resumeBelow(tx: Tx, agent_id: string): Promise<Change[]> {
-  await lockBelow(tx, agent_id);
   const rows = await tx
     .update(agents)
     .set(released)
@@ -61,14 +74,4 @@ export async function assertMayWake(tx: Tx, agent: AgentRow): Promise<void> {
     .where(and(inArray(agents.id, ancestor_ids), eq(agents.status, 'paused')))
     .limit(1);
   if (paused[0] !== undefined) throw conflict(`${REASON}: ${paused[0].name}`);
-}
-
-/** In order of id, like everything that locks several agents. */
-async function lockBelow(tx: Tx, agent_id: string): Promise<void> {
-  await tx
-    .select({ id: agents.id })
-    .from(agents)
-    .where(below(agent_id))
-    .orderBy(asc(agents.id))
-    .for('no key update');
 }

@@ -3,6 +3,7 @@ import { type Tx, schema, signal } from '@acp/db';
 import { conflict, forbidden, invalid, notFound } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
+import { below, lockFamily } from './family-pause.ts';
 import { isCompanyAdmin } from './policy.ts';
 import { type AgentRow, summarizeAgent } from './present.ts';
 
@@ -27,11 +28,11 @@ export async function updatePermissions(
   if (actor.kind === 'agent') throw forbidden('agents cannot change permissions');
   const unknown = Object.keys(input).find((key) => !Object.hasOwn(agentPermissionDefaults, key));
   if (unknown !== undefined) throw invalid(`unknown permission: ${unknown}`);
+  await lockFamily(tx, subject.id);
   const [before] = await tx
     .select()
     .from(agents)
-    .where(and(eq(agents.id, subject.id), isNull(agents.deleted_at)))
-    .for('no key update');
+    .where(and(eq(agents.id, subject.id), isNull(agents.deleted_at)));
   if (!before) throw notFound();
   const changed = keys.filter((key) => key in input && input[key] !== permits(before.permissions, key));
   if (changed.length === 0) return agentPermissions(before);
@@ -86,7 +87,7 @@ async function revokeFromSubagents(
   const rows = await tx
     .update(agents)
     .set({ permissions: sql`${agents.permissions} || ${JSON.stringify(off)}::jsonb`, updated_at: sql`now()` })
-    .where(sql`${agents.parent_agent_id} is not null and ${agent_id}::uuid = any(${agents.ancestor_ids})`)
+    .where(below(agent_id))
     .returning({ id: agents.id });
   for (const { id } of rows) signal(tx, 'credentials', id);
 }

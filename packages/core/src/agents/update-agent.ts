@@ -5,7 +5,7 @@ import { enqueue } from '@acp/queue';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import type { AdapterRules } from './adapter-rules.ts';
-import { assertMayWake, pauseBelow, resumeBelow } from './family-pause.ts';
+import { assertMayWake, lockFamily, pauseBelow, resumeBelow } from './family-pause.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
 import { type AgentRow, presentAgent, summarizeAgent, agentColumns } from './present.ts';
 import { assertMayTeach, assertMayUpdate, assertWithinReach } from './reach.ts';
@@ -43,6 +43,7 @@ export async function updateAgent(
   if (input.status === 'running') throw conflict('the status running is set by runs only');
   if (input.home_dir) await assertCompanyHome(tx, agent, input.home_dir, homes);
   if (input.reports_to) await assertMayReportTo(tx, agent, input.reports_to);
+  if (input.status !== undefined) await lockFamily(tx, agent.id);
   const before = await lockAgent(tx, agent.id);
   await assertMayUpdate(tx, actor, before, input, rules);
   if (input.files_as_knowledge !== undefined) await assertMayShare(tx, actor, before);
@@ -94,6 +95,7 @@ export async function pauseAgent(
   reason: string | null = null,
 ): Promise<Agent> {
   await assertWithinReach(tx, actor, agent);
+  await lockFamily(tx, agent.id);
   const before = await lockAgent(tx, agent.id);
   // Pausing is refused too: resuming would activate an agent that no one has approved, or that has ended.
   assertManageable(before);
@@ -119,6 +121,7 @@ export async function pauseAgent(
  */
 export async function resumeAgent(tx: Tx, actor: Actor, agent: AgentRow): Promise<Agent> {
   await assertWithinReach(tx, actor, agent);
+  await lockFamily(tx, agent.id);
   const before = await lockAgent(tx, agent.id);
   assertManageable(before);
   const paused = before.status === 'paused';

@@ -1,0 +1,78 @@
+import { beforeAll, expect, it } from '@jest/globals';
+import { type Database, schema, transaction, type Tx } from '@acp/db';
+import { actors, createAgent, createCompany, databaseWithQueue, waitFor } from '@acp/testkit';
+import { sql } from 'drizzle-orm';
+import {
+  deleteAgent,
+  findAgent,
+  pauseAgent,
+  resumeAgent,
+  settleBudgets,
+  updateAgent,
+  updatePermissions,
+} from '../index.ts';
+
+const { agents } = schema;
+
+let database: Database;
+beforeAll(async () => {
+  database = await databaseWithQueue();
+});
+
+const HIGH = 'ffffffff-ffff-4fff-8fff-ffffffffff';
+const LOW = '00000000-0000-4000-8000-0000000000';
+
+/** The number of sessions that wait for a row. */
+async function waiting(): Promise<number> {
+  const { rows } = await database.db.execute<{ count: number }>(
+    sql`select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rows[0]!.count;
+}
+
+const admin = actors.system;
+const commands: [string, string | undefined, (tx: Tx, id: string) => Promise<unknown>][] = [
+  ['pauses', undefined, async (tx, id) => pauseAgent(tx, admin, (await findAgent(tx, id))!)],
+  ['resumes', 'paused', async (tx, id) => resumeAgent(tx, admin, (await findAgent(tx, id))!)],
+  [
+    'changes the status of',
+    undefined,
+    async (tx, id) => updateAgent(tx, admin, (await findAgent(tx, id))!, { status: 'paused' }),
+  ],
+  [
+    'restricts',
+    undefined,
+    async (tx, id) => updatePermissions(tx, admin, (await findAgent(tx, id))!, { 'files.write': false }),
+  ],
+  ['deletes', undefined, async (tx, id) => deleteAgent(tx, admin, (await findAgent(tx, id))!)],
+];
+
+it.each(commands.map(([name, status, command], place) => ({ name, status, command, place })))(
+  'who $name an agent while budgets settle takes turns with them, whatever the order of the ids',
+  async ({ status, command, place }) => {
+    const company = await createCompany(database.db);
+    const of = { id: `${HIGH}${place}1`, ...(status === undefined ? {} : { status }) };
+    const parent = await createAgent(database.db, company, of);
+    const below = { parent_agent_id: parent.id, ancestor_ids: [parent.id], reports_to: parent.id };
+    const child = await createAgent(database.db, company, { id: `${LOW}${place}1`, ...below });
+
+    const first = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    const holding = transaction(database, async (tx) => {
+      await tx
+        .select()
+        .from(agents)
+        .where(sql`id = ${child.id}`)
+        .for('update');
+      held.resolve();
+      await first.promise;
+    });
+    await held.promise;
+    const settling = transaction(database, async (tx) => settleBudgets(tx, company.id));
+    await waitFor(async () => (await waiting()) === 1);
+    const changing = transaction(database, async (tx) => command(tx, parent.id));
+    await waitFor(async () => (await waiting()) === 2);
+    first.resolve();
+    await expect(Promise.all([holding, settling, changing])).resolves.toBeDefined();
+  },
+);
