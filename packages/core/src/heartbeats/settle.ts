@@ -1,7 +1,7 @@
 /**
  * Effects of deletions on slices further down the list, in the jobs `settle-agent`, `settle-issue` and `settle-company`:
- * repeating them changes nothing, and they leave alone what has been restored in the meantime. Checkouts before runs: that
- * is the lock order.
+ * repeating them changes nothing, and they leave alone what has been restored in the meantime. Checkouts are locked before
+ * runs, and runs before wakeups, as in a claim; where the agent is locked there is none.
  */
 import type { Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
@@ -10,7 +10,7 @@ import { recordChanges, systemActor } from '../activity/index.ts';
 import { hasAgentEnded, revokeAgentKeys } from '../agents/index.ts';
 import { isCompanyTrashed } from '../companies/index.ts';
 import { findIssue, issueAndDescendants, releaseHeldBy, enqueueSettling } from '../issues/index.ts';
-import { cancelRuns } from '../runs/index.ts';
+import { cancelRuns, lockLiveRuns } from '../runs/index.ts';
 import { cancelWakeups } from '../wakeups/index.ts';
 
 const scheduler = systemActor('scheduler');
@@ -29,8 +29,9 @@ export async function settleAgent(tx: Tx, agent_id: string): Promise<void> {
 export async function settleIssue(tx: Tx, issue_id: string): Promise<void> {
   if (await findIssue(tx, issue_id)) return;
   const issue_ids = (await issueAndDescendants(tx, issue_id)).map(({ id }) => id);
-  await cancelWakeups(tx, { issue_ids });
   const which = sql`r.issue_id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(issue_ids)}::jsonb))`;
+  await lockLiveRuns(tx, which);
+  await cancelWakeups(tx, { issue_ids });
   const changes = await cancelRuns(tx, which, 'issue was deleted');
   await recordChanges(tx, scheduler, changes);
   await enqueueSettling(tx, issue_ids);
@@ -50,7 +51,9 @@ async function settleTreeOf(tx: Tx, agent_id: string): Promise<void> {
 export async function settleCompany(tx: Tx, company_id: string): Promise<void> {
   if (!(await isCompanyTrashed(tx, company_id))) return;
   await revokeAgentKeys(tx, { company_id });
+  const which = sql`r.company_id = ${company_id}`;
+  await lockLiveRuns(tx, which);
   await cancelWakeups(tx, { company_id });
-  const changes = await cancelRuns(tx, sql`r.company_id = ${company_id}`, 'company was deleted');
+  const changes = await cancelRuns(tx, which, 'company was deleted');
   await recordChanges(tx, scheduler, changes);
 }

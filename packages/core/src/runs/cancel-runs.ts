@@ -48,13 +48,20 @@ export async function cancelRuns(tx: Tx, which: SQL, reason: string): Promise<Ch
   return cancelChanges(tx, rows);
 }
 
+/** For what has to come before `cancelRuns`, but locks what claims lock after their runs. @param which condition on the run `r` */
+export async function lockLiveRuns(tx: Tx, which: SQL): Promise<void> {
+  await tx.execute(lockedLive(which));
+}
+
+/** In id order, like the renewal of leases locks them. */
+const lockedLive = (which: SQL): SQL => sql`
+  select r.id from heartbeat_runs r
+  where ${which} and r.status in ${liveRunStatuses} order by r.id for no key update`;
+
 /** @param which condition on the run `r` */
 async function cancelWhere(tx: Tx, which: SQL, reason: string): Promise<RunRow[]> {
-  // In id order, like the renewal of leases locks them.
   const { rows } = await tx.execute(sql`
-    with live as materialized (
-      select r.id from heartbeat_runs r
-      where ${which} and r.status in ${liveRunStatuses} order by r.id for no key update
+    with live as materialized (${lockedLive(which)}
     ), called_off as (
       update heartbeat_runs r set
         cancel_requested_at = coalesce(r.cancel_requested_at, now()),

@@ -16,7 +16,7 @@ export {
 } from './agent-facts.ts';
 export type { AgentFacts } from './agent-facts.ts';
 export { beginAction, completeAction } from './begin-action.ts';
-export { cancelRun, cancelRuns } from './cancel-runs.ts';
+export { cancelRun, cancelRuns, lockLiveRuns } from './cancel-runs.ts';
 export { claimRun, claimRuns } from './claim-run.ts';
 export { dueWork, MISSING_TASK_SEC } from './due-work.ts';
 export { CANCELLED } from './end-run.ts';
