@@ -24,6 +24,7 @@ import { createRoutine, deleteRoutine, findRoutine, fireRoutine } from '../routi
 import { settleCompany, settleIssue } from '../heartbeats/index.ts';
 import { createSkill, deleteSkill, findSkill } from '../skills/index.ts';
 import { findExpiredEntry, listTrash } from '../trash/index.ts';
+import { requestWakeups } from '../wakeups/index.ts';
 import { purgeFromTrash, purgeExpired, restoreFromTrash } from './index.ts';
 
 // A separate database: retention purges the trash of the whole instance.
@@ -248,6 +249,19 @@ describe('restoring', () => {
 });
 
 describe('purging', () => {
+  it('of an issue leaves no wakeup for anything below it, even before its deletion is settled', async () => {
+    const company = await createCompany(database.db);
+    const agent = await createAgent(database.db, company);
+    const top = await createIssue(database.db, company);
+    const child = await createIssue(database.db, company, { parent_issue_id: top.id });
+    const wakeup = { company_id: company.id, agent_id: agent.id, issue_id: child.id } as const;
+    await within(async (tx) => requestWakeups(tx, admin, [{ ...wakeup, reason: 'manual' }]));
+    await within(async (tx) => deleteIssue(tx, admin, top));
+    await purge(top.id);
+    await within(async (tx) => settleIssue(tx, top.id));
+    expect(await pendingWakeups(database.db, agent.id)).toEqual([]);
+  });
+
   it('of an issue takes all below it along, trashed by itself or not', async () => {
     const company = await createCompany(database.db);
     const top = await createIssue(database.db, company);

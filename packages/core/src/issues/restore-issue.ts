@@ -3,7 +3,7 @@ import { actionableIssueStatuses, schema, type Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
 import { eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
-import { requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
+import { cancelWakeups, requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
 import { issueUpdated } from './present.ts';
 import { issueFields } from './rows.ts';
 
@@ -49,7 +49,10 @@ export async function purgeIssue(tx: Tx, issue_id: string): Promise<string[]> {
       select child.id from below join issues child on child.parent_issue_id = below.id
     )
     delete from issues where id in (select id from below) returning id`);
-  return rows.map(({ id }) => id);
+  const issue_ids = rows.map(({ id }) => id);
+  // The job that follows the deletion may find no descendants any more.
+  await cancelWakeups(tx, { issue_ids });
+  return issue_ids;
 }
 
 /** Clears references to what has been deleted permanently. */
