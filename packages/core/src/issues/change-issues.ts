@@ -26,9 +26,11 @@ export async function changeIssues(
 ): Promise<ChangedIssues> {
   const ids = changes.map(({ issue_id }) => issue_id);
   if (new Set(ids).size < ids.length) throw invalid('changes: an issue is listed twice');
+  const back = ids.filter((_, place) => changes[place]!.deleted === false);
+  // Before their issues, as in a restore from the trash.
+  for (const entity_id of back.toSorted()) await lockEntry(tx, company_id, entity_id);
   await lockAll(tx, company_id, ids);
-  const back = changes.filter(({ deleted }) => deleted === false);
-  for (const { issue_id } of back) await bringBack(tx, actor, company_id, issue_id);
+  for (const issue_id of back) await bringBack(tx, actor, issue_id);
   const rows = await selectIssues(
     tx,
     sql`select ${shownIssue}, ${rowVersion('i')} as row_version from issues i
@@ -37,9 +39,7 @@ export async function changeIssues(
   const known = new Map(rows.map((row) => [row.id, row]));
   const unknown = ids.find((id) => !known.has(id));
   if (unknown !== undefined) throw invalid(`changes: unknown issue ${unknown}`);
-  const undo = new Map<string, IssueChange>(
-    back.map(({ issue_id }) => [issue_id, { issue_id, deleted: true }]),
-  );
+  const undo = new Map<string, IssueChange>(back.map((issue_id) => [issue_id, { issue_id, deleted: true }]));
   const undoes = (issue_id: string, part: Partial<IssueChange>): void => {
     undo.set(issue_id, { issue_id, ...undo.get(issue_id), ...part });
   };
@@ -82,9 +82,12 @@ function whatDiffers(issue: IssueRow, set: NonNullable<IssueChange['set']>): Iss
   return Object.fromEntries(differing.map((name) => [name, issue[name]]));
 }
 
-async function bringBack(tx: Tx, actor: Actor, company_id: string, entity_id: string): Promise<void> {
+async function lockEntry(tx: Tx, company_id: string, entity_id: string): Promise<void> {
   const entry = await lockTrashed(tx, { type: 'issue', entity_id, company_id });
   if (entry === undefined) throw invalid(`changes: issue ${entity_id} is not in the trash`);
+}
+
+async function bringBack(tx: Tx, actor: Actor, entity_id: string): Promise<void> {
   await restoreIssue(tx, actor, entity_id);
   if (!(await findIssue(tx, entity_id))) throw conflict('its parent is in the trash');
   await purgeOldTrash(tx, [entity_id]);

@@ -92,9 +92,14 @@ async function dispatchWaiting(tx: Tx, issue_ids: readonly string[]): Promise<vo
 export async function releaseHeldBy(tx: Tx, actor: Actor, agentId: string): Promise<number> {
   const issues = await selectIssues(
     tx,
-    sql`update issues i set ${freed} where i.checked_out_by_agent_id = ${agentId} and i.id in (
-          select x.id from issues x where x.self_checkout_agent_id = ${agentId}
-          union select r.issue_id from heartbeat_runs r where r.agent_id = ${agentId} and r.status in ${liveRunStatuses})
+    // In order of id, like everything that locks several issues.
+    sql`with held as materialized (
+          select h.id from issues h where h.checked_out_by_agent_id = ${agentId} and h.id in (
+            select x.id from issues x where x.self_checkout_agent_id = ${agentId}
+            union select r.issue_id from heartbeat_runs r where r.agent_id = ${agentId} and r.status in ${liveRunStatuses})
+          order by h.id for no key update of h
+        )
+        update issues i set ${freed} from held where i.id = held.id
         returning ${shownIssue}`,
   );
   await dispatchWaiting(
