@@ -1,13 +1,15 @@
 /** Findings of a run that others should know: a separate model call proposes them, and they become notes. */
 import { createValidator, ExtractedFindings, permits } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { liveRunStatuses, schema, type Tx, wakeableAgentStatuses } from '@acp/db';
 import { isUuid, storableText } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
+import { budgetHeld, scopesOfAgent } from '../agents/index.ts';
 import { hasKnowledge } from '../knowledge/index.ts';
 import { createNote } from '../notes/index.ts';
 import {
   admitRuns,
+  agentPresent,
   type ClaimedRun,
   companyDefaultProvider,
   effectiveAdapter,
@@ -35,13 +37,15 @@ const ALIKE = 0.6;
 /** Id of the run that looks for findings in the run `r`, derived from it so that there is only one. A v4 UUID by its format. */
 const runIdOf = sql`overlay(overlay(md5('findings ' || r.id) placing '4' from 13) placing 'a' from 17)::uuid`;
 
+const LIVE_KEY = 'findings:';
+
 const validate = createValidator(ExtractedFindings, 'findings');
 
 export const findingsKind: RunKind = {
   name: FINDINGS,
   subject: { type: 'issue', table: 'issues' },
   // One at a time per issue: each knows the findings of the previous one.
-  liveKey: ({ subject_id }) => (subject_id === null ? null : `findings:${subject_id}`),
+  liveKey: ({ subject_id }) => (subject_id === null ? null : `${LIVE_KEY}${subject_id}`),
   audience: () => ({ topic: null, admins_only: true }),
   by_model: true,
   retries: true,
@@ -52,22 +56,28 @@ export const findingsKind: RunKind = {
 };
 
 /**
- * Admits a run of the kind for each recently succeeded run of agents that opted in (`auto_extract_findings`). If the admission
- * refuses now, it is proposed again while the run is recent.
+ * Admits a run of the kind for each recently succeeded run of agents that opted in (`auto_extract_findings`), one at a time per issue.
+ * If the admission refuses now, it is proposed again while the run is recent; in random order, so that none is starved by others
+ * that can't be admitted.
  * @param instance_model the instance has a model of its own; otherwise agents run by programs need a default provider of
  * their company
  */
 export async function proposeFindings(tx: Tx, instance_model: boolean): Promise<number> {
   if (!(await flagEnabled(tx, 'auto_findings'))) return 0;
   const { rows } = await tx.execute<{ id: string; run_id: string; agent_id: string; issue_id: string }>(sql`
-    select ${runIdOf} as id, r.id as run_id, r.agent_id, r.issue_id
-    from agents a join heartbeat_runs r on r.agent_id = a.id
-    where a.auto_extract_findings and a.deleted_at is null
+    select * from (
+      select distinct on (r.issue_id) ${runIdOf} as id, r.id as run_id, r.agent_id, r.issue_id
+      from agents a join heartbeat_runs r on r.agent_id = a.id
+      where a.auto_extract_findings and ${agentPresent} and a.status in ${wakeableAgentStatuses}
+      and not ${budgetHeld(scopesOfAgent('a'))}
       and r.kind = 'heartbeat' and r.status = 'succeeded' and r.private_to_user_id is null and r.issue_id is not null
       and r.finished_at > now() - ${LATELY} and length(r.summary) >= ${LEAST_SAID}
       and (${effectiveAdapter} = 'llm' or ${instance_model} or ${companyDefaultProvider} is not null)
       and not exists (select from heartbeat_runs f where f.id = ${runIdOf})
-    order by a.id, r.finished_at limit ${AT_ONCE}`);
+      and not exists (select from heartbeat_runs l
+        where l.live_key = ${LIVE_KEY} || r.issue_id and l.status in ${liveRunStatuses})
+      order by r.issue_id, r.finished_at, r.id
+    ) due order by random() limit ${AT_ONCE}`);
   let admitted = 0;
   for (const { id, run_id, agent_id, issue_id } of rows) {
     const agent = await readAgentFacts(tx, agent_id);
