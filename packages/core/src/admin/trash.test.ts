@@ -232,7 +232,7 @@ describe('restoring', () => {
       (await pendingWakeups(database.db, id)).map(({ issue_id }) => issue_id);
     expect([await woken(low), await woken(done), await woken(gone)]).toEqual([[lowest.id], [], []]);
     await restore(trashed.id);
-    expect((await woken(gone)).toSorted()).toEqual([trashed.id, under.id].toSorted());
+    expect(new Set(await woken(gone))).toEqual(new Set([trashed.id, under.id]));
   });
 
   it('of a goal brings back what lies below it', async () => {
