@@ -103,6 +103,7 @@ export async function createStage(database: Database, cast: Cast, row?: Named): 
     const issue = (await findIssue(tx, issueId))!;
     const stage: Record<string, string> = {
       companyId: company_id,
+      kind: 'agent',
       agentId: agent_id,
       userId: cast.viewer.user_id,
       keyId: cast.agent.key_id,

@@ -82,6 +82,12 @@ document.addEventListener('pointerover', ({ target }) => {
   if (code) void import('./copying.js').then(({ offerCopy }) => offerCopy(code));
 });
 
+for (const name of ['focusin', 'click'])
+  document.addEventListener(name, ({ target }) => {
+    if (target.dataset?.choices)
+      void import('./choice.js').then(({ offerChoices }) => offerChoices(target, name));
+  });
+
 document.addEventListener('input', ({ target }) => {
   const form = target.closest?.('form[role=search][data-autosubmit]');
   if (form && target.type === 'search')

@@ -75,7 +75,10 @@ function edit(list, cell) {
   if (!template) return;
   const field = template.content.firstElementChild.cloneNode(true);
   const row = cell.closest('tr');
-  field.value = cell.dataset.value;
+  const isTyped = field.localName === 'input';
+  // A name that is typed begins as the one that is shown.
+  if (isTyped) field.defaultValue = cell.dataset.value ? shownIn(cell) : '';
+  else field.value = cell.dataset.value;
   field.setAttribute('aria-label', cell.dataset.name);
   cell.replaceWith(field);
   field.focus();
@@ -88,7 +91,7 @@ function edit(list, cell) {
   field.addEventListener('blur', back);
   field.addEventListener('keydown', (event) => {
     event.stopPropagation();
-    if (event.key === 'Enter' && isPassing(field)) {
+    if (event.key === 'Enter' && (isTyped || isPassing(field)) && !event.defaultPrevented) {
       event.preventDefault();
       void choose();
     }
@@ -98,13 +101,22 @@ function edit(list, cell) {
   });
   field.addEventListener('change', () => isPassing(field) || void choose());
   async function choose() {
+    if (sent) return;
     sent = true;
-    const said = await send(row.dataset.issue, { [cell.dataset.edit]: field.value });
+    const said = await send(row.dataset.issue, { [cell.dataset.edit]: field.value }, isTyped);
     if (said) toast(`${row.dataset.title}: ${said}`);
     await renew(list, row, cell.dataset.edit);
   }
-  openAfterFrame(field);
+  if (isTyped) field.select();
+  else openAfterFrame(field);
 }
+
+const shownIn = (cell) =>
+  [...cell.childNodes]
+    .filter((node) => !node.classList?.contains('sr-only'))
+    .map((node) => node.textContent)
+    .join('')
+    .trim();
 
 /** Opening the list of choices takes the browser longer than all the rest: the field itself is painted first. */
 function openAfterFrame(field) {
@@ -118,13 +130,17 @@ function openAfterFrame(field) {
 }
 
 /** @returns null on success, else the reason */
-async function send(id, values) {
+async function send(id, values, isNamed) {
   const response = await askServer(`/issues/${id}/properties`, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams(values),
   }).catch(() => null);
-  return response?.ok ? null : t`it could not be changed`;
+  if (response?.ok) return null;
+  const [name] = Object.values(values);
+  return isNamed && response?.status === 400
+    ? t`there is not one that is called “${name}”`
+    : t`it could not be changed`;
 }
 
 /**
@@ -133,7 +149,7 @@ async function send(id, values) {
  */
 async function renew(list, row, focus) {
   const choosing = () => {
-    const open = focus === undefined && row.querySelector('select') !== null;
+    const open = focus === undefined && row.querySelector('select, [data-choices]') !== null;
     if (open) row.dataset.stale = '';
     return open;
   };

@@ -30,6 +30,7 @@ import { companySettingsRoutes } from './companies/settings-routes.ts';
 import { inboxRoutes } from './inbox/inbox-routes.ts';
 import { peerRoutes } from './federation/peer-routes.ts';
 import { pushRoutes } from './federation/push-routes.ts';
+import { choiceRoutes } from './kit/choice.ts';
 import { goalRoutes } from './goals/goal-routes.ts';
 import { boardRoutes } from './issues/board-routes.ts';
 import { emailRoutes } from './identity/email-routes.ts';
@@ -96,6 +97,7 @@ export const uiPages: readonly UiRoute[] = [
   commentRoutes,
   viewRoutes,
   searchRoutes,
+  choiceRoutes,
   issueRoutes,
   materialRoutes,
   changesRoutes,

@@ -1,7 +1,7 @@
 /** The form of an agent's configuration. */
 import { type Agent, adapterTypes, agentRoles, type Provider } from '@acp/contract';
-import type { AgentOutline } from '@acp/core';
 import { adapterChoices } from '../kit/adapter-names.ts';
+import { choice, type Offer } from '../kit/choice.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -10,7 +10,8 @@ import { t } from '../kit/language.ts';
 import { checkbox, formError, input, select, textarea } from '../kit/parts.ts';
 
 export interface FormChoices {
-  agents: readonly AgentOutline[];
+  /** Whom it can report to. */
+  bosses: Offer;
   /** The company's providers; null if the reader may not see them. */
   providers: readonly Provider[] | null;
 }
@@ -38,16 +39,14 @@ type TextField = Exclude<(typeof textFields)[number], 'adapter_config'>;
 /** Form for a new or an existing agent. */
 export function agentForm(
   path: string,
-  { agents, providers }: FormChoices,
+  { bosses: all, providers }: FormChoices,
   agent: Agent | null,
   refused: Refused | null,
 ): Html {
   const typed = refused?.form ?? null;
   const errors = new FieldErrors(refused?.error ?? null, textFields, { configuration: 'adapter_config' });
   const value = (name: TextField): string => typed?.sent(name) ?? (agent?.[name] ?? '').toString();
-  const bosses = agents
-    .filter(({ id }) => id !== agent?.id)
-    .map(({ id, name }) => ({ value: id, label: name }));
+  const bosses = { ...all, listed: all.listed.filter(({ id }) => id !== agent?.id) };
   const config = typed?.sent('adapter_config') ?? JSON.stringify(agent?.adapter_config ?? {}, null, 2);
   const pairs = (values: readonly string[]) => values.map((item) => ({ value: item, label: words(item) }));
   return html`<form method="post" action="${path}">
@@ -58,7 +57,7 @@ export function agentForm(
       !${input({ name: 'title', label: 'Title', value: value('title'), error: errors.of('title') })}
     </div>
     <div class="row">
-      !${select({ name: 'reports_to', label: 'Reports to', value: value('reports_to'), choices: [{ value: '', label: t`nobody` }, ...bosses], error: errors.of('reports_to') })}
+      !${choice({ name: 'reports_to', label: 'Reports to', value: value('reports_to'), offer: bosses, fixed: [{ value: '', label: t`nobody` }], error: errors.of('reports_to') })}
       !${select({ name: 'adapter_type', label: 'Adapter', value: value('adapter_type') || 'llm', choices: adapterChoices(adapterTypes) })}
       !${when(providers, (known) => select({ name: 'provider_id', label: 'Provider', value: value('provider_id'), choices: [{ value: '', label: t`the default` }, ...known.map(({ id, name }) => ({ value: id, label: name }))] }))}
       !${input({ name: 'model', label: 'Model', value: value('model'), hint: 'Empty: the default', error: errors.of('model') })}

@@ -1,7 +1,8 @@
 import { agentEndpoints, type Provider, runEndpoints } from '@acp/contract';
-import { listAgentOutlines, listProviders } from '@acp/core';
+import { listProviders } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { chatButton } from '../chats/chat-button.ts';
+import { offerOf } from '../kit/choice.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -39,12 +40,12 @@ async function newAgentPage(
   error: string | null,
   form: FormValues | null,
 ): Promise<Html> {
-  const { tx, company_id } = context;
-  const agents = await listAgentOutlines(tx, company_id);
+  const { company_id } = context;
+  const bosses = await offerOf(context, 'agent', form?.text('reports_to'));
   const providers = await providersFor(context);
   const list = listPath(company_id);
   const body = html`<div class="card">
-    !${agentForm(`${list}/new`, { agents, providers }, null, error !== null && form ? { error, form } : null)}
+    !${agentForm(`${list}/new`, { bosses, providers }, null, error !== null && form ? { error, form } : null)}
   </div>`;
   return companyPage(context, {
     title: t`Hire an agent`,
@@ -58,7 +59,7 @@ export const readAgent = (form: FormValues) => ({
   name: form.sent('name'),
   role: form.given('role'),
   title: form.cleared('title'),
-  reports_to: form.cleared('reports_to'),
+  reports_to: form.chosen('reports_to'),
   adapter_type: form.given('adapter_type'),
   model: form.cleared('model'),
   provider_id: form.cleared('provider_id'),

@@ -81,10 +81,10 @@ export async function settingsBody(view: SettingsView): Promise<Html> {
     </section>`;
 }
 
-async function configurationCard({ id, agent, agents, providers, outcome }: SettingsView): Promise<Html> {
+async function configurationCard({ id, agent, bosses, providers, outcome }: SettingsView): Promise<Html> {
   return html`<section class="card">
     <h2>Configuration</h2>
-    !${await asShown(agentForm(`/agents/${id}/edit`, { agents, providers }, agent, outcome.refused ?? null), outcome.refused?.form ?? null)}
+    !${await asShown(agentForm(`/agents/${id}/edit`, { bosses, providers }, agent, outcome.refused ?? null), outcome.refused?.form ?? null)}
     <div class="apart">!${when(outcome.tested, testResult)}!${adapterTest(id)}</div>
   </section>`;
 }

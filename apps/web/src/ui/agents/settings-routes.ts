@@ -18,6 +18,7 @@ import {
 } from '@acp/core';
 import { chatButton } from '../chats/chat-button.ts';
 import { namesOfAnswerers } from '../kit/answered-by.ts';
+import { offerOf } from '../kit/choice.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -62,7 +63,7 @@ async function settingsPage(
   const body = await settingsBody({
     id: subject.id,
     agent: presentAgent(subject),
-    agents,
+    bosses: await offerOf(context, 'agent', subject.reports_to, outcome.refused?.form.text('reports_to')),
     providers: await providersFor(context),
     permissions: agentPermissions(subject),
     keys,

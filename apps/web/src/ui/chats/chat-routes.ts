@@ -4,13 +4,13 @@ import {
   findChatMessage,
   listAgentOutlines,
   listChats,
-  listProjects,
   newestChatMessages,
   presentChat,
   workOfReplies,
 } from '@acp/core';
 import { isUuid, notFound } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
+import { offerOf } from '../kit/choice.ts';
 import { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -104,15 +104,16 @@ async function issueOfMessage(context: UiContext<'chat'>): Promise<Html> {
   const { tx, subject, company_id, params } = context;
   const message = await findChatMessage(tx, subject, params.messageId ?? '');
   if (message === undefined) throw notFound();
-  const agents = await listAgentOutlines(tx, company_id);
-  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
+  const agent = subject.agent_id === null ? undefined : await findAgent(tx, subject.agent_id);
   const line = message.body_markdown.split('\n').find((each) => each.trim() !== '') ?? '';
   const title = line
     .replaceAll(/[*_`#>]+/g, '')
     .trim()
     .slice(0, 120)
     .toWellFormed();
-  const assignee_agent_id = agents.find(({ id }) => id === subject.agent_id)?.id ?? '';
+  const assignee_agent_id = agent?.id ?? '';
+  const agents = await offerOf(context, 'agent', assignee_agent_id);
+  const projects = await offerOf(context, 'project');
   const form = new FormValues({ title, body_markdown: message.body_markdown, assignee_agent_id });
   const list = listPath(company_id);
   return companyPage(context, {

@@ -1,6 +1,7 @@
 import { budgetEndpoints as rows } from '@acp/contract';
 import { listAgentOutlines, listCostEvents, listProjects, summarizeCostsBy } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
+import { offerOf } from '../kit/choice.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -70,11 +71,12 @@ async function entriesPage(
   const { tx, company_id, query } = context;
   const { items: entries, next_cursor } = await listCostEvents(tx, company_id, pageOf(query));
   const agents = await listAgentOutlines(tx, company_id);
+  const offer = await offerOf(context, 'agent', form?.text('agent_id'));
   const can_write = mayWrite(context);
   return costsPage(context, {
     title: t`Entries`,
     here: entriesPath(company_id),
-    body: entriesBody({ company_id, entries, next_cursor, agents, can_write, error, form }),
+    body: entriesBody({ company_id, entries, next_cursor, agents, offer, can_write, error, form }),
   });
 }
 
@@ -86,7 +88,7 @@ export const costsRoutes: UiRoute[] = [
       provider: form.text('provider'),
       model: form.text('model'),
       cost_usd: form.number('cost_usd'),
-      agent_id: form.given('agent_id'),
+      agent_id: form.chosen('agent_id') ?? undefined,
       input_tokens: form.number('input_tokens'),
       output_tokens: form.number('output_tokens'),
     }),

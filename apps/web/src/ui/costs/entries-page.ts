@@ -1,12 +1,13 @@
 /** Individual cost entries, and the form for costs incurred elsewhere. */
 import type { CostEvent } from '@acp/contract';
 import type { AgentOutline } from '@acp/core';
+import { choice, type Offer } from '../kit/choice.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { count, money, timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { emptyState, formError, input, select } from '../kit/parts.ts';
+import { emptyState, formError, input } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 import { entriesPath } from './costs-frame.ts';
 
@@ -15,6 +16,8 @@ interface EntriesView {
   entries: readonly CostEvent[];
   next_cursor: string | null;
   agents: readonly AgentOutline[];
+  /** Whose spending can be reported. */
+  offer: Offer;
   can_write: boolean;
   error: string | null;
   form: FormValues | null;
@@ -71,14 +74,10 @@ function entryColumns(names: ReadonlyMap<string, string>): Column<CostEvent>[] {
 const spentPart = ({ cost_usd, price_estimated }: CostEvent): Html =>
   html`!${when(price_estimated, () => html`<span class="soft small">estimated</span> `)}!${money(cost_usd)}`;
 
-function reportForm(path: string, { agents, error, form }: EntriesView): Html {
+function reportForm(path: string, { offer, error, form }: EntriesView): Html {
   const fields = ['provider', 'model', 'cost_usd', 'input_tokens', 'output_tokens', 'agent_id'];
   const errors = new FieldErrors(error, fields);
   const typed = (name: string): string => form?.text(name) ?? '';
-  const choices = [
-    { value: '', label: t`no agent` },
-    ...agents.map(({ id, name }) => ({ value: id, label: name })),
-  ];
   return html`<form class="card" method="post" action="${path}">
     <h2>Report spending elsewhere</h2>
     !${formError(errors.general)}
@@ -88,7 +87,7 @@ function reportForm(path: string, { agents, error, form }: EntriesView): Html {
       !${input({ name: 'cost_usd', label: 'Spent (USD)', required: true, value: typed('cost_usd'), error: errors.of('cost_usd') })}
     </div>
     <div class="row">
-      !${select({ name: 'agent_id', label: 'Agent', value: typed('agent_id'), choices, hint: 'Counts towards its budgets', error: errors.of('agent_id') })}
+      !${choice({ name: 'agent_id', label: 'Agent', value: typed('agent_id'), offer, fixed: [{ value: '', label: t`no agent` }], hint: 'Counts towards its budgets', error: errors.of('agent_id') })}
       !${input({ name: 'input_tokens', label: 'Input tokens', type: 'number', min: 0, value: typed('input_tokens'), error: errors.of('input_tokens') })}
       !${input({ name: 'output_tokens', label: 'Output tokens', type: 'number', min: 0, value: typed('output_tokens'), error: errors.of('output_tokens') })}
     </div>

@@ -1,5 +1,6 @@
-import type { CouncilSession, CouncilTurn } from '@acp/contract';
-import type { AgentOutline } from '@acp/core';
+import { type CouncilSession, type CouncilTurn, MAX_COUNCIL_MEMBERS } from '@acp/contract';
+import type { Named } from '@acp/core';
+import { choice, type Offer } from '../kit/choice.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { say, t } from '../kit/language.ts';
@@ -19,8 +20,9 @@ const phases = {
 export function councilsPart(
   issue: { id: string; status: string },
   councils: readonly CouncilSession[],
-  agents: readonly AgentOutline[],
+  agents: Offer,
   can_write: boolean,
+  error: string | null = null,
 ): Html {
   const running = councils.some(({ status: now }) => now === 'running');
   const over = issue.status === 'done' || issue.status === 'cancelled';
@@ -33,7 +35,7 @@ export function councilsPart(
           !${each(councils, line)}
         </ul>
       </section>`,
-  )}!${when(can_write && !running && !over && agents.length > 1, () => conveneForm(issue.id, agents))}`;
+  )}!${when(can_write && !running && !over && agents.listed.length + (agents.source === null ? 0 : 2) > 1, () => conveneForm(issue.id, agents, error))}`;
 }
 
 function line(session: CouncilSession): Html {
@@ -44,10 +46,7 @@ function line(session: CouncilSession): Html {
   </li>`;
 }
 
-function conveneForm(issue_id: string, agents: readonly AgentOutline[]): Html {
-  const able = agents
-    .filter(({ status: now }) => now !== 'terminated')
-    .toSorted((a, b) => a.name.localeCompare(b.name));
+function conveneForm(issue_id: string, offer: Offer, error: string | null): Html {
   return html`<details class="card edit">
     <summary>Convene a council</summary>
     <form method="post" action="/issues/${issue_id}/convene-council">
@@ -55,21 +54,43 @@ function conveneForm(issue_id: string, agents: readonly AgentOutline[]): Html {
       !${input({ name: 'rounds', id: 'council-rounds', label: 'Maximum rounds', type: 'number', min: 1, value: 2, hint: '1 to 5; fewer if no one changes an answer' })}
       <fieldset>
         <legend>Participants (none ticked: the assignee, its manager, and those whose roles fit)</legend>
-        <div class="choices" tabindex="0" role="group" aria-label="Participants">!${each(able, choice)}</div>
+        !${formError(error)}!${offer.source === null ? boxes(offer.listed) : fields(offer)}
       </fieldset>
       <button>Convene</button>
     </form>
   </details>`;
 }
 
+const boxes = (agents: readonly Named[]): Html =>
+  html`<div class="choices" tabindex="0" role="group" aria-label="Participants">
+    !${each(
+      agents.filter(({ status: now }) => now !== 'terminated'),
+      box,
+    )}
+  </div>`;
+
+/** As many as there can be. */
+const fields = (offer: Offer): Html =>
+  html`<div class="participants">
+    !${each(Array.from({ length: MAX_COUNCIL_MEMBERS }), (_, at) =>
+      choice({
+        name: 'agent_ids',
+        id: `council-${at + 1}`,
+        label: t`Participant ${at + 1}`,
+        offer,
+        value: '',
+      }),
+    )}
+  </div>`;
+
 /** An agent that is paused, or not approved yet, would be left out. */
-const choice = ({ id, name, role, status: now }: AgentOutline): Html =>
+const box = ({ id, name, detail: role, status: now }: Named): Html =>
   html`<label class="check"
     ><input type="checkbox" name="agent_ids" value="${id}" />
     <span
       >${name}
-      <span class="soft">${words(role)}</span>
-      !${when(now === 'paused' || now === 'pending_approval', () => status(now))}</span
+      <span class="soft">${words(role ?? '')}</span>
+      !${when(now && (now === 'paused' || now === 'pending_approval') && now, status)}</span
     ></label
   >`;
 

@@ -1,6 +1,7 @@
 import { type Goal, goalEndpoints as rows, goalLevels, goalStatuses } from '@acp/contract';
-import { listAgentOutlines, listGoals, presentGoal } from '@acp/core';
+import { listGoals, presentGoal } from '@acp/core';
 import { asShown } from '../kit/as-shown.ts';
+import { choice, offerOf } from '../kit/choice.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
@@ -22,7 +23,6 @@ import {
 } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
-import { agentChoices } from '../subagents/working-agents.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byGoal = { by: 'goal', param: 'goalId' } as const;
@@ -84,7 +84,7 @@ async function goalsPage(
             html`Say what the company wants to achieve. Agents read an issue’s goals with every run on it.`,
           ),
         );
-  const fresh = mayWrite(context) ? await goalForm(context, path, t`New goal`, goals, error, form, null) : '';
+  const fresh = mayWrite(context) ? await goalForm(context, path, t`New goal`, error, form, null) : '';
   return companyPage(context, {
     title: t`Goals`,
     active: path,
@@ -94,10 +94,9 @@ async function goalsPage(
 }
 
 async function goalForm(
-  { tx, company_id }: UiContext,
+  context: UiContext,
   path: string,
   heading: string,
-  goals: readonly Goal[],
   error: string | null,
   form: FormValues | null,
   goal: Goal | null,
@@ -106,12 +105,10 @@ async function goalForm(
   const errors = new FieldErrors(error, fields, { circle: 'parent_goal_id', parent: 'parent_goal_id' });
   const typed = (name: keyof Goal): string =>
     form?.has(name) ? form.text(name) : String(goal?.[name] ?? '');
-  const agents = await listAgentOutlines(tx, company_id);
   const none: Choice = { value: '', label: t`none` };
-  const parents = goals
-    .filter(({ id }) => id !== goal?.id)
-    .map(({ id, title }) => ({ value: id, label: title }));
-  const owners = agentChoices(agents, typed('owner_agent_id'));
+  const goals = await offerOf(context, 'goal', typed('parent_goal_id'));
+  const parents = { ...goals, listed: goals.listed.filter(({ id }) => id !== goal?.id) };
+  const owners = await offerOf(context, 'agent', typed('owner_agent_id'));
   const choicesIn = (values: readonly string[]): Choice[] =>
     values.map((value) => ({ value, label: words(value) }));
   return html`<form class="card" method="post" action="${path}">
@@ -121,8 +118,8 @@ async function goalForm(
     <div class="row">
       !${select({ name: 'level', label: 'Level', value: typed('level') || 'company', choices: choicesIn(goalLevels), error: errors.of('level') })}
       !${select({ name: 'status', label: 'Status', value: typed('status') || 'active', choices: choicesIn(goalStatuses), error: errors.of('status') })}
-      !${select({ name: 'parent_goal_id', label: 'Part of', value: typed('parent_goal_id'), choices: [none, ...parents], error: errors.of('parent_goal_id') })}
-      !${select({ name: 'owner_agent_id', label: 'Owner', value: typed('owner_agent_id'), choices: [none, ...owners], error: errors.of('owner_agent_id') })}
+      !${choice({ name: 'parent_goal_id', label: 'Part of', value: typed('parent_goal_id'), offer: parents, fixed: [none], error: errors.of('parent_goal_id') })}
+      !${choice({ name: 'owner_agent_id', label: 'Owner', value: typed('owner_agent_id'), offer: owners, fixed: [none], error: errors.of('owner_agent_id') })}
     </div>
     !${textarea({ name: 'description', label: 'What it means', rows: 4, value: typed('description'), hint: 'Markdown', error: errors.of('description') })}
     <button>Save</button>
@@ -133,8 +130,8 @@ const read = (form: FormValues) => ({
   title: form.sent('title'),
   level: form.given('level'),
   status: form.given('status'),
-  parent_goal_id: form.cleared('parent_goal_id'),
-  owner_agent_id: form.cleared('owner_agent_id'),
+  parent_goal_id: form.chosen('parent_goal_id'),
+  owner_agent_id: form.chosen('owner_agent_id'),
   description: form.cleared('description'),
 });
 
@@ -151,7 +148,7 @@ async function goalPage(
   const children = goals.filter(({ parent_goal_id }) => parent_goal_id === goal.id);
   const parent = goals.find(({ id }) => id === goal.parent_goal_id);
   const edit = mayWrite(context)
-    ? html`!${await asShown(await goalForm(context, here, t`Edit`, goals, error, form, goal), form)}!${trashCard(`${here}/delete`, goal.title, t`An admin can restore it from the trash for a while.`)}`
+    ? html`!${await asShown(await goalForm(context, here, t`Edit`, error, form, goal), form)}!${trashCard(`${here}/delete`, goal.title, t`An admin can restore it from the trash for a while.`)}`
     : '';
   const body = html`!${notice(done[query.done ?? ''])}
     <article class="card">

@@ -9,6 +9,8 @@ import {
   type WorkProduct,
 } from '@acp/contract';
 import type { RelatedIssue, Relative } from '@acp/core';
+import { choice, type Offer } from '../kit/choice.ts';
+import type { FieldErrors } from '../kit/field-errors.ts';
 import { type FileLimits, limitsInWords, limitsOfAll, limitsOfEach } from '../kit/file-limits.ts';
 import { fileSize, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
@@ -103,13 +105,15 @@ function resultsPart({ issue, products }: Pick<BelongingsView, 'issue' | 'produc
 
 export interface LabelsView {
   issue: IssueDetail;
-  /** The company's labels that the issue lacks. */
+  /** The company's labels that the issue lacks, unless a name is to be typed. */
   other_labels: readonly Label[];
+  labels: Offer;
+  errors: FieldErrors;
   can_write: boolean;
 }
 
 /** Labels, added and removed by a click. */
-export function labelsPart({ issue, other_labels, can_write }: LabelsView): Html {
+export function labelsPart({ issue, other_labels, labels: offer, errors, can_write }: LabelsView): Html {
   const { id, labels } = issue;
   const press = (label: Label, act: 'add' | 'remove'): Html =>
     html`<form method="post" action="/issues/${id}/labels/${label.id}/${act}" class="inline" data-quiet>
@@ -132,7 +136,14 @@ export function labelsPart({ issue, other_labels, can_write }: LabelsView): Html
       () =>
         html`<details data-fold="labels">
           <summary>Add a label</summary>
-          <div class="labels">!${each(other_labels, (label) => press(label, 'add'))}</div>
+          !${
+            offer.source === null
+              ? html`<div class="labels">!${each(other_labels, (label) => press(label, 'add'))}</div>`
+              : html`<form class="row" method="post" action="/issues/${id}/labels/add" data-autosubmit>
+                  !${choice({ name: 'label_id', label: 'Label', value: '', required: true, offer, error: errors.of('label_id') })}
+                  <button class="quiet" data-noscript>Add</button>
+                </form>`
+          }
           <form class="row" method="post" action="/issues/${id}/labels">
             !${input({ name: 'name', id: 'label-name', label: 'New label', required: true })}
             <button class="quiet">Create</button>

@@ -7,12 +7,13 @@ import { filtered } from '../kit/list-search.ts';
 import { emptyState } from '../kit/parts.ts';
 import { card } from './card.ts';
 import { type Choices, filterForm, viewTabs } from './filter-form.ts';
-import { narrows, pathWith, queryOf } from './issue-filter.ts';
+import { type AskedFilter, narrows, pathWith, queryOf } from './issue-filter.ts';
 
 interface BoardView {
   company_id: string;
   columns: readonly BoardColumn[];
   filter: ViewFilter;
+  asked: AskedFilter;
   choices: Choices;
   views: readonly SavedView[];
   can_write: boolean;
@@ -23,9 +24,9 @@ export function boardActions(company_id: string): Html {
 }
 
 export function boardBody(view: BoardView): Html {
-  const { company_id, filter } = view;
+  const { company_id } = view;
   const here = `/companies/${company_id}/board`;
-  return html`!${viewTabs({ ...view, layout: 'board' })}!${filterForm(here, 'board', filter, view.choices)}
+  return html`!${viewTabs({ ...view, layout: 'board' })}!${filterForm(here, 'board', view.asked, view.choices)}
   !${filtered(columnsOf(view))}`;
 }
 

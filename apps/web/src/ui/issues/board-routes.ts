@@ -6,7 +6,7 @@ import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import { boardActions, boardBody, boardCounts, columnCards } from './board-page.ts';
 import { card } from './card.ts';
-import { filterOf, rememberedFilter, toBoardFilter } from './issue-filter.ts';
+import { askedFilter, filterOf, toBoardFilter } from './issue-filter.ts';
 import { choicesOf } from './list-routes.ts';
 import { t } from '../kit/language.ts';
 
@@ -16,9 +16,10 @@ const byIssue = { by: 'issue', param: 'issueId' } as const;
 export const boardRoutes: UiRoute[] = [
   page('/companies/{companyId}/board', { scope: byCompany, role: 'viewer' }, async (context) => {
     const { tx, company_id, user } = context;
-    const filter = rememberedFilter(context);
+    const asked = await askedFilter(context);
+    const { filter } = asked;
     const columns = await readBoard(tx, company_id, toBoardFilter(filter));
-    const { choices } = await choicesOf(context);
+    const choices = await choicesOf(context, filter);
     return companyPage(context, {
       title: t`Board`,
       active: `/companies/${company_id}/board`,
@@ -28,6 +29,7 @@ export const boardRoutes: UiRoute[] = [
         company_id,
         columns,
         filter,
+        asked,
         choices,
         views: (await listViews(tx, user, company_id, {})).items,
         can_write: mayWrite(context),

@@ -7,18 +7,19 @@ import {
   type ViewFilter,
   type ViewLayout,
 } from '@acp/contract';
+import { choice, type Offer } from '../kit/choice.ts';
 import { words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { moreFilters } from '../kit/list-search.ts';
 import { checkbox, type Choice, input, postButton, select } from '../kit/parts.ts';
-import { narrows, pathWith, queryOf } from './issue-filter.ts';
+import { type AskedFilter, narrows, pathWith, queryOf } from './issue-filter.ts';
 
 /** The available choices. */
 export interface Choices {
-  agents: readonly Choice[];
-  projects: readonly Choice[];
-  labels: readonly Choice[];
+  agents: Offer;
+  projects: Offer;
+  labels: Offer;
 }
 
 const any = (label: string): Choice => ({ value: '', label });
@@ -35,7 +36,12 @@ const sortWords: Record<(typeof issueSorts)[number], string> = texts({
 });
 
 /** @param layout the board shows its statuses side by side and has no sort order of its own */
-export function filterForm(path: string, layout: ViewLayout, filter: ViewFilter, choices: Choices): Html {
+export function filterForm(path: string, layout: ViewLayout, asked: AskedFilter, choices: Choices): Html {
+  const { filter, errors, query } = asked;
+  const field = (name: 'assignee' | 'project' | 'label', id: string | undefined) => {
+    const error = errors.of(name);
+    return { name, value: error === null ? id : query[name], error };
+  };
   const { q, status, priority, unassigned, assignee_agent_id, project_id, label_id } = filter;
   const chosen = new URLSearchParams(queryOf(filter)).get('status') ?? '';
   const several = (status?.length ?? 0) > 1 && chosen !== 'open';
@@ -43,12 +49,12 @@ export function filterForm(path: string, layout: ViewLayout, filter: ViewFilter,
   const list = layout === 'list';
   return html`<form class="filters row" method="get" action="${path}" role="search" data-autosubmit>
     !${input({ name: 'q', label: 'Title or identifier', type: 'search', value: q ?? '' })}
-    !${moreFilters([chosen, priority, unassigned, assignee_agent_id, project_id, label_id, filter.sort].some(Boolean))}
+    !${moreFilters([chosen, priority, unassigned, assignee_agent_id, project_id, label_id, filter.sort, errors.any].some(Boolean))}
     !${when(list, () => select({ name: 'status', label: 'Status', value: chosen, choices: [any(t`any`), ...statuses, ...statusChoices()] }))}
     !${select({ name: 'priority', label: 'Priority', value: priority ?? '', choices: [any(t`any`), ...listed(priorities)] })}
-    !${select({ name: 'assignee', label: 'Assignee', value: unassigned ? 'none' : (assignee_agent_id ?? ''), choices: [any(t`anybody`), { value: 'none', label: t`nobody` }, ...choices.agents] })}
-    !${select({ name: 'project', label: 'Project', value: project_id ?? '', choices: [any(t`any`), ...choices.projects] })}
-    !${select({ name: 'label', label: 'Label', value: label_id ?? '', choices: [any(t`any`), ...choices.labels] })}
+    !${choice({ ...field('assignee', unassigned ? 'none' : assignee_agent_id), label: 'Assignee', offer: choices.agents, fixed: [any(t`anybody`), { value: 'none', label: t`nobody` }] })}
+    !${choice({ ...field('project', project_id), label: 'Project', offer: choices.projects, fixed: [any(t`any`)] })}
+    !${choice({ ...field('label', label_id), label: 'Label', offer: choices.labels, fixed: [any(t`any`)] })}
     !${when(list, () => select({ name: 'sort', label: 'Order', value: filter.sort ?? 'created_at', choices: issueSorts.map((value) => ({ value, label: sortWords[value] })) }))}
     !${when(filter.columns, (columns) => html`<input type="hidden" name="columns" value="${columns.join(',')}" />`)}
     <button class="quiet">Filter</button>

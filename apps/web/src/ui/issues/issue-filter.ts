@@ -11,6 +11,8 @@ import {
 import type { BoardFilter } from '@acp/core';
 import { isUuid } from '@acp/kernel';
 import { readCookie } from '../../http/cookies.ts';
+import { resolveQuery } from '../kit/choice-names.ts';
+import { FieldErrors } from '../kit/field-errors.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 
 const openStatuses = issueStatuses.filter((status) => !terminalStatuses.includes(status));
@@ -85,11 +87,33 @@ export function narrows({
   return Object.keys(filter).length > 0;
 }
 
+export interface AskedFilter {
+  filter: ViewFilter;
+  /** About names that nothing has; they do not filter. */
+  errors: FieldErrors;
+  /** What the fields of a refused name say. */
+  query: Query;
+}
+
+/** A filter whose address gives ids. */
+export const plainly = (filter: ViewFilter): AskedFilter => ({
+  filter,
+  errors: new FieldErrors(null),
+  query: {},
+});
+
+/** The filter of a page, which may name an agent, a project or a label instead of giving its id. */
+export async function askedFilter(context: UiContext): Promise<AskedFilter> {
+  const { query, error } = await resolveQuery(context, context.query);
+  const filter = rememberedFilter({ ...context, query });
+  return { filter, errors: new FieldErrors(error, ['assignee', 'project', 'label']), query: context.query };
+}
+
 /**
  * The filter of a page: the one in its address, else the reader's last one in this company, without its search text. An
  * address with `all` resets it.
  */
-export function rememberedFilter({ query, request, response, company_id }: UiContext): ViewFilter {
+function rememberedFilter({ query, request, response, company_id }: UiContext): ViewFilter {
   const { cursor: _cursor, all, done: _done, ...asked } = query;
   const where = { path: `/companies/${company_id}`, httpOnly: true, sameSite: 'lax' } as const;
   if (all !== undefined) {

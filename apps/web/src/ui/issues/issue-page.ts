@@ -36,7 +36,7 @@ export async function issueBody(view: IssueView): Promise<Html> {
     !${issueTabs(issue.id, `/issues/${issue.id}`, view.workspace !== null)}
     <div class="columns">
       <div>
-        !${when(!byBudget, () => formError(view.error))}
+        !${when(!byBudget, () => formError(view.errors.general === null ? null : view.error))}
         <div
           data-live="approvals:${issue.id} issue:${issue.id} agents budget_incident"
           data-source="/issues/${issue.id}/part/decisions"
@@ -62,7 +62,7 @@ export async function issueBody(view: IssueView): Promise<Html> {
               data-live="council_sessions:${issue.id}"
               data-source="/issues/${issue.id}/part/councils"
             >
-              !${councilsPart(issue, councils, view.agents, view.can_write)}
+              !${councilsPart(issue, councils, view.assignees, view.can_write, view.errors.of('agent_ids'))}
             </div>`,
         )}
         !${conversation(view)}

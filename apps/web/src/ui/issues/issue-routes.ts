@@ -6,8 +6,8 @@ import {
   routineEndpoints,
   runEndpoints,
 } from '@acp/contract';
-import { listAgentOutlines, listProjects } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
+import { offerOf } from '../kit/choice.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { type Html, t } from '../kit/html.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -42,8 +42,8 @@ const newIssue = (form: FormValues): BodyOf<typeof issueEndpoints.create> => ({
   title: form.text('title'),
   body_markdown: form.cleared('body_markdown'),
   priority: form.given('priority') as never,
-  assignee_agent_id: form.cleared('assignee_agent_id'),
-  project_id: form.cleared('project_id'),
+  assignee_agent_id: form.chosen('assignee_agent_id'),
+  project_id: form.chosen('project_id'),
 });
 
 async function newIssuePage(
@@ -51,9 +51,9 @@ async function newIssuePage(
   error: string | null,
   form: FormValues | null,
 ): Promise<Html> {
-  const { tx, company_id } = context;
-  const agents = await listAgentOutlines(tx, company_id);
-  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
+  const { company_id } = context;
+  const agents = await offerOf(context, 'agent', form?.text('assignee_agent_id'));
+  const projects = await offerOf(context, 'project', form?.text('project_id'));
   const board = `/companies/${company_id}/board`;
   return companyPage(context, {
     title: t`New issue`,
@@ -82,8 +82,8 @@ export const issueRoutes: UiRoute[] = [
     read: (form) => ({
       status: form.given('status'),
       priority: form.given('priority'),
-      assignee_agent_id: form.cleared('assignee_agent_id'),
-      project_id: form.cleared('project_id'),
+      assignee_agent_id: form.chosen('assignee_agent_id'),
+      project_id: form.chosen('project_id'),
     }),
     next: back,
     failed: again,

@@ -1,32 +1,23 @@
 /** Loads what an issue's page shows, and its parts separately: an event refreshes parts, not the page. */
-import type { CouncilSession, Subagent, Workspace } from '@acp/contract';
 import {
   type AgentOutline,
-  findWorkspace,
-  issueDetail,
-  labelsByName,
   listAgentOutlines,
   listAttachments,
-  listCouncils,
   listDocuments,
-  listProjects,
-  listSubagents,
   listWorkProducts,
   presentIssue,
-  presentWorkspace,
   readFamily,
 } from '@acp/core';
-import { councilsPart } from '../councils/council-pages.ts';
 import type { Html } from '../kit/html.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
-import { subagentTree } from '../subagents/subagent-tree.ts';
-import { changesCard } from '../workspaces/changes-page.ts';
 import { besidePart, workPart } from './belongings.ts';
 import { whatItWaitsFor } from './decisions-part.ts';
 import { description } from './description.ts';
 import type { IssueView } from './issue-page.ts';
 import { loadTimeline, timelinePart, workingPart } from './load-conversation.ts';
+import { aroundParts, loadCouncils, loadSubagents, loadWorkspace } from './load-around.ts';
+import { loadProperties } from './load-properties.ts';
 import { propertiesPart } from './properties-part.ts';
 import { loadRuns, runPart } from './run-part.ts';
 
@@ -34,22 +25,6 @@ export type IssueContext = UiContext<'issue'>;
 
 /** The error and what was typed. */
 export type Failure = Partial<Pick<IssueView, 'error' | 'draft' | 'promotion'>>;
-
-async function loadProperties(context: IssueContext) {
-  const { tx, subject, company_id } = context;
-  const issue = await issueDetail(tx, subject);
-  const agents = await listAgentOutlines(tx, company_id);
-  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
-  return {
-    issue,
-    agents,
-    projects: projects.map(({ id, name }) => ({ value: id, label: name })),
-    other_labels: (await labelsByName(tx, company_id)).filter(
-      ({ id }) => !issue.labels.some((own) => own.id === id),
-    ),
-    can_write: mayWrite(context),
-  };
-}
 
 /** Limit per list; the material page has the rest. */
 const MOST_BESIDE = { limit: 50 };
@@ -64,19 +39,8 @@ const loadMaterial = async ({ tx, subject, services }: IssueContext) => ({
   documents: (await listDocuments(tx, subject, MOST_BESIDE)).items,
 });
 
-async function loadWorkspace({ tx, subject }: IssueContext): Promise<Workspace | null> {
-  const workspace = await findWorkspace(tx, subject);
-  return workspace === undefined ? null : presentWorkspace(workspace);
-}
-
-const loadSubagents = async ({ tx, subject }: IssueContext): Promise<Subagent[]> =>
-  listSubagents(tx, { issue_id: subject.id });
-
-const loadCouncils = async ({ tx, subject, services }: IssueContext): Promise<CouncilSession[] | null> =>
-  services.instance.hasFeature('councils') ? (await listCouncils(tx, subject, { limit: 20 })).items : null;
-
 export async function loadView(context: IssueContext, failure: Failure = {}): Promise<IssueView> {
-  const properties = await loadProperties(context);
+  const properties = await loadProperties(context, failure.error);
   return {
     ...properties,
     ...(await loadFamily(context)),
@@ -124,12 +88,7 @@ export const issueParts: Record<string, (context: IssueContext) => Promise<Html>
       ...(await loadFamily(c)),
       ...(await loadMaterial(c)),
     }),
-  changes: async (c) => changesCard(await loadWorkspace(c)),
   description: async (c) => description({ issue: presentIssue(c.subject), can_write: mayWrite(c) }),
-  subagents: async (c) => subagentTree(await loadSubagents(c)),
-  councils: async (c) => {
-    const councils = await loadCouncils(c);
-    return councils === null ? '' : councilsPart(c.subject, councils, await agentsOf(c), mayWrite(c));
-  },
+  ...aroundParts,
   timeline: async (c) => timelinePart(c, await agentsOf(c)),
 };

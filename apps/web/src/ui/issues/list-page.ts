@@ -8,6 +8,8 @@ import {
   viewColumns,
   type ViewFilter,
 } from '@acp/contract';
+import { choice, type Offer } from '../kit/choice.ts';
+import { FieldErrors } from '../kit/field-errors.ts';
 import { count as inWords, timeAgo, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { plural, t } from '../kit/language.ts';
@@ -16,11 +18,12 @@ import { avatar, type Choice, emptyState, formError, priority, select, status } 
 import { type Column, moreLink, table, tableRow } from '../kit/table.ts';
 import { flagsOf } from './flags.ts';
 import { type Choices, filterForm, listed, viewTabs } from './filter-form.ts';
-import { narrows, pathWith, queryOf } from './issue-filter.ts';
+import { type AskedFilter, narrows, pathWith, queryOf } from './issue-filter.ts';
 
 export interface ListView {
   company_id: string;
   filter: ViewFilter;
+  sought: AskedFilter;
   issues: readonly Issue[];
   next_cursor: string | null;
   /** Number of matching issues, and whether there are more than were counted. */
@@ -44,6 +47,7 @@ const usual: readonly ViewColumn[] = ['status', 'priority', 'assignee', 'labels'
 export function listBody(view: ListView): Html {
   const { company_id, filter, issues, can_write } = view;
   const here = listPath(company_id);
+  const { general } = new FieldErrors(view.error, namedInBulk);
   const body =
     issues.length > 0
       ? html`<form
@@ -56,8 +60,8 @@ export function listBody(view: ListView): Html {
           !${when(can_write, () => bulkBar(view))}
         </form>`
       : nothing(view);
-  return html`!${formError(view.error)}!${view.said}!${viewTabs({ ...view, layout: 'list' })}
-    !${filterForm(here, 'list', filter, view.choices)}!${filtered(
+  return html`!${when(general, () => formError(view.error))}!${view.said}!${viewTabs({ ...view, layout: 'list' })}
+    !${filterForm(here, 'list', view.sought, view.choices)}!${filtered(
       html`<div class="list-head small soft">
           <span>
             <span role="status">${totalWords(view.total)}</span>
@@ -175,7 +179,7 @@ function sortBy(
 function optionalColumns(view: RowView): Record<ViewColumn, Column<Issue>> {
   const { names, labels, can_write } = view;
   /** A cell that the script turns into a select; without script, the issue's page does the same. */
-  const choice = (field: string, issue: Issue, value: string | null, shown: Html): Html => {
+  const cell = (field: string, issue: Issue, value: string | null, shown: Html): Html => {
     if (!can_write) return shown;
     const name = t`${words(field.replace(/_agent_id$|_id$/, ''))} of ${issue.identifier}`;
     return html`<button
@@ -192,12 +196,12 @@ function optionalColumns(view: RowView): Record<ViewColumn, Column<Issue>> {
   return {
     status: {
       label: 'Status',
-      cell: (issue) => choice('status', issue, issue.status, status(issue.status)),
+      cell: (issue) => cell('status', issue, issue.status, status(issue.status)),
     },
     priority: {
       label: 'Priority',
       ...sortBy(view, 'priority'),
-      cell: (issue) => choice('priority', issue, issue.priority, priority(issue.priority)),
+      cell: (issue) => cell('priority', issue, issue.priority, priority(issue.priority)),
     },
     assignee: {
       label: 'Assignee',
@@ -207,7 +211,7 @@ function optionalColumns(view: RowView): Record<ViewColumn, Column<Issue>> {
           name === ''
             ? html`<span class="soft">nobody</span>`
             : html`<span class="who">!${avatar(name)}${name}</span>`;
-        return choice('assignee_agent_id', issue, issue.assignee_agent_id, shown);
+        return cell('assignee_agent_id', issue, issue.assignee_agent_id, shown);
       },
     },
     project: {
@@ -215,7 +219,7 @@ function optionalColumns(view: RowView): Record<ViewColumn, Column<Issue>> {
       cell: (issue) => {
         const name = named(issue.project_id);
         const shown = name === '' ? html`<span class="soft">none</span>` : html`${name}`;
-        return choice('project_id', issue, issue.project_id, shown);
+        return cell('project_id', issue, issue.project_id, shown);
       },
     },
     labels: {
@@ -238,6 +242,9 @@ function optionalColumns(view: RowView): Record<ViewColumn, Column<Issue>> {
   };
 }
 
+/** Its fields that choose out of the company's own. */
+const namedInBulk = ['assignee_agent_id', 'project_id', 'add_label', 'remove_label'] as const;
+
 const stays = (): Choice => ({ value: '', label: t`as it is` });
 const none = (label: string): Choice => ({ value: 'none', label });
 
@@ -245,7 +252,18 @@ const none = (label: string): Choice => ({ value: 'none', label });
  * Bulk actions. Without script they are below the list; with script they appear once something is selected. On a phone the
  * fields unfold: the style sheet reads the state of what is ahead of them, as for filters.
  */
-function bulkBar({ choices, company_id, filter }: ListView): Html {
+function bulkBar({ choices, company_id, filter, error }: ListView): Html {
+  const errors = new FieldErrors(error, namedInBulk);
+  const named = (name: (typeof namedInBulk)[number], label: string, offer: Offer, ...first: Choice[]): Html =>
+    choice({
+      name,
+      id: `bulk-${name}`,
+      label,
+      value: '',
+      offer,
+      fixed: [stays(), ...first],
+      error: errors.of(name),
+    });
   const field = (name: string, label: string, options: readonly Choice[]): Html =>
     select({ name, id: `bulk-${name}`, label, value: '', choices: [stays(), ...options] });
   return html`<fieldset class="bulk" data-bulk>
@@ -257,9 +275,9 @@ function bulkBar({ choices, company_id, filter }: ListView): Html {
     <div class="row">
       <details class="bulk-more"><summary>Change</summary></details>
       !${field('status', t`Status`, listed(issueStatuses))}!${field('priority', t`Priority`, listed(priorities))}
-      !${field('assignee_agent_id', t`Assignee`, [none(t`nobody`), ...choices.agents])}
-      !${field('project_id', t`Project`, [none(t`none`), ...choices.projects])}
-      !${field('add_label', t`Add label`, choices.labels)}!${field('remove_label', t`Remove label`, choices.labels)}
+      !${named('assignee_agent_id', t`Assignee`, choices.agents, none(t`nobody`))}
+      !${named('project_id', t`Project`, choices.projects, none(t`none`))}
+      !${named('add_label', t`Add label`, choices.labels)}!${named('remove_label', t`Remove label`, choices.labels)}
       <button>Change</button>
       <button
         class="danger"
@@ -281,7 +299,19 @@ function choiceTemplates({ agents, projects }: Choices): Html {
         !${options(choices)}
       </select></template
     >`;
+  const named = (name: string, offer: Offer, nobody: string): Html =>
+    offer.source === null
+      ? template(name, [
+          { value: '', label: nobody },
+          ...offer.listed.map((one) => ({ value: one.id, label: one.name })),
+        ])
+      : html`<template data-choices="${name}"
+          ><input
+            type="text"
+            autocomplete="off"
+            placeholder="${nobody}"
+            data-choices="${offer.source}?none=yes"
+        /></template>`;
   return html`!${template('status', listed(issueStatuses))}!${template('priority', listed(priorities))}
-  !${template('assignee_agent_id', [{ value: '', label: t`nobody` }, ...agents])}
-  !${template('project_id', [{ value: '', label: t`none` }, ...projects])}`;
+  !${named('assignee_agent_id', agents, t`nobody`)}!${named('project_id', projects, t`none`)}`;
 }

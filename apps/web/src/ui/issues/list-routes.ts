@@ -1,17 +1,16 @@
-import { type IssueChange, issueEndpoints, type ViewFilter } from '@acp/contract';
+import { type Issue, type IssueChange, issueEndpoints, type ViewFilter } from '@acp/contract';
 import {
   countIssues,
-  labelsByName,
   labelsOfIssues,
-  listAgentOutlines,
   listIssues,
-  listProjects,
   listTrash,
   listViews,
+  namesOf,
   presentIssue,
 } from '@acp/core';
 import { invalid } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
+import { offerOf } from '../kit/choice.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { timeAgo } from '../kit/format.ts';
 import { html, type Html, plural, t, when } from '../kit/html.ts';
@@ -19,9 +18,8 @@ import { emptyState, postButton, toast } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
-import { workingAgents } from '../subagents/working-agents.ts';
 import type { Choices } from './filter-form.ts';
-import { filterOf, pathWith, rememberedFilter, toListQuery } from './issue-filter.ts';
+import { type AskedFilter, askedFilter, filterOf, pathWith, plainly, toListQuery } from './issue-filter.ts';
 import { issueRow, listBody, listPath } from './list-page.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -32,23 +30,26 @@ type ListContext = UiContext<'company'>;
 /** Larger numbers mean nothing to readers. */
 const MOST_COUNTED = 10_000;
 
-/** Names, as choices and by id. */
-export async function choicesOf({ tx, company_id }: UiContext): Promise<{
-  choices: Choices;
-  names: ReadonlyMap<string, string>;
-}> {
-  const agents = await listAgentOutlines(tx, company_id);
-  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
-  const labels = await labelsByName(tx, company_id);
-  const choice = ({ id, name }: { id: string; name: string }) => ({ value: id, label: name });
+/** What issues can be filtered by and given. @param filter what is chosen now */
+export async function choicesOf(context: UiContext, filter: ViewFilter): Promise<Choices> {
   return {
-    choices: {
-      agents: workingAgents(agents).map(choice),
-      projects: projects.map(choice),
-      labels: labels.map(choice),
-    },
-    names: new Map([...agents, ...projects].map(({ id, name }) => [id, name])),
+    agents: await offerOf(context, 'agent', filter.assignee_agent_id),
+    projects: await offerOf(context, 'project', filter.project_id),
+    labels: await offerOf(context, 'label', filter.label_id),
   };
+}
+
+/** Names of those that have the issues and of their projects, by id. */
+async function namesFor(
+  { tx, company_id }: UiContext,
+  issues: readonly Pick<Issue, 'assignee_agent_id' | 'project_id'>[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = (field: 'assignee_agent_id' | 'project_id'): string[] => [
+    ...new Set(issues.flatMap((issue) => issue[field] ?? [])),
+  ];
+  const agents = await namesOf(tx, company_id, 'agent', ids('assignee_agent_id'));
+  const projects = await namesOf(tx, company_id, 'project', ids('project_id'));
+  return new Map([...agents, ...projects].map(({ id, name }) => [id, name]));
 }
 
 interface Outcome {
@@ -56,7 +57,8 @@ interface Outcome {
   error?: string;
 }
 
-async function listPage(context: ListContext, filter: ViewFilter, outcome: Outcome = {}): Promise<Html> {
+async function listPage(context: ListContext, sought: AskedFilter, outcome: Outcome = {}): Promise<Html> {
+  const { filter } = sought;
   const { tx, user, company_id, query } = context;
   const asked = toListQuery(filter);
   const { items: issues, next_cursor } = await listIssues(tx, company_id, { ...asked, ...pageOf(query) });
@@ -75,11 +77,13 @@ async function listPage(context: ListContext, filter: ViewFilter, outcome: Outco
     body: listBody({
       company_id,
       filter,
+      sought,
       issues,
       next_cursor,
       total: { count: Math.min(counted, MOST_COUNTED), more: counted > MOST_COUNTED },
       labels,
-      ...(await choicesOf(context)),
+      choices: await choicesOf(context, filter),
+      names: await namesFor(context, issues),
       views: (await listViews(tx, user, company_id, {})).items,
       can_write: mayWrite(context),
       error: outcome.error ?? null,
@@ -165,14 +169,14 @@ const deletedPage = async (context: ListContext): Promise<Html> => {
 };
 
 export const issueListRoutes: UiRoute[] = [
-  page('/companies/{companyId}/issues', { scope: byCompany, role: 'viewer' }, (context) =>
-    listPage(context, rememberedFilter(context)),
+  page('/companies/{companyId}/issues', { scope: byCompany, role: 'viewer' }, async (context) =>
+    listPage(context, await askedFilter(context)),
   ),
   page('/companies/{companyId}/issues/deleted', { scope: byCompany, role: 'member' }, deletedPage),
   // One row, for the script: fetched after a change, with the columns that the page shows.
   page('/issues/{issueId}/row', { scope: byIssue, role: 'viewer' }, async (context) => {
     const { subject, tx, company_id, query } = context;
-    const { names } = await choicesOf(context);
+    const names = await namesFor(context, [subject]);
     const labels = await labelsOfIssues(tx, [subject.id]);
     const view = { company_id, filter: filterOf(query), labels, names, can_write: mayWrite(context) };
     return issueRow(view, presentIssue(subject));
@@ -185,35 +189,31 @@ export const issueListRoutes: UiRoute[] = [
       const done = query.delete === undefined ? 'changed' : t`moved to the trash`;
       const text = changed === 0 ? t`Nothing to change.` : `${counted(changed)} ${done}.`;
       const address = pathWith(listPath(company_id), filter);
-      return listPage(context, filter, {
+      return listPage(context, plainly(filter), {
         said: toast(text, { undo: undoButton(company_id, filter, undo), address }),
       });
     },
-    failed: (context, error) => listPage(context, filterOf(context.query), { error }),
+    failed: (context, error) => listPage(context, plainly(filterOf(context.query)), { error }),
   }),
   action('/companies/{companyId}/issues/undo', issueEndpoints.change, {
     read: (form) => ({ changes: form.json('changes') as IssueChange[] }),
     next: (context, { changed }) => {
       const filter = filterOf(context.query);
       const address = pathWith(listPath(context.company_id), filter);
-      return listPage(context, filter, {
+      return listPage(context, plainly(filter), {
         said: toast(t`${counted(changed)} changed back.`, { address }),
       });
     },
-    failed: (context, error) => listPage(context, filterOf(context.query), { error }),
+    failed: (context, error) => listPage(context, plainly(filterOf(context.query)), { error }),
   }),
   action('/issues/{issueId}/delete', issueEndpoints.delete, {
     // The issue's page is gone: the list says so, and offers an undo.
     next: (context) => {
       const { company_id, subject } = context;
       const undo = undoButton(company_id, {}, [{ issue_id: subject.id, deleted: false }]);
-      return listPage(
-        { ...context, subject: undefined },
-        {},
-        {
-          said: toast(t`${subject.identifier} is in the trash.`, { undo, address: listPath(company_id) }),
-        },
-      );
+      return listPage({ ...context, subject: undefined }, plainly({}), {
+        said: toast(t`${subject.identifier} is in the trash.`, { undo, address: listPath(company_id) }),
+      });
     },
   }),
 ];

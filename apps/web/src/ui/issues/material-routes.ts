@@ -82,6 +82,12 @@ export const materialRoutes: UiRoute[] = [
     next: issuePath,
     failed,
   }),
+  // The label by its name.
+  action('/issues/{issueId}/labels/add', issueEndpoints.addLabel, {
+    params: (_, form) => ({ labelId: form.text('label_id') }),
+    next: issuePath,
+    failed,
+  }),
   action('/issues/{issueId}/labels', issueEndpoints.createLabel, {
     scope: byIssue,
     read: (form) => ({ name: form.text('name') }),

@@ -1,26 +1,32 @@
 /** An issue's properties: each is a form of its own, so that changing one never overwrites someone else's change to another. */
 import { issueStatuses, priorities } from '@acp/contract';
-import type { AgentOutline } from '@acp/core';
+import type { AgentOutline, Named } from '@acp/core';
+import { choice, type Offer } from '../kit/choice.ts';
+import type { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { type Choice, postButton, select } from '../kit/parts.ts';
-import { assigneeChoice, workingAgents } from '../subagents/working-agents.ts';
+import { assigneeLabel } from '../subagents/working-agents.ts';
 import { labelsPart, type LabelsView } from './belongings.ts';
 
 export interface PropertiesView extends LabelsView {
   agents: readonly AgentOutline[];
-  projects: readonly Choice[];
+  assignees: Offer;
+  projects: Offer;
+  /** Why a property was refused. */
+  errors: FieldErrors;
 }
 
 const choices = (values: readonly string[]): Choice[] =>
   values.map((value) => ({ value, label: words(value) }));
 
 export function propertiesPart(view: PropertiesView): Html {
-  const { issue, agents, projects, can_write } = view;
+  const { issue, agents, assignees, projects, errors, can_write } = view;
   const nobody: Choice = { value: '', label: t`nobody` };
   const holder = agents.find(({ id }) => id === issue.checked_out_by_agent_id);
-  const assignees = [nobody, ...workingAgents(agents).map((agent) => assigneeChoice(agent))];
+  const none: Choice = { value: '', label: t`none` };
+  const holds = ({ name, status }: Named): string => assigneeLabel(name, status);
   const property = (field: Html): Html =>
     html`<form method="post" action="/issues/${issue.id}/properties" data-autosubmit>
       <fieldset!${can_write ? '' : ' disabled'}>
@@ -29,8 +35,8 @@ export function propertiesPart(view: PropertiesView): Html {
     </form>`;
   return html`!${property(select({ name: 'status', label: 'Status', value: issue.status, choices: choices(issueStatuses) }))}
     !${property(select({ name: 'priority', label: 'Priority', value: issue.priority, choices: choices(priorities) }))}
-    !${property(select({ name: 'assignee_agent_id', label: 'Assignee', value: issue.assignee_agent_id ?? '', choices: assignees }))}
-    !${property(select({ name: 'project_id', label: 'Project', value: issue.project_id ?? '', choices: [{ value: '', label: t`none` }, ...projects] }))}
+    !${property(choice({ name: 'assignee_agent_id', label: 'Assignee', value: issue.assignee_agent_id, offer: assignees, fixed: [nobody], named: holds, error: errors.of('assignee_agent_id') }))}
+    !${property(choice({ name: 'project_id', label: 'Project', value: issue.project_id, offer: projects, fixed: [none], error: errors.of('project_id') }))}
     !${labelsPart(view)}
     <dl class="facts">
       <dt>Checked out</dt>

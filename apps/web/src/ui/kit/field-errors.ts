@@ -47,6 +47,11 @@ export class FieldErrors {
     this.general = field === undefined && error !== null ? inWords(error) : null;
   }
 
+  /** Whether one is next to a field. */
+  get any(): boolean {
+    return this.#byField.size > 0;
+  }
+
   of(field: string): string | null {
     return this.#byField.get(field) ?? null;
   }
@@ -72,7 +77,8 @@ function nameIn(error: string): string[] {
 export function withLabel(error: string, labels: ReadonlyMap<string, string>): string {
   const missing = /^body must have required propert(?:y|ies) '?(\w+)/.exec(error)?.[1];
   const field = [missing ?? '', ...nameIn(error)].find((name) => labels.has(name));
-  const isTechnical = error.startsWith('body') || / must (?:be|NOT|match)/.test(error);
+  const isTechnical =
+    error.startsWith('body') || error.startsWith(`${field}: `) || / must (?:be|NOT|match)/.test(error);
   if (field === undefined || !isTechnical) return among(tooMuch, error) ?? error;
   return `${labels.get(field) ?? ''}: ${inWords(error.replace(new RegExp(`^(?:body\\.)?${field}:? `), ''))}`;
 }

@@ -1,6 +1,9 @@
 import { invalid } from '@acp/kernel';
 import { changedValues, type Digests } from './as-shown.ts';
 
+/** Value of a field that chooses nothing, where an empty one leaves it as it is. */
+export const NONE = 'none';
+
 /** Values of a posted form; a name may occur several times. */
 export class FormValues {
   readonly #values: Readonly<Record<string, unknown>>;
@@ -61,6 +64,19 @@ export class FormValues {
   cleared(name: string): string | null | undefined {
     if (!this.has(name)) return undefined;
     return this.text(name).trim() === '' ? null : this.text(name);
+  }
+
+  /** Id of a choice, null for none of them; undefined if the form lacks it. */
+  chosen(name: string): string | null | undefined {
+    return this.text(name) === NONE ? null : this.cleared(name);
+  }
+
+  /** The same form with other values for some of its names. */
+  replaced(values: Readonly<Record<string, readonly string[]>>): FormValues {
+    const body = { ...this.#values, ...values };
+    if (this.shown === null) return new FormValues(body);
+    const whole = this.whole === this ? { ...body } : { ...this.whole.#values, ...values };
+    return new FormValues(body, { shown: this.shown, whole: new FormValues(whole) });
   }
 
   /** Browsers omit unticked boxes: the form declares its boxes by a hidden twin with the value ''. */

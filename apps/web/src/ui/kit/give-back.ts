@@ -53,10 +53,13 @@ export async function giveBack(
   const form = formsOf(Parser, page, path).find((each) => isSource(each, typed));
   if (!form) return page;
   const edits = form.folds.map(({ end }) => ({ start: end - 1, end: end - 1, text: ' open' }));
+  const seen = new Map<string, number>();
   for (const control of form.controls) {
     const name = control.select ?? control.attributes.name ?? '';
     if (typed.are_changes && !typed.has(name)) continue;
-    const edit = secrets.includes(name) ? undefined : editOf(control, typed.all(name));
+    const at = isText(control) ? (seen.get(name) ?? 0) : 0;
+    seen.set(name, at + 1);
+    const edit = secrets.includes(name) ? undefined : editOf(control, typed.all(name), at);
     if (edit) edits.push(edit);
   }
   return applied(page, edits);
@@ -75,13 +78,17 @@ function isSource({ controls }: Form, typed: FormValues): boolean {
   );
 }
 
-function editOf(control: Control, values: readonly string[]): Edit | undefined {
+/** Several such fields may have one name: each has one of its values. */
+const isText = ({ name, attributes: { type = 'text' } }: Control): boolean =>
+  name === 'input' && type === 'text';
+
+function editOf(control: Control, values: readonly string[], at: number): Edit | undefined {
   const { name, attributes: given, end, close } = control;
   // Which button was pressed is for the reader to say again.
   if (name === 'button') return undefined;
   if (name === 'option') return marked(control, 'selected', values.includes(given.value ?? ''));
   if (values.length === 0) return undefined;
-  const value = values.at(-1)!;
+  const value = isText(control) ? (values[at] ?? values.at(-1)!) : values.at(-1)!;
   // The parser drops the first line break of a textarea.
   if (name === 'textarea') return { start: end, end: close ?? end, text: `\n${html`${value}`}` };
   if (name === 'select' || KEPT.has(given.type ?? '')) return undefined;

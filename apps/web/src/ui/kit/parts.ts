@@ -56,7 +56,7 @@ export interface Choice {
   label: string;
 }
 
-interface FieldOptions {
+export interface FieldOptions {
   name: string;
   /** Set if two forms on a page have a field of the same name. */
   id?: string;
@@ -74,6 +74,9 @@ interface FieldOptions {
   inputmode?: 'numeric';
   /** Id of a `datalist` with values to choose from. */
   list?: string;
+  placeholder?: string;
+  /** Where the names that can be typed are asked for (choice.ts). */
+  source?: string;
   /** Scripts keep nothing of it in the browser. A password field needs no mark. */
   secret?: boolean;
   /** For a list, separated by commas or one per line: what ends an item's key, or '' (form-fields.ts). */
@@ -93,6 +96,8 @@ export function input(options: FieldOptions): Html {
     autofocus,
     inputmode,
     list,
+    placeholder,
+    source,
   } = options;
   const rest = attributes({
     value,
@@ -103,6 +108,8 @@ export function input(options: FieldOptions): Html {
     autofocus,
     inputmode,
     list,
+    placeholder,
+    'data-choices': source,
     'data-secret': options.secret,
     [LIST]: options.items,
   });
@@ -117,9 +124,7 @@ export function input(options: FieldOptions): Html {
   );
 }
 
-export function textarea(
-  options: FieldOptions & { rows?: number; mono?: boolean; placeholder?: string },
-): Html {
+export function textarea(options: FieldOptions & { rows?: number; mono?: boolean }): Html {
   const { name, value, rows = 5, mono, required, placeholder } = options;
   const rest = attributes({
     rows,

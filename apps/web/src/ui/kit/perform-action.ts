@@ -7,6 +7,7 @@ import type { MountedRow } from '../../http/mounted-row.ts';
 import { perform } from '../../http/perform.ts';
 import { requireRole } from '../../http/roles.ts';
 import { loadScope } from '../../http/scope.ts';
+import { resolveNames } from './choice-names.ts';
 import type { Endpoints } from './endpoints.ts';
 import { applied, ChangedMeanwhile, overtakenPage } from './changed-meanwhile.ts';
 import type { MarkdownRenderer } from './markdown-renderer.ts';
@@ -68,7 +69,7 @@ async function callOf(
   database: Database,
 ): Promise<Call> {
   const { user, company_id, request, response, services } = context;
-  const form = await applied(route, context, sent.values);
+  const form = await resolveNames(context, await applied(route, context, sent.values));
   const call = new Call(mounted, { database, services }, request, response);
   call.actor = user;
   call.params = { companyId: company_id, ...context.params, ...route.params(context, form) };

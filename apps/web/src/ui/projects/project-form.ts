@@ -1,15 +1,16 @@
 import { type Project, projectStatuses } from '@acp/contract';
 import { asShown } from '../kit/as-shown.ts';
+import { choice, type Offer } from '../kit/choice.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import { html, type Html } from '../kit/html.ts';
-import { type Choice, formError, input, select, textarea } from '../kit/parts.ts';
+import { html, type Html, t } from '../kit/html.ts';
+import { formError, input, select, textarea } from '../kit/parts.ts';
 import { readRepository, repositoryFields, repositoryForm } from './repository-form.ts';
 
 export interface Choices {
-  goals: readonly Choice[];
-  agents: readonly Choice[];
+  goals: Offer;
+  agents: Offer;
 }
 
 export async function projectForm(
@@ -31,6 +32,7 @@ export async function projectForm(
   ]);
   const typed = (name: Exclude<keyof Project, 'env'>): string =>
     form?.has(name) ? form.text(name) : String(project?.[name] ?? '');
+  const none = { value: '', label: t`none` };
   const statuses = projectStatuses.map((value) => ({ value, label: words(value) }));
   const whole = html`<form class="card" method="post" action="${path}">
     <h2>${heading}</h2>
@@ -40,8 +42,8 @@ export async function projectForm(
       !${select({ name: 'status', label: 'Status', value: typed('status') || 'active', choices: statuses, error: errors.of('status') })}
     </div>
     <div class="row">
-      !${select({ name: 'goal_id', label: 'Goal', value: typed('goal_id'), choices: choices.goals, error: errors.of('goal_id') })}
-      !${select({ name: 'lead_agent_id', label: 'Lead', value: typed('lead_agent_id'), choices: choices.agents, error: errors.of('lead_agent_id') })}
+      !${choice({ name: 'goal_id', label: 'Goal', value: typed('goal_id'), offer: choices.goals, fixed: [none], error: errors.of('goal_id') })}
+      !${choice({ name: 'lead_agent_id', label: 'Lead', value: typed('lead_agent_id'), offer: choices.agents, fixed: [none], error: errors.of('lead_agent_id') })}
     </div>
     !${textarea({ name: 'description', label: 'What it is', rows: 6, value: typed('description'), hint: 'Markdown; agents read it with every issue of the project', error: errors.of('description') })}
     !${repositoryForm(project, form, errors, admin)}
@@ -53,8 +55,8 @@ export async function projectForm(
 export const readProject = (form: FormValues) => ({
   name: form.sent('name'),
   status: form.given('status'),
-  goal_id: form.cleared('goal_id'),
-  lead_agent_id: form.cleared('lead_agent_id'),
+  goal_id: form.chosen('goal_id'),
+  lead_agent_id: form.chosen('lead_agent_id'),
   description: form.cleared('description'),
   ...readRepository(form),
 });

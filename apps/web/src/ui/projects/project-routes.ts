@@ -1,13 +1,13 @@
-import { projectEndpoints as rows, repositoryWebhookEndpoints as hooks } from '@acp/contract';
-import { countBoard, findRepositoryWebhook, listAgentOutlines, listGoals, presentProject } from '@acp/core';
+import { type Project, projectEndpoints as rows, repositoryWebhookEndpoints as hooks } from '@acp/contract';
+import { countBoard, findRepositoryWebhook, presentProject } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
+import { offerOf } from '../kit/choice.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, t, texts } from '../kit/html.ts';
 import { formLink, notice } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
-import { agentChoices } from '../subagents/working-agents.ts';
 import { boardOf, loadProjects, projectList } from './project-list.ts';
 import { type Choices, projectForm, readProject } from './project-form.ts';
 import { projectCard, projectWork, workPath } from './project-work.ts';
@@ -24,14 +24,15 @@ const done: Record<string, string> = texts({
   unhooked: 'The webhook has been deleted.',
 });
 
-/** What a project can be linked to; goals: the newest 200. */
-async function choicesOf({ tx, company_id }: UiContext, lead_agent_id = ''): Promise<Choices> {
-  const agents = await listAgentOutlines(tx, company_id);
-  const { items: goals } = await listGoals(tx, company_id, { limit: 200 });
-  const none = { value: '', label: t`none` };
+/** What a project can be linked to. @param chosen what it is linked to, or what was chosen */
+async function choicesOf(
+  context: UiContext,
+  chosen: Partial<Project>,
+  form: FormValues | null,
+): Promise<Choices> {
   return {
-    goals: [none, ...goals.map(({ id, title }) => ({ value: id, label: title }))],
-    agents: [none, ...agentChoices(agents, lead_agent_id)],
+    goals: await offerOf(context, 'goal', chosen.goal_id, form?.text('goal_id')),
+    agents: await offerOf(context, 'agent', chosen.lead_agent_id, form?.text('lead_agent_id')),
   };
 }
 
@@ -44,7 +45,15 @@ async function projectsPage(
   const path = listPath(company_id);
   const projects = await loadProjects(context);
   const fresh = mayWrite(context)
-    ? await projectForm(path, t`New project`, await choicesOf(context), error, form, null, isAdmin(context))
+    ? await projectForm(
+        path,
+        t`New project`,
+        await choicesOf(context, {}, form),
+        error,
+        form,
+        null,
+        isAdmin(context),
+      )
     : '';
   const body = html`!${notice(done[query.done ?? ''])}!${projectList(path, query, projects)}!${fresh}`;
   const actions = fresh && projects.items.length > 0 ? formLink(t`New project`, 'name') : '';
@@ -65,7 +74,7 @@ async function projectPage(
   const project = presentProject(subject);
   const webhook = await webhookPart(context, secret);
   const edit = mayWrite(context)
-    ? html`!${await projectForm(here, t`Edit`, await choicesOf(context, project.lead_agent_id ?? ''), error, form, project, isAdmin(context))}!${webhook}!${trashCard(`${here}/delete`, project.name, t`Its issues stay. An admin can restore the project from the trash for a while.`)}`
+    ? html`!${await projectForm(here, t`Edit`, await choicesOf(context, project, form), error, form, project, isAdmin(context))}!${webhook}!${trashCard(`${here}/delete`, project.name, t`Its issues stay. An admin can restore the project from the trash for a while.`)}`
     : '';
   const body = html`!${notice(done[query.done ?? ''])} !${projectCard(project)}
     <section class="card" data-live="issues" data-source="${workPath(project)}" data-pace="2000">

@@ -1,6 +1,7 @@
 /** The form of a new or an existing routine. */
 import { concurrencyPolicies, priorities, type Routine, routineStatuses } from '@acp/contract';
 import { asShown } from '../kit/as-shown.ts';
+import { choice, type Offer } from '../kit/choice.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -10,9 +11,9 @@ import { type Choice, formError, input, select, textarea } from '../kit/parts.ts
 
 /** What the routine's issues can be linked to. */
 export interface RoutineChoices {
-  agents: readonly Choice[];
-  projects: readonly Choice[];
-  goals: readonly Choice[];
+  agents: Offer;
+  projects: Offer;
+  goals: Offer;
 }
 
 const fields = [
@@ -48,7 +49,7 @@ export async function routineForm(
   refused: Refused | null,
 ): Promise<Html> {
   const errors = new FieldErrors(refused?.error ?? null, fields);
-  const field = (name: Field, label: string, hint?: string) => ({
+  const field = <N extends Field>(name: N, label: string, hint?: string) => ({
     name,
     label,
     value: refused?.form.has(name) ? refused.form.text(name) : (routine?.[name] ?? ''),
@@ -57,8 +58,7 @@ export async function routineForm(
   });
   const pick = (name: Field, label: string, of: readonly Choice[], fallback = '') => {
     const options = field(name, label);
-    const value = options.value || fallback;
-    return select({ ...options, value, choices: withCurrent(of, value) });
+    return select({ ...options, value: options.value || fallback, choices: of });
   };
   const form = html`<form class="card" method="post" action="${path}">
     !${formError(errors.general)}
@@ -71,12 +71,12 @@ export async function routineForm(
     !${input({ ...field('title_template', t`Title`, titleHint(routine)), required: routine !== null })}
     !${textarea({ ...field('body_template', t`Description`, bodyHint()), rows: 8 })}
     <div class="row">
-      !${pick('assignee_agent_id', t`Agent`, [{ value: '', label: t`nobody` }, ...choices.agents])}
+      !${choice({ ...field('assignee_agent_id', t`Agent`), offer: choices.agents, fixed: [{ value: '', label: t`nobody` }] })}
       !${pick('priority', t`Priority`, plain(priorities), 'medium')}
     </div>
     <div class="row">
-      !${pick('project_id', t`Project`, [none(), ...choices.projects])}
-      !${pick('goal_id', t`Goal`, [none(), ...choices.goals])}
+      !${choice({ ...field('project_id', t`Project`), offer: choices.projects, fixed: [none()] })}
+      !${choice({ ...field('goal_id', t`Goal`), offer: choices.goals, fixed: [none()] })}
       !${pick('concurrency_policy', t`Fired while its last issue is open`, policies(), 'coalesce_if_active')}
     </div>
     <button>Save</button>
@@ -96,19 +96,13 @@ const titleHint = (routine: Routine | null): string =>
     ? t`Filled in like the description. Empty: the name of the routine`
     : t`Filled in like the description`;
 
-/** Saving must not replace a current value that is not among the choices. */
-const withCurrent = (choices: readonly Choice[], value: string): readonly Choice[] =>
-  choices.some((choice) => choice.value === value)
-    ? choices
-    : [...choices, { value, label: t`not in this list` }];
-
 /** Maps the form to the body of `routines.create` and `routines.update`. */
 export const readRoutine = (form: FormValues) => ({
   name: form.sent('name'),
   description: form.cleared('description'),
-  assignee_agent_id: form.cleared('assignee_agent_id'),
-  project_id: form.cleared('project_id'),
-  goal_id: form.cleared('goal_id'),
+  assignee_agent_id: form.chosen('assignee_agent_id'),
+  project_id: form.chosen('project_id'),
+  goal_id: form.chosen('goal_id'),
   title_template: form.given('title_template'),
   body_template: form.cleared('body_template'),
   priority: form.given('priority'),

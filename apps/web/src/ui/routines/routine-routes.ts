@@ -1,12 +1,6 @@
 import { routineEndpoints as rows } from '@acp/contract';
-import {
-  listAgentOutlines,
-  listGoals,
-  listProjects,
-  listRoutines,
-  listTriggers,
-  presentRoutine,
-} from '@acp/core';
+import { listAgentOutlines, listRoutines, listTriggers, presentRoutine } from '@acp/core';
+import { offerOf } from '../kit/choice.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -15,7 +9,6 @@ import { searchOf } from '../kit/list-search.ts';
 import { notice } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
-import { agentChoices } from '../subagents/working-agents.ts';
 import { listBody, listPath } from './list-page.ts';
 import { readRoutine, type Refused, type RoutineChoices, routineForm } from './routine-form.ts';
 import { routineRunsPart } from './run-table.ts';
@@ -50,15 +43,16 @@ async function routinesPage(context: UiContext<'company'>): Promise<Html> {
   });
 }
 
-/** The newest 200 projects and goals. */
-async function choicesOf({ tx, company_id }: UiContext, agent_id = ''): Promise<RoutineChoices> {
-  const agents = await listAgentOutlines(tx, company_id);
-  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
-  const { items: goals } = await listGoals(tx, company_id, { limit: 200 });
+/** @param now what its issues are linked to */
+async function choicesOf(
+  context: UiContext,
+  now: Partial<RoutineContext['subject']>,
+  form: FormValues | undefined,
+): Promise<RoutineChoices> {
   return {
-    agents: agentChoices(agents, agent_id),
-    projects: projects.map(({ id, name }) => ({ value: id, label: name })),
-    goals: goals.map(({ id, title }) => ({ value: id, label: title })),
+    agents: await offerOf(context, 'agent', now.assignee_agent_id, form?.text('assignee_agent_id')),
+    projects: await offerOf(context, 'project', now.project_id, form?.text('project_id')),
+    goals: await offerOf(context, 'goal', now.goal_id, form?.text('goal_id')),
   };
 }
 
@@ -68,7 +62,7 @@ async function newPage(context: UiContext<'company'>, refused: Refused | null): 
     title: t`New routine`,
     active: path,
     trail: [{ label: t`Routines`, path }],
-    body: await routineForm(`${path}/new`, await choicesOf(context), null, refused),
+    body: await routineForm(`${path}/new`, await choicesOf(context, {}, refused?.form), null, refused),
   });
 }
 
@@ -85,7 +79,7 @@ async function editPage(context: RoutineContext, refused: Refused | null): Promi
     ],
     body: await routineForm(
       `${here}/edit`,
-      await choicesOf(context, subject.assignee_agent_id ?? ''),
+      await choicesOf(context, subject, refused?.form),
       presentRoutine(subject),
       refused,
     ),

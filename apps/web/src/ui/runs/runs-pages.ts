@@ -1,6 +1,7 @@
 import { type EgressRefusal, type Run, type RunEvent, runStatuses } from '@acp/contract';
 import { adapterName } from '../kit/adapter-names.ts';
 import { clipped, count, duration, exactTime, firstWords, money, timeAgo, words } from '../kit/format.ts';
+import { choice, type Offer } from '../kit/choice.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { say, t } from '../kit/language.ts';
 import { emptyState, formError, input, postButton, select, status } from '../kit/parts.ts';
@@ -15,6 +16,9 @@ interface RunsView {
   company_id: string;
   runs: readonly Run[];
   agents: readonly AgentOutline[];
+  offer: Offer;
+  /** Why the agent that was typed is none. */
+  error: string | null;
   issues: ReadonlyMap<string, IssueName>;
   /** The current filter. */
   agent: string;
@@ -27,11 +31,11 @@ interface RunsView {
 }
 
 export function runsBody(view: RunsView): Html {
-  const { agents, agent, status: state, issue } = view;
+  const { offer, agent, status: state, issue, error, query } = view;
   const path = runsPath(view);
   const all = { value: '', label: t`all` };
   return html`<form class="filters row" method="get" action="${path}" data-autosubmit>
-      !${select({ name: 'agent', label: 'Agent', value: agent, choices: [all, ...agents.map(({ id, name }) => ({ value: id, label: name }))] })}
+      !${choice({ name: 'agent', label: 'Agent', value: error === null ? agent : query.agent, offer, fixed: [all], error })}
       !${select({ name: 'status', label: 'Status', value: state, choices: [all, ...runStatuses.map((value) => ({ value, label: words(value) }))] })}
       !${when(issue, (id) => html`<input type="hidden" name="issue" value="${id}" />`)}
       <button class="quiet">Filter</button>

@@ -14,6 +14,9 @@ import {
 } from '@acp/core';
 import { isUuid } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
+import { offerOf } from '../kit/choice.ts';
+import { resolveQuery } from '../kit/choice-names.ts';
+import { FieldErrors } from '../kit/field-errors.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -99,7 +102,8 @@ export const runsRoutes: UiRoute[] = [
   page('/companies/{companyId}/runs', { scope: byCompany, role: 'viewer' }, async (context) => {
     const { tx, user, company_id, query, fragment } = context;
     const agents = await listAgentOutlines(tx, company_id);
-    const filter = filterOf(query);
+    const asked = await resolveQuery(context, query);
+    const filter = filterOf(asked.query);
     const { items, next_cursor } = await listRuns(tx, user, company_id, {
       ...filter,
       ...(query.cursor ? { cursor: query.cursor } : {}),
@@ -113,6 +117,8 @@ export const runsRoutes: UiRoute[] = [
       company_id,
       runs: items,
       agents,
+      offer: await offerOf(context, 'agent', filter.agentId),
+      error: new FieldErrors(asked.error, ['agent']).of('agent'),
       issues,
       agent: filter.agentId ?? '',
       status: filter.status ?? '',

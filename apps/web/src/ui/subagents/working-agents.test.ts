@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { Agent } from '@acp/contract';
-import { agentChoices, lastingAgents, workingAgents } from './working-agents.ts';
+import { lastingAgents, workingAgents } from './working-agents.ts';
 
 it('agents are offered by name, wherever there is a choice', () => {
   const agents = ['Ken', 'ada', 'Grace'].map(
@@ -9,5 +9,4 @@ it('agents are offered by name, wherever there is a choice', () => {
   const sorted = ['ada', 'Grace', 'Ken'];
   for (const offered of [workingAgents(agents), lastingAgents(agents)])
     expect(offered.map(({ name }) => name)).toEqual(sorted);
-  expect(agentChoices(agents, '').map(({ label }) => label)).toEqual(sorted);
 });

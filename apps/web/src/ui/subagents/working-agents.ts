@@ -16,22 +16,6 @@ export function lastingAgents<A extends AgentOutline>(agents: readonly A[]): A[]
   return byName(agents.filter(({ parent_agent_id: parent }) => parent === null));
 }
 
-/** Agents that can be assigned something, plus the current one: saving a form must not silently unassign it. */
-export function agentChoices(
-  agents: readonly AgentOutline[],
-  current: string,
-): { value: string; label: string }[] {
-  const offered = new Set(workingAgents(agents).map(({ id }) => id)).add(current);
-  return byName(agents)
-    .filter(({ id }) => offered.has(id))
-    .map(({ id, name }) => ({ value: id, label: name }));
-}
-
-/** An agent as a choice for who is to do something: a paused one does not start. */
-export const assigneeChoice = (
-  { id, name, status }: AgentOutline,
-  about: string = name,
-): { value: string; label: string } => ({
-  value: id,
-  label: status === 'paused' ? t`${about}, paused` : about,
-});
+/** What says an agent as a choice for who is to do something: a paused one does not start. */
+export const assigneeLabel = (about: string, status: string | null): string =>
+  status === 'paused' ? t`${about}, paused` : about;
