@@ -83,6 +83,9 @@ inBrowser(`one of a thousand agents${without}`, () => {
     await goTo(`/issues/${issue}`);
     await page.click('#f-assignee_agent_id');
     await page.waitForSelector(option('Agent 1'));
+    // Nothing is chosen yet.
+    await page.keyboard.press('Enter');
+    expect(await page.locator('.choices-offered').isVisible()).toBe(false);
     await page.keyboard.type('agent 77');
     await page.waitForSelector(option('Agent 770'));
     expect(await page.getAttribute('#f-assignee_agent_id', 'aria-expanded')).toBe('true');
@@ -156,6 +159,18 @@ inBrowser(`one of a thousand agents${without}`, () => {
     await page.keyboard.press('Enter');
     await page.waitForSelector('.toast:has-text("there is not one that is called “Agnes”")');
     expect(await assignee()).toBe('Agent 555');
+  });
+
+  it('has labels out of hundreds, each added as it is chosen', async () => {
+    await goTo(`/issues/${issue}`);
+    await page.click('summary:has-text("Add a label")');
+    for (const name of ['label 41', 'label 499']) {
+      await page.fill('#f-label_id', name);
+      await page.waitForSelector(`${option(name)}[data-combobox-option-default]`);
+      await page.keyboard.press('Enter');
+      await page.waitForSelector(`[data-script=ready] button.label:has-text("${name} ×")`);
+    }
+    expect(await page.inputValue('#f-label_id')).toBe('');
   });
 
   it('is chosen without a fault of the scripts', () => {

@@ -7,6 +7,8 @@ const GAP_PX = 4;
 const TALLEST_PX = 360;
 /** The list is beside the field where there is room: a phone's keyboard covers half of the window. */
 const LEAST_PX = 180;
+/** What Enter takes. */
+const MARKED = ':is([aria-selected=true], [data-combobox-option-default])';
 
 let box = null;
 const offers = new WeakMap();
@@ -51,7 +53,6 @@ class Offer {
     this.#input = input;
     this.#combobox = new Combobox(input, box.list, {
       tabInsertsSuggestions: false,
-      firstOptionSelectionMode: 'active',
     });
     input.addEventListener('input', ({ isTrusted }) => isTrusted && this.ask(input.value));
     input.addEventListener('keydown', (event) => this.#onKey(event), { capture: true });
@@ -99,19 +100,14 @@ class Offer {
 
   /** What is marked is taken by the list itself. Otherwise the field is sent only once what is meant may have been found. */
   #onEnter(event) {
-    const { form, name } = this.#input;
-    if (this.#asked !== null) {
-      event.preventDefault();
-      event.stopImmediatePropagation();
-      this.#goesOn = true;
-    } else if (
-      !(this.open && box.list.children.length > 0) &&
-      (!name || form?.dataset.autosubmit !== undefined)
-    ) {
-      event.preventDefault();
-      event.stopImmediatePropagation();
-      this.#take(this.#input.value);
-    }
+    const { form, name, value, defaultValue } = this.#input;
+    const sendsItself = !name || form?.dataset.autosubmit !== undefined;
+    if (this.#asked !== null) this.#goesOn = true;
+    else if (!sendsItself || (this.open && box.list.querySelector(MARKED))) return;
+    else if (name && value === defaultValue) this.close();
+    else this.#take(value);
+    event.preventDefault();
+    event.stopImmediatePropagation();
   }
 
   async #ask(q, signal) {
@@ -122,6 +118,8 @@ class Offer {
       .catch(() => null);
     if (signal.aborted) return;
     this.#asked = null;
+    // Of all of them, none is meant yet: Enter must not take the first.
+    this.#combobox.firstOptionSelectionMode = q === '' ? 'none' : 'active';
     this.#show(answer);
     const { children } = box.list;
     const [first] = children;
