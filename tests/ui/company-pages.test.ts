@@ -341,8 +341,6 @@ it('a viewer puts an issue off, is told who said what, and brings it back', asyn
   await member.api('post', `/api/issues/${body.id}/comments`, { body_markdown: 'Is *this* urgent?' });
   const inbox = async () => (await viewer.get(`${base}/inbox`)).text;
   expect(await inbox()).toContain(': Is this urgent?');
-  // One form for all times, in each of hundreds of rows.
-  expect((await inbox()).split(`/issues/${body.id}/snooze"`)).toHaveLength(2);
   const off = await viewer.post(`/issues/${body.id}/snooze`, { minutes: '60' });
   const text = (await viewer.get(off.headers.location!)).text;
   expect(text).toMatch(/is snoozed\./);

@@ -53,6 +53,14 @@ describe('a small company', () => {
   });
 });
 
+it('an inbox has one form for all times to put a row off, since it may have hundreds of rows', async () => {
+  const { body } = await member.api('post', `/api${company}/issues`, { title: 'Oil the press' });
+  const { text } = await member.get(`${company}/inbox`);
+  expect(text.split(`action="/issues/${body.id}/snooze"`)).toHaveLength(2);
+  await member.post(`/issues/${body.id}/snooze`, { minutes: '60' });
+  expect((await member.get(`${company}/inbox`)).text).toMatch(/Snoozed[\s\S]*Oil the press/);
+});
+
 describe('a company with hundreds of agents and labels', () => {
   const pages = (): string[] => [
     issue,
