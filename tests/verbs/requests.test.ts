@@ -243,6 +243,9 @@ describe('/mcp:', () => {
       ok(expect.stringMatching(/^<result tool="get_issue">\n\{.*"Own work".*\}\n<\/result>$/s), false),
     );
     expect(await set.apply('/mcp:list_agents')).toEqual(ok(expect.stringContaining('Grace Hopper'), false));
+    expect(await set.apply('/mcp:list_agents {"q": "hopper", "limit": 1}')).toEqual(
+      ok(expect.stringMatching(/^(?=.*"Grace Hopper")(?!.*"Ada")(?!.*system_prompt)/s), false),
+    );
   });
 
   it('tells what is wrong', async () => {

@@ -1012,6 +1012,7 @@ export interface Operations {
       company_id?: string;
       limit?: number;
       cursor?: string;
+      q?: string;
     };
     body: undefined;
     answer: {

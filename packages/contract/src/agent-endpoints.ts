@@ -13,7 +13,7 @@ import {
 import { Approval } from './approvals.ts';
 import { BEARER, endpoint } from './endpoint.ts';
 import { EXAMPLE_ID } from './example-id.ts';
-import { Nullable, PageQuery, SearchQuery, Text } from './schema-kit.ts';
+import { Nullable, SearchQuery, Text } from './schema-kit.ts';
 
 const byAgent = { by: 'agent', param: 'agentId' } as const;
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -30,7 +30,7 @@ export const agentEndpoints = {
     query: Type.Object({
       name: Type.Optional(Type.String({ maxLength: 500 })),
       company_id: Type.Optional(Type.String({ format: 'uuid' })),
-      ...PageQuery,
+      ...SearchQuery,
     }),
     response: Type.Object({ agents: Type.Array(Agent) }),
     status: 200,

@@ -58,7 +58,6 @@ describe('rows that answer a list', () => {
     );
     expect(named.map(({ id }) => id)).toEqual([
       'identity.list-instance-roles',
-      'agents.list',
       'agents.direct-reports',
       'agent-files.list-skills',
       'labels.list',

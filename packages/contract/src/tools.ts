@@ -124,7 +124,12 @@ const otherTools = [
     Type.Object({ routine, payload: Type.Optional(Type.Unknown()) }),
     'Fires a routine; its templates know the payload.',
   ),
-  tool('list_agents', anyReader, Type.Object({}), 'Lists the agents of the company.'),
+  tool(
+    'list_agents',
+    anyReader,
+    Type.Object(SearchQuery),
+    'Lists the agents of the company, newest first, without prompts and configuration.',
+  ),
   tool('get_agent', anyReader, Type.Object({ agent }), 'Shows an agent.'),
 ] as const;
 

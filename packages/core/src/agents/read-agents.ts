@@ -1,11 +1,14 @@
 import type { Actor, Agent, AgentStatus, RuntimeState } from '@acp/contract';
-import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
+import { byCreation, containing, newestFirst, type Page, schema, type SearchRequest, type Tx } from '@acp/db';
 import { isUuid, notFound, oneNamed } from '@acp/kernel';
 import { and, desc, eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm';
 import { findCompany } from '../companies/index.ts';
 import { agentColumns, type AgentRow, presentAgent } from './present.ts';
 
 const { agent_runtime_states, agents, companies } = schema;
+
+/** What a search looks at. */
+export const wordsOfAgent = [agents.name, agents.title, agents.role, agents.description];
 
 interface AgentFilter {
   name?: string;
@@ -57,7 +60,7 @@ export async function listAgents(
 export async function pageOfAgents(
   tx: Tx,
   actor: Actor,
-  filter: AgentFilter & PageRequest,
+  filter: AgentFilter & SearchRequest,
 ): Promise<Page<Agent>> {
   const page = newestFirst(agents.created_at, agents.id, filter, null);
   const company_ids = await companiesInView(tx, actor, filter.company_id);
@@ -71,6 +74,7 @@ export async function pageOfAgents(
         inArray(agents.company_id, company_ids),
         alive,
         filter.name === undefined ? undefined : sql`lower(${agents.name}) = lower(${filter.name})`,
+        containing(filter.q, wordsOfAgent),
         page.where,
       ),
     )

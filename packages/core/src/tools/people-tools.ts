@@ -1,4 +1,4 @@
-import { agentNamed, listAgents, presentAgent } from '../agents/index.ts';
+import { agentNamed, findAgentOutlines, presentAgent } from '../agents/index.ts';
 import { createRoutine, fireRoutine, listRoutines, presentRoutine, routineNamed } from '../routines/index.ts';
 import type { Tools } from './tool.ts';
 
@@ -13,6 +13,6 @@ export const peopleTools = {
     });
     return run;
   },
-  list_agents: (c) => listAgents(c.tx, c.actor, { company_id: c.company_id }),
+  list_agents: (c, input) => findAgentOutlines(c.tx, c.company_id, input),
   get_agent: async (c, { agent }) => presentAgent(await agentNamed(c.tx, c.company_id, agent)),
 } satisfies Partial<Tools>;
