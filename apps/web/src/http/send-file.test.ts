@@ -28,14 +28,14 @@ function stalled(this: Readable): void {
 /** A body of which nothing comes. */
 function silent(this: Readable): void {}
 
-function storageOf(read: (this: Readable) => void) {
+function storageOf(read: (this: Readable) => void, size: Storage['size']) {
   const bodies: { body: Readable; signal: AbortSignal | undefined }[] = [];
   const get: Storage['get'] = async (_key, _range, signal) => {
     const body = new Readable({ read });
     bodies.push({ body, signal });
     return body;
   };
-  return { bodies, storage: { get, size: async () => SIZE } as unknown as Storage };
+  return { bodies, storage: { get, size } as unknown as Storage };
 }
 
 let server: Server | undefined;
@@ -45,8 +45,8 @@ afterEach(() => {
   server?.close();
 });
 
-async function serve(idle_ms: number, most = 16, read = endless) {
-  const { bodies, storage } = storageOf(read);
+async function serve(idle_ms: number, most = 16, read = endless, size = async () => SIZE) {
+  const { bodies, storage } = storageOf(read, size);
   const services = { storage, downloads: new OpenBodies(most) };
   const errors: unknown[] = [];
   const logged: string[] = [];
@@ -58,7 +58,9 @@ async function serve(idle_ms: number, most = 16, read = endless) {
   });
   const logger = createLogger({ level: 'error', format: 'json', role: 'test', stream });
   const app = express();
+  let left = 0;
   app.get('/:who', async (request, response) => {
+    response.once('close', () => (left += 1));
     const id = `00000000-0000-4000-8000-00000000000${request.params.who}`;
     const actor: Actor = actors.user({ id, name: 'Reader' } as never, {});
     const file = { storage_key: 'x', content_type: 'text/plain', size_bytes: SIZE };
@@ -87,7 +89,7 @@ async function serve(idle_ms: number, most = 16, read = endless) {
     socket.pause();
     return { socket, status: Number(head.toString('latin1').slice(9, 12)) };
   };
-  return { begin, ask, bodies, errors, logged };
+  return { begin, ask, bodies, errors, logged, left: () => left };
 }
 
 describe('a file on its way', () => {
@@ -115,6 +117,24 @@ describe('a file on its way', () => {
     socket.destroy();
     await waitFor(() => errors.length === 1, { what: 'the answer to be given up' });
     expect(bodies[0]!.body.destroyed).toBe(true);
+    expect(logged).toEqual([]);
+  });
+
+  it('whose reader leaves while the store is asked for its size takes no place of theirs', async () => {
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<number>();
+    const size = async () => {
+      asked.resolve();
+      return answer.promise;
+    };
+    const { begin, ask, errors, logged, left } = await serve(60_000, 1, endless, size);
+    const socket = begin('1');
+    await asked.promise;
+    socket.destroy();
+    await waitFor(() => left() === 1, { what: 'the reader to be gone' });
+    answer.resolve(SIZE);
+    expect((await ask('1')).status).toBe(200);
+    expect(errors).toEqual([]);
     expect(logged).toEqual([]);
   });
 

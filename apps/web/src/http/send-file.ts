@@ -57,6 +57,8 @@ export async function sendFile(
   const isHead = request.method === 'HEAD';
   // Before the first byte: a wrong length would cut the connection midway.
   const size = await storage.size(file.storage_key);
+  // The reader left meanwhile: nothing would end what is opened for them now.
+  if (response.destroyed) return;
   if (size === undefined) throw notFound();
   if (size !== file.size_bytes) throw unavailable('the stored file is damaged');
   const body = isHead ? undefined : await open(range);
