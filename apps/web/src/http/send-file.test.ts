@@ -63,7 +63,7 @@ async function serve(idle_ms: number, most = 16, read = endless, size = async ()
     response.once('close', () => (left += 1));
     const id = `00000000-0000-4000-8000-00000000000${request.params.who}`;
     const actor: Actor = actors.user({ id, name: 'Reader' } as never, {});
-    const file = { storage_key: 'x', content_type: 'text/plain', size_bytes: SIZE };
+    const file = { storage_key: 'x', content_type: 'text/plain', size_bytes: SIZE, etag: 'x' };
     try {
       await sendFile({ services, request, response, actor }, file, idle_ms);
     } catch (error) {
@@ -89,7 +89,7 @@ async function serve(idle_ms: number, most = 16, read = endless, size = async ()
     socket.pause();
     return { socket, status: Number(head.toString('latin1').slice(9, 12)) };
   };
-  return { begin, ask, bodies, errors, logged, left: () => left };
+  return { url: `http://127.0.0.1:${port}`, begin, ask, bodies, errors, logged, left: () => left };
 }
 
 describe('a file on its way', () => {
@@ -137,6 +137,19 @@ describe('a file on its way', () => {
     expect(errors).toEqual([]);
     expect(logged).toEqual([]);
   });
+
+  it.each(['bytes=0-9', `bytes=${SIZE}-`])(
+    'has the same head whatever part is asked for: %s',
+    async (range) => {
+      const { url } = await serve(60_000);
+      const { status, headers } = await fetch(`${url}/1`, { method: 'HEAD', headers: { range } });
+      expect([status, headers.get('content-length'), headers.get('content-range')]).toEqual([
+        200,
+        String(SIZE),
+        null,
+      ]);
+    },
+  );
 
   it('that its reader takes nothing of is broken off', async () => {
     const { ask, bodies } = await serve(100);

@@ -48,13 +48,15 @@ export async function sendFile(
     response.end();
     return;
   }
-  const range = file.etag === undefined ? undefined : rangeOf(request, file.size_bytes, `"${file.etag}"`);
+  const isHead = request.method === 'HEAD';
+  // Of a HEAD request it must be ignored (RFC 9110, 14.2).
+  const hasParts = file.etag !== undefined && !isHead;
+  const range = hasParts ? rangeOf(request, file.size_bytes, `"${file.etag}"`) : undefined;
   if (range === 'unsatisfiable') {
     response.setHeader('Content-Range', `bytes */${file.size_bytes}`);
     sendJson(response, 416, '{"error":"range not satisfiable"}');
     return;
   }
-  const isHead = request.method === 'HEAD';
   // Before the first byte: a wrong length would cut the connection midway.
   const size = await storage.size(file.storage_key);
   // The reader left meanwhile: nothing would end what is opened for them now.
