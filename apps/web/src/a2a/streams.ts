@@ -13,7 +13,7 @@ import {
 } from '@acp/core';
 import { unavailable } from '@acp/kernel';
 import type { RpcRequest } from '../json-rpc/messages.ts';
-import { openEventStream } from '../live/event-stream.ts';
+import { endEventStream, openEventStream } from '../live/event-stream.ts';
 import { take } from './acts.ts';
 import { type A2aCaller, show, taskNamed, writerOf } from './caller.ts';
 import { refused } from './protocol.ts';
@@ -82,7 +82,7 @@ async function follow(
   } finally {
     watch?.close();
   }
-  response.end();
+  endEventStream(response);
 }
 
 /** Tracks what a stream has sent so far. */

@@ -1,10 +1,13 @@
 import type { Response } from 'express';
 import type { Sink } from './subscriber.ts';
 
-export function sinkOf(response: Response): Sink {
+/** A reader who takes nothing of what is left of an ended stream for this long has left. */
+const REST_MS = 10_000;
+
+export function sinkOf(response: Response, rest_ms = REST_MS): Sink {
   return {
     write: (text) => void response.write(text),
-    end: () => void response.end(),
+    end: () => endEventStream(response, rest_ms),
     pending: () => response.writableLength,
   };
 }
@@ -21,4 +24,10 @@ export function openEventStream(response: Response): Response {
   });
   response.flushHeaders();
   return response;
+}
+
+/** Ends the stream; one that is not read to its end is cut off, since nothing else limits an open stream. */
+export function endEventStream(response: Response, rest_ms = REST_MS): void {
+  response.end();
+  if (!response.writableFinished) response.setTimeout(rest_ms, () => response.destroy());
 }
