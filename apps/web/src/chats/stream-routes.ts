@@ -55,6 +55,8 @@ async function follow(
   { tx, actor, subject, response }: StreamContext,
   from: Place,
 ): Promise<void> {
+  // Whoever has left by now would not be heard closing the stream.
+  if (response.destroyed) return;
   const stream = new ReplyStream({ tx, hub, actor, chat: subject, from, sink: sinkOf(response) });
   response.on('close', () => stream.close());
   await stream.open();
