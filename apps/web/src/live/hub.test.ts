@@ -37,8 +37,9 @@ afterEach(() => {
 
 async function openHub(
   limits: { max_pending_bytes?: number; max_streams_each?: number; heartbeat_ms?: number } = {},
+  from = database,
 ): Promise<LiveHub> {
-  const hub = new LiveHub({ database, listener: kit.listener, logger: testLogger(), ...limits });
+  const hub = new LiveHub({ database: from, listener: kit.listener, logger: testLogger(), ...limits });
   hubs.push(hub);
   await kit.listener.ready();
   await hub.start();
@@ -303,6 +304,30 @@ describe('the live hub', () => {
     await waitFor(() => stuck.state.ended);
     expect(hub.size).toBe(0);
     expect(hub.metrics.snapshot()[company]?.dropped).toBe(1);
+  });
+
+  it('reads what it could not read as soon as it can, without waiting for another event', async () => {
+    const outage = { on: false, reads: 0 };
+    const db = new Proxy(database.db, {
+      get(target, name) {
+        if (outage.on && name === 'select') {
+          outage.reads += 1;
+          throw new Error('the database is away');
+        }
+        const value = Reflect.get(target, name) as unknown;
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const hub = await openHub({ heartbeat_ms: 20 }, { ...database, db });
+    const company = await createCompany();
+    const { sink, frames } = reader();
+    await hub.subscribe({ actor: keyOf(company), only: null, sink }, null);
+    outage.on = true;
+    const ids = await publish(company, 1);
+    await waitFor(() => outage.reads > 0, { what: 'the read to fail' });
+    outage.on = false;
+    await waitFor(() => frames().length === 1, { what: 'the event' });
+    expect(idsOf(frames())).toEqual(ids);
   });
 
   it('counts what was published while nobody listened', async () => {

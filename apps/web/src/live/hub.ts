@@ -60,7 +60,7 @@ export class LiveHub {
   /** Number of the newest event that was read or skipped. */
   #last = 0;
   /** Newest number announced by a notification; null: read it from the database. */
-  #announced: number | null = null;
+  #announced: number | null = 0;
   #reading = false;
   /** Ranges of events skipped because no one listened: counted on request, or before retention removes them. */
   #unread: { after: number; up_to: number }[] = [];
@@ -225,7 +225,7 @@ export class LiveHub {
       }
       this.#announced = this.#last;
     } catch (error) {
-      // The next notification, or the reconnect, resumes at the same place.
+      // The next heartbeat, notification or reconnect resumes at the same place.
       logger.warn('live events could not be read', { error });
     } finally {
       this.#reading = false;
@@ -272,6 +272,8 @@ export class LiveHub {
 
   /** Writes in batches: ten thousand streams in one go would block everything else for a fifth of a second. */
   async #beat(): Promise<void> {
+    // What could not be read does not wait for the next event.
+    if (this.#announced === null || this.#announced > this.#last) this.#readUpTo(this.#announced);
     let sent = 0;
     // A snapshot: in the meantime streams are added and reindexed.
     const streams = Array.from(this.#subscribers.all());
