@@ -1,10 +1,11 @@
-import { type mcpEndpoints, mcpToolsetNames } from '@acp/contract';
+import { mcpEndpoints, mcpToolsetNames } from '@acp/contract';
 import { invalid, notFound } from '@acp/kernel';
 import { act } from '../http/act.ts';
+import { authenticate, needsFreshCaller } from '../http/auth.ts';
 import type { CallDeps } from '../http/call.ts';
 import type { Context } from '../http/handle.ts';
 import type { MountedRow } from '../http/mounted-row.ts';
-import type { RefusalDeps } from '../http/refusals.ts';
+import { placeOf, type RefusalDeps } from '../http/refusals.ts';
 import type { McpCaller, ToolChoice } from './session.ts';
 
 type McpContext = Context<typeof mcpEndpoints.call>;
@@ -16,6 +17,13 @@ export function callerOf(
   deps: CallDeps & RefusalDeps,
 ): McpCaller {
   if (!('company_id' in actor)) throw notFound();
+  // The endpoint's own row asks for no fresh caller: what is done through it may.
+  const fresh = async () =>
+    authenticate(deps.credentials, request, mcpEndpoints.call, {
+      place: () => placeOf(request, deps),
+      query_token: undefined,
+      fresh: true,
+    });
   return {
     actor,
     company_id,
@@ -25,7 +33,8 @@ export function callerOf(
     async act(row, { params = {}, query = {}, body }) {
       const mounted = rows.get(row.id);
       if (mounted === undefined) throw notFound();
-      return act(mounted, { actor, params, query: { ...query }, body }, { request, response }, deps);
+      const caller = needsFreshCaller(row) ? await fresh() : actor;
+      return act(mounted, { actor: caller, params, query: { ...query }, body }, { request, response }, deps);
     },
   };
 }
