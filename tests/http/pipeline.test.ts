@@ -245,6 +245,11 @@ describe('queries', () => {
     expect(headers.link).toBe('</api/test?q=more&limit=2&cursor=next-one>; rel="next"');
   });
 
+  it('the query has a question mark in it: so does the link to the next page', async () => {
+    const { headers } = await request(app).get('/api/test/lists/a/b?q=what?&limit=2').expect(200);
+    expect(headers.link).toBe('</api/test/lists/a/b?q=what%3F&limit=2&cursor=next-one>; rel="next"');
+  });
+
   it.each([
     ['%D0%BA%D0%BB%D1%8E%D1%87/a', '%D0%BA%D0%BB%D1%8E%D1%87/a'],
     ['a%20b%3Fc%25d%2Fe/f%20g/h', 'a%20b%3Fc%25d%2Fe/f%20g/h'],

@@ -5,7 +5,7 @@ import type { Request, Response } from 'express';
 import { AtCommit } from './at-commit.ts';
 import type { Context } from './handle.ts';
 import type { Answer } from './idempotency.ts';
-import { NO_QUERY } from './input.ts';
+import { NO_QUERY, queryOf } from './input.ts';
 import type { Params } from './input.ts';
 import type { MountedRow } from './mounted-row.ts';
 import type { Services } from './services.ts';
@@ -70,7 +70,7 @@ export class Call implements Omit<Context<EndpointRow>, 'subject' | 'query' | 'b
   announceNextPage(): void {
     const cursor = this.next_cursor;
     if (cursor === null) return;
-    const parameters = new URLSearchParams(this.request.url.split('?')[1]);
+    const parameters = new URLSearchParams(queryOf(this.request.url));
     parameters.set('cursor', cursor);
     this.response.setHeader('X-Next-Cursor', cursor);
     this.response.setHeader('Link', `<${this.target}?${parameters.toString()}>; rel="next"`);

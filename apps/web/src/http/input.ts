@@ -11,6 +11,12 @@ export type Query = Record<string, unknown>;
 /** Shared by all requests without one. */
 export const NO_QUERY: Query = Object.freeze({});
 
+/** What follows the first question mark of a URL; others are part of the query (RFC 3986, 3.4). */
+export function queryOf(url: string): string {
+  const mark = url.indexOf('?');
+  return mark === -1 ? '' : url.slice(mark + 1);
+}
+
 /** Normalises ids; an invalid id refers to nothing (decisions 7.11). */
 export function readParams({ params }: Pick<MountedRow, 'params'>, values: readonly string[]): Params {
   const read: Params = {};

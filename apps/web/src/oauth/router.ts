@@ -5,6 +5,7 @@ import { type Config, invalid, type Logger, notFound, sha256Hex, unauthenticated
 import { type CookieOptions, type Request, type Response, Router } from 'express';
 import { callerPlace } from '../http/caller-place.ts';
 import { OAUTH_COOKIE, readCookie } from '../http/cookies.ts';
+import { queryOf } from '../http/input.ts';
 import { answerPage } from '../ui/answer-page.ts';
 import { setSignInCookie, ownPath, sessionCookie, START_PAGE } from '../ui/sign-in-cookie.ts';
 import { loginPage, type SignInWays } from '../ui/login-pages.ts';
@@ -88,7 +89,7 @@ export function oauthRouter({
       const left = tokens.filter((token) => sha256Hex(token) !== flow.token_hash);
       if (left.length === 0) response.clearCookie(OAUTH_COOKIE, { path: '/' });
       else response.cookie(OAUTH_COOKIE, left.join('.'), oauthCookie(config));
-      const query = request.originalUrl.split('?')[1] ?? '';
+      const query = queryOf(request.originalUrl);
       const arrived = await provider.complete(query, flow);
       const place = callerPlace(request, config.trusted_proxies);
       const invite = flow.invite_token === null ? null : { hash: flow.invite_token };
