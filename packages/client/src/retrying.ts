@@ -30,7 +30,8 @@ export async function retrying(
     }
     const asked = Number(response?.headers.get('retry-after')) * 1000;
     const own = FIRST_WAIT_MS * 2 ** attempt * (0.5 + Math.random());
-    await response?.body?.cancel();
+    // Its connection may be lost by now, which changes nothing.
+    await response?.body?.cancel().catch(() => undefined);
     await pause(Math.min(asked > 0 ? asked : own, max_wait_ms), signal);
   }
 }
