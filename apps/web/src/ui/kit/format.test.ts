@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { exactTime, exactTimeTo, fileSize, money, timeAgo, timeLeft, words } from './format.ts';
+import { duration, exactTime, exactTimeTo, fileSize, money, timeAgo, timeLeft, words } from './format.ts';
 import { inLanguage } from './language.ts';
 import { catalogueOf } from './languages.ts';
 
@@ -61,6 +61,15 @@ it.each([
   [4_123_481_223, '4.1 GB'],
 ])('%d bytes are read as %s', (bytes, expected) => {
   expect(fileSize(bytes)).toBe(expected);
+});
+
+it.each([
+  [1.44, '1.4 s'],
+  [59.96, '1 min 0 s'],
+  [125, '2 min 5 s'],
+  [179.6, '3 min 0 s'],
+])('%d seconds are read as %s', (seconds, expected) => {
+  expect(duration(new Date(NOW), new Date(NOW + seconds * 1000))).toBe(expected);
 });
 
 describe('where the exact time matters', () => {

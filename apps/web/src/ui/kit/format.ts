@@ -111,8 +111,10 @@ export function sizeLimit(bytes: number): string {
 export function duration(from: Date | string | null, to: Date | string | null): string {
   if (from === null || to === null) return '';
   const seconds = (new Date(to).getTime() - new Date(from).getTime()) / 1000;
-  if (seconds < MINUTE) return t`${tenths(seconds)} s`;
-  return t`${Math.floor(seconds / MINUTE)} min ${Math.round(seconds % MINUTE)} s`;
+  // Rounded before it is split: there is no sixtieth second.
+  if (Math.round(seconds * 10) < MINUTE * 10) return t`${tenths(seconds)} s`;
+  const whole = Math.round(seconds);
+  return t`${Math.floor(whole / MINUTE)} min ${whole % MINUTE} s`;
 }
 
 /** `$0.12`; all digits on hover. */
