@@ -18,7 +18,9 @@ afterEach(() => {
 });
 
 /** Opens a stream, fills it and ends it. @returns the server's and the client's side */
-async function endedStream(rest_ms: number): Promise<{ response: Response; socket: Socket }> {
+async function endedStream(
+  rest_ms: number,
+): Promise<{ response: Response; socket: Socket; pending: number }> {
   const app = express();
   const opened = Promise.withResolvers<Response>();
   app.get('/', (_request, response) => opened.resolve(openEventStream(response)));
@@ -31,19 +33,21 @@ async function endedStream(rest_ms: number): Promise<{ response: Response; socke
   const response = await opened.promise;
   const sink = sinkOf(response, rest_ms);
   for (let frame = 0; frame < FRAMES; frame += 1) sink.write(FRAME);
-  expect(sink.pending()).toBeGreaterThan(0);
+  const pending = sink.pending();
   sink.end();
-  return { response, socket };
+  return { response, socket, pending };
 }
 
 describe('a stream that is ended', () => {
   it('is cut off if its reader takes nothing of what is left', async () => {
-    const { response } = await endedStream(100);
+    const { response, pending } = await endedStream(100);
+    expect(pending).toBeGreaterThan(0);
     await waitFor(() => response.destroyed, { what: 'the connection to be closed' });
   });
 
   it('is read to its end by a reader that goes on', async () => {
-    const { socket: reader } = await endedStream(60_000);
+    const { socket: reader, pending } = await endedStream(60_000);
+    expect(pending).toBeGreaterThan(0);
     reader.resume();
     await waitFor(() => reader.bytesRead > FRAMES * FRAME.length, { what: 'all of it' });
   });

@@ -62,6 +62,7 @@ export class LiveHub {
   /** Newest number announced by a notification; null: read it from the database. */
   #announced: number | null = 0;
   #reading = false;
+  #verifying = Promise.resolve();
   /** Ranges of events skipped because no one listened: counted on request, or before retention removes them. */
   #unread: { after: number; up_to: number }[] = [];
   readonly #transcripts: TranscriptRelay;
@@ -75,7 +76,7 @@ export class LiveHub {
       listener.on('transcripts', (items) => this.#queueRanges(items)),
       listener.on('credentials', (items) => this.#credentialsChanged(items)),
       listener.on('departures', (items) => this.#keysEnded(items)),
-      listener.onReconnect(() => this.#catchUp()),
+      listener.onReconnect(() => this.#readUpTo(null)),
     ];
     this.#timers = [
       setInterval(() => void this.#beat(), options.heartbeat_ms ?? HEARTBEAT_MS).unref(),
@@ -179,7 +180,7 @@ export class LiveHub {
   #announce(items: readonly string[]): void {
     let newest = 0;
     for (const item of items) {
-      if (item === WILDCARD) return this.#catchUp();
+      if (item === WILDCARD) return this.#readUpTo(null);
       newest = Math.max(newest, Number(item.split('-')[1]));
     }
     if (!Number.isSafeInteger(newest) || newest <= this.#last) return undefined;
@@ -195,11 +196,7 @@ export class LiveHub {
     this.#last = newest;
   }
 
-  /** Notifications may have been missed: reads whatever the database has. */
-  #catchUp(): void {
-    this.#readUpTo(null);
-  }
-
+  /** @param newest null: notifications may have been missed, so whatever the database has */
   #readUpTo(newest: number | null): void {
     this.#announced =
       newest === null || this.#announced === null ? newest : Math.max(this.#announced, newest);
@@ -331,8 +328,13 @@ export class LiveHub {
     }
   }
 
-  /** Ends streams that may no longer see anything and updates the access of the others. */
+  /** One time after another: of two at once, the one that began earlier might have the last word. */
   async #verify(subscribers: readonly Subscriber[]): Promise<void> {
+    return (this.#verifying = this.#verifying.then(async () => this.#verifyNow(subscribers)));
+  }
+
+  /** Ends streams that may no longer see anything and updates the access of the others. Never throws. */
+  async #verifyNow(subscribers: readonly Subscriber[]): Promise<void> {
     if (subscribers.length === 0) return;
     try {
       const access = await verifyAccess(this.#options.database.db, subscribers);
