@@ -10,7 +10,7 @@ import {
   systemActor,
 } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { newId, Vault } from '@acp/kernel';
+import { newId, unavailable, Vault } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
 import {
   cloneDatabase,
@@ -115,11 +115,20 @@ beforeEach(async () => {
   await kit.database.pool.query('delete from backups');
 });
 
-async function backUp(name: string, vault = new Vault(key), signal = never, objects = storage) {
+/** @param onDelete called before a backup is deleted */
+async function backUp(
+  name: string,
+  vault = new Vault(key),
+  signal = never,
+  objects = storage,
+  onDelete: (file: string) => Promise<void> = async () => undefined,
+) {
   const config = { home: place('home'), backup_retention_days: 30 };
   const { database, url: direct_url } = kit;
   const parts = { config, database, direct_url, storage: objects, vault, logger: testLogger() };
   const backups = storeIn(name);
+  const remove = backups.store.delete.bind(backups.store);
+  backups.store.delete = async (file) => onDelete(file).then(async () => remove(file));
   const made = await backUpInstance(
     { ...parts, backups },
     { trigger: 'operator', claimed_by: 'test' },
@@ -408,5 +417,20 @@ describe('a backup', () => {
     const newest = await backUp('kept');
     expect(await storeIn('kept').store.exists(older.file)).toBe(false);
     expect((await listBackups(kit.database.db)).map(({ file }) => file)).toEqual([newest.file]);
+  });
+
+  it('stays although an old one can’t be deleted, which the next one tries again', async () => {
+    const old = await backUp('stuck');
+    await kit.database.pool.query(`update backups set started_at = now() - interval '90 days'`);
+    const made = await backUp('stuck', new Vault(key), never, storage, async (file) => {
+      if (file === old.file) throw unavailable('storage unavailable');
+    });
+    expect(await storeIn('stuck').store.exists(made.file)).toBe(true);
+    expect((await listBackups(kit.database.db)).map(({ status }) => status)).toEqual([
+      'succeeded',
+      'succeeded',
+    ]);
+    await backUp('stuck');
+    expect((await listBackups(kit.database.db)).map(({ file }) => file)).not.toContain(old.file);
   });
 });
