@@ -186,3 +186,24 @@ it('of several objects, a store says which it could not delete', async () => {
   });
   store.close();
 });
+
+it('keeps the parts of uploads that were broken off: those of files and backups are removed, others’ are not', async () => {
+  store = storeWith(ANSWERING_MS);
+  const id = 'a0000000-0000-4000-8000-000000000000';
+  const own = [`attachments/${id}/${id}`, 'backups/20261129T030000Z-a0000000.backup'];
+  const uploads = [...own, 'elsewhere/film.mp4', 'backups/of-a-neighbour.tar'].map(
+    (key) =>
+      `<Upload><Key>${key}</Key><UploadId>1</UploadId><Initiated>2026-01-01T00:00:00Z</Initiated></Upload>`,
+  );
+  respond = (request, response) => {
+    if (request.method === 'GET') response.end(xml('ListMultipartUploadsResult', uploads.join('')));
+    else response.writeHead(204).end();
+  };
+  const removed: string[] = [];
+  server.on('request', ({ method, url = '' }: IncomingMessage) => {
+    if (method === 'DELETE') removed.push(url.slice('/files/'.length).split('?')[0]!);
+  });
+  await store.removeLeftovers(new Date('2026-06-01'));
+  expect(removed).toEqual(own);
+  store.close();
+});
