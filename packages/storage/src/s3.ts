@@ -63,8 +63,7 @@ const SOCKETS = 256;
 /** Deletions in flight where each is a request. */
 const LANES = 8;
 /** The forms of our keys: folder, owner and id; a backup, which has a name of its own. */
-const OWN_KEY =
-  /^(?:[a-z-]+\/[0-9a-f-]{36}\/[0-9a-f-]{36}|backups\/\d{8}T\d{6}Z-[0-9a-f]{8}\.backup)$/;
+const OWN_KEY = /^(?:[a-z-]+\/[0-9a-f-]{36}\/[0-9a-f-]{36}|backups\/\d{8}T\d{6}Z-[0-9a-f]{8}\.backup)$/;
 
 /** Part size for an object of about this many bytes: up to 45 GB use the smallest parts. */
 export const partBytes = (expected: number): number => Math.max(PART_BYTES, Math.ceil(expected / PARTS));

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { newId } from '@acp/kernel';
 import { runProgram } from '../process/run-program.ts';
-import type { ProgramSpec } from '../task.ts';
+import type { AdapterTask, ProgramSpec } from '../task.ts';
 import { containerCall, labelledContainers } from './container-call.ts';
+import { executeDocker } from './execute-docker.ts';
 import { sweepRunFolders } from '../process/run-folder.ts';
 import { withEnvironmentFile } from './environment-file.ts';
 
@@ -29,7 +30,7 @@ const program: ProgramSpec = {
 };
 
 /** An engine that records its calls and the content of the environment file. */
-async function standIn(after = '') {
+async function standIn(after = '', start = 'cat') {
   const folder = await mkdtemp(path.join(tmpdir(), 'engine-'));
   const cli = path.join(folder, 'engine');
   const journal = path.join(folder, 'journal');
@@ -39,7 +40,7 @@ async function standIn(after = '') {
 for arg; do printf '%s\\n' "$arg" >> ${journal}; done
 case "$1" in
   create) for arg; do case "$arg" in --env-file=*) cat "\${arg#--env-file=}" >> ${journal} ;; esac; done; ${after} ;;
-  start) cat ;;
+  start) ${start} ;;
   ps) ${after} ;;
 esac
 echo >> ${journal}
@@ -152,6 +153,50 @@ describe('a container', () => {
     const engine = await standIn('echo no such image >&2; exit 125');
     await expect(run(engine)).rejects.toThrow('the container engine ended with exit code 125: no such image');
     expect(await leftFiles()).toEqual([]);
+  });
+});
+
+describe('a run in a container', () => {
+  const begin = (cli: string[]) => {
+    const run_id = newId();
+    const task: AdapterTask = {
+      run_id,
+      adapter_type: 'docker',
+      provider: null,
+      model: '',
+      system_prompt: '',
+      messages: [],
+      max_output_tokens: 1,
+      timeouts: { idle_sec: 60, total_sec: 60 },
+      adapter_config: { image: 'agent:1' },
+      program: {
+        ...program,
+        env: { ...program.env, SERVICE_RUN_ID: run_id },
+        timeout_sec: 60,
+        container: { ...container, cli, cli_env: { PATH: process.env.PATH! } },
+      },
+      payload: {},
+    };
+    return executeDocker(task, new AbortController().signal);
+  };
+  const line = "head -c 500000 /dev/zero | tr '\\0' x; echo";
+
+  it('that writes too much is ended, and its container goes', async () => {
+    const engine = await standIn('', `while ${line}; do :; done`);
+    const events = begin(engine.cli);
+    const read = async () => {
+      for await (const event of events) expect(event.kind).toBe('log');
+    };
+    await expect(read()).rejects.toThrow('the container wrote too much');
+    expect((await engine.calls()).map(([verb]) => verb)).toContain('rm');
+  });
+
+  it('that nobody follows any more is ended, and its container goes', async () => {
+    const engine = await standIn('', 'echo at work; exec tail -f /dev/null');
+    const events = begin(engine.cli);
+    expect((await events.next()).value).toEqual({ kind: 'log', message: 'at work' });
+    await events.return();
+    expect((await engine.calls()).map(([verb]) => verb)).toContain('rm');
   });
 });
 

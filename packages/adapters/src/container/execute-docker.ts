@@ -36,14 +36,27 @@ export async function* executeDocker(
       stdin: JSON.stringify(payload),
       env: { ...program.own_env, ...config.env },
     });
-    const lines = runProgram(call, limit.signal);
-    let output = '';
-    let logged = 0;
-    for (let next = await lines.next(); ; next = await lines.next()) {
+    const output = yield* readContainer(runProgram(call, limit.signal), limit);
+    yield* resultEvents(output, task.model);
+  } finally {
+    limit.close();
+  }
+}
+
+/** Its output; what is no part of the result becomes log entries. However the reading ends, the container has ended by then. */
+async function* readContainer(
+  lines: ReturnType<typeof runProgram>,
+  limit: TimeLimit,
+): AsyncGenerator<AdapterEvent, string> {
+  let output = '';
+  let logged = 0;
+  try {
+    for (;;) {
+      const next = await lines.next();
       limit.check();
       if (next.done === true) {
         if (next.value.code !== 0) throw failureOfEnd('the container', next.value);
-        break;
+        return output;
       }
       const line = next.value ?? '';
       output += `${line}\n`;
@@ -51,8 +64,7 @@ export async function* executeDocker(
       if (!/^\s*[{}"\]]/.test(line) && line.trim() !== '' && (logged += 1) <= LOG_LINES)
         yield { kind: 'log', message: line.slice(0, LOG_LENGTH).toWellFormed() };
     }
-    yield* resultEvents(output, task.model);
   } finally {
-    limit.close();
+    await lines.return({ code: null, signal: null, stderr: '' });
   }
 }
