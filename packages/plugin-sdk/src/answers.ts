@@ -89,19 +89,20 @@ export class Answers {
   /** The host continues with the next event whatever the outcome: a failure is reported, not retried. */
   async #handleEvent(event: HostMessages['trigger_event']): Promise<void> {
     const { event_type, data, event_id, occurred_at } = event;
-    let result: unknown = null;
     try {
+      let result: unknown = null;
       if (event_type === 'reset') await this.#plugin.missed?.(Number(data.missed ?? 0), this.#context);
       const handlers = (this.#plugin.events ?? []).filter(({ pattern }) => matches(pattern, event_type));
       const given = { type: event_type, data, id: event_id ?? null, occurred_at: occurred_at ?? null };
       for (const { handle } of event_type === 'reset' ? [] : handlers)
         result = (await handle(given as never, this.#context)) ?? null;
+      // A result that can't be sent is a failure as well: unanswered, the event would come again.
+      await this.#send('event_handled', { event_type, result });
     } catch (error) {
       const failure = failureOf(error);
       this.#context.host.log('error', `${event_type}: ${failure.message}`);
-      result = { error: failure.message };
+      await this.#send('event_handled', { event_type, result: { error: failure.message } });
     }
-    await this.#send('event_handled', { event_type, result });
   }
 
   /** Starts the plugin and announces what it offers. False if its own `start` failed. */

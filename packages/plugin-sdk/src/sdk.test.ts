@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { job, on, type Plugin, serve, tool, webhook } from './index.ts';
+import { job, MAX_MESSAGE_BYTES, on, type Plugin, serve, tool, webhook } from './index.ts';
 
 /** Both ends of a plugin's pipes, in this process. */
 class Wire {
@@ -170,6 +170,27 @@ describe('a plugin made with the SDK', () => {
     expect(seen.slice(0, 3)).toEqual(['begin issue.created', 'end issue.created', 'begin issue.updated']);
     expect(missed).toBe(7);
   });
+
+  it.each([
+    [
+      'too long for a message',
+      'x'.repeat(MAX_MESSAGE_BYTES),
+      'a message of 1048654 bytes: 1048576 is the most',
+    ],
+    ['no JSON', 1n, 'Do not know how to serialize a BigInt'],
+  ])(
+    'answers an event whose handler returns what is %s, so that it does not come again',
+    async (_what, result, why) => {
+      const wire = new Wire({ name: 'Test', events: [on('issue.*', () => result)] });
+      await wire.start();
+      wire.send('trigger_event', { event_type: 'issue.created', data: {} });
+      expect(await wire.next()).toMatchObject({ type: 'log', payload: { message: `issue.created: ${why}` } });
+      expect(await wire.next()).toEqual({
+        type: 'event_handled',
+        payload: { event_type: 'issue.created', result: { error: why } },
+      });
+    },
+  );
 
   it('gives webhooks their bytes, jobs their tick, and says when it is not well', async () => {
     let well = true;
