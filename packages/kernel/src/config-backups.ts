@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 
 export const backupVariables = {
   SERVICE_BACKUP_SCHEDULE: Type.String({
-    pattern: '^(off|\\S+( \\S+){4})$',
+    format: 'backup-schedule',
     default: '0 3 * * *',
     description:
       'When a scheduler makes a backup: cron in UTC, or off. The instance setting backup_schedule wins over it.',

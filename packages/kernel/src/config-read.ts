@@ -33,7 +33,16 @@ interface Format {
   read(text: string): unknown;
 }
 
+/** A segment that is more than dots. */
+const SEGMENT = '[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*';
+const KEY_PREFIX = new RegExp(`^(?:${SEGMENT}(?:/${SEGMENT})*)?$`);
+const LONGEST_PREFIX = 100;
+
 export const formats: Record<string, Format> = {
+  'backup-schedule': {
+    accepts: 'a cron expression of five fields, or off',
+    read: (text) => (/^(?:off|\S+(?: \S+){4})$/.test(text) ? text : fail()),
+  },
   boolean: {
     accepts: 'true or false',
     read: (text) => (/^(true|false)$/i.test(text) ? text.toLowerCase() === 'true' : fail()),
@@ -89,6 +98,10 @@ export const formats: Record<string, Format> = {
   'issuer-url': {
     accepts: 'an https URL, or an http URL on loopback',
     read: readIssuerUrl,
+  },
+  'key-prefix': {
+    accepts: 'a folder of at most 100 characters, without slashes at its ends',
+    read: (text) => (text.length <= LONGEST_PREFIX && KEY_PREFIX.test(text) ? text : fail()),
   },
   mailbox: {
     accepts: 'an email address, or a name and one: Harbour <alerts@example.com>',

@@ -149,11 +149,9 @@ export const configSchema = Type.Object({
     }),
   ),
   SERVICE_S3_PREFIX: Type.String({
+    format: 'key-prefix',
     default: '',
-    pattern:
-      '^(?:[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*)*)?$',
-    maxLength: 100,
-    description: 'Folder in the bucket, without slashes at its ends, for a bucket that others use too.',
+    description: 'Folder in the bucket for a bucket that others use too.',
   }),
   SERVICE_S3_FORCE_PATH_STYLE: Type.Unsafe<boolean>({
     format: 'boolean',

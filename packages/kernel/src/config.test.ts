@@ -152,6 +152,11 @@ describe('the configuration', () => {
     ['SERVICE_MCP_COMMANDS', '{"a":{}}', "a must have required property 'command'"],
     ['SERVICE_MCP_COMMANDS', '{"a":{"command":["x"],"env":["1"]}}', 'a/env/0 must match pattern'],
     ['SERVICE_MCP_COMMANDS', '{"a":{"command":["x"],"env":["PATH"]}}', "a: PATH can't be set by companies"],
+    ['SERVICE_BACKUP_SCHEDULE', 'daily', 'a cron expression'],
+    ['SERVICE_BACKUP_SCHEDULE', '0 3 * *', 'a cron expression'],
+    ['SERVICE_S3_PREFIX', '/files/', 'a folder'],
+    ['SERVICE_S3_PREFIX', 'a/../b', 'a folder'],
+    ['SERVICE_S3_PREFIX', 'x'.repeat(101), 'a folder'],
     ['LOG_LEVEL', 'verbose', 'one of debug, info, warn, error'],
     ['LOG_FORMAT', 'xml', 'one of json, pretty'],
   ])('refuses %s=%s with its name and what it accepts', (name, text, accepted) => {
@@ -159,6 +164,14 @@ describe('the configuration', () => {
     expect(error.variables).toEqual([name]);
     expect(error.message).toContain(`${name}: must be `);
     expect(error.message).toContain(accepted);
+  });
+
+  it.each([
+    ['SERVICE_BACKUP_SCHEDULE', 'off'],
+    ['SERVICE_BACKUP_SCHEDULE', '*/5 1-3 * jan MON'],
+    ['SERVICE_S3_PREFIX', 'of.one/in_stance-2'],
+  ])('takes %s=%s', (name, text) => {
+    expect(Object.values(loadConfig({ [name]: text }))).toContain(text);
   });
 
   it('gathers the folders of each company', () => {
