@@ -96,6 +96,20 @@ describe('the logger', () => {
     expect(JSON.stringify(entry)).not.toContain('hunter2');
   });
 
+  it('shows the first of several errors in one', () => {
+    const { logger, entries } = capture();
+    const errors = Array.from({ length: 9 }, (_, n) => new Error(`run ${n}`, { cause: new Error('gone') }));
+    logger.error('failed', {
+      error: new AggregateError([...errors, 'of the user'], '10 could not be ended'),
+    });
+    const [entry] = entries();
+    expect(entry).toMatchObject({ error: { message: '10 could not be ended' } });
+    const { errors: shown } = entry!.error as { errors: { message: string }[] };
+    expect(shown.map(({ message }) => message)).toEqual(['run 0', 'run 1', 'run 2']);
+    expect(shown[0]).toMatchObject({ cause: { message: 'gone' } });
+    expect(JSON.stringify(entry)).not.toContain('of the user');
+  });
+
   it('shows a failed statement without the values that it was sent with', () => {
     const { logger, lines } = capture();
     const message =

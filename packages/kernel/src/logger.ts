@@ -129,6 +129,7 @@ function plain(fields: LogFields, scrubber: Scrubber | undefined): LogFields {
 }
 
 const maxDepth = 6;
+const ERRORS_SHOWN = 3;
 
 // A field with such a name gets an underscore, so that it can't pass itself off as the level or the request.
 const reserved = new Set(['time', 'level', 'role', 'message', 'request_id', 'trace_id', 'span_id']);
@@ -144,6 +145,9 @@ function errorFields(error: Error): Record<string, unknown> {
     code,
     stack: shown(error.stack),
     cause: shownCause(error.cause),
+    // By itself, the error of several says only how many there were.
+    ...('errors' in error &&
+      Array.isArray(error.errors) && { errors: error.errors.filter(isError).slice(0, ERRORS_SHOWN) }),
   };
 }
 
