@@ -295,9 +295,20 @@ describe('what is derived from the schema', () => {
       DATABASE_URL: 'postgres://u:pass%20word@db/x',
       SERVICE_ENCRYPTION_KEY_PREVIOUS: 'one, two',
       SERVICE_METRICS_TOKEN: 'token',
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20key,authorization=Bearer%20b',
     };
     expect(configSecrets(env).toSorted()).toEqual(
-      ['postgres://u:pass%20word@db/x', 'pass%20word', 'pass word', 'one', 'two', 'token'].toSorted(),
+      [
+        'postgres://u:pass%20word@db/x',
+        'pass%20word',
+        'pass word',
+        'one',
+        'two',
+        'token',
+        'x-key=a%20key,authorization=Bearer%20b',
+        'a key',
+        'Bearer b',
+      ].toSorted(),
     );
     expect(configSecrets({})).toEqual([]);
   });

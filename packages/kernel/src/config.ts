@@ -137,6 +137,8 @@ export function configSecrets(env: Environment = ownEnvironment()): string[] {
   return [...schemas].flatMap(([name, schema]) => {
     const text = schema.secret ? textOf(env, name) : undefined;
     if (text === undefined) return [];
+    if (schema.format === 'header-list')
+      return [text, ...Object.values(readVariable(schema, text) as Record<string, string>)];
     if (schema.format === 'encryption-key-list') return text.split(',').map((key) => key.trim());
     // Driver messages may quote just the password of a URL.
     const password = URL.canParse(text) ? new URL(text).password : '';
