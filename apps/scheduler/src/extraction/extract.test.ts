@@ -55,6 +55,9 @@ function docx(document: string): Record<string, string> {
   };
 }
 
+const relations = (...rows: [id: string, type: string, target: string][]) =>
+  `<Relationships>${rows.map(([id, type, target]) => `<Relationship Id="${id}" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/${type}" Target="${target}"/>`).join('')}</Relationships>`;
+
 const slide = (text: string) => `<p:sld><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p:sld>`;
 
 describe('texts', () => {
@@ -99,6 +102,49 @@ describe('texts', () => {
     });
     expect(await extract('xlsx', bytes)).toMatchObject({
       extracted_text: 'Costs\nItem\tPrice\nTea\t2\n\nPlan\n7',
+    });
+  });
+
+  it('XLSX: each sheet under its own name, whatever its part is called; each cell in its column', async () => {
+    const bytes = archive({
+      'xl/workbook.xml':
+        '<workbook xmlns:r="x"><sheets><sheet name="Chart" r:id="c"/><sheet name="Plan" r:id="b"/><sheet name="Costs" r:id="a"/></sheets></workbook>',
+      'xl/_rels/workbook.xml.rels': relations(
+        ['c', 'chartsheet', 'chartsheets/sheet1.xml'],
+        ['a', 'worksheet', '/xl/worksheets/sheet1.xml'],
+        ['b', 'worksheet', 'worksheets/sheet2.xml'],
+      ),
+      'xl/worksheets/sheet1.xml':
+        '<worksheet><row><c r="A1"><v>1</v></c><c r="D1"><v>4</v></c></row><row><c r="AB2"><v>28</v></c><c r="ZZZZZZZ2"><v>29</v></c></row></worksheet>',
+      'xl/worksheets/sheet2.xml': '<worksheet><row><c><v>7</v></c></row></worksheet>',
+    });
+    expect(await extract('xlsx', bytes)).toMatchObject({
+      extracted_text: `Plan\n7\n\nCosts\n1\t\t\t4\n${'\t'.repeat(27)}28\t29`,
+    });
+  });
+
+  it('PPTX: slides as they are shown, each with its own notes', async () => {
+    const notes = (number: number) =>
+      relations(['n', 'notesSlide', `../notesSlides/notesSlide${number}.xml`]);
+    const bytes = archive({
+      'ppt/presentation.xml':
+        '<p:presentation><p:sldIdLst><p:sldId id="256" r:id="two"/><p:sldId id="257" r:id="one"/><p:sldId id="258" r:id="three"/></p:sldIdLst></p:presentation>',
+      'ppt/_rels/presentation.xml.rels': relations(
+        ['one', 'slide', 'slides/slide1.xml'],
+        ['two', 'slide', 'slides/slide2.xml'],
+        ['three', 'slide', 'slides/slide3.xml'],
+      ),
+      'ppt/slides/slide1.xml': slide('Sails'),
+      'ppt/slides/slide2.xml': slide('Title'),
+      'ppt/slides/slide3.xml': slide('Ropes'),
+      'ppt/slides/_rels/slide1.xml.rels': relations(['l', 'slideLayout', '../slideLayouts/slideLayout1.xml']),
+      'ppt/slides/_rels/slide3.xml.rels': notes(1),
+      'ppt/slides/_rels/slide2.xml.rels': notes(2),
+      'ppt/notesSlides/notesSlide1.xml': slide('Of ropes'),
+      'ppt/notesSlides/notesSlide2.xml': slide('Say hello'),
+    });
+    expect(await extract('pptx', bytes)).toMatchObject({
+      extracted_text: 'Title\nSay hello\n\nSails\n\nRopes\nOf ropes',
     });
   });
 

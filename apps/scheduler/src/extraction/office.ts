@@ -1,6 +1,7 @@
 /** Office documents are zip archives of XML files; each file is unpacked in chunks, as far as its text is wanted. */
 import { type Entry, fromBufferPromise } from 'yauzl';
 import { Parser } from 'htmlparser2';
+import { posix } from 'node:path';
 import { decodeText } from './decode-text.ts';
 
 /** Unpackers of the archive's files, by file name. */
@@ -49,4 +50,49 @@ export async function readXml(file: AsyncIterable<Buffer>, events: XmlEvents): P
 /** Sorted by the number in their names: `slide10` follows `slide9`. */
 export function byNumber(names: readonly string[]): string[] {
   return names.toSorted((a, b) => numberOf(a) - numberOf(b));
+}
+
+interface Relation {
+  /** A URL that ends in the kind of the part: `…/notesSlide`. */
+  type: string;
+  part: string;
+}
+
+/** The parts that a part refers to, by the ids that it has for them; undefined if the archive does not say. */
+export async function relationsOf(
+  archive: Archive,
+  part: string,
+): Promise<ReadonlyMap<string, Relation> | undefined> {
+  const folder = posix.dirname(part);
+  const open = archive.get(`${folder}/_rels/${posix.basename(part)}.rels`);
+  if (open === undefined) return undefined;
+  const relations = new Map<string, Relation>();
+  await readXml(open(), {
+    open: (name, { Id = '', Type: type = '', Target: target = '' }) => {
+      if (name !== 'Relationship') return;
+      const place = target.startsWith('/') ? target.slice(1) : posix.join(folder, target);
+      relations.set(Id, { type, part: place });
+    },
+  });
+  return relations;
+}
+
+/** Elements of a part that each refer to another one, in their order: the numbers of parts say nothing. */
+export async function listedIn(
+  archive: Archive,
+  part: string,
+  element: string,
+): Promise<{ attributes: Readonly<Record<string, string>>; part: string | undefined }[]> {
+  const open = archive.get(part);
+  if (open === undefined) return [];
+  const relations = await relationsOf(archive, part);
+  const listed: Awaited<ReturnType<typeof listedIn>> = [];
+  await readXml(open(), {
+    open: (name, attributes) => {
+      if (name !== element) return;
+      const id = Object.keys(attributes).find((each) => each.includes(':') && local(each) === 'id');
+      listed.push({ attributes, part: id && relations?.get(attributes[id]!)?.part });
+    },
+  });
+  return listed;
 }

@@ -1,4 +1,4 @@
-import { type Archive, byNumber, openArchive, readXml } from './office.ts';
+import { type Archive, byNumber, listedIn, openArchive, readXml } from './office.ts';
 import { LONGEST_TEXT } from './protocol.ts';
 import type { TextSink } from './text-sink.ts';
 
@@ -8,15 +8,20 @@ const SHARED_TEXTS = 1_000_000;
 /** Stands for a shared text beyond the limit. */
 const UNKNOWN = '…';
 
+const PARTS = /^xl\/(?:(?:workbook|sharedStrings|worksheets\/sheet\d+)\.xml|_rels\/workbook\.xml\.rels)$/;
+/** The most that a sheet has. */
+const COLUMNS = 16_384;
+
 /** Every sheet under its name: a line per row, tabs between the cells; formulas by their stored results. */
 export async function extractXlsx(bytes: Buffer, sink: TextSink): Promise<void> {
-  const archive = await openArchive(bytes, /^xl\/(?:workbook|sharedStrings|worksheets\/sheet\d+)\.xml$/);
-  const sheets = byNumber([...archive.keys()].filter((name) => name.startsWith('xl/worksheets/')));
-  if (sheets.length === 0) throw new Error('not a spreadsheet');
-  const names = await sheetNames(archive);
+  const archive = await openArchive(bytes, PARTS);
+  const sheets = await sheetsOf(archive);
+  if (sheets.size === 0) throw new Error('not a spreadsheet');
   const shared = await sharedStrings(archive);
-  for (const [index, sheet] of sheets.entries()) {
-    sink.write(names[index] ?? `Sheet ${index + 1}`);
+  let number = 0;
+  for (const [sheet, name] of sheets) {
+    number += 1;
+    sink.write(name ?? `Sheet ${number}`);
     sink.separate('\n');
     await writeRows(archive.get(sheet)!(), shared, sink);
     sink.separate('\n\n');
@@ -24,14 +29,18 @@ export async function extractXlsx(bytes: Buffer, sink: TextSink): Promise<void> 
   }
 }
 
-async function sheetNames(archive: Archive): Promise<string[]> {
-  const names: string[] = [];
-  await readPart(archive, 'xl/workbook.xml', {
-    open: (name, attributes) => {
-      if (name === 'sheet') names.push(attributes.name ?? '');
-    },
-  });
-  return names;
+/** Their names by their parts, in the workbook's order, which also lists charts; those that it does not list come last. */
+async function sheetsOf(archive: Archive): Promise<Map<string, string | undefined>> {
+  const all = byNumber([...archive.keys()].filter((name) => name.startsWith('xl/worksheets/')));
+  const listed = await listedIn(archive, 'xl/workbook.xml', 'sheet');
+  const known = new Set(all);
+  const named = listed.flatMap(({ part, attributes }) =>
+    part !== undefined && known.has(part) ? [[part, attributes.name] as const] : [],
+  );
+  if (named.length === 0) return new Map(all.map((part, index) => [part, listed[index]?.attributes.name]));
+  const sheets = new Map<string, string | undefined>(named);
+  for (const part of all) if (!sheets.has(part)) sheets.set(part, undefined);
+  return sheets;
 }
 
 class Enough extends Error {}
@@ -82,14 +91,20 @@ async function writeRows(
   sink: TextSink,
 ): Promise<void> {
   let row = '';
+  let columns = 0;
   let type = '';
   let value = '';
   let inValue = false;
   await readXml(xml, {
     open: (name, attributes) => {
-      if (name === 'row') row = '';
-      else if (name === 'c') [type, value] = [attributes.t ?? 'n', ''];
-      else if (name === 'v' || name === 't') inValue = true;
+      if (name === 'row') [row, columns] = ['', 0];
+      else if (name === 'c') {
+        [type, value] = [attributes.t ?? 'n', ''];
+        // Empty cells are left out of the file.
+        const gap = Math.max(0, columnOf(attributes.r) - columns);
+        if (row.length <= LONGEST_TEXT) row += '\t'.repeat(gap);
+        columns += gap + 1;
+      } else if (name === 'v' || name === 't') inValue = true;
     },
     text: (part) => {
       if (inValue && value.length <= LONGEST_TEXT) value += part;
@@ -105,4 +120,11 @@ async function writeRows(
       }
     },
   });
+}
+
+/** Counted from 0, which also stands for what is no place. */
+function columnOf(place = ''): number {
+  const letters = /^([A-Z]{1,3})\d/.exec(place)?.[1] ?? 'A';
+  const number = Array.from(letters).reduce((sum, letter) => 26 * sum + letter.charCodeAt(0) - 64, 0);
+  return number > COLUMNS ? 0 : number - 1;
 }
