@@ -281,6 +281,21 @@ describe('files at the end of a run', () => {
     ]);
   });
 
+  it('that no look was left for, among more names than are read, are not taken for removed', async () => {
+    const s = await setUp();
+    for (const name of ['notes/same.txt', 'notes/changed.txt', 'notes/removed.txt'])
+      await s.store(name, 'old');
+    const laid = await s.lay();
+    for (let n = 0; n < 20_001; n += 1) symlinkSync('nowhere', s.inHome(`files/link-${n}`));
+    writeFileSync(s.inHome('files/notes/changed.txt'), 'newer');
+    rmSync(s.inHome('files/notes/removed.txt'));
+    expect(await s.keep(laid)).toEqual([]);
+    expect(await s.listed()).toEqual([
+      ['notes/changed.txt', 5],
+      ['notes/same.txt', 3],
+    ]);
+  });
+
   it('are not written once the run is somebody else’s', async () => {
     const s = await setUp();
     await s.store('kept.txt', 'kept');

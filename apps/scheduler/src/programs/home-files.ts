@@ -114,15 +114,17 @@ export async function keepFiles(
     });
   try {
     const found = await filesBelow(home, FILES, MOST, signal);
-    for (const path of found)
+    // There may be more names than are read: one that was not seen is not necessarily gone.
+    const unseen = [...written.keys()].filter((path) => !found.includes(path));
+    const left = new Set<string>();
+    for (const path of unseen) if (await isFile(home, path)) left.add(path);
+    for (const path of [...found, ...left])
       await attempt(path, async () =>
         keepFile(sources, home, path, { written, agent_id: agent.id }, async (stored) =>
           fenced(async (tx) => putAgentFile(tx, run.actor, agent, path, stored)),
         ),
       );
-    // If there are more files than are read, one that was not seen is not necessarily gone.
-    const gone = found.length < MOST ? [...written.keys()].filter((path) => !found.includes(path)) : [];
-    for (const path of gone)
+    for (const path of unseen.filter((each) => !left.has(each)))
       await attempt(path, async () =>
         fenced(async (tx) => deleteAgentFile(tx, run.actor, agent, path)).catch(ignoreNotFound),
       );
@@ -138,6 +140,15 @@ type KeepingRun = Pick<ClaimedRun, 'agent_id' | 'actor' | 'run_id' | 'company_id
 /** Deleted by someone else, or by an attempt whose answer was lost. */
 function ignoreNotFound(err: unknown): void {
   if (!(err instanceof ServiceError) || err.kind !== 'not_found') throw err;
+}
+
+async function isFile(home: string, path: string): Promise<boolean> {
+  const file = await openInside(home, `${FILES}/${path}`).catch((err: unknown) => {
+    if (err instanceof UnsafePlace) return null;
+    throw err;
+  });
+  await file?.close();
+  return file !== null;
 }
 
 /** Checks the size before reading: a file may claim more bytes than any disk has. */
