@@ -43,6 +43,15 @@ describe('events of a task', () => {
     expect(JSON.stringify(sent)).not.toContain('secret');
   });
 
+  it('are split between characters, wherever their length ends', async () => {
+    const { batch, sent } = scene(async () => Promise.resolve());
+    const text = `${'x'.repeat(15_999)}${'⛵🚢'.repeat(20_000)}`;
+    batch.add({ kind: 'output', text });
+    await batch.close(5000);
+    expect(sent.flat().every(({ payload }) => String(payload.text).isWellFormed())).toBe(true);
+    expect(textOf(sent)).toBe(text);
+  });
+
   it('are sent again after a failure, and not after a refusal that stays', async () => {
     const answers = [new Unreachable('cut'), new Refusal(503, 'busy'), null, new Refusal(404, 'not found')];
     let asked = 0;

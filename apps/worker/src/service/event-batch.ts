@@ -68,8 +68,10 @@ export class EventBatch {
   }
 
   #addOutput(text: string): void {
-    for (let at = 0; at < text.length; at += PIECE) {
-      const piece = text.slice(at, at + PIECE);
+    for (let at = 0, piece = ''; at < text.length; at += piece.length) {
+      piece = text.slice(at, at + PIECE);
+      // Each piece is stored by itself: half of a surrogate pair goes with the other half.
+      if (at + PIECE < text.length) piece = piece.replace(/[\uD800-\uDBFF]$/, '');
       const last = this.#queue.at(-1);
       // Streams arrive word by word; one row per word would make up most of the transcript.
       if (last?.kind === 'output' && String(last.payload.text).length + piece.length <= PIECE) {
