@@ -6,6 +6,8 @@ const EVERY_MS = 500;
 /** Lines per second, and the largest burst. */
 const RATE = 10;
 const BURST = 100;
+/** Of a line, in characters. */
+const LONGEST = 10_000;
 
 type Line = Omit<PluginLine, 'plugin_id'>;
 
@@ -41,7 +43,8 @@ export class PluginLog {
     if (this.#left < 1) this.#leftOut += 1;
     else {
       this.#left -= 1;
-      const message = this.scrubber.scrub(line.message.slice(0, 10_000));
+      // Scrubbed before it is cut, since a cut could leave part of a secret.
+      const message = this.scrubber.scrub(line.message).slice(0, LONGEST);
       this.#lines.push({ ...line, message, plugin_id: this.#plugin_id });
     }
     this.#timer ??= setTimeout(() => void this.flush(), EVERY_MS).unref();
