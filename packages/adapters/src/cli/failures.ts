@@ -1,6 +1,6 @@
 import { AdapterError, type AdapterErrorCategory } from '../adapter-error.ts';
 import type { ProgramEnd } from '../process/run-program.ts';
-import { cut } from './fields.ts';
+import { cut, lastOf } from './fields.ts';
 
 const LONGEST = 2000;
 
@@ -28,7 +28,6 @@ export function failureOfEnd(name: string, { code, signal, stderr, too_much }: P
   const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
   const said = stderr.trim();
   // The reason is usually in the last words, so the beginning is cut.
-  const kept = said.length <= LONGEST ? said : `…${said.slice(-LONGEST)}`;
-  const message = `${name} ended with ${how}${said === '' ? '' : `: ${kept}`}`;
+  const message = `${name} ended with ${how}${said === '' ? '' : `: ${lastOf(said, LONGEST)}`}`;
   return new AdapterError(categoryOf(message, null), message);
 }

@@ -34,6 +34,28 @@ export function shown(value: unknown): unknown {
   return json.length <= SHOWN ? value : cut(json, SHOWN);
 }
 
+/** Longer than any secret of one word. */
+const LONGEST_WORD = 512;
+const inWord = (character = ''): boolean => /[\w.+/=~-]/.test(character);
+
+/**
+ * The beginning. Secrets are removed later, by those who know them: of a word that the limit divides nothing is left, since it would not be
+ * recognised.
+ */
 export function cut(value: string, limit: number): string {
-  return value.length <= limit ? value : `${value.slice(0, limit).toWellFormed()}…`;
+  if (value.length <= limit) return value;
+  let end = limit;
+  while (limit - end < LONGEST_WORD && inWord(value[end - 1]) && inWord(value[limit])) end -= 1;
+  if (end <= 0 || limit - end === LONGEST_WORD) end = limit;
+  return `${value.slice(0, end).toWellFormed()}…`;
+}
+
+/** The end, likewise. */
+export function lastOf(value: string, limit: number): string {
+  const from = value.length - limit;
+  if (from <= 0) return value;
+  let begin = from;
+  while (begin - from < LONGEST_WORD && inWord(value[begin]) && inWord(value[from - 1])) begin += 1;
+  if (begin - from === LONGEST_WORD) begin = from;
+  return `…${value.slice(begin).toWellFormed()}`;
 }
