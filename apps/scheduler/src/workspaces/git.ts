@@ -191,5 +191,8 @@ function lastWords(stderr: string, secrets: readonly string[]): string {
     .map((line) => storableText(line.replaceAll(/\p{Cc}/gu, ' ')).trim())
     .filter((line) => line !== '' && !line.startsWith('hint:') && !phrases.includes(line));
   const said = lines.slice(-5).join('; ');
-  return secrets.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), said);
+  // The password of a login may be empty: between any two characters, nothing is to be removed.
+  return secrets
+    .filter((secret) => secret !== '')
+    .reduce((text, secret) => text.replaceAll(secret, '[redacted]'), said);
 }
