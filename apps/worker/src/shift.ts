@@ -101,7 +101,11 @@ export class Shift {
   async #takeTasks(enlisted: Enlisted): Promise<void> {
     const { plane, link, logger, config, pace } = this.#set;
     const hands = this.#hands;
-    const begin = (task: RemoteTask) => this.#track(this.#carryOut(enlisted, task, hands.take(task.id)));
+    const begin = (task: RemoteTask) => {
+      // Begun again, it would take the first one's folder and place: what is in hand is ours once more, and is reported as before.
+      if (hands.ids.includes(task.id)) logger.warn('a task in hand has come back', { task_id: task.id });
+      else this.#track(this.#carryOut(enlisted, task, hands.take(task.id)));
+    };
     const poll_ms = config.worker_poll_sec * 1000;
     const polling = { plane, link, hands, logger, poll_ms, most_wait_ms: pace.most_wait_ms, begin };
     await pollForTasks(polling, this.#draining.signal);

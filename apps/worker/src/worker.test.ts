@@ -310,6 +310,31 @@ describe('a result', () => {
     expect(JSON.stringify(await readdir(home, { recursive: true }))).not.toContain(task.id);
   });
 
+  it.each(['in work', 'waiting to be delivered'])(
+    'of a task that comes back while it is %s is delivered, and the task is not begun again',
+    async (where) => {
+      let answer: (text: string) => void = () => undefined;
+      model.setScript(() => new Promise<string>((resolve) => (answer = resolve)));
+      await start();
+      const before = model.requests.length;
+      const task = plane.queue(kit.fakeTaskPayload());
+      await asked();
+      if (where !== 'in work') {
+        plane.disturb('complete', ...Array.from({ length: 1000 }, () => ({ status: 503 })));
+        answer('Done.');
+        await kit.waitFor(() => requests('complete').length > 1);
+      }
+      // As after an outage for which the worker counted as gone.
+      task.status = 'queued';
+      await kit.waitFor(() => task.claims === 2);
+      answer('Done.');
+      plane.calm('complete');
+      await ended(task);
+      expect(model.requests.slice(before)).toHaveLength(1);
+      expect(task.result?.summary).toBe('Done.');
+    },
+  );
+
   it('that the service will never take is given up', async () => {
     plane.disturb('complete', { status: 409, error: 'the task was called off' });
     await start();
