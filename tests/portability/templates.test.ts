@@ -113,7 +113,7 @@ describe('the page Export and import', () => {
       provider_keys: `Models = ${secret}`,
     });
     expect(refused.status).toBe(400);
-    expect(refused.text).toContain('the bundle has no provider called models');
+    expect(refused.text).toContain(': The bundle has no provider called models');
     expect(refused.text).not.toContain(secret);
   });
 

@@ -137,13 +137,21 @@ export function configSecrets(env: Environment = ownEnvironment()): string[] {
   return [...schemas].flatMap(([name, schema]) => {
     const text = schema.secret ? textOf(env, name) : undefined;
     if (text === undefined) return [];
-    if (schema.format === 'header-list')
-      return [text, ...Object.values(readVariable(schema, text) as Record<string, string>)];
+    if (schema.format === 'header-list') return [text, ...headerValues(schema, text)];
     if (schema.format === 'encryption-key-list') return text.split(',').map((key) => key.trim());
     // Driver messages may quote just the password of a URL.
     const password = URL.canParse(text) ? new URL(text).password : '';
     return password === '' ? [text] : [text, password, querystring.unescape(password)];
   });
+}
+
+/** None of a list that can't be read: the service does not start with it, but a support bundle is made. */
+function headerValues(schema: VariableSchema, text: string): string[] {
+  try {
+    return Object.values(readVariable(schema, text) as Record<string, string>);
+  } catch {
+    return [];
+  }
 }
 
 /** The key made by `ctl secrets make-key`, for processes whose environment sets none. */

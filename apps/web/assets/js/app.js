@@ -84,8 +84,10 @@ document.addEventListener('pointerover', ({ target }) => {
 
 for (const name of ['focusin', 'click'])
   document.addEventListener(name, ({ target }) => {
-    if (target.dataset?.choices)
-      void import('./choice.js').then(({ offerChoices }) => offerChoices(target, name));
+    if (!target.dataset?.choices) return;
+    // At once: what is typed while the script loads replaces the name.
+    if (target.value === target.defaultValue) target.select();
+    void import('./choice.js').then(({ offerChoices }) => offerChoices(target, name));
   });
 
 document.addEventListener('input', ({ target }) => {

@@ -21,7 +21,6 @@ export function offerChoices(input, name) {
   if (!known && input.value !== input.defaultValue) offer.ask(input.value);
   else if (document.activeElement !== input) return;
   else if (name === 'click' && !offer.open) offer.ask('');
-  else if (!known) input.select();
 }
 
 function build() {
