@@ -1,14 +1,10 @@
-/** A run's transcript as a file: one line of JSON per entry, read from the database as fast as the client reads. */
 import type { Actor } from '@acp/contract';
 import { listRunEvents } from '@acp/core';
 import type { Tx } from '@acp/db';
 import type { Request, Response } from 'express';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { sendLines } from '../../http/send-lines.ts';
 
 const PAGE = 1000;
-/** A client that reads nothing for this long has left. */
-const IDLE_MS = 60_000;
 
 interface Reader {
   tx: Tx;
@@ -17,17 +13,10 @@ interface Reader {
   response: Response;
 }
 
-export async function sendTranscript(
-  { tx, actor, request, response }: Reader,
-  { id }: { id: string },
-): Promise<void> {
-  response.attachment(`run-${id}.jsonl`);
-  response.setHeader('Content-Type', 'application/x-ndjson; charset=utf-8');
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  if (request.method === 'HEAD') return void response.end();
-  response.setTimeout(IDLE_MS, () => response.destroy());
-  // A client that leaves midway keeps what it has.
-  await pipeline(Readable.from(linesOf(tx, actor, id)), response).catch(() => response.destroy());
+/** A run's transcript as a file: one line of JSON per entry. */
+export async function sendTranscript(reader: Reader, { id }: { id: string }): Promise<void> {
+  const file = { filename: `run-${id}.jsonl`, type: 'application/x-ndjson' };
+  await sendLines(reader, file, linesOf(reader.tx, reader.actor, id));
 }
 
 async function* linesOf(tx: Tx, actor: Actor, run_id: string): AsyncGenerator<string> {

@@ -1,16 +1,16 @@
 import { type SecurityEvent, type SecurityEventFilter, securityEndpoints as rows } from '@acp/contract';
 import { eachSecurityEvent, listSecurityEvents } from '@acp/core';
 import type { Tx } from '@acp/db';
-import type { Response } from 'express';
-import { once } from 'node:events';
+import type { Request, Response } from 'express';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
+import { sendLines } from '../../http/send-lines.ts';
 
 export const securityRoutes: Route[] = [
   handle(rows.list, async (c) => paged(c, await listSecurityEvents(c.tx, null, c.query))),
-  handle(rows.download, (c) => sendExport(c.response, c.tx, null, c.query)),
+  handle(rows.download, (c) => sendExport(c, null, c.query)),
   handle(rows.listOfCompany, async (c) => paged(c, await listSecurityEvents(c.tx, c.company_id, c.query))),
-  handle(rows.downloadOfCompany, (c) => sendExport(c.response, c.tx, c.company_id, c.query)),
+  handle(rows.downloadOfCompany, (c) => sendExport(c, c.company_id, c.query)),
 ];
 
 const columns = [
@@ -26,24 +26,34 @@ const columns = [
   'id',
 ] as const satisfies readonly (keyof SecurityEvent)[];
 
-/** Sends events one page at a time, no faster than the client reads them. */
 async function sendExport(
-  response: Response,
-  tx: Tx,
+  call: { request: Request; response: Response; tx: Tx },
   company_id: string | null,
   { format = 'json', ...filter }: SecurityEventFilter & { format?: 'json' | 'csv' },
 ): Promise<void> {
   const csv = format === 'csv';
   const day = new Date().toISOString().slice(0, 10);
-  const name = `security-events-${day}.${csv ? 'csv' : 'jsonl'}`;
-  response.attachment(name).type(csv ? 'text/csv; charset=utf-8' : 'application/x-ndjson; charset=utf-8');
-  if (csv) response.write(`${columns.join(',')}\r\n`);
-  for await (const events of eachSecurityEvent(tx, company_id, filter)) {
-    if (response.destroyed) return;
-    const text = events.map((event) => (csv ? csvLine(event) : `${JSON.stringify(event)}\n`)).join('');
-    if (!response.write(text)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+  const file = {
+    filename: `security-events-${day}.${csv ? 'csv' : 'jsonl'}`,
+    type: csv ? 'text/csv' : 'application/x-ndjson',
+  };
+  const pages = eachSecurityEvent(call.tx, company_id, filter);
+  await sendLines(call, file, csv ? csvOf(pages) : jsonOf(pages));
+}
+
+type Pages = AsyncIterable<readonly SecurityEvent[]>;
+
+async function* csvOf(pages: Pages): AsyncGenerator<string> {
+  let head = `${columns.join(',')}\r\n`;
+  for await (const events of pages) {
+    yield head + events.map(csvLine).join('');
+    head = '';
   }
-  response.end();
+  yield head;
+}
+
+async function* jsonOf(pages: Pages): AsyncGenerator<string> {
+  for await (const events of pages) yield events.map((event) => `${JSON.stringify(event)}\n`).join('');
 }
 
 const csvLine = (event: SecurityEvent): string =>
