@@ -8,7 +8,7 @@ import {
   startDueHeartbeats,
   sweepLostRun,
 } from '@acp/core';
-import { transaction } from '@acp/db';
+import { isConnectionError, transaction } from '@acp/db';
 import type { TimerContext } from './context.ts';
 import { endDueTasks } from './end-due-tasks.ts';
 import { fireSchedules } from './fire-schedules.ts';
@@ -19,23 +19,43 @@ const HEARTBEAT_BATCH = 500;
 /** Any further due agents wait for the next time, so that they do not delay other due work. */
 const MOST_BATCHES = 10;
 
-/** @returns milliseconds until more work is due; 0 if something was due */
+/**
+ * Each part does its work whatever becomes of the others: what can't be done for one company must not hold up all.
+ * @returns milliseconds until more work is due; 0 if something was due
+ * @throws what went wrong, after all parts
+ */
 export async function runDueWork(context: TimerContext, signal: AbortSignal): Promise<number> {
-  const { next_in_ms, ...due } = await dueWork(context.database.db);
-  if (due.events) context.database.notifier?.push('events', ['']);
-  if (due.budget_windows) await transaction(context.database, async (tx) => rollOverBudgets(tx));
-  if (due.heartbeats) await fireHeartbeats(context, signal);
-  if (due.missing_tasks) await transaction(context.database, async (tx) => releaseMissingTasks(tx));
-  if (due.remote_tasks) await endDueTasks(context, signal);
-  if (due.lost_runs) await sweepLostRuns(context, signal);
-  if (due.webhooks) context.webhooks.kick();
-  if (due.plugins) context.plugins.kick();
-  if (due.mcp_servers) await context.mcp_servers.kick();
-  if (due.peers) context.peers.kick();
-  if (due.knowledge) context.knowledge.kick();
-  if (due.messages) context.messages.kick();
-  if (due.channels) context.channels.kick();
-  if (due.schedules) await fireSchedules(context, signal);
+  const { database } = context;
+  const { next_in_ms, ...due } = await dueWork(database.db);
+  const parts: Record<keyof typeof due, () => unknown> = {
+    events: () => database.notifier?.push('events', ['']),
+    budget_windows: async () => transaction(database, async (tx) => rollOverBudgets(tx)),
+    heartbeats: async () => fireHeartbeats(context, signal),
+    missing_tasks: async () => transaction(database, async (tx) => releaseMissingTasks(tx)),
+    remote_tasks: async () => endDueTasks(context, signal),
+    lost_runs: async () => sweepLostRuns(context, signal),
+    webhooks: () => context.webhooks.kick(),
+    plugins: () => context.plugins.kick(),
+    mcp_servers: async () => context.mcp_servers.kick(),
+    peers: () => context.peers.kick(),
+    knowledge: () => context.knowledge.kick(),
+    messages: () => context.messages.kick(),
+    channels: () => context.channels.kick(),
+    schedules: async () => fireSchedules(context, signal),
+  };
+  const failures: unknown[] = [];
+  for (const [name, work] of Object.entries(parts) as [keyof typeof due, () => unknown][]) {
+    if (!due[name]) continue;
+    try {
+      await work();
+    } catch (err) {
+      // Without a database all parts would wait for it in turn.
+      if (isConnectionError(err)) throw err;
+      failures.push(err);
+    }
+  }
+  if (failures.length === 1) throw failures[0];
+  if (failures.length > 1) throw new AggregateError(failures, 'several parts of due work failed');
   return Object.values(due).includes(true) ? 0 : (next_in_ms ?? Infinity);
 }
 

@@ -126,6 +126,32 @@ describe('the timers', () => {
     expect(await queuedJobs(tx, 'dispatch-agent', { agent_id: agent.id })).toHaveLength(1);
   });
 
+  it('do what is due although something else that is due fails, and say so', async () => {
+    const context = await contextOf();
+    const tx = context.database.db;
+    const { id: company_id } = await createCompany(tx);
+    await tx
+      .insert(schema.plugins)
+      .values({ company_id, name: 'Wanted', slug: 'wanted', host_capabilities: [], wanted: true });
+    await tx
+      .insert(schema.mcp_servers)
+      .values({ company_id, name: 'due', url: 'https://example.com/mcp', next_refresh_at: past(1) });
+    let refreshed = 0;
+    const plugins = {
+      ...context.plugins,
+      kick: () => {
+        throw new Error('no place for plugins');
+      },
+    };
+    const mcp_servers = { ...context.mcp_servers, kick: async () => void (refreshed += 1) };
+    await expect(tick({ ...context, plugins, mcp_servers }, 'due-work')).rejects.toThrow(
+      'no place for plugins',
+    );
+    expect(refreshed).toBe(1);
+    await tx.delete(schema.plugins).where(eq(schema.plugins.company_id, company_id));
+    await tx.delete(schema.mcp_servers).where(eq(schema.mcp_servers.company_id, company_id));
+  });
+
   it('fire a schedule that is due, once, and forget old fires', async () => {
     const context = await contextOf();
     const tx = context.database.db;
