@@ -137,17 +137,23 @@ describe('an alert', () => {
     );
   });
 
-  it('that is muted sends nothing, nor does the same thing when it comes again; without the mute it does', async () => {
+  /** An alert that is told, then muted, gone, and there again. @returns who muted it */
+  async function comeAgainMuted(hours: number) {
     await fullDisk(99);
     await look();
     const [row] = await database.db.select().from(alerts);
     const admin = actors.user(await createUser(database.db));
-    await transaction(database, async (tx) => muteAlert(tx, admin, row!, 8));
+    await transaction(database, async (tx) => muteAlert(tx, admin, row!, hours));
     await fullDisk(1);
     await age(80);
     await look();
     await fullDisk(99);
     await look();
+    return admin;
+  }
+
+  it('that is muted sends nothing, nor does the same thing when it comes again; without the mute it does', async () => {
+    const admin = await comeAgainMuted(8);
     expect(await sent()).toHaveLength(2);
     const [again] = await firing();
     expect(new Date(again!.muted_until!).getTime()).toBeGreaterThan(Date.now());
@@ -161,16 +167,7 @@ describe('an alert', () => {
   });
 
   it('that came while it was muted, and is still there when that is over, is told then, once', async () => {
-    await fullDisk(99);
-    await look();
-    const [row] = await database.db.select().from(alerts);
-    const admin = actors.user(await createUser(database.db));
-    await transaction(database, async (tx) => muteAlert(tx, admin, row!, 1));
-    await fullDisk(1);
-    await age(80);
-    await look();
-    await fullDisk(99);
-    await look();
+    await comeAgainMuted(1);
     expect(await sent()).toHaveLength(2);
     await query(`update alerts set muted_until = now() - interval '1 second' where status = 'firing'`);
     await look();
