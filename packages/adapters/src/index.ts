@@ -26,6 +26,7 @@ export { embedTexts } from './llm/embed.ts';
 export { takesImages } from './llm/sight.ts';
 export { callLimit } from './llm/usage.ts';
 export { ProcessorShare } from './process/processor-share.ts';
+export { makeProgramGroup } from './process/program-group.ts';
 export { tailOf } from './process/tail.ts';
 export type { Tail } from './process/tail.ts';
 export { memoryBytes, tooMuch, usageBelow } from './process/tree-usage.ts';

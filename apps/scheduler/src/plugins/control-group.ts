@@ -1,18 +1,13 @@
-import { memoryBytes } from '@acp/adapters';
+import { makeProgramGroup } from '@acp/adapters';
 import {
   findControlGroups,
   isUuid,
-  joining,
   listControlGroups,
-  makeControlGroup,
   programBounds,
   removeControlGroup,
   removeEmptyControlGroups,
 } from '@acp/kernel';
 import type { ProgramPlace, SandboxConfig, SandboxedCommand } from './sandbox.ts';
-
-/** Number of processes that the sandbox itself needs. */
-const OF_THE_WALLS = 3;
 
 /** One group per lease owner, as with containers. */
 const groupOf = ({ id, fence }: Pick<ProgramPlace, 'id' | 'fence'>): string => `${id}-${fence}`;
@@ -28,23 +23,19 @@ export async function inControlGroup(
 ): Promise<SandboxedCommand> {
   // A container engine creates its own group.
   if (command.kind === 'container') return command;
-  const groups = await findControlGroups(config);
-  if (Object.keys(groups).length === 0) return command;
-  const memory = config.plugin_memory_limit;
   const limits = {
-    memory_bytes: memoryBytes(memory),
-    processes: config.plugin_pids_limit + OF_THE_WALLS,
-    cpu: config.plugin_cpu_limit,
+    memory: config.plugin_memory_limit,
+    cpus: config.plugin_cpu_limit,
+    pids: config.plugin_pids_limit,
   };
-  const group = await makeControlGroup(groups, groupOf(place), limits).catch(() => undefined);
+  const group = await makeProgramGroup(groupOf(place), config, limits);
   if (group === undefined) return command;
   return {
     ...command,
-    command: joining(group, command.command),
+    command: group.joining(command.command),
     bounds: programBounds(config, command.kind, group.bounds),
     grouped: group.bounds,
-    whyEnded: async () =>
-      (await group.ranOutOfMemory()) ? `it takes more memory than ${memory}` : undefined,
+    whyEnded: async () => group.whyEnded(),
     cleanUp: async () => {
       await command.cleanUp();
       await group.remove();

@@ -1,12 +1,12 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bubblewrapGround, bubblewrapLimits, repositoryRoot } from '@acp/kernel';
+import { makeProgramGroup } from '../process/program-group.ts';
 import { makeRunFolder } from '../process/run-folder.ts';
 import type { ProgramCall } from '../process/run-program.ts';
 import type { ProgramSpec, SandboxSpec } from '../task.ts';
 import { type EgressProxy, startEgressProxy } from './egress-proxy.ts';
 import { proxyVariables } from './proxy-variables.ts';
-import { makeRunGroup } from './run-group.ts';
 import { visibleFiles } from './visible-files.ts';
 
 /** Path inside the sandbox. */
@@ -26,7 +26,7 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
   const { workspace } = program;
   let proxy: EgressProxy | undefined;
   let folder: string | undefined;
-  let group: Awaited<ReturnType<typeof makeRunGroup>>;
+  let group: Awaited<ReturnType<typeof makeProgramGroup>>;
   return {
     ...call,
     cwd: '/',
@@ -49,7 +49,8 @@ export function sandboxCall(call: ProgramCall, program: ProgramSpec, sandbox: Sa
         loopback: sandbox.loopback,
       };
       const inside = [process.execPath, `${OWN}/inside.cjs`];
-      group = await makeRunGroup(call.run_id, sandbox.control_groups, sandbox.limits);
+      const config = { plugin_control_groups: sandbox.control_groups };
+      group = await makeProgramGroup(`run-${call.run_id}`, config, sandbox.limits);
       const inWalls = [
         sandbox.bubblewrap,
         ...bubblewrapGround({ hostname: 'sandbox', temp_bytes: TEMP_BYTES }),

@@ -25,7 +25,7 @@ export const isPutOff: SQL = sql`r.snoozed_until > r.read_at`;
  * A snooze that is over without having begun: so an issue is marked as unread, whatever the mark says.
  * The millisecond: columns store the nearest, which may be ahead of the clock.
  */
-const unreadNow = {
+export const unreadNow = {
   read_at: sql`'epoch'::timestamptz`,
   snoozed_until: sql`now() - interval '1 millisecond'`,
 };

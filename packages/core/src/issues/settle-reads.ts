@@ -9,6 +9,7 @@ import {
   moveMark,
   settledInstant,
   unreadIds,
+  unreadNow,
 } from './read-marks.ts';
 
 /** With more than that unread, the first page of an inbox is found at once, and a row for each would cost more than it saves. */
@@ -41,7 +42,7 @@ export async function settleReads(tx: Tx, reader: string, company_id: string): P
   const unread = rows.map(({ id }) => id);
   await tx.execute(sql`
     insert into issue_reads as r (reader_id, issue_id, read_at, snoozed_until)
-    select ${reader}::uuid, i.id, 'epoch', now() - interval '1 millisecond' from issues i
+    select ${reader}::uuid, i.id, ${unreadNow.read_at}, ${unreadNow.snoozed_until} from issues i
     where i.id in (select jsonb_array_elements_text(${JSON.stringify(unread)}::jsonb)::uuid)
     order by i.id
     on conflict (reader_id, issue_id) do update set read_at = excluded.read_at, snoozed_until = excluded.snoozed_until
