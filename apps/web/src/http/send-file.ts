@@ -12,7 +12,7 @@ import { isHeld } from './entity-tag.ts';
 import type { Services } from './services.ts';
 
 /** A reader who receives nothing for this long has left; its connections are needed. */
-const IDLE_MS = 60_000;
+export const IDLE_MS = 60_000;
 
 interface SentFile {
   readonly storage_key: string;

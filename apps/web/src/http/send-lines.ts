@@ -1,9 +1,7 @@
 import type { Request, Response } from 'express';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-
-/** A client that reads nothing for this long has left. */
-const IDLE_MS = 60_000;
+import { IDLE_MS } from './send-file.ts';
 
 /**
  * Sends a file that is made while it is sent, no faster than the client reads: a log, a transcript. An error before its first byte is

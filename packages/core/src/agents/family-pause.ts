@@ -32,7 +32,10 @@ export async function lockWith(tx: Tx, agent_id: string, others: SQL): Promise<v
     .for('no key update');
 }
 
-/** Pauses wakeable descendants of an agent that the caller has locked with them (`lockFamily`). @returns changes for the caller's `recordChanges` */
+/**
+ * Pauses wakeable descendants of an agent that the caller has locked with them (`lockFamily`).
+ * @returns changes for the caller's `recordChanges`
+ */
 export async function pauseBelow(tx: Tx, agent_id: string): Promise<Change[]> {
   const rows = await tx
     .update(agents)
