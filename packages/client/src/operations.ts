@@ -3638,7 +3638,7 @@ export interface Operations {
     answer: PluginWebhookDelivered;
   };
   /**
-   * Approvals, denied attempts and transitions of all plugins, including deleted ones, newest first.
+   * Approvals, denied attempts and transitions of all plugins, including deleted ones, newest first; at most 1,000 or 4 MB unless `limit` is given.
    */
   'plugins.list-audit': {
     path: {
@@ -4092,7 +4092,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Peers of the company, newest first, each with the agents on its card; without keys.
+   * Peers of the company, newest first, each with the agents on its card; without keys; at most 1,000 or 4 MB unless `limit` is given.
    */
   'peers.list': {
     path: {
@@ -4248,7 +4248,7 @@ export interface Operations {
     answer: Response;
   };
   /**
-   * The agent’s open issues, most urgent first, at most 200 or 4 MB, and pending wakeups; the wakeups are consumed.
+   * The agent’s open issues, most urgent first, at most 1,000 or 4 MB, and pending wakeups; the wakeups are consumed.
    */
   'inbox.lite': {
     path: undefined;

@@ -139,7 +139,7 @@ export const federationEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Peers of the company, newest first, each with the agents on its card; without keys.',
+    doc: 'Peers of the company, newest first, each with the agents on its card; without keys; at most 1,000 or 4 MB unless `limit` is given.',
   }),
   create: endpoint({
     ...ofCompany,

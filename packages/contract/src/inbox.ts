@@ -69,7 +69,7 @@ export const inboxEndpoints = {
     response: Type.Object({ issues: Type.Array(Issue), wakeup_requests: Type.Array(Wakeup) }),
     status: 200,
     tx: 'write',
-    doc: 'The agent’s open issues, most urgent first, at most 200 or 4 MB, and pending wakeups; the wakeups are consumed.',
+    doc: 'The agent’s open issues, most urgent first, at most 1,000 or 4 MB, and pending wakeups; the wakeups are consumed.',
   }),
   get: endpoint({
     id: 'inbox.get',

@@ -102,7 +102,7 @@ export const pluginEndpoints = {
     query: Type.Object(PageQuery),
     response: Type.Array(PluginAuditEntry),
     paged: true,
-    doc: 'Approvals, denied attempts and transitions of all plugins, including deleted ones, newest first.',
+    doc: 'Approvals, denied attempts and transitions of all plugins, including deleted ones, newest first; at most 1,000 or 4 MB unless `limit` is given.',
   }),
   listInstance: endpoint({
     id: 'plugins.list-instance',

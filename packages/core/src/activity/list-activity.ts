@@ -8,16 +8,17 @@ const { activity } = schema;
 const DAY_MS = 86_400_000;
 
 /**
- * Activity in the company, newest first, 50 per page.
+ * Activity in the company, newest first.
  * @param since lower bound: older partitions are not read
+ * @param unasked page size when no limit is given; null: as many as a response may carry
  */
 export async function listActivity(
   tx: Tx,
   company_id: string,
   query: ListActivity,
-  since?: Date,
+  { since, unasked = 50 }: { since?: Date; unasked?: number | null } = {},
 ): Promise<Page<ActivityEntry>> {
-  const page = newestFirst(activity.created_at, activity.id, query, 50);
+  const page = newestFirst(activity.created_at, activity.id, query, unasked);
   const rows = tx
     .select()
     .from(activity)
@@ -42,7 +43,12 @@ export async function issueActivity(
   query: PageRequest,
 ): Promise<Page<ActivityEntry>> {
   const since = new Date(issue.created_at.getTime() - DAY_MS);
-  return listActivity(tx, issue.company_id, { ...query, entity_type: 'issue', entity_id: issue.id }, since);
+  return listActivity(
+    tx,
+    issue.company_id,
+    { ...query, entity_type: 'issue', entity_id: issue.id },
+    { since },
+  );
 }
 
 function present(row: typeof activity.$inferSelect): ActivityEntry {

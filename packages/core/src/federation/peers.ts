@@ -66,9 +66,10 @@ export async function findPeer(tx: Tx, id: string): Promise<PeerRow | undefined>
   return findInLiveCompany(tx, a2a_peers, id);
 }
 
+/** Newest first; at most 1,000 or 4 MB unless a limit is given (decisions 10.7). */
 export async function listPeers(tx: Tx, company_id: string, query: SearchRequest): Promise<Page<Peer>> {
-  const page = newestFirst(a2a_peers.created_at, a2a_peers.id, query, 50);
-  const rows = await tx
+  const page = newestFirst(a2a_peers.created_at, a2a_peers.id, query, null);
+  const rows = tx
     .select()
     .from(a2a_peers)
     .where(
@@ -80,7 +81,7 @@ export async function listPeers(tx: Tx, company_id: string, query: SearchRequest
     )
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.cut(rows, byCreation, presentPeer);
+  return page.read(tx, rows, byCreation, presentPeer);
 }
 
 /** The key for calling the peer's agents; null if it has none. @throws unavailable if the key that sealed it is gone */

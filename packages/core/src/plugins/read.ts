@@ -44,13 +44,16 @@ export async function listPluginEvents(
   }));
 }
 
-/** Approvals, denied attempts and transitions, including those of deleted plugins. */
+/**
+ * Approvals, denied attempts and transitions, including those of deleted plugins, newest first; at most 1,000 or 4 MB unless a
+ * limit is given (decisions 10.7).
+ */
 export async function listPluginAudit(
   tx: Tx,
   company_id: string,
   query: PageRequest,
 ): Promise<Page<PluginAuditEntry>> {
-  const page = await listActivity(tx, company_id, { ...query, entity_type: 'plugin' });
+  const page = await listActivity(tx, company_id, { ...query, entity_type: 'plugin' }, { unasked: null });
   return {
     ...page,
     items: page.items.map(({ entity_type: _type, entity_id, ...entry }) => ({
