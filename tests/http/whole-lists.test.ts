@@ -54,3 +54,18 @@ it('the open issues of an agent', async () => {
   const inbox = await read('/api/agents/me/inbox-lite', 'agent');
   expect(inbox.issues.length).toBeGreaterThanOrEqual(201);
 });
+
+it('the directory of externally available agents', async () => {
+  const { company_id } = cast;
+  const agent = { company_id, role: 'general', adapter_type: 'llm', heartbeat_enabled: false } as const;
+  await database.db.insert(schema.agents).values(
+    many(201, (n) => ({
+      ...agent,
+      name: `Available ${n}`,
+      heartbeat_interval_sec: 300,
+      externally_available: true,
+    })),
+  );
+  const card = await read(`/companies/${company_id}/.well-known/agent-card.json`, 'agent');
+  expect(card.agents.length).toBeGreaterThanOrEqual(201);
+});

@@ -151,7 +151,7 @@ export const a2aEndpoints = {
     ...open,
     id: 'a2a.directory',
     path: '/companies/{companyId}/.well-known/agent-card.json',
-    doc: 'The agents of the company that are externally available, as an agent card with `agents`. In the 1.0 format if the header `A2A-Version` asks for it, otherwise in both.',
+    doc: 'The agents of the company that are externally available, at most 1,000 or 4 MB, as an agent card with `agents`. In the 1.0 format if the header `A2A-Version` asks for it, otherwise in both.',
   }),
   card: endpoint({
     ...open,

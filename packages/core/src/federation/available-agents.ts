@@ -1,4 +1,4 @@
-import { schema, type Tx } from '@acp/db';
+import { MOST_ROWS, readWithinBytes, schema, type Tx } from '@acp/db';
 import { isUuid } from '@acp/kernel';
 import { and, asc, eq, isNull, notInArray, sql } from 'drizzle-orm';
 import { outlinedSkills, skillOutlines, type SkillOutline, type StoredOutline } from '../skills/index.ts';
@@ -17,8 +17,6 @@ export interface AvailableAgent {
   skills: SkillOutline[];
 }
 
-/** Maximum number of agents in a directory. */
-const MAX_AGENTS = 200;
 /** Maximum number of skills on a card. */
 const MAX_SKILLS = 50;
 
@@ -28,12 +26,10 @@ export const isAvailable = and(
   notInArray(agents.status, ['pending_approval', 'terminated']),
   isNull(agents.deleted_at),
 );
-const available = and(isAvailable, isNull(companies.deleted_at));
 
 const columns = {
   id: agents.id,
   company_id: agents.company_id,
-  company_name: companies.name,
   name: agents.name,
   role: agents.role,
   title: agents.title,
@@ -49,14 +45,24 @@ export async function availableAgent(
   if (!isUuid(agent_id)) return undefined;
   const skills = sql<StoredOutline[]>`${skillOutlines(sql`${agents.id}`, MAX_SKILLS)}`;
   const [row] = await tx
-    .select({ ...columns, skills })
+    .select({ ...columns, company_name: companies.name, skills })
     .from(agents)
     .innerJoin(companies, eq(companies.id, agents.company_id))
-    .where(and(eq(agents.id, agent_id), eq(agents.company_id, company_id), available));
+    .where(
+      and(
+        eq(agents.id, agent_id),
+        eq(agents.company_id, company_id),
+        isAvailable,
+        isNull(companies.deleted_at),
+      ),
+    );
   return row && { ...row, skills: outlinedSkills(row.skills) };
 }
 
-/** Available agents by name, without their skills. @returns undefined if the company does not exist */
+/**
+ * Available agents by name, without their skills; at most 1,000 or 4 MB (decisions 10.7).
+ * @returns undefined if the company does not exist
+ */
 export async function availableAgents(
   tx: Tx,
   company_id: string,
@@ -66,12 +72,13 @@ export async function availableAgents(
     .from(companies)
     .where(and(eq(companies.id, company_id), isNull(companies.deleted_at)));
   if (company === undefined) return undefined;
-  const rows = await tx
+  const listed = tx
     .select(columns)
     .from(agents)
-    .innerJoin(companies, eq(companies.id, agents.company_id))
-    .where(and(eq(agents.company_id, company_id), available))
+    .where(and(eq(agents.company_id, company_id), isAvailable))
     .orderBy(asc(agents.name), asc(agents.id))
-    .limit(MAX_AGENTS);
-  return { company_name: company.name, agents: rows };
+    .limit(MOST_ROWS);
+  const { rows } = await readWithinBytes(tx, listed);
+  const company_name = company.name;
+  return { company_name, agents: rows.map((agent) => ({ ...agent, company_name })) };
 }
