@@ -22,6 +22,22 @@ describe('the difference of two texts', () => {
     expect(without('added').trimEnd()).toBe(before);
   });
 
+  it('costs little, however long its sentences are: of many versions a page shows all differences', () => {
+    const version = (letter: string) =>
+      Array.from({ length: 700 }, (_, n) => `${letter}${n}.${' '.repeat(600)}\n`).join('');
+    const [before, after] = [version('a'), version('b')];
+    const { user: began } = process.cpuUsage();
+    for (let times = 0; times < 10; times += 1) diffPieces(before, after);
+    expect((process.cpuUsage().user - began) / 1000).toBeLessThan(2500);
+  });
+
+  it('of long texts that differ in the middle is what differs', () => {
+    const around = (middle: string) => `${'a.\n'.repeat(5000)}${middle}.\n${'b.\n'.repeat(5000)}`;
+    const pieces = diffPieces(around('x'), around('y'));
+    expect(pieces.map(({ change }) => change)).toEqual(['same', 'removed', 'added', 'same']);
+    expect(pieces.slice(1, 3).map(({ text }) => text)).toEqual(['x.\n', 'y.\n']);
+  });
+
   it('of texts without end is a replacement, and markup stays text', () => {
     expect(diffPieces('a.\n'.repeat(3000), 'b.\n'.repeat(3000)).map(({ change }) => change)).toEqual([
       'removed',
