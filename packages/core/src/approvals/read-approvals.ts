@@ -1,5 +1,14 @@
 import { type Approval, approvalStatuses } from '@acp/contract';
-import { byCreation, containing, newestFirst, type Page, schema, type SearchRequest, type Tx } from '@acp/db';
+import {
+  byCreation,
+  containing,
+  newestFirst,
+  type Page,
+  readWithinBytes,
+  schema,
+  type SearchRequest,
+  type Tx,
+} from '@acp/db';
 import { invalid, isUuid } from '@acp/kernel';
 import { and, asc, eq, inArray } from 'drizzle-orm';
 import { ofLiveCompany } from '../companies/index.ts';
@@ -49,11 +58,11 @@ const MOST_PER_ISSUE = 10;
 
 /** What people are asked to decide about an issue, oldest first. */
 export async function openApprovalsOf(tx: Tx, issue_id: string): Promise<Approval[]> {
-  const rows = await tx
+  const listed = tx
     .select(approvalColumns)
     .from(approvals)
     .where(and(eq(approvals.issue_id, issue_id), eq(approvals.status, 'pending')))
     .orderBy(asc(approvals.created_at), asc(approvals.id))
     .limit(MOST_PER_ISSUE);
-  return rows.map((row) => presentApproval(row));
+  return (await readWithinBytes(tx, listed)).rows.map((row) => presentApproval(row));
 }

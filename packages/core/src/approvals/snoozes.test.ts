@@ -1,7 +1,15 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Actor } from '@acp/contract';
 import { type Database, schema, transaction } from '@acp/db';
-import { actors, createCompany, createUser, databaseWithQueue, nextInstant, queuedJobs } from '@acp/testkit';
+import {
+  actors,
+  createCompany,
+  createIssue,
+  createUser,
+  databaseWithQueue,
+  nextInstant,
+  queuedJobs,
+} from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { countWaiting, readInbox } from '../inbox/index.ts';
 import {
@@ -9,6 +17,7 @@ import {
   createApproval,
   createApprovalComment,
   findApproval,
+  openApprovalsOf,
   reject,
   requestRevision,
   resubmitApproval,
@@ -17,7 +26,7 @@ import {
   unsnoozeApproval,
 } from './index.ts';
 
-const { approval_snoozes, outbox } = schema;
+const { approval_snoozes, approvals, outbox } = schema;
 
 let database: Database;
 beforeAll(async () => {
@@ -137,4 +146,25 @@ describe('an approval that is put off', () => {
     await expect(snooze(60, actors.system)).rejects.toMatchObject({ kind: 'forbidden' });
     expect(await rows()).toEqual([]);
   });
+});
+
+it('long ones fill an inbox, what was put off, and an issue’s page, up to what one response may carry', async () => {
+  const company = await createCompany(database.db);
+  const { id: issue_id } = await createIssue(database.db, company);
+  const user = await createUser(database.db);
+  const reader = actors.user(user, { [company.id]: 'member' });
+  const ids = async () =>
+    (await database.db.select().from(approvals).where(eq(approvals.company_id, company.id))).map(
+      ({ id }) => id,
+    );
+  await database.db.execute(sql`
+    insert into approvals (company_id, issue_id, type, title, description)
+    select ${company.id}::uuid, ${issue_id}::uuid, 'plan', 'P ' || n, repeat('x', 1000000) from generate_series(1, 9) n`);
+  const read = async () => readInbox(database.db, reader, company.id);
+  expect((await read()).approvals).toHaveLength(5);
+  expect(await openApprovalsOf(database.db, issue_id)).toHaveLength(5);
+  expect((await countWaiting(database.db, reader, company.id)).approvals).toBe(9);
+  for (const id of await ids())
+    await transaction(database, async (tx) => snoozeApproval(tx, reader, (await findApproval(tx, id))!, 60));
+  expect((await read()).snoozed_approvals).toHaveLength(5);
 });

@@ -1,6 +1,6 @@
 /** Pending approvals that a reader (a user or a board-user key) has put off; for everyone else they keep waiting. */
 import type { Actor, Approval, SnoozedApproval } from '@acp/contract';
-import { containing, schema, type Tx } from '@acp/db';
+import { containing, readWithinBytes, schema, type Tx } from '@acp/db';
 import { enqueue } from '@acp/queue';
 import { and, asc, desc, eq, inArray, lte, ne, not, type SQL, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
@@ -88,20 +88,20 @@ const pendingIn = (company_id: string): SQL =>
 export const countAsking = (reader_id: string, company_id: string): SQL<number> =>
   sql`(select count(*)::int from ${approvals} where ${pendingIn(company_id)} and not ${isHidden(reader_id)})`;
 
-/** Pending approvals, except those the reader snoozed, newest first. */
+/** Pending approvals, except those the reader snoozed, newest first; long ones, as many as one response may carry. */
 export async function approvalsAskingFor(
   tx: Tx,
   actor: Actor,
   company_id: string,
   limit: number,
 ): Promise<Approval[]> {
-  const rows = await tx
+  const listed = tx
     .select(approvalColumns)
     .from(approvals)
     .where(and(pendingIn(company_id), not(isHidden(readerOf(actor)))))
     .orderBy(desc(approvals.created_at), desc(approvals.id))
     .limit(limit);
-  return rows.map(presentApproval);
+  return (await readWithinBytes(tx, listed)).rows.map(presentApproval);
 }
 
 /** The pending approval that follows another in the list, or else the list's first; not one that the reader snoozed. */
@@ -133,20 +133,21 @@ export async function nextAsking(
   return next;
 }
 
-/** What the reader has snoozed, soonest to return first. */
+/** What the reader has snoozed, soonest to return first; long ones, as many as one response may carry. */
 export async function approvalsSnoozedBy(
   tx: Tx,
   actor: Actor,
   company_id: string,
   limit: number,
 ): Promise<SnoozedApproval[]> {
-  const rows = await tx
+  const listed = tx
     .select({ ...approvalColumns, snoozed_until: approval_snoozes.snoozed_until })
     .from(approval_snoozes)
     .innerJoin(approvals, eq(approvals.id, approval_snoozes.approval_id))
     .where(and(eq(approval_snoozes.reader_id, readerOf(actor)), pendingIn(company_id), hides))
     .orderBy(asc(approval_snoozes.snoozed_until), asc(approvals.id))
     .limit(limit);
+  const { rows } = await readWithinBytes(tx, listed);
   return rows.map(({ snoozed_until, ...row }) => ({ ...presentApproval(row), snoozed_until }));
 }
 

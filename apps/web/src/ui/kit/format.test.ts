@@ -1,5 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { duration, exactTime, exactTimeTo, fileSize, money, timeAgo, timeLeft, words } from './format.ts';
+import {
+  duration,
+  exactTime,
+  exactTimeTo,
+  fileSize,
+  firstWords,
+  money,
+  timeAgo,
+  timeLeft,
+  words,
+} from './format.ts';
 import { inLanguage } from './language.ts';
 import { catalogueOf } from './languages.ts';
 
@@ -97,4 +107,11 @@ describe('where the exact time matters', () => {
     });
     expect(said).toBe('vor 3 min · 31. März, 13:57:00 MESZ');
   });
+});
+
+it('the first words of a megabyte cost no more than those of a line', () => {
+  expect(firstWords('# *One*  line\nand `more`', 13)).toBe('One line and…');
+  const { user: began } = process.cpuUsage();
+  for (let times = 0; times < 60; times += 1) expect(firstWords('*a '.repeat(320_000), 3)).toBe('a a…');
+  expect((process.cpuUsage().user - began) / 1000).toBeLessThan(1000);
 });

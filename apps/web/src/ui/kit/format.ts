@@ -145,9 +145,13 @@ export const words = translateValue;
 const tenths = (value: number): string =>
   written(value, currentLocale(), { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
-/** Markdown as one line of plain text. */
+/** Of a text that may be a megabyte long: what makes up the first line is in it, with all the marks that are left out. */
+const BEGINNING = 4000;
+
+/** The beginning of Markdown as one line of plain text. */
 export function firstWords(markdown: string, most?: number): string {
   const line = markdown
+    .slice(0, BEGINNING)
     .replaceAll(/[*_\u0060#>]+/g, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
