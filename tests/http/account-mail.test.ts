@@ -298,6 +298,13 @@ describe('a sign-up by an invite', () => {
       new Browser(pages.app).post(`/invites/${token!}`, { email: as, display_name: 'N', password: better });
     for (let n = 0; n < 5; n += 1) expect((await join(email)).status).toBe(409);
     for (const as of [email, `${newId()}@example.com`]) expect((await join(as)).status).toBe(429);
+    // In whatever language it is asked.
+    const answer = await request(pages.app)
+      .post(`/invites/${token!}`)
+      .set('Accept-Language', 'de')
+      .type('form')
+      .send({ email, display_name: 'N', password: better });
+    expect(answer.status).toBe(429);
   });
 });
 

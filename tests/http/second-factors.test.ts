@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   addMember,
   createCompany,
+  createInvite,
   createUser,
   hashPassword,
   putSetting,
@@ -273,6 +274,13 @@ describe('a second factor is required', () => {
     expect((await browser.get('/companies')).headers.location).toBe('/profile/security');
     expect((await browser.get('/profile/security')).text).toContain('A second factor is required');
     expect((await browser.api('patch', '/api/me', { display_name: 'X' })).status).toBe(403);
+    const { company_id, token } = await transaction(pages.database, async (tx) => {
+      const { id } = await createCompany(tx, director, { name: 'C', slug: `c-${newId()}` });
+      return createInvite(tx, director, id, { role: 'member' });
+    });
+    expect((await browser.post(`/invites/${token}`, { accept: 'yes' })).status).toBe(403);
+    const members = await admin.browser.api('get', `/api/companies/${company_id}/members`);
+    expect(members.body).toEqual([]);
     const { body } = await browser.api('post', `${FACTORS}/totp`);
     await browser.post('/profile/security/totp/confirm', { code: totpCode(body.secret) });
     expect((await browser.get('/companies')).status).toBe(200);

@@ -48,11 +48,15 @@ export const needsFreshCaller = (row: EndpointRow): boolean =>
   row.method !== 'GET' &&
   (row.role === 'admin' || row.role === 'instance_admin' || row.issues_secret !== undefined);
 
-/** A user who lacks a required second factor must set one up first. @throws forbidden */
 function admitted(user: Actor, row: EndpointRow): Actor {
-  if (user.kind === 'user' && user.must_enrol && !row.while_enrolling)
-    throw forbidden('a second factor is required: set one up first');
+  if (!row.while_enrolling) assertEnrolled(user);
   return user;
+}
+
+/** A user who lacks a required second factor must set one up first. @throws forbidden */
+export function assertEnrolled(user: Actor): void {
+  if (user.kind === 'user' && user.must_enrol)
+    throw forbidden('a second factor is required: set one up first');
 }
 
 /** A draining worker may finish what it has begun. @throws forbidden for a worker that may not work */

@@ -15,7 +15,7 @@ import {
 import { type Database, transaction } from '@acp/db';
 import { type Config, notFound, rateLimited, sha256Hex } from '@acp/kernel';
 import express, { type Request, type Response, Router } from 'express';
-import { sessionUser } from '../http/auth.ts';
+import { assertEnrolled, sessionUser } from '../http/auth.ts';
 import { callerPlace } from '../http/caller-place.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { refuseCrossSite } from '../http/csrf.ts';
@@ -24,7 +24,6 @@ import { setSignInCookie } from './sign-in-cookie.ts';
 import { inviteClosedPage, invitePage } from './invite-pages.ts';
 import type { ProviderLink } from './login-pages.ts';
 import { entered } from './sign-in.ts';
-import { t } from './kit/language.ts';
 
 interface InviteDependencies {
   config: Config;
@@ -99,6 +98,7 @@ export function inviteRouter(deps: InviteDependencies): Router {
 async function joinAsUser(database: Database, user: UserActor | undefined, token: string): Promise<void> {
   // The session ended while the page was open: show the newcomer's form again.
   if (!user) throw notFound('you are no longer signed in');
+  assertEnrolled(user);
   await transaction(database, (tx) => acceptInvite(tx, user, token));
 }
 
@@ -115,7 +115,7 @@ async function joinAsNewcomer(
 ): Promise<Entry> {
   const { email, display_name } = form;
   const password_hash = await hashChosenPassword(database.db, form.password, [email, display_name]);
-  const invite = t`invite ${sha256Hex(token)}`;
+  const invite = `invite ${sha256Hex(token)}`;
   const { locked_sec } = await transaction(database, (tx) => reserveLoginAttempt(tx, invite, place.address));
   if (locked_sec !== null) throw rateLimited('too many attempts; try again later', locked_sec);
   return transaction(database, async (tx) => {
