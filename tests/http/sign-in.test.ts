@@ -10,7 +10,7 @@ import {
 } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
 import { createLogger, loadConfig, newId, newToken } from '@acp/kernel';
-import { cloneDatabase, type TestDatabase } from '@acp/testkit';
+import { cloneDatabase, startFakeOidc, type TestDatabase } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import request from 'supertest';
 import { createApp } from '../../apps/web/src/app.ts';
@@ -283,6 +283,22 @@ describe('the page of an invite', () => {
     expect((await open().post(path, {})).status).toBe(400);
     expect((await open().post(path, { accept: 'yes' })).status).toBe(404);
     expect((await open().get(path)).status).toBe(200);
+  });
+
+  it('a link elsewhere leads straight to a provider: the page asks first', async () => {
+    const oidc = await startFakeOidc({ client_id: 'c', client_secret: 's', redirect_uris: [] });
+    const { app } = await startPages({
+      SERVICE_OIDC_ISSUER: oidc.issuer,
+      SERVICE_OIDC_CLIENT_ID: 'c',
+      SERVICE_OIDC_CLIENT_SECRET: 's',
+    });
+    const { path } = await invite();
+    const begin = async (site: string) =>
+      (await request(app).get(path.replace('/invites/', '/auth/oidc?invite=')).set('Sec-Fetch-Site', site))
+        .headers.location;
+    for (const site of ['cross-site', 'same-site', 'none']) expect(await begin(site)).toBe(path);
+    expect(await begin('same-origin')).toContain(oidc.issuer);
+    await oidc.close();
   });
 
   it('the link is nobody’s: 404 in a page', async () => {

@@ -48,6 +48,9 @@ export function oauthRouter({
   router.get('/auth/:provider', async (request, response) => {
     const provider = providers.get(request.params.provider);
     if (!provider) throw notFound();
+    const invite = inviteOf(request);
+    // Joining a company is one's own decision, which a link on another site or in a mail must not take: the page asks first.
+    if (invite !== null && !isFromOwnPage(request)) return response.redirect(303, `/invites/${invite}`);
     const tab = { next: ownPath(request.query.next) };
     return page(response, provider, tab, async () => {
       const { randomNonce, randomPKCECodeVerifier, randomState } = await import('openid-client');
@@ -60,7 +63,7 @@ export function oauthRouter({
       const flow = {
         ...expected,
         provider: provider.name,
-        invite_token: inviteOf(request),
+        invite_token: invite && sha256Hex(invite),
         next_path: tab.next,
       };
       const { token } = await transaction(database, (tx) => openOauthFlow(tx, flow));
@@ -112,12 +115,14 @@ function flowTokens(request: Request): string[] {
   return tokens.filter((token) => /^[\w-]{43}$/.test(token)).slice(0, MAX_FLOWS);
 }
 
-/** `?invite=`: ignored unless it is a token of ours; only its hash is kept. */
+/** `?invite=`: ignored unless it is a token of ours. */
 function inviteOf({ query }: Request): string | null {
-  return typeof query.invite === 'string' && /^[\w-]{43}$/.test(query.invite)
-    ? sha256Hex(query.invite)
-    : null;
+  return typeof query.invite === 'string' && /^[\w-]{43}$/.test(query.invite) ? query.invite : null;
 }
+
+/** As far as the browser says. */
+const isFromOwnPage = ({ headers }: Request): boolean =>
+  (headers['sec-fetch-site'] ?? 'same-origin') === 'same-origin';
 
 /** Lax: it must be sent when the provider redirects the browser back. */
 function oauthCookie({ public_url }: Config): CookieOptions {
