@@ -311,6 +311,32 @@ describe('a second factor is required', () => {
   });
 });
 
+describe('where no second factor can be set up', () => {
+  it('none can be required, by a company or by the instance: it would lock out everyone', async () => {
+    const bare = await startPages({ SERVICE_PUBLIC_URL: 'http://192.0.2.7:3100' });
+    const [admin, owner] = [await account('admin'), await account()];
+    const company = await transaction(bare.database, async (tx) => {
+      const made = await createCompany(tx, director, { name: 'C', slug: `c-${newId()}` });
+      await addMember(tx, director, made.id, { user_id: owner.id, role: 'admin' });
+      return made;
+    });
+    for (const [{ email }, path] of [
+      [owner, `/api/companies/${company.id}`],
+      [admin, '/api/instance-settings'],
+    ] as const) {
+      const browser = new Browser(bare.app);
+      await browser.post('/login', { email, password });
+      const refused = await browser.api('patch', path, { require_second_factor: true });
+      expect([refused.status, refused.body.error]).toEqual([
+        409,
+        expect.stringContaining('no second factor'),
+      ]);
+      expect((await browser.api('patch', path, { require_second_factor: false })).status).toBe(200);
+      expect((await browser.api('get', '/api/me')).status).toBe(200);
+    }
+  });
+});
+
 describe('sessions', () => {
   it('are listed with how and from where; one is ended from another; others’ are 404', async () => {
     const { id: user_id, email } = await account();

@@ -1,7 +1,7 @@
 /** Passkeys by WebAuthn: the options for a browser, and verification of its response. No database here. */
 import type { PasskeyResponse } from '@acp/contract';
 import type { NewPasskey, StoredPasskey } from '@acp/core';
-import { conflict, forbidden } from '@acp/kernel';
+import { conflict, forbidden, type Vault } from '@acp/kernel';
 import type {
   AuthenticationResponseJSON,
   AuthenticatorTransportFuture,
@@ -22,6 +22,21 @@ export function passkeysPossible(public_url: string): boolean {
   const { protocol, hostname } = new URL(public_url);
   if (isIP(hostname.replaceAll(/[[\]]/g, '')) !== 0) return false;
   return protocol === 'https:' || hostname === 'localhost' || hostname.endsWith('.localhost');
+}
+
+/**
+ * A rule that everyone must have a second factor would let nobody in where none can be set up, and whoever can make it for one company
+ * would also lock out those who look after all of them. @param required what is to be set; null and undefined: no rule
+ * @throws conflict
+ */
+export function assertFactorPossible(
+  required: boolean | null | undefined,
+  { vault, public_url }: { vault: Vault; public_url: string },
+): void {
+  if (required && !vault.available && !passkeysPossible(public_url))
+    throw conflict(
+      'no second factor can be set up here: that takes SERVICE_ENCRYPTION_KEY, or SERVICE_PUBLIC_URL with https and a host name',
+    );
 }
 
 function place(public_url: string): { rpID: string; origin: string } {

@@ -19,6 +19,7 @@ import { notFound } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
 import { requireUser } from '../../http/roles.ts';
+import { assertFactorPossible } from '../../passkeys/relying-party.ts';
 
 export const companyRoutes: Route[] = [
   handle(rows.list, async (c) => paged(c, await pageOfCompanies(c.tx, requireUser(c.actor), c.query))),
@@ -28,7 +29,10 @@ export const companyRoutes: Route[] = [
     return presentCompany(company);
   }),
   handle(rows.create, (c) => createCompany(c.tx, c.actor, c.body)),
-  handle(rows.update, (c) => updateCompany(c.tx, c.actor, c.company_id, c.body, c.services.homes)),
+  handle(rows.update, (c) => {
+    assertFactorPossible(c.body.require_second_factor, c.services);
+    return updateCompany(c.tx, c.actor, c.company_id, c.body, c.services.homes);
+  }),
   handle(rows.delete, (c) => deleteCompany(c.tx, c.actor, c.company_id)),
   handle(rows.listMembers, async (c) => paged(c, await listMembers(c.tx, c.company_id, c.query))),
   handle(rows.addMember, (c) => addMember(c.tx, c.actor, c.company_id, c.body)),
