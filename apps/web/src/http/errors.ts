@@ -102,9 +102,12 @@ function hungUp(error: unknown, response: ServerResponse): boolean {
   return response.destroyed && !response.writableFinished && hangUps.has(String(error.code));
 }
 
-/** For logs: without the query string, which may contain a token (decisions 7.42), and without an invite's token. */
+/**
+ * For logs: without the query string, which may contain a token (decisions 7.42), and without an invite's token or the address of a
+ * trigger, by which alone anyone fires one that is not signed.
+ */
 export function pathOf(url: string): string {
   const mark = url.indexOf('?');
   const path = mark === -1 ? url : url.slice(0, mark);
-  return path.replace(/\/invites\/[^/]+/, '/invites/…');
+  return path.replace(/\/(invites|routine-triggers\/public)\/[^/]+/, '/$1/…');
 }
