@@ -1,7 +1,8 @@
 /** Rights that are lost while a request is under way, or in another process: the act is judged by those at its end. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   addMember,
+  createSkill,
   deleteAgentKey,
   deleteBoardUserKey,
   findAgentKey,
@@ -11,8 +12,8 @@ import {
 } from '@acp/core';
 import { type Database, schema, type Tx, transaction } from '@acp/db';
 import { loadConfig } from '@acp/kernel';
-import { databaseWithQueue, testDatabase, testLogger } from '@acp/testkit';
-import { eq } from 'drizzle-orm';
+import { createIssue, databaseWithQueue, testDatabase, testLogger } from '@acp/testkit';
+import { eq, inArray } from 'drizzle-orm';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -23,7 +24,7 @@ import { createCredentials, dropRevokedImmediately } from '../../apps/web/src/ht
 import { uiRouter } from '../../apps/web/src/ui/router.ts';
 import { type Caller, type Cast, createCast, person } from './cast.ts';
 
-const { board_user_keys, secrets } = schema;
+const { agents, board_user_keys, issues, secrets, skills } = schema;
 const director = systemActor('tests');
 
 let database: Database;
@@ -56,6 +57,8 @@ afterAll(() => {
   }
 });
 
+const FORM = 'application/x-www-form-urlencoded';
+
 const within = async <T>(act: (tx: Tx) => Promise<T>) => transaction(database, act);
 const member = async (role: 'admin' | 'member') =>
   within((tx) => person(tx, 'member', cast.company_id, role));
@@ -63,7 +66,12 @@ const dismiss = async ({ user_id }: { user_id: string }) =>
   within((tx) => removeMember(tx, director, cast.company_id, user_id));
 
 /** Sends a request but for its body's last byte. @returns what sends that, and resolves with the response */
-async function hold({ headers }: Caller, path: string, body: string, type = 'application/json') {
+async function hold(
+  { headers }: Caller,
+  path: string,
+  body: string,
+  { type = 'application/json', method = 'POST' } = {},
+) {
   // Known from now on, so that nothing but the lines below must be waited for.
   await request(server).get(`/api/companies/${cast.company_id}/issues`).set(headers).expect(200);
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -75,7 +83,7 @@ async function hold({ headers }: Caller, path: string, body: string, type = 'app
     'Content-Length': Buffer.byteLength(body),
     Connection: 'close',
   }).map(([name, value]) => `${name}: ${value}`);
-  socket.write(`POST ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body.slice(0, -1)}`);
+  socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body.slice(0, -1)}`);
   // The server has read those lines once it has answered a request that was sent after them.
   await request(server).get('/login').expect(200);
   return async () => {
@@ -96,7 +104,7 @@ it('an admin who is removed before the end of the body mints no key', async () =
 it('an admin who is made a viewer before the end of a form stores no secret', async () => {
   const ada = await member('admin');
   const path = `/companies/${cast.company_id}/secrets`;
-  const held = await hold(ada, path, 'name=PLANTED&value=x', 'application/x-www-form-urlencoded');
+  const held = await hold(ada, path, 'name=PLANTED&value=x', { type: FORM });
   await dismiss(ada);
   await within((tx) => addMember(tx, director, cast.company_id, { user_id: ada.user_id, role: 'viewer' }));
   expect(await held()).toBe(403);
@@ -108,6 +116,46 @@ it('a key that is revoked before the end of the body does nothing', async () => 
   const held = await hold(cast.agent, path, JSON.stringify({ title: 'Too late' }));
   await within(async (tx) => deleteAgentKey(tx, director, (await findAgentKey(tx, cast.agent.key_id))!));
   expect(await held()).toBe(401);
+});
+
+describe('what changes before the end of the body', () => {
+  it('is what the act is about: a skill that all agents have by then takes an admin where one of them has secrets.use', async () => {
+    const { company_id } = cast;
+    const make = async (slug: string) =>
+      within((tx) =>
+        createSkill(tx, director, company_id, { slug, name: slug, description: 'd', body_markdown: 'good' }),
+      );
+    const [one, other] = [await make('one'), await make('other')];
+    const held = [
+      await hold(cast.member, `/api/skills/${one.id}`, JSON.stringify({ body_markdown: 'bad' }), {
+        method: 'PATCH',
+      }),
+      await hold(cast.member, `/skills/${other.id}`, 'body_markdown=bad', { type: FORM }),
+    ];
+    const { permissions } = (await database.db.select().from(agents).where(eq(agents.id, cast.agent_id)))[0]!;
+    const allow = async (values: Record<string, boolean>) =>
+      database.db.update(agents).set({ permissions: values }).where(eq(agents.id, cast.agent_id));
+    await allow({ ...permissions, 'secrets.use': true });
+    await database.db.update(skills).set({ company_wide: true }).where(eq(skills.company_id, company_id));
+    expect([await held[0]!(), await held[1]!()]).toEqual([403, 403]);
+    const texts = await database.db
+      .select({ text: skills.body_markdown })
+      .from(skills)
+      .where(inArray(skills.id, [one.id, other.id]));
+    expect(texts.map(({ text: now }) => now)).toEqual(['good', 'good']);
+    await allow(permissions);
+  });
+
+  it('is gone for the act: an issue that is in the trash by then gets no comment', async () => {
+    const issue = await createIssue(database.db, { id: cast.company_id });
+    const held = await hold(
+      cast.member,
+      `/api/issues/${issue.id}/comments`,
+      JSON.stringify({ body_markdown: 'Late' }),
+    );
+    await database.db.update(issues).set({ deleted_at: new Date() }).where(eq(issues.id, issue.id));
+    expect(await held()).toBe(404);
+  });
 });
 
 it('whoever keeps the rights is not disturbed', async () => {

@@ -76,9 +76,10 @@ async function serve(call: Call, values: readonly string[], query: Query, deps: 
   }
   call.params = readParams(mounted, values);
   await enterScope(call, deps);
+  const isWhole = request.complete;
   call.query = readQuery(mounted, query);
   const answer = await withBody(call, async () => {
-    if (row.auth.length > 0 && row.method !== 'GET') await confirmCaller(call, identify, deps);
+    if (row.auth.length > 0 && row.method !== 'GET') await confirmCall(call, identify, isWhole, deps);
     return perform(deps.database, call);
   });
   call.announceNextPage();
@@ -86,16 +87,18 @@ async function serve(call: Call, values: readonly string[], query: Query, deps: 
 }
 
 /**
- * A body may take minutes to arrive, and its sender may have lost the rights in the meantime. Costs nothing as long as the
- * caller is cached; a change of any kind drops the cached one.
+ * A body may take minutes to arrive: in the meantime its sender may have lost the rights, and what it is about may have changed, or be
+ * gone. Costs nothing as long as the caller is cached, which a change of any kind ends, and the body comes with the head.
+ * @param isWhole whether nothing of the request was outstanding once its subject was read
  */
-async function confirmCaller(
+async function confirmCall(
   call: Call,
   identify: (fresh: boolean) => Promise<Actor>,
+  isWhole: boolean,
   deps: MountDeps,
 ): Promise<void> {
   const now = await identify(needsFreshCaller(call.mounted.row));
-  if (now === call.actor) return;
+  if (now === call.actor && isWhole) return;
   call.actor = now;
   await enterScope(call, deps);
 }

@@ -56,21 +56,25 @@ export async function contextOf(
 }
 
 /**
- * The same at the end of a form, which may take minutes to arrive: its sender may have lost the rights in the meantime.
+ * The same at the end of a form, which may take minutes to arrive: in the meantime its sender may have lost the rights, and its subject
+ * may have changed.
+ * @param shown.isWhole whether nothing of the form was outstanding once the context was read
  * @throws unauthenticated without a session by now
  */
 export async function confirmContext(
   mounted: MountedRoute,
   values: readonly string[],
-  shown: UiContext,
+  { context, isWhole }: { context: UiContext; isWhole: boolean },
   deps: { credentials: Credentials; database: Database; services: Services },
 ): Promise<UiContext> {
-  const { user, request, response } = shown;
+  const { user, request, response } = context;
   const { route } = mounted;
   const fresh = route.kind === 'action' && needsFreshCaller(route.endpoint);
   const now = await sessionUser(deps.credentials, request, fresh);
   if (now === undefined) throw unauthenticated();
-  return now === user ? shown : contextOf(mounted, values, { user: now, request, response }, deps);
+  return now === user && isWhole
+    ? context
+    : contextOf(mounted, values, { user: now, request, response }, deps);
 }
 
 const readQuery = (request: Request): Record<string, string> =>

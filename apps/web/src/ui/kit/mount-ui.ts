@@ -57,8 +57,9 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
     return speak(request, response, user, async () => {
       try {
         const context = await contextOf(match.target, match.values, { user, request, response }, deps);
+        const isWhole = request.complete;
         await serve(route, context, deps, async () =>
-          confirmContext(match.target, match.values, context, deps),
+          confirmContext(match.target, match.values, { context, isWhole }, deps),
         );
       } catch (error) {
         await answerError(error, user, { request, response }, deps, secretsOf(route));
