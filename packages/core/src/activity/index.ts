@@ -15,7 +15,7 @@ export { recordChanges } from './record-changes.ts';
 export { deleteInstanceActsBefore, recordInstanceAct } from './record-instance-act.ts';
 export type { Change } from './record-changes.ts';
 export { deletersOf } from './deleters.ts';
-export { issueActivity, listActivity } from './list-activity.ts';
+export { countOfDay, issueActivity, listActivity } from './list-activity.ts';
 /** For parts of the service; it has every right. */
 export const systemActor = (name: string) => ({ kind: 'system', name }) as const;
 /** For whatever something outside of the service says or causes. */

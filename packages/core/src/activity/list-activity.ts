@@ -1,6 +1,6 @@
 import type { ActivityEntry, ListActivity } from '@acp/contract';
 import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { and, eq, gte } from 'drizzle-orm';
+import { and, eq, gte, sql } from 'drizzle-orm';
 
 const { activity } = schema;
 
@@ -48,6 +48,23 @@ export async function issueActivity(
     issue.company_id,
     { ...query, entity_type: 'issue', entity_id: issue.id },
     { since },
+  );
+}
+
+/** How often it was done in the company within a day, whatever has become of it since. */
+export async function countOfDay(
+  tx: Tx,
+  company_id: string,
+  { entity_type, action }: { entity_type: string; action: string },
+): Promise<number> {
+  return tx.$count(
+    activity,
+    and(
+      eq(activity.company_id, company_id),
+      eq(activity.entity_type, entity_type),
+      eq(activity.action, action),
+      gte(activity.created_at, sql`now() - interval '1 day'`),
+    ),
   );
 }
 

@@ -1,13 +1,16 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, transaction } from '@acp/db';
 import { Vault } from '@acp/kernel';
-import { actors, createCompany, createUser, databaseWithQueue } from '@acp/testkit';
+import { actors, createCompany, createUser, databaseWithQueue, waitFor } from '@acp/testkit';
+import { systemActor } from '../activity/index.ts';
 import { claimMessages } from '../messages/index.ts';
 import { inviteByMail } from './invite-by-mail.ts';
-import { acceptInvite, listInvites } from './invites.ts';
+import { acceptInvite, createInvite, listInvites, revokeInvite } from './invites.ts';
 
 const vault = new Vault(Buffer.alloc(32, 7));
 const mailing = { vault, mail: true, public_url: 'https://plane.example.com' };
+
+const director = systemActor('tests');
 
 let database: Database;
 beforeAll(async () => {
@@ -48,13 +51,36 @@ describe('an invite by mail', () => {
     expect((await listInvites(database.db, company.id, {}, null)).items).toEqual([]);
   });
 
-  it('is refused after a hundred in a day', async () => {
+  it('is refused after a hundred in a day, even if all of them were revoked at once', async () => {
     const company = await createCompany(database.db);
-    await database.pool.query(
-      `insert into invites (company_id, role, token_hash, expires_at)
-       select $1, 'viewer', 'hash ' || n, now() from generate_series(1, 100) n`,
-      [company.id],
-    );
+    await transaction(database, async (tx) => {
+      for (let n = 0; n < 100; n += 1) {
+        const { id } = await createInvite(tx, director, company.id, { role: 'viewer' });
+        await revokeInvite(tx, director, company.id, id);
+      }
+    });
     await expect(invite(company.id)).rejects.toMatchObject({ kind: 'rate_limited' });
+  });
+
+  it('is refused, too, to one that comes while the last is on its way', async () => {
+    const company = await createCompany(database.db);
+    await transaction(database, async (tx) => {
+      for (let n = 0; n < 99; n += 1) await createInvite(tx, director, company.id, { role: 'viewer' });
+    });
+    const [last, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const first = transaction(database, async (tx) => {
+      await inviteByMail(tx, director, company.id, { role: 'viewer', email: 'a@example.com' }, mailing);
+      last.resolve();
+      await end.promise;
+    });
+    await last.promise;
+    let settled = false;
+    const second = invite(company.id).finally(() => (settled = true));
+    const waits = async () =>
+      (await database.pool.query('select from pg_locks where not granted')).rowCount !== 0;
+    await waitFor(async () => settled || (await waits()));
+    end.resolve();
+    await first;
+    await expect(second).rejects.toMatchObject({ kind: 'rate_limited' });
   });
 });

@@ -1,13 +1,14 @@
 import type { Actor, CompanyRole, Invite } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { lockByName, schema, type Tx } from '@acp/db';
 import { conflict, cutText, rateLimited, said, saidValue } from '@acp/kernel';
-import { and, count, eq, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
+import { countOfDay } from '../activity/index.ts';
 import { type Mailing, queueMessages } from '../messages/index.ts';
 import { createInvite } from './invites.ts';
 
-const { companies, invites } = schema;
+const { companies } = schema;
 
-/** Per company, mailed or not: no one can have an instance write to strangers endlessly. */
+/** Per company, mailed or not, revoked or not: no one can have an instance write to strangers endlessly. */
 const MOST_A_DAY = 100;
 const HOUR_SEC = 3600;
 // A company's name is written by its admins, but appears in the operator's mail.
@@ -25,12 +26,9 @@ export async function inviteByMail(
   { vault, mail, public_url }: Mailing,
 ): Promise<Invite> {
   if (!mail) throw conflict('no mail server is set up: see SERVICE_SMTP_URL');
-  const lately = and(
-    eq(invites.company_id, company_id),
-    sql`${invites.created_at} > now() - interval '1 day'`,
-  );
-  const [made] = await tx.select({ number: count() }).from(invites).where(lately);
-  if (made!.number >= MOST_A_DAY) throw rateLimited('too many invites in a day', HOUR_SEC);
+  await lockByName(tx, `invites by mail:${company_id}`);
+  const made = await countOfDay(tx, company_id, { entity_type: 'invite', action: 'invite.created' });
+  if (made >= MOST_A_DAY) throw rateLimited('too many invites in a day', HOUR_SEC);
   const invite = await createInvite(tx, actor, company_id, input, vault);
   const [company] = await tx
     .select({ name: companies.name })
