@@ -118,7 +118,8 @@ async function decidingUser(tx: Tx, row: ApprovalRow): Promise<Actor | undefined
 
 async function decidingKey(tx: Tx, row: ApprovalRow): Promise<Actor | undefined> {
   const { rows } = await tx.execute<{ role: CompanyRole; label: string | null }>(
-    sql`select role, label from board_user_keys where id = ${row.decided_by_key_id} and company_id = ${row.company_id}`,
+    sql`select role, label from board_user_keys
+      where id = ${row.decided_by_key_id} and company_id = ${row.company_id} and coalesce(expires_at > now(), true)`,
   );
   const [key] = rows;
   if (key === undefined || key.role === 'viewer') return undefined;

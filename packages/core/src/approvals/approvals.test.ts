@@ -33,7 +33,7 @@ import {
   sweepUnappliedApprovals,
 } from './index.ts';
 
-const { agents, approvals, memberships, outbox } = schema;
+const { agents, approvals, board_user_keys, memberships, outbox } = schema;
 
 let database: Database;
 beforeAll(async () => {
@@ -283,6 +283,24 @@ describe('what was approved', () => {
     await database.db.delete(memberships).where(eq(memberships.user_id, human.user_id));
     await expect(apply(row)).rejects.toMatchObject({ kind: 'forbidden' });
     expect(await hired('Linus')).toBe(0);
+  });
+
+  it('is not carried out in the name of a key that has reached its end', async () => {
+    const { company, askToHire, hired } = await setUp();
+    const row = await askToHire('Late');
+    const [key] = await database.db
+      .insert(board_user_keys)
+      .values({ company_id: company.id, role: 'admin', key_hash: row.id, key_prefix: 'sk_12345' })
+      .returning();
+    const ours = eq(board_user_keys.id, key!.id);
+    await decide(approve, { ...actors.board(company, 'admin'), key_id: key!.id }, row);
+    await database.db
+      .update(board_user_keys)
+      .set({ expires_at: new Date(0) })
+      .where(ours);
+    await expect(apply(row)).rejects.toMatchObject({ kind: 'forbidden' });
+    await database.db.update(board_user_keys).set({ expires_at: null }).where(ours);
+    expect([await apply(row), await hired('Late')]).toEqual(['applied', 1]);
   });
 
   it('gives an approver no rights: a configuration with secrets needs an admin', async () => {
