@@ -14,7 +14,7 @@ export { countIssues, listIssues } from './list-issues.ts';
 export { countBoard, readBoard, readBoardCard, readBoardColumn } from './board.ts';
 export type { BoardCard, BoardColumn, BoardFilter } from './board.ts';
 export { readFamily } from './family.ts';
-export type { RelatedIssue, Relative } from './family.ts';
+export type { Family, RelatedIssue, Relative } from './family.ts';
 export { issueDetail } from './issue-detail.ts';
 export { changeIssues } from './change-issues.ts';
 export { updateIssue } from './update-issue.ts';

@@ -8,7 +8,7 @@ import {
   relationTypes,
   type WorkProduct,
 } from '@acp/contract';
-import type { RelatedIssue, Relative } from '@acp/core';
+import type { Family, RelatedIssue, Relative } from '@acp/core';
 import { choice, type Offer } from '../kit/choice.ts';
 import type { FieldErrors } from '../kit/field-errors.ts';
 import { type FileLimits, limitsInWords, limitsOfAll, limitsOfEach } from '../kit/file-limits.ts';
@@ -20,7 +20,7 @@ import { documentPath, resultLink } from './material-page.ts';
 
 export interface BelongingsView {
   issue: Pick<IssueDetail, 'id' | 'company_id'>;
-  family: { children: readonly Relative[]; related: readonly RelatedIssue[] };
+  family: Family;
   attachments: readonly Attachment[];
   file_limits: FileLimits;
   documents: readonly Document[];
@@ -37,11 +37,10 @@ const PARTS_SHOWN = 20;
 
 function partsOfIssue({
   issue,
-  family: { children },
+  family: { children, parts },
   can_write,
 }: Pick<BelongingsView, 'issue' | 'family' | 'can_write'>): Html {
   if (children.length === 0 && !can_write) return '';
-  const ended = children.filter(({ status: state }) => state === 'done' || state === 'cancelled').length;
   const add = (): Html =>
     html`<details data-fold="add-part">
       <summary>Add a part</summary>
@@ -52,7 +51,7 @@ function partsOfIssue({
     </details>`;
   if (children.length === 0) return html`<div class="add-part">!${add()}</div>`;
   return html`<section class="card">
-    <h2>Parts <span class="soft small">${ended} of ${children.length} done</span></h2>
+    <h2>Parts <span class="soft small">${parts.ended} of ${parts.all} done</span></h2>
     <ul class="list">
       !${each(children.slice(0, PARTS_SHOWN), relative)}
     </ul>
@@ -60,10 +59,11 @@ function partsOfIssue({
       children.length > PARTS_SHOWN,
       () =>
         html`<details data-fold="parts">
-          <summary>${children.length - PARTS_SHOWN} more</summary>
+          <summary>${parts.all - PARTS_SHOWN} more</summary>
           <ul class="list">
             !${each(children.slice(PARTS_SHOWN), relative)}
           </ul>
+          !${when(parts.all > children.length, () => html`<p class="soft small">Only the first ${children.length} are listed.</p>`)}
         </details>`,
     )}
     !${when(can_write, add)}
