@@ -12,7 +12,7 @@ import { type Database, transaction } from '@acp/db';
 import { type Config, dropTree, isUuid, type Logger, newId } from '@acp/kernel';
 import { clearForgottenHomes } from '../programs/forgotten-homes.ts';
 import { clearPrivateHomes } from '../programs/private-homes.ts';
-import { folderOf } from './workspace-folder.ts';
+import { asideFor, folderOf } from './workspace-folder.ts';
 import { KNOWN_HOSTS, LOCK } from './repository-cache.ts';
 import type { WorkspaceSources } from './sources.ts';
 
@@ -77,7 +77,7 @@ async function clearFolders({ database }: Clearing, top: string, place: string):
       continue;
     }
     for (const part of await namesIn(folder)) {
-      const isLeft = part.startsWith('left-') && (await isOlder(join(folder, part), LEFT_MS));
+      const isLeft = (asideFor(part) ?? 0) > LEFT_MS;
       const isHalf = /^(out|made|state|index)-/.test(part) && (await isOlder(join(folder, part), UNKNOWN_MS));
       if (isLeft || isHalf) await dropTree(folder, part);
     }

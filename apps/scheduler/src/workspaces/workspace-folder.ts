@@ -14,6 +14,8 @@ import { git, gitText } from './git.ts';
 const LOCAL_MS = 120_000;
 /** Waits for a scheduler that is just about to release it. */
 const HELD_MS = 1000;
+/** Begins the name of a tree that was moved aside, followed by when: the times of its files are its program's. */
+const LEFT = 'left-';
 
 export interface WorkspaceFolder {
   /** The service's own. */
@@ -56,12 +58,18 @@ export async function writeState({ folder }: WorkspaceFolder, state: FolderState
 
 /** Moves an outdated tree out of the way: it may contain work of a run that never finished. */
 export async function setAside({ folder, tree }: WorkspaceFolder): Promise<string | null> {
-  const name = `left-${Date.now()}`;
+  const name = `${LEFT}${Date.now()}`;
   await rm(join(folder, 'state.json'), { force: true });
   return rename(tree, join(folder, name)).then(
     () => name,
     () => null,
   );
+}
+
+/** For how long a name says that it is aside, in milliseconds; null for any other name. */
+export function asideFor(name: string): number | null {
+  const since = name.startsWith(LEFT) ? Number(name.slice(LEFT.length)) : NaN;
+  return Number.isNaN(since) ? null : Date.now() - since;
 }
 
 /**
