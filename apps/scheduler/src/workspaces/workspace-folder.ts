@@ -44,10 +44,18 @@ interface FolderState {
 export async function readState({ folder, tree }: WorkspaceFolder): Promise<FolderState | undefined> {
   const text = await readFile(join(folder, 'state.json'), 'utf8').catch(() => null);
   if (text === null || (await stat(tree).catch(() => null)) === null) return undefined;
-  const stored = JSON.parse(text) as Partial<FolderState>;
-  if (typeof stored.workspace_id !== 'string' || typeof stored.version !== 'number') return undefined;
-  const setup_hash = typeof stored.setup_hash === 'string' ? stored.setup_hash : null;
-  return { workspace_id: stored.workspace_id, version: stored.version, setup_hash };
+  const { workspace_id, version, setup_hash } = parsed(text);
+  if (typeof workspace_id !== 'string' || typeof version !== 'number') return undefined;
+  return { workspace_id, version, setup_hash: typeof setup_hash === 'string' ? setup_hash : null };
+}
+
+/** Empty for what a power cut has left of it. */
+function parsed(text: string): Partial<FolderState> {
+  try {
+    return Object(JSON.parse(text)) as Partial<FolderState>;
+  } catch {
+    return {};
+  }
 }
 
 export async function writeState({ folder }: WorkspaceFolder, state: FolderState): Promise<void> {
