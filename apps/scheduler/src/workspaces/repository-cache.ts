@@ -2,7 +2,7 @@
  * Bare copies of repositories, one per company and URL. Workspaces are created from them, and their results are inspected
  * in and pushed from them. Agents can at most read their objects. What folders may depend on is not pruned.
  */
-import { mkdir, readdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { BRANCH_NAME } from '@acp/contract';
 import { companyFolders } from '@acp/core';
@@ -10,6 +10,7 @@ import { type Config, type HostList, newId, parseRepositoryUrl, sha256Hex } from
 import { lockFile } from './file-lock.ts';
 import { git, type GitCall, GitError, gitText } from './git.ts';
 import { openRemote, type RemoteConfig } from './remote-access.ts';
+import { dropStale, mergePacks } from './repository-upkeep.ts';
 
 type CacheConfig = RemoteConfig & Pick<Config, 'home' | 'repository_max_size' | 'workspace_min_free'>;
 
@@ -25,17 +26,12 @@ export interface Repository {
 const isBranch = new RegExp(BRANCH_NAME);
 const FETCH_MS = 15 * 60_000;
 const LOCAL_MS = 60_000;
-/** Number of packs from which they are merged into one. */
-const MANY_PACKS = 40;
-const UNREACHABLE = '45.days.ago';
 const SERVICE_REFS = 'refs/service/';
 const STAMP = 'service-fetched';
 /** Keys of the SSH hosts at which the company's repositories were reached. */
 export const KNOWN_HOSTS = 'known_hosts';
 /** Suffix of the lock file, which is next to the folder because creating the folder replaces it. */
 export const LOCK = '.lock';
-/** No one keeps a git lock, or leaves a file unwritten, for this long. */
-const STALE_MS = 20 * 60_000;
 
 export class RepositoryCache {
   readonly #config: CacheConfig;
@@ -174,7 +170,7 @@ export class RepositoryCache {
     await writeFile(join(folder, STAMP), '', { mode: 0o600 });
     const now = new Date();
     await utimes(join(folder, STAMP), now, now);
-    await this.#tidy(folder, signal);
+    await mergePacks(folder, signal);
   }
 
   /** Creates it completely or not at all: until then the folder has another name. */
@@ -204,23 +200,6 @@ export class RepositoryCache {
       await git({ cwd: folder, args: ['update-ref', '--stdin'], stdin, signal, timeout_ms: LOCAL_MS });
     });
   }
-
-  /**
-   * Many packs slow everything down. Unreachable objects are kept for longer than an unused folder, since one being created
-   * may depend on them.
-   */
-  async #tidy(folder: string, signal: AbortSignal): Promise<void> {
-    const packs = await readdir(join(folder, 'objects', 'pack')).catch(() => []);
-    if (packs.filter((name) => name.endsWith('.pack')).length < MANY_PACKS) return;
-    const within = { cwd: folder, signal, timeout_ms: FETCH_MS };
-    await git({ ...within, args: ['pack-refs', '--all'] }).catch(() => undefined);
-    const args = ['repack', '-a', '-d', '--cruft', `--cruft-expiration=${UNREACHABLE}`, '--quiet'];
-    // Git before 2.37 has no cruft packs, which record the age of each object.
-    const older = ['repack', '-a', '-d', '--keep-unreachable', '--quiet'];
-    await git({ ...within, args })
-      .catch(async () => git({ ...within, args: older }))
-      .catch(() => undefined);
-  }
 }
 
 /** Throws GitError if the disk is nearly full. */
@@ -249,16 +228,4 @@ async function ageOf(folder: string): Promise<number | null> {
   const found = await stat(join(folder, STAMP)).catch(() => null);
   if (found !== null) return Math.max(0, Date.now() - found.mtimeMs);
   return null;
-}
-
-/** Removes what a killed process leaves behind: locks, which git would not wait for, and half-written packs. */
-async function dropStale(folder: string): Promise<void> {
-  const names = await readdir(folder, { recursive: true }).catch(() => []);
-  for (const name of names) {
-    const isLock = name.endsWith('.lock') && !name.startsWith('objects/');
-    if (!isLock && !/^objects\/pack\/(tmp_|\.tmp-)|^bundle-/.test(name)) continue;
-    const path = join(folder, name);
-    const found = await stat(path).catch(() => null);
-    if (found !== null && Date.now() - found.mtimeMs > STALE_MS) await rm(path, { force: true });
-  }
 }

@@ -10,6 +10,7 @@ import { type Config, dropTree, newId, openInside, UnsafePlace, writeInside } fr
 import { type FileLock, lockFile } from './file-lock.ts';
 import { fillTree, initTree, takeSpare } from './spare-folders.ts';
 import { git, gitText } from './git.ts';
+import { dropStale, mergePacks } from './repository-upkeep.ts';
 
 const LOCAL_MS = 120_000;
 /** Waits for a scheduler that is just about to release it. */
@@ -236,5 +237,7 @@ export async function ownHistory({ folder }: WorkspaceFolder, signal: AbortSigna
   const args = ['init', '--bare', '--quiet', '--template=', repository];
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await gitText({ cwd: folder, args, signal, timeout_ms: LOCAL_MS });
+  await dropStale(repository);
+  await mergePacks(repository, signal);
   return repository;
 }

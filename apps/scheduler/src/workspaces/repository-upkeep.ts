@@ -1,0 +1,40 @@
+/** What the service's own repositories need now and then. Call it while no one else writes to them. */
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { git } from './git.ts';
+
+/** Number of packs from which they are merged into one. */
+const MANY_PACKS = 40;
+const UNREACHABLE = '45.days.ago';
+const MERGE_MS = 15 * 60_000;
+/** No one keeps a git lock, or leaves a file unwritten, for this long. */
+const STALE_MS = 20 * 60_000;
+
+/** Removes what a killed process leaves behind: locks, which git would not wait for, and half-written packs. */
+export async function dropStale(folder: string): Promise<void> {
+  const names = await readdir(folder, { recursive: true }).catch(() => []);
+  for (const name of names) {
+    const isLock = name.endsWith('.lock') && !name.startsWith('objects/');
+    if (!isLock && !/^objects\/pack\/(tmp_|\.tmp-)|^bundle-/.test(name)) continue;
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => null);
+    if (found !== null && Date.now() - found.mtimeMs > STALE_MS) await rm(path, { force: true });
+  }
+}
+
+/**
+ * Many packs slow everything down. Unreachable objects are kept for longer than an unused folder, since one being created
+ * may depend on them.
+ */
+export async function mergePacks(folder: string, signal: AbortSignal): Promise<void> {
+  const packs = await readdir(join(folder, 'objects', 'pack')).catch(() => []);
+  if (packs.filter((name) => name.endsWith('.pack')).length < MANY_PACKS) return;
+  const within = { cwd: folder, signal, timeout_ms: MERGE_MS };
+  await git({ ...within, args: ['pack-refs', '--all'] }).catch(() => undefined);
+  const args = ['repack', '-a', '-d', '--cruft', `--cruft-expiration=${UNREACHABLE}`, '--quiet'];
+  // Git before 2.37 has no cruft packs, which record the age of each object.
+  const older = ['repack', '-a', '-d', '--keep-unreachable', '--quiet'];
+  await git({ ...within, args })
+    .catch(async () => git({ ...within, args: older }))
+    .catch(() => undefined);
+}
