@@ -26,6 +26,8 @@ export interface Repository {
 const isBranch = new RegExp(BRANCH_NAME);
 const FETCH_MS = 15 * 60_000;
 const LOCAL_MS = 60_000;
+/** How far the clocks of machines that share the folder may be apart. */
+const MOST_AHEAD_MS = 60_000;
 const SERVICE_REFS = 'refs/service/';
 const STAMP = 'service-fetched';
 /** Keys of the SSH hosts at which the company's repositories were reached. */
@@ -223,9 +225,10 @@ async function locked<T>(folder: string, signal: AbortSignal, work: () => Promis
   }
 }
 
-/** In milliseconds since the last fetch; null if there was none. */
+/** In milliseconds since the last fetch; null if there was none. After a clock was set back, no one knows: Infinity. */
 async function ageOf(folder: string): Promise<number | null> {
   const found = await stat(join(folder, STAMP)).catch(() => null);
-  if (found !== null) return Math.max(0, Date.now() - found.mtimeMs);
-  return null;
+  if (found === null) return null;
+  const age = Date.now() - found.mtimeMs;
+  return age < -MOST_AHEAD_MS ? Infinity : Math.max(0, age);
 }
