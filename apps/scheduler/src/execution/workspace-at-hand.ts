@@ -1,6 +1,7 @@
 import type { ProgramSpec } from '@acp/adapters';
 import type { ClaimedRun } from '@acp/core';
 import { RunNotHeld } from '../programs/home-files.ts';
+import { authorOf } from '../workspaces/commit-author.ts';
 import { describeWorkspace } from '../workspaces/describe-workspace.ts';
 import { keepWorkspace } from '../workspaces/keep-workspace.ts';
 import { ProjectCommands } from '../workspaces/project-commands.ts';
@@ -66,13 +67,6 @@ export async function enterWorkspace(
       }
     },
   };
-}
-
-/** Not a real mailbox: readers of a commit see which agent made it, and on which instance. */
-function authorOf(public_url: string, agent_id: string, name: string): { name: string; email: string } {
-  const { hostname } = new URL(public_url);
-  const plain = name.replaceAll(/[<>\p{Cc}]/gu, ' ').trim();
-  return { name: plain === '' ? 'agent' : plain, email: `${agent_id}@agents.${hostname}` };
 }
 
 export function addWorkspaceToPrompt(input: TurnInput, workspace: WorkspaceAtHand | null): TurnInput {
