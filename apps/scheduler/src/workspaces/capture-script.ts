@@ -10,37 +10,36 @@
  */
 export const CAPTURE_SCRIPT = `
 set -u
-newline='
-'
 cd "$TREE" || exit 3
 
 # Lists new or changed files below the current folder that are too large to keep: single files above a limit, and whatever
 # exceeds the limit for all of them, with small ones kept first.
 large() {
   git ls-files -z -m -o --exclude-standard 2> /dev/null | xargs -0 -r stat --printf '%s %n\\0' -- 2> /dev/null | sort -zn |
-    tr '\\n\\0' '\\001\\n' | LC_ALL=C awk -v each="$LARGEST" -v most="$MOST_NEW" -v spent="$OUT/spent" '
+    as_lines | LC_ALL=C awk -v each="$LARGEST" -v most="$MOST_NEW" -v spent="$OUT/spent" '
       BEGIN { getline sum < spent; close(spent) }
       $1 > each || sum + $1 > most { print substr($0, length($1) + 2); next }
       { sum += $1 }
-      END { printf "%.0f\\n", sum > spent }' | tr '\\001\\n' '\\n\\0'
+      END { printf "%.0f\\n", sum > spent }' | of_lines
 }
+# No name has two slashes in a row.
+as_lines() { sed -z 's|\\n|//|g' | tr '\\0' '\\n'; }
+of_lines() { tr '\\n' '\\0' | sed -z 's|//|\\n|g'; }
 excluding() { sed -z 's|^|:(exclude,literal)|'; }
 submodules() { git config -f "$TREE/.gitmodules" --get-regexp '^submodule\\..*\\.path$' 2> /dev/null | cut -d ' ' -f 2-; }
 add() { git add -A --ignore-errors --pathspec-from-file="$1" --pathspec-file-nul > "$OUT/add" 2>&1; }
 
-# Lists the agent's repositories within its own, except submodules and ignored ones.
+# Lists the agent's repositories within its own, except submodules and ignored ones: all of them in \`repositories\`, those whose
+# files are added in \`places\`, and the others, which are left out, in \`all-nested\`.
 find_nested() {
-  find . -path ./.git -prune -o -name .git -prune ! -path "*$newline*" -print 2> /dev/null | head -n "$MOST_NESTED" |
-    while IFS= read -r place; do
-      place=\${place#./}
-      place=\${place%.git}
-      place=\${place%/}
-      [ -n "$place" ] || continue
-      git check-ignore -q -- "$place" && continue
-      submodules | grep -qxF -- "$place" && continue
-      printf '%s\\n' "$place"
-    done
+  find . -path ./.git -prune -o -name .git -prune -print0 2> /dev/null | sed -z 's|^\\./||; s|/\\.git$||' | LC_ALL=C sort -z > "$OUT/found"
+  { git check-ignore -z --no-index --stdin < "$OUT/found"; submodules | tr '\\n' '\\0'; } 2> /dev/null | LC_ALL=C sort -z > "$OUT/passed"
+  LC_ALL=C comm -z -23 "$OUT/found" "$OUT/passed" > "$OUT/repositories"
+  sed -z '/\\n/d' "$OUT/repositories" | head -z -n "$MOST_NESTED" | tr '\\0' '\\n' > "$OUT/places"
+  tr '\\n' '\\0' < "$OUT/places" | LC_ALL=C comm -z -13 - "$OUT/repositories" > "$OUT/all-nested"
+  [ "$(count_of "$OUT/all-nested")" -le "$MOST_LARGE" ] || { echo "more than $MOST_LARGE repositories are within it"; exit 7; }
 }
+count_of() { tr -dc '\\0' < "$1" | wc -c; }
 
 # Git would store only the commit of a nested repository, so its files are added to the outer one.
 add_nested() {
@@ -56,9 +55,7 @@ add_nested() {
     {
       printf '.\\0'
       excluding < "$OUT/nested-large"
-      while IFS= read -r other; do
-        case "$other" in "$1"/*) printf ':(exclude,literal)%s\\0' "\${other#"$1"/}" ;; esac
-      done < "$OUT/places"
+      sed -zn "s/^$(printf '%s' "$1/" | sed 's|[][\\\\.*^$/]|\\\\&|g')//p" "$OUT/repositories" | excluding
     } > "$OUT/nested-paths"
     add "$OUT/nested-paths"
     [ $? -lt 128 ] && git write-tree
@@ -70,7 +67,7 @@ add_nested() {
 as_it_was() { [ -z "$head" ] || { git read-tree "$head" || exit 4; git update-index -q --refresh > /dev/null 2>&1; }; }
 
 count_large() {
-  count=$(tr -dc '\\0' < "$OUT/all-large" | wc -c)
+  count=$(count_of "$OUT/all-large")
   [ "$count" -le "$MOST_LARGE" ] || { echo "more than $MOST_LARGE files are too large to be kept"; exit 7; }
 }
 
@@ -78,7 +75,7 @@ add_all() {
   echo 0 > "$OUT/spent"
   large > "$OUT/all-large"
   count_large
-  { printf '.\\0'; excluding < "$OUT/all-large"; tr '\\n' '\\0' < "$OUT/places" | excluding; } > "$OUT/paths"
+  { printf '.\\0'; excluding < "$OUT/all-large"; excluding < "$OUT/repositories"; } > "$OUT/paths"
   add "$OUT/paths"
 }
 
@@ -90,7 +87,7 @@ look() {
   git config core.bare false
   [ -z "$head" ] || git update-ref --no-deref HEAD "$head" || exit 3
   [ -f "$OUT/index" ] || as_it_was
-  find_nested > "$OUT/places"
+  find_nested
   add_all
   if [ $? -ge 128 ]; then
     # A broken index, or files that are not in the encoding that their attributes specify.
@@ -102,8 +99,9 @@ look() {
     [ $? -lt 128 ] || { tail -c 300 "$OUT/add"; exit 4; }
   fi
   while IFS= read -r place; do
-    add_nested "$place" || printf '%s\\0' "$place" >> "$OUT/nested"
+    add_nested "$place" || printf '%s\\0' "$place" >> "$OUT/all-nested"
   done < "$OUT/places"
+  head -z -n 20 "$OUT/all-nested" > "$OUT/nested"
   count_large
   head -z -n 20 "$OUT/all-large" > "$OUT/large"
   tree=$(git write-tree) || exit 4
@@ -127,7 +125,7 @@ pack() {
   { echo "$work"; had; } | git pack-objects -q --revs --thin --stdout > "$OUT/pack" || exit 6
 }
 
-tell() { { echo "head=$head"; echo "work=$work"; echo "size=$size"; echo "own=$own"; echo "large=$count"; } > "$OUT/result"; }
+tell() { { echo "head=$head"; echo "work=$work"; echo "size=$size"; echo "own=$own"; echo "large=$count"; echo "nested=$(count_of "$OUT/all-nested")"; } > "$OUT/result"; }
 
 # The agent has its own repository.
 look_with() {

@@ -53,8 +53,9 @@ export interface Captured {
   /** Paths that were left out: the first ones, and the total count. */
   too_large: string[];
   too_large_count: number;
-  /** Working folders of other branches and unreadable repositories, also left out. */
+  /** Working folders of other branches, unreadable repositories, and those above a limit, also left out. */
   nested: string[];
+  nested_count: number;
   /** State of the folder's own repository: unless it was read, what was committed there does not appear as commits. */
   own_repository: 'read' | 'broken' | 'too large';
 }
@@ -219,6 +220,7 @@ async function takeOver(
     too_large: await pathsIn(join(out, 'large')),
     too_large_count: Number(report.get('large') ?? 0) || 0,
     nested: await pathsIn(join(out, 'nested')),
+    nested_count: Number(report.get('nested') ?? 0) || 0,
     own_repository: owns[report.get('own') ?? ''] ?? 'broken',
   };
 }
@@ -273,7 +275,8 @@ async function boundedText(path: string): Promise<string> {
 }
 
 async function pathsIn(path: string): Promise<string[]> {
-  return storableText((await boundedText(path)).replaceAll('\0', '\n'))
-    .split('\n')
-    .filter((each) => each !== '');
+  return (await boundedText(path))
+    .split('\0')
+    .filter((each) => each !== '')
+    .map(storableText);
 }

@@ -217,6 +217,19 @@ withBubblewrap('a folder that git would stumble over', () => {
     ]);
     expect(seen.nested).toEqual(['linked']);
   });
+
+  it('says which repositories within it are left out if there are too many, or their names break a line', async () => {
+    const seen = await lookAfter(`
+      for n in $(seq -w 60) $'odd\nname'; do mkdir "r$n"; cd "r$n"; git init -q; echo x > x.txt; git add -A
+      git commit -qm Own; cd ..; done`);
+    const kept = Object.entries(seen.changed);
+    expect(kept.every(([name, patch]) => name.endsWith('/x.txt') && patch === '@@ -0,0 +1 @@\n+x\n')).toBe(
+      true,
+    );
+    expect(kept).toHaveLength(50);
+    expect(seen.nested).toHaveLength(11);
+    expect(seen.nested).toContain('rodd\nname');
+  });
 });
 
 withBubblewrap('a folder with commits that other people’s git would suffer from', () => {
@@ -299,6 +312,17 @@ withBubblewrap('a folder with more than a commit takes', () => {
     ]);
     expect(seen.too_large.toSorted()).toEqual(['app/1 &|.bin', 'app/2 &|.bin', 'app/3 &|.bin', 'large']);
     expect(seen.too_large_count).toBe(4);
+  });
+
+  it('leaves a large file out, whatever is in its name', async () => {
+    const names = ['a\u0001b', '\u0001', 'c\nd', 'e\n', '\n', 'f g', 'sub/\u0001', 'sub/h'];
+    const seen = await lookAfter(`
+      mkdir sub; echo x > sub/small; truncate -s 51M $'a\x01b' $'\x01' $'c\nd' $'e\n' $'\n' 'f g' $'sub/\x01' sub/h`);
+    expect(Object.keys(seen.changed)).toEqual(['sub/small']);
+    expect(seen.too_large_count).toBe(names.length);
+    expect(seen.too_large).toEqual(
+      expect.arrayContaining(['a\u0001b', '\u0001', 'f g', 'sub/\u0001', 'sub/h']),
+    );
   });
 
   it('has not removed a large file of its commits, though it says no more what it has', async () => {

@@ -144,8 +144,13 @@ function reportLeftOut(transcript: Transcript, captured: Captured, kind: 'reposi
     transcript.add('log', {
       message: `${captured.too_large_count - too_large.length} more files are too large to be kept`,
     });
-  for (const path of captured.nested.slice(0, SHOWN))
+  const nested = captured.nested.slice(0, SHOWN);
+  for (const path of nested)
     transcript.add('log', { message: `${path} is a working folder of its own repository: it is not kept` });
+  if (captured.nested_count > nested.length)
+    transcript.add('log', {
+      message: `${captured.nested_count - nested.length} more working folders of their own repositories are not kept`,
+    });
   if (kind === 'repository' && captured.own_repository !== 'read')
     transcript.add('error', {
       message: `the repository in the folder is ${captured.own_repository}: its files are kept, its new commits are not`,
