@@ -37,6 +37,10 @@ export async function workInFolders(
   } finally {
     try {
       await workspace?.leave(turns);
+    } catch (err) {
+      held.assertOurs();
+      // What the turns cost and said stands, whatever became of the files.
+      turns = { ...turns, failure: turns.failure ?? failureOf(err) };
     } finally {
       if (folders !== null)
         await releaseFolders(folders, kind.sessions ? sessionFolder(plan, turns) : undefined);

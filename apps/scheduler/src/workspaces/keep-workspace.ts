@@ -9,6 +9,7 @@ import {
 } from '@acp/core';
 import type { WorkspaceState } from '@acp/core';
 import { transaction } from '@acp/db';
+import { ServiceError } from '@acp/kernel';
 import type { HeldRun } from '../execution/held-run.ts';
 import { retryTransient } from '../execution/retry-transient.ts';
 import type { Transcript } from '../execution/transcript.ts';
@@ -55,14 +56,24 @@ export async function keepWorkspace(
   } catch (err) {
     held.assertOurs();
     if (err instanceof RunNotHeld) throw err;
-    const problem = time.aborted ? 'there was no time left for it' : problemOf(err);
+    const problem = time.aborted ? 'there was no time left for it' : (problemOf(err) ?? outageOf(err));
     if (problem === null) throw err;
+    sources.logger.warn('what a run left in its workspace is not stored', { run_id: run.run_id, error: err });
     const message = `${NOT_STORED}${problem}`;
     transcript.add('error', { message });
     await retryTransient(held, sources.logger, async () =>
       noteWorkspaceError(sources.database.db, workspace.facts.workspace.id, message),
     );
   }
+}
+
+const ofTheDisk = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'];
+
+/** In plain words: the store is away, or the disk full. Null for an internal error. */
+function outageOf(err: unknown): string | null {
+  if (err instanceof ServiceError) return err.message;
+  const code = err instanceof Error && 'code' in err ? String(err.code) : '';
+  return ofTheDisk.includes(code) ? `the scheduler’s disk takes no files (${code})` : null;
 }
 
 interface Keeping {
