@@ -7,3 +7,14 @@ it('a call is sent again though the connection of the refusal was lost within it
   const response = await retrying(async () => answers.shift()!, true, { max_wait_ms: 1 });
   expect(await response.text()).toBe('[]');
 });
+
+it.each([
+  ['seconds', () => '1'],
+  ['a date', () => new Date(Date.now() + 2000).toUTCString()],
+])('it is sent again no sooner than is asked for, in %s', async (_, asked) => {
+  const refusal = new Response(null, { status: 503, headers: { 'retry-after': asked() } });
+  const answers = [refusal, new Response('[]')];
+  const begin = performance.now();
+  await retrying(async () => answers.shift()!, true, {});
+  expect(performance.now() - begin).toBeGreaterThan(900);
+});

@@ -28,13 +28,17 @@ export async function retrying(
     } catch (error) {
       if (!repeatable || attempt >= retries || signal?.aborted) throw error;
     }
-    const asked = Number(response?.headers.get('retry-after')) * 1000;
+    const asked = askedMs(response?.headers.get('retry-after') ?? '');
     const own = FIRST_WAIT_MS * 2 ** attempt * (0.5 + Math.random());
     // Its connection may be lost by now, which changes nothing.
     await response?.body?.cancel().catch(() => undefined);
     await pause(Math.min(asked > 0 ? asked : own, max_wait_ms), signal);
   }
 }
+
+/** `Retry-After` has seconds or, from proxies, a date. NaN: neither. */
+const askedMs = (text: string): number =>
+  /^\d+$/.test(text) ? Number(text) * 1000 : new Date(text).getTime() - Date.now();
 
 /** Rejects with the signal's reason if aborted in the meantime. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
