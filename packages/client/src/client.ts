@@ -53,7 +53,14 @@ interface Sent {
 export class Client {
   readonly #options: ClientOptions;
 
+  /** @throws ControlPlaneError for a `base_url` that leads nowhere */
   constructor(options: ClientOptions) {
+    if (!isAddress(options.base_url))
+      throw new ControlPlaneError(
+        0,
+        `no address begins with http:// or https:// in base_url: ${options.base_url}`,
+        null,
+      );
     this.#options = options;
   }
 
@@ -112,7 +119,8 @@ export class Client {
     };
     // A call that may have taken effect is only repeated if repeating it does nothing.
     const repeatable = method !== 'POST' || (once && !form);
-    const response = await retrying(() => this.#fetch(url, request), repeatable, this.#options, signal);
+    const send = async () => whole(await this.#fetch(url, request));
+    const response = await retrying(send, repeatable, this.#options, signal);
     if (!response.ok) throw await errorOf(response);
     return response;
   }
@@ -126,8 +134,8 @@ export class Client {
   async #fetch(url: string, request: RequestInit): Promise<Response> {
     const send = this.#options.fetch ?? fetch;
     const headers = { ...(request.headers as object), Authorization: `Bearer ${this.#options.api_key}` };
-    // A redirect would carry the key elsewhere.
-    return send(url, { ...request, headers, redirect: 'error' });
+    // It would carry the key elsewhere.
+    return send(url, { ...request, headers, redirect: 'manual' });
   }
 }
 
@@ -143,9 +151,23 @@ function filled(template: string, path: Readonly<Record<string, string>>): strin
   });
 }
 
+/** In a browser, relative to the page. */
+function isAddress(base_url: string): boolean {
+  const { location } = globalThis as { location?: { href: string } };
+  return (
+    URL.canParse(base_url, location?.href) && /^https?:$/.test(new URL(base_url, location?.href).protocol)
+  );
+}
+
+const isJson = ({ headers }: Response): boolean =>
+  (headers.get('content-type') ?? '').includes('json') && !headers.has('content-disposition');
+
+/** Reads an answer to its end, which may be cut off too. Files and streams are left to the caller. */
+async function whole(response: Response): Promise<Response> {
+  return response.ok && isJson(response) ? new Response(await response.text(), response) : response;
+}
+
 async function answerOf(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;
-  const type = response.headers.get('content-type') ?? '';
-  const attached = response.headers.has('content-disposition');
-  return type.includes('json') && !attached ? response.json() : response;
+  return isJson(response) ? response.json() : response;
 }
