@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { testDatabase } from '@acp/testkit';
+import type { Logger } from '@acp/kernel';
+import { testDatabase, testLogger } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { isUniqueViolation, openDatabase, transaction } from './index.ts';
 import type { Database, Tx } from './index.ts';
@@ -35,6 +36,19 @@ const backend = async (database: Database) => {
   const { rows } = await database.db.execute(sql`select pg_backend_pid() as pid`);
   return rows;
 };
+
+describe('a database that is closed', () => {
+  it('warns of no connection that its server ended first', async () => {
+    const said: string[] = [];
+    const logger = { ...testLogger(), warn: (message: string) => said.push(message) } as Logger;
+    const database = openDatabase({ url, max: 1, application_name: 'pool-test', logger });
+    const lose = () => database.pool.emit('error', new Error('terminating connection'), {} as never);
+    lose();
+    await database.close();
+    lose();
+    expect(said).toEqual(['an idle database connection was lost']);
+  });
+});
 
 describe('a database', () => {
   it('leaves no named statement in a session unless it is told to', async () => {

@@ -122,7 +122,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     }),
   });
   pool.on('error', (err) => {
-    options.logger?.warn('an idle database connection was lost', { error: err.message });
+    // Its server may be quicker than its farewell.
+    if (!pool.ending) options.logger?.warn('an idle database connection was lost', { error: err.message });
   });
   const answerMs = options.answer_within_ms ?? limits.statement_timeout + ANSWER_MS;
   // What kept one connection from answering may have happened to all that were open then.
