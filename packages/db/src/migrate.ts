@@ -3,7 +3,7 @@ import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import { sql } from 'drizzle-orm';
 import { Client } from 'pg';
 import { join } from 'node:path';
-import { type Logger, repositoryRoot } from '@acp/kernel';
+import { conflict, type Logger, repositoryRoot } from '@acp/kernel';
 import { withAdvisoryLock } from './advisory-lock.ts';
 import { applyMigrations } from './apply-migrations.ts';
 import { closeConnection } from './close-connection.ts';
@@ -78,7 +78,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
       const migrations = readMigrationFiles({ migrationsFolder: folder }).slice(0, options.first);
       const { pending, unknown } = await statusOf(db, hashesOf(migrations));
       if (unknown > 0) {
-        throw new Error(
+        throw conflict(
           `the database schema is newer than this release (${unknown} unknown migrations): start the newer release`,
         );
       }
@@ -115,10 +115,10 @@ async function giveSigns(client: Client, every_ms: number, work: () => Promise<v
  */
 export const RESTORE_NOTE = 'restoring.backup';
 
-/** @throws Error during a restore or after an interrupted one: anything written there would be lost */
+/** @throws conflict during a restore or after an interrupted one: anything written there would be lost */
 export async function assertNotRestoring(tx: Tx): Promise<void> {
   if (await isRestoring(tx))
-    throw new Error(
+    throw conflict(
       'a backup is being restored into this database, or its restore was broken off: run `ctl db restore` again',
     );
 }
@@ -135,7 +135,7 @@ async function statusOf(tx: Tx, hashByTime: Hashes): Promise<MigrationStatus> {
     const known = hashByTime.get(Number(created_at));
     if (known === undefined) unknown += 1;
     else if (known !== hash)
-      throw new Error(`an applied migration was changed afterwards (its time is ${created_at})`);
+      throw conflict(`an applied migration was changed afterwards (its time is ${created_at})`);
   }
   const applied = rows.length - unknown;
   return { known: hashByTime.size, applied, pending: hashByTime.size - applied, unknown };
