@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseCommand } from './run-ctl.ts';
+import { helpFor, parseCommand } from './run-ctl.ts';
 
 const optionsOf = (...words: string[]) => parseCommand(words).options;
 
@@ -31,5 +31,28 @@ describe('what a command is about', () => {
       /^there is no workers feed; usage:\n  workers list/,
     );
     expect(() => parseCommand([])).toThrow(/^usage: npm run ctl/);
+  });
+});
+
+describe('help', () => {
+  const usagesIn = (text = '') => [...text.matchAll(/^ {2}(\S.*)$/gm)].map(([, usage]) => usage);
+
+  it.each(['--help', '-h', 'help', 'zebra --help'])('lists all commands when asked by %s', (line) => {
+    const usages = usagesIn(helpFor(line.split(' ')));
+    expect(usages).toContain('runs pause');
+    expect(usages.length).toBeGreaterThan(30);
+  });
+
+  it('is about what stands before it', () => {
+    expect(usagesIn(helpFor(['runs', '--help']))).toEqual(['runs pause', 'runs resume']);
+    expect(usagesIn(helpFor(['help', 'runs']))).toEqual(['runs pause', 'runs resume']);
+    expect(usagesIn(helpFor(['keys', 'mint', '--role', 'admin', '-h']))).toEqual([
+      expect.stringMatching(/^keys mint --company/),
+    ]);
+  });
+
+  it('is not what a command about something called so asks for', () => {
+    expect(helpFor(['workers', 'approve', 'help'])).toBeUndefined();
+    expect(helpFor([])).toBeUndefined();
   });
 });

@@ -13,18 +13,30 @@ import {
 } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { type Answer, type Command, type CommandContext, UsageError } from './command.ts';
+import { Interrupted, listenForInterruption, unlessAborted } from './interruption.ts';
 import { nouns } from './nouns.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
-function help(): string {
+const askHelp = ['-h', '--help', 'help'];
+
+/** The commands that begin with these words; all if none does. */
+function help(words: readonly string[] = []): string {
   const commands = Object.values(nouns).flatMap((verbs) => Object.values(verbs));
+  const about = commands.filter(({ usage }) => words.every((word, at) => usage.split(' ')[at] === word));
   return [
     'usage: npm run ctl -- <noun> <verb> [options] [--json]',
     'An option that is the only one required needs no name: workers approve <id or name>.',
-    ...commands.map((c) => `  ${c.usage}\n      ${c.doc}`),
+    ...(about.length === 0 ? commands : about).map((c) => `  ${c.usage}\n      ${c.doc}`),
   ].join('\n');
+}
+
+/** Undefined unless the command line asks for help. */
+export function helpFor(argv: readonly string[]): string | undefined {
+  if (!argv.some((word, at) => askHelp.includes(word) && (at === 0 || word !== 'help'))) return undefined;
+  const end = argv.findIndex((word, at) => word.startsWith('-') && at > 0);
+  return help(argv.slice(0, end === -1 ? undefined : end).filter((word) => !askHelp.includes(word)));
 }
 
 /** Finds the command and checks its options. @throws UsageError */
@@ -37,9 +49,7 @@ export function parseCommand(argv: readonly string[]): {
   const verbs = Object.hasOwn(nouns, noun) ? nouns[noun]! : undefined;
   if (!verbs)
     throw new UsageError(
-      ['', '-h', '--help', 'help'].includes(noun)
-        ? help()
-        : `there is no noun ${noun}: use one of ${Object.keys(nouns).join(', ')}`,
+      noun === '' ? help() : `there is no noun ${noun}: use one of ${Object.keys(nouns).join(', ')}`,
     );
   // Commands consist of two words, one or none.
   const long = argv.slice(1, 3).join(' ');
@@ -88,36 +98,38 @@ async function execute(command: Command, options: CommandContext['options']): Pr
     role: 'ctl',
     stream: process.stderr,
   });
-  const instance = await openInstanceDatabase(config, logger);
+  const interruption = listenForInterruption();
+  const { signal } = interruption;
+  const instance = await openInstanceDatabase(config, logger, signal);
   const database = openDatabase({ url: instance.url, max: 4, application_name: 'ctl', logger });
+  const context = { config, logger, database, direct_url: instance.direct_url, options };
   try {
-    if (!command.any_schema) {
-      const { pending, unknown } = await migrationStatus(database.db);
-      if (pending > 0)
-        throw new UsageError(
-          'the schema is not up to date: run `npm run ctl -- db migrate`, or start the service',
-        );
-      if (unknown > 0) throw new UsageError('the schema is newer than this release');
-      await assertNotRestoring(database.db);
-    }
-    return await withSignals(database, instance.direct_url, logger, command, () =>
-      command.run({ config, logger, database, direct_url: instance.direct_url, options }),
-    );
+    return await unlessAborted(perform(command, context), signal);
   } finally {
-    await database.close();
+    // Interrupted, its statements are not waited for.
+    if (!signal.aborted) await database.close();
     await instance.stop();
+    interruption.stop();
   }
+}
+
+async function perform(command: Command, context: CommandContext): Promise<Answer> {
+  if (command.any_schema) return command.run(context);
+  const { pending, unknown } = await migrationStatus(context.database.db);
+  if (pending > 0)
+    throw new UsageError(
+      'the schema is not up to date: run `npm run ctl -- db migrate`, or start the service',
+    );
+  if (unknown > 0) throw new UsageError('the schema is newer than this release');
+  await assertNotRestoring(context.database.db);
+  return withSignals(context, async () => command.run(context));
 }
 
 /** Commands change rows that running processes have cached, so they are notified as by the service itself. */
 async function withSignals(
-  database: CommandContext['database'],
-  url: string,
-  logger: CommandContext['logger'],
-  command: Command,
+  { database, direct_url: url, logger }: CommandContext,
   run: () => Promise<Answer>,
 ): Promise<Answer> {
-  if (command.any_schema) return run();
   const notifier = createNotifier({ url, logger, application_name: 'ctl', poll_ms: 0 });
   database.notifier = notifier;
   const queue = await openQueue({ database, role: 'client', logger });
@@ -132,7 +144,13 @@ async function withSignals(
 const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
 
 async function answer(): Promise<number> {
-  const { command, options, json } = parseCommand(process.argv.slice(2));
+  const argv = process.argv.slice(2);
+  const asked = helpFor(argv);
+  if (asked !== undefined) {
+    console.log(asked);
+    return 0;
+  }
+  const { command, options, json } = parseCommand(argv);
   const { value, text, failed } = await execute(command, options);
   console.log(json ? printable(JSON.stringify(value)) : printableLines(text));
   return failed ? EXIT_FAILED : 0;
@@ -143,7 +161,9 @@ export async function runCtl(): Promise<number> {
   try {
     return await answer();
   } catch (error) {
-    if (error instanceof UsageError || error instanceof ConfigError)
+    // Its work may still be under way, and nobody listens for signals any more.
+    if (error instanceof Interrupted) process.kill(process.pid, error.by);
+    else if (error instanceof UsageError || error instanceof ConfigError)
       console.error(printableLines(error.message));
     else if (error instanceof ServiceError || isFromOutside(error))
       console.error(printableLines(explainError(error)));
