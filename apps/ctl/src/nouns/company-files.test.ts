@@ -4,9 +4,10 @@ import type { CompanyBundle, ImportedCompany } from '@acp/contract';
 import { type Database, schema } from '@acp/db';
 import { createLogger, loadConfig } from '@acp/kernel';
 import { cloneDatabase, createAgent, createCompany } from '@acp/testkit';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { UsageError } from '../command.ts';
 import { parseCommand } from '../run-ctl.ts';
 
 let database: Database;
@@ -41,6 +42,10 @@ describe('companies export and import', () => {
       const again = await ctl('import', '--file', file, '--company', 'copy');
       expect((again.value as ImportedCompany).skipped).toMatchObject([{ type: 'agents', name: 'Ada' }]);
       await expect(ctl('import', '--file', file)).rejects.toThrow('either --slug');
+      await writeFile(join(folder, 'keys'), '{bad');
+      const keys = ['--provider-keys', join(folder, 'keys')];
+      const unread = ctl('import', '--file', file, '--slug', 'x', ...keys);
+      await expect(unread).rejects.toThrow(new UsageError(`${join(folder, 'keys')} is not JSON`));
       await expect(ctl('import', '--slug', 'x')).rejects.toThrow('either --file or --template');
       await expect(ctl('import', '--template', 'nope', '--slug', 'x')).rejects.toThrow(
         'there is no template nope: `companies templates` lists them',

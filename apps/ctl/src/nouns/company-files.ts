@@ -11,9 +11,10 @@ import {
 } from '@acp/core';
 import { transaction } from '@acp/db';
 import { pickEnvironment, repositoryRoot, Vault } from '@acp/kernel';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Answer, type Command, type CommandContext, table, UsageError } from '../command.ts';
+import { writeNewFile } from '../new-file.ts';
 import { companyOf } from './company-of.ts';
 
 const operator = systemActor('operator');
@@ -34,8 +35,7 @@ async function exportToFile(context: CommandContext): Promise<Answer> {
   const bundle = await finishExport(read);
   const text = JSON.stringify(bundle, null, 2);
   if (file === undefined) return { value: bundle, text };
-  // A bundle is never overwritten: the existing one may be the only copy.
-  await writeFile(file, `${text}\n`, { flag: 'wx', mode: 0o600 });
+  await writeNewFile(file, `${text}\n`);
   const omitted = (bundle.manifest?.omitted ?? []).map(({ what, count }) => ({ 'left out': what, count }));
   return {
     value: { file, omitted: bundle.manifest?.omitted },
@@ -53,6 +53,15 @@ async function bundleOf({ options: { file, template } }: CommandContext) {
   return companyTemplate(folder, template);
 }
 
+async function jsonIn(file: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8');
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError(`${file} is not JSON`);
+  }
+}
+
 async function importFromFile(context: CommandContext): Promise<Answer> {
   const { config, database, options } = context;
   const bundle = await bundleOf(context);
@@ -66,7 +75,7 @@ async function importFromFile(context: CommandContext): Promise<Answer> {
     ...(slug === undefined
       ? { company_id: (await companyOf(context)).id }
       : { new_company: newCompany({ name, slug }) }),
-    provider_keys: keys === undefined ? {} : providerKeys(JSON.parse(await readFile(keys, 'utf8'))),
+    provider_keys: keys === undefined ? {} : providerKeys(await jsonIn(keys)),
     dry_run,
   };
   const rules = {

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { admitEncryptionKey, noteOnlyEncryptionKey, rewrapBatch, sealedColumns } from '@acp/core';
 import { isMissingTable, transaction } from '@acp/db';
 import { encryptionKeyFile, makeFolders, Vault } from '@acp/kernel';
 import { type Answer, type Command, type CommandContext, table, UsageError } from '../command.ts';
+import { writeNewFile } from '../new-file.ts';
 
 /** Rows per transaction: small enough that running processes hardly wait for them. */
 const BATCH = 200;
@@ -51,7 +52,7 @@ async function makeKey({ config, database }: CommandContext): Promise<Answer> {
   const file = encryptionKeyFile(config.home);
   const vault = new Vault(key, []);
   await makeFolders(config.home);
-  await writeFile(file, `${key.toString('hex')}\n`, { flag: 'wx', mode: 0o600 });
+  await writeNewFile(file, `${key.toString('hex')}\n`);
   try {
     await transaction(database, (tx) => admitEncryptionKey(tx, vault));
   } catch (error) {

@@ -1,5 +1,6 @@
 /** `ctl support-bundle`: one file with what support asks for first, and no secrets. */
 import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -36,7 +37,9 @@ async function make(context: CommandContext): Promise<Answer> {
   try {
     await Promise.all([Promise.race([write, written]), written]);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    // Half of it is none.
+    if (syscall !== 'open') await rm(file, { force: true });
     if (code === undefined || !['EEXIST', 'ENOENT', 'EACCES', 'EISDIR'].includes(code)) throw error;
     throw new UsageError(`${file} can't be written: ${code}`);
   }
