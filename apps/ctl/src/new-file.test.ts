@@ -8,7 +8,7 @@ import { findProgram } from '@acp/kernel';
 import { writeNewFile } from './new-file.ts';
 
 const prlimit = findProgram('prlimit');
-const withLimits: typeof it.skip = prlimit === undefined ? it.skip : it;
+const withLimits: typeof describe.skip = prlimit === undefined ? describe.skip : describe;
 const run = promisify(execFile);
 
 let folder: string;
@@ -25,8 +25,10 @@ describe('a file that an operator asked for', () => {
     await expect(writeNewFile(file, 'two')).rejects.toThrow('EEXIST');
     expect(await readFile(file, 'utf8')).toBe('one');
   });
+});
 
-  withLimits('is not there if the disk takes only half of it', async () => {
+withLimits('a file that an operator asked for', () => {
+  it('is not there if the disk takes only half of it', async () => {
     const module = path.join(import.meta.dirname, 'new-file.ts');
     const script = `const { writeNewFile } = await import(${JSON.stringify(module)});
       await writeNewFile(${JSON.stringify(path.join(folder, 'a'))}, 'x'.repeat(2000));`;

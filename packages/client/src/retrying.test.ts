@@ -11,7 +11,7 @@ it('a call is sent again though the connection of the refusal was lost within it
 it.each([
   ['seconds', () => '1'],
   ['a date', () => new Date(Date.now() + 2000).toUTCString()],
-])('it is sent again no sooner than is asked for, in %s', async (_, asked) => {
+])('a call is sent again no sooner than is asked for, in %s', async (_, asked) => {
   const refusal = new Response(null, { status: 503, headers: { 'retry-after': asked() } });
   const answers = [refusal, new Response('[]')];
   const begin = performance.now();

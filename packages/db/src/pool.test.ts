@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Logger } from '@acp/kernel';
 import { testDatabase, testLogger } from '@acp/testkit';
@@ -42,7 +43,8 @@ describe('a database that is closed', () => {
     const said: string[] = [];
     const logger = { ...testLogger(), warn: (message: string) => said.push(message) } as Logger;
     const database = openDatabase({ url, max: 1, application_name: 'pool-test', logger });
-    const lose = () => database.pool.emit('error', new Error('terminating connection'), {} as never);
+    const pool: EventEmitter = database.pool;
+    const lose = () => pool.emit('error', new Error('terminated'));
     lose();
     await database.close();
     lose();

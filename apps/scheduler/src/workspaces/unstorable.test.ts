@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { findIssue, findRun, findWorkspace, invokeAgent, listRunEvents } from '@acp/core';
@@ -9,7 +9,7 @@ import { eq } from 'drizzle-orm';
 import { type RunningScheduler, startScheduler } from '../main.ts';
 
 /** An agent's folder is never inspected without a sandbox. */
-const withBubblewrap = await kit.needsBubblewrap(it);
+const withBubblewrap = await kit.needsBubblewrap(describe);
 
 let folder: string;
 let scheduler: RunningScheduler;
@@ -42,9 +42,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-withBubblewrap(
-  'a run whose work can’t be stored keeps its outcome and its cost, and the next one stores all of it',
-  async () => {
+withBubblewrap('a run whose work can’t be stored', () => {
+  it('keeps its outcome and its cost, and the next one stores all of it', async () => {
     const tx = db.database.db;
     const company = await kit.createCompany(tx);
     const human = kit.actors.user(await kit.createUser(tx), { [company.id]: 'admin' });
@@ -79,5 +78,5 @@ withBubblewrap(
     expect(await complete()).toMatchObject({ status: 'succeeded' });
     const workspace = await findWorkspace(tx, (await findIssue(tx, issue.id))!);
     expect(workspace).toMatchObject({ file_count: 2, error: null });
-  },
-);
+  });
+});
