@@ -16,6 +16,7 @@ export { execute } from './execute.ts';
 export { containerSpec } from './operator/container-spec.ts';
 export { isCli, passedSecrets, programEnvironment } from './operator/environment.ts';
 export { localSandbox } from './operator/local-sandbox.ts';
+export { shutIn, type ShutInConfig } from './operator/sandbox-limits.ts';
 export { Reach, refusalWords } from './sandbox/reach.ts';
 export { fetchFor } from './operator/provider-fetch.ts';
 export type { ReachConfig } from './operator/provider-fetch.ts';

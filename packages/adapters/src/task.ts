@@ -83,15 +83,12 @@ interface ProgramWorkspace {
 }
 
 /** The operator's rules for containers. */
-export interface ContainerSpec {
+export interface ContainerSpec extends ProgramLimits {
   /** The engine's command line. */
   cli: readonly string[];
   /** Environment variables that the engine's command line needs. */
   cli_env: Record<string, string>;
   image: string;
-  memory: string;
-  cpus: number;
-  pids: number;
   /** `none`: no network. */
   network: string;
   /** Instead of a network: what can be reached through the proxy. */

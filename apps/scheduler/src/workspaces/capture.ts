@@ -6,30 +6,13 @@
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { Reach, runShell, type SandboxSpec } from '@acp/adapters';
-import {
-  BUBBLEWRAP_MEND,
-  type Config,
-  dropTree,
-  findBubblewrap,
-  newId,
-  repositoryRoot,
-  storableText,
-} from '@acp/kernel';
+import { Reach, runShell, type SandboxSpec, shutIn, type ShutInConfig } from '@acp/adapters';
+import { BUBBLEWRAP_MEND, type Config, dropTree, findBubblewrap, newId, storableText } from '@acp/kernel';
 import { CAPTURE_SCRIPT } from './capture-script.ts';
 import { git, type GitCall, gitConfiguration, GitError, tolerated } from './git.ts';
 import type { WorkspaceFolder } from './workspace-folder.ts';
 
-type CaptureConfig = Pick<
-  Config,
-  | 'home'
-  | 'plugin_control_groups'
-  | 'repository_max_size'
-  | 'sandbox_cpu_limit'
-  | 'sandbox_memory_limit'
-  | 'sandbox_pids_limit'
-  | 'workspace_max_change'
->;
+type CaptureConfig = ShutInConfig & Pick<Config, 'repository_max_size' | 'workspace_max_change'>;
 
 interface Capture {
   repository: string;
@@ -115,19 +98,8 @@ async function walls(config: CaptureConfig, as_host: boolean): Promise<SandboxSp
     if (as_host) return undefined;
     throw new GitError(`workspaces can’t be looked into: ${found.reason}; ${BUBBLEWRAP_MEND}`, null);
   }
-  return {
-    bubblewrap: found.file,
-    readable: [],
-    hidden: [config.home, repositoryRoot],
-    reach: new Reach({ places: [] }),
-    loopback: null,
-    limits: {
-      memory: config.sandbox_memory_limit,
-      cpus: config.sandbox_cpu_limit,
-      pids: config.sandbox_pids_limit,
-    },
-    control_groups: config.plugin_control_groups,
-  };
+  const reach = new Reach({ places: [] });
+  return { ...shutIn(config, found.file), readable: [], reach, loopback: null };
 }
 
 /** Overrides the configuration of any repository. */

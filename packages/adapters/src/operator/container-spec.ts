@@ -4,19 +4,13 @@ import type { CurrentList } from '../sandbox/reach.ts';
 import type { Route } from '../sandbox/route.ts';
 import type { ContainerSpec } from '../task.ts';
 import { ownPlace, programReach, type WayOutConfig } from './local-sandbox.ts';
+import { type LimitsConfig, sandboxLimits } from './sandbox-limits.ts';
 
 /** In place of a network name: only the proxy. */
 const PROXY = 'proxy';
 
-type ContainerConfig = Pick<
-  Config,
-  | 'cli_sandbox_image'
-  | 'container_cli'
-  | 'sandbox_memory_limit'
-  | 'sandbox_cpu_limit'
-  | 'sandbox_pids_limit'
-  | 'sandbox_network'
-> &
+type ContainerConfig = Pick<Config, 'cli_sandbox_image' | 'container_cli' | 'sandbox_network'> &
+  LimitsConfig &
   WayOutConfig;
 
 /**
@@ -39,9 +33,7 @@ export async function containerSpec(
     cli: config.container_cli,
     cli_env: engineEnvironment(),
     image: chosen,
-    memory: config.sandbox_memory_limit,
-    cpus: config.sandbox_cpu_limit,
-    pids: config.sandbox_pids_limit,
+    ...sandboxLimits(config),
     network: proxied ? 'none' : config.sandbox_network,
   };
 }

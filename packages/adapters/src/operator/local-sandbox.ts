@@ -1,26 +1,23 @@
-import { BUBBLEWRAP_MEND, findBubblewrap, pickEnvironment, repositoryRoot } from '@acp/kernel';
+import { BUBBLEWRAP_MEND, findBubblewrap, pickEnvironment } from '@acp/kernel';
 import type { Config } from '@acp/kernel';
 import { AdapterError } from '../adapter-error.ts';
 import { type CurrentList, isLoopback, Reach } from '../sandbox/reach.ts';
 import type { Route } from '../sandbox/route.ts';
 import type { EgressPlace } from '../sandbox/egress-place.ts';
 import type { SandboxSpec } from '../task.ts';
+import { shutIn, type ShutInConfig } from './sandbox-limits.ts';
 
 type LocalConfig = Pick<
   Config,
   | 'cli_env_passthrough'
   | 'company_egress'
-  | 'home'
   | 'local_cli'
   | 'local_cli_egress'
   | 'local_cli_host_companies'
   | 'local_cli_readable'
-  | 'plugin_control_groups'
   | 'public_url'
-  | 'sandbox_cpu_limit'
-  | 'sandbox_memory_limit'
-  | 'sandbox_pids_limit'
->;
+> &
+  ShutInConfig;
 
 export type WayOutConfig = Pick<
   Config,
@@ -51,17 +48,10 @@ export async function localSandbox(
   if ('reason' in found)
     throw new AdapterError('config', `${adapter_type} can’t be shut in: ${found.reason}; ${BUBBLEWRAP_MEND}`);
   return {
-    bubblewrap: found.file,
+    ...shutIn(config, found.file),
     readable: config.local_cli_readable,
-    hidden: [config.home, repositoryRoot],
     reach: programReach(config, list, route),
     loopback: ownPlace(config),
-    limits: {
-      memory: config.sandbox_memory_limit,
-      cpus: config.sandbox_cpu_limit,
-      pids: config.sandbox_pids_limit,
-    },
-    control_groups: config.plugin_control_groups,
   };
 }
 
