@@ -176,7 +176,8 @@ export class ChannelHost {
     const { channel_id } = runner.hold;
     if (this.#runners.get(channel_id) !== runner) return;
     await runner.stop();
-    this.#runners.delete(channel_id);
+    // Meanwhile its lease may have ended, and another been acquired.
+    if (this.#runners.get(channel_id) === runner) this.#runners.delete(channel_id);
     await releaseChannel(this.#parts.database.db, runner.hold).catch((error: unknown) =>
       // The lease expires by itself.
       this.#parts.logger.info('a channel could not be given back', { channel_id, error }),
