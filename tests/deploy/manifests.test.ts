@@ -249,6 +249,11 @@ describe('the compose file', () => {
     expect(compose.services.proxy).toMatchObject({ read_only: true, user: '101:101', cap_drop: ['ALL'] });
   });
 
+  it('has room for the largest plugin, which the engine lets be run', () => {
+    const [, size] = /^\/tmp:size=(\d+)m,exec$/.exec(String(compose.services.scheduler!.tmpfs)) ?? [];
+    expect(Number(size)).toBeGreaterThan(256);
+  });
+
   it('is reached from this machine alone unless the operator says otherwise', () => {
     expect(compose.services.proxy!.ports).toEqual(['127.0.0.1:8080:8080']);
     for (const name of ['database', 'web', 'scheduler'])
