@@ -1,11 +1,10 @@
 import type { ProgramSpec } from '@acp/adapters';
 import type { ClaimedRun } from '@acp/core';
 import { RunNotHeld } from '../programs/home-files.ts';
-import { authorOf } from '../workspaces/commit-author.ts';
 import { describeWorkspace } from '../workspaces/describe-workspace.ts';
 import { keepWorkspace } from '../workspaces/keep-workspace.ts';
 import { ProjectCommands } from '../workspaces/project-commands.ts';
-import { filesFor, programIn } from '../workspaces/program-in.ts';
+import { authorOf, filesFor, programIn } from '../workspaces/program-in.ts';
 import { prepareWorkspace } from '../workspaces/run-workspace.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { RunStopped } from './held-run.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { findProgram } from '@acp/kernel';
-import { authorOf } from './commit-author.ts';
+import { authorOf } from './program-in.ts';
 
 const withGit: typeof describe.skip = findProgram('git') === undefined ? describe.skip : describe;
 const run = promisify(execFile);
