@@ -89,8 +89,6 @@ export async function placeBinary(
   { storage_key, sha256 }: ApprovedBinary,
   { plugin_id, fence, name }: { plugin_id: string; fence: number; name: string },
 ): Promise<LaidBinary> {
-  const body = await storage.get(storage_key);
-  if (body === undefined) throw unavailable('the allowed copy of the binary is not in the storage');
   await mkdir(tmpdir(), { recursive: true });
   const folder = await mkdtemp(join(tmpdir(), `${FOLDER}${plugin_id}.${fence}.`));
   const remove = async () => rm(folder, { recursive: true, force: true });
@@ -99,6 +97,9 @@ export async function placeBinary(
     const handle = await open(file, 'wx', 0o500);
     const hash = createHash('sha256');
     try {
+      // Only now: what is opened and not read would stay open.
+      const body = await storage.get(storage_key);
+      if (body === undefined) throw unavailable('the allowed copy of the binary is not in the storage');
       let isChecked = false;
       for await (const chunk of body as AsyncIterable<Buffer>) {
         if (!isChecked) assertProgram(chunk);

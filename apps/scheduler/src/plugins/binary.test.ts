@@ -1,0 +1,34 @@
+import { afterEach, expect, it } from '@jest/globals';
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { newId } from '@acp/kernel';
+import { placeBinary } from './binary.ts';
+
+const made: string[] = [];
+afterEach(async () => {
+  for (const name of made.splice(0)) await rm(name, { recursive: true, force: true });
+});
+
+it('without a place for its copy, a stored binary is not even opened', async () => {
+  const file = path.join(tmpdir(), newId());
+  made.push(file);
+  await writeFile(file, '');
+  const { TMPDIR } = process.env;
+  let opened = 0;
+  const get = async () => {
+    opened += 1;
+    return Promise.resolve(Readable.from(['#!/bin/sh\n']));
+  };
+  try {
+    process.env.TMPDIR = path.join(file, 'below');
+    const approved = { storage_key: 'k', sha256: '' } as Parameters<typeof placeBinary>[1];
+    const placing = placeBinary({ get }, approved, { plugin_id: newId(), fence: 1, name: 'plugin' });
+    await expect(placing).rejects.toThrow('ENOTDIR');
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  }
+  expect(opened).toBe(0);
+});
