@@ -92,12 +92,12 @@ async function step(
   try {
     const about = { ...of, ...(context_id && { contextId: context_id }) };
     const remote = await call(SEND, message(isFirst, words.message_id, words.text, about));
-    await transaction(database, async (tx) => applyRemote(tx, delegation, remote, { up_to: words.up_to }));
+    await transaction(database, async (tx) => applyRemote(tx, delegation, remote, { words }));
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'conflict') throw error;
     // The task takes no message, having finished in the meantime or being busy: that does not end the task.
     const remote = await look();
-    const sent = { up_to: words.up_to, refusal: error.message };
+    const sent = { words, refusal: error.message };
     await transaction(database, async (tx) => applyRemote(tx, delegation, remote, sent));
   }
 }

@@ -10,6 +10,7 @@ import { createComment } from '../comments/index.ts';
 import { awaitInput, findIssue, type IssueRow, updateIssue } from '../issues/index.ts';
 import { createWorkProduct } from '../work-products/index.ts';
 import { type DelegationRow, isSamePlace, lockClaimed, putOff } from './claim-delegations.ts';
+import { type ForwardedComments, forwardedColumns } from './forwarded-comments.ts';
 
 const { a2a_delegations } = schema;
 
@@ -24,25 +25,6 @@ export interface RemoteState {
   usage: TaskUsage | null;
 }
 
-/** What people and agents wrote on the issue since the last forwarding; null if nothing. */
-export async function commentsToForward(
-  tx: Tx,
-  { issue_id, forwarded_at }: DelegationRow,
-): Promise<{ text: string; up_to: Date; message_id: string } | null> {
-  const { rows } = await tx.execute<{ id: string; text: string; created_at: string }>(sql`
-    select id, left(body_markdown, 100000) as text, created_at from comments c
-    where issue_id = ${issue_id} and created_at > ${forwarded_at.toISOString()}::timestamptz
-      -- Comments by the peer or the service have no author; those of integrations are recognized by their activity.
-      and (author_agent_id is not null or author_user_id is not null or exists (
-        select from activity a where a.company_id = c.company_id and a.entity_type = 'comment'
-          and a.entity_id = c.id and a.created_at >= c.created_at - interval '1 day' and a.actor_type = 'board_user'))
-    order by created_at, id limit 20`);
-  const last = rows.at(-1);
-  if (last === undefined) return null;
-  const text = rows.map((row) => row.text).join('\n\n');
-  return { text, up_to: new Date(last.created_at), message_id: last.id };
-}
-
 const LONGEST_TEXT = 100_000;
 /** Limit of what one task leaves on its issue, however much the peer sends. */
 const MOST_ARTIFACTS = 100;
@@ -50,7 +32,7 @@ const MOST_WORDS = 200;
 
 /** Comments of the issue that were forwarded to the peer. */
 interface SentWords {
-  up_to: Date;
+  words: ForwardedComments;
   /** Why the peer rejected them. */
   refusal?: string;
 }
@@ -105,7 +87,7 @@ export async function applyRemote(
       said: remote.said?.id ?? delegation.said,
       words: delegation.words + words,
       artifacts: [...known, ...fresh.map(({ id }) => id)],
-      ...(sent && { forwarded_at: sent.up_to }),
+      ...(sent && forwardedColumns(sent.words)),
       failures: 0,
       failing_since: null,
       error: null,

@@ -24,14 +24,9 @@ export { delegate, peerAgentNamed, peerAgents } from './delegate.ts';
 export type { FoundPeerAgent } from './delegate.ts';
 export { claimDelegations, isSamePlace } from './claim-delegations.ts';
 export type { DelegationRow } from './claim-delegations.ts';
-export {
-  applyRemote,
-  endDelegation,
-  postponeDelegation,
-  recordFailure,
-  commentsToForward,
-} from './delegations.ts';
+export { applyRemote, endDelegation, postponeDelegation, recordFailure } from './delegations.ts';
 export type { RemoteState } from './delegations.ts';
+export { commentsToForward } from './forwarded-comments.ts';
 export { readCard } from './read-card.ts';
 export { listPushConfigs, putPushConfig, removePushConfig, taskSecret } from './push-configs.ts';
 export { mayBeNotified, pushBodies } from './push-bodies.ts';

@@ -21,7 +21,14 @@ export { updateIssue } from './update-issue.ts';
 export { deleteIssue, issueAndDescendants } from './delete-issue.ts';
 export { clearIssueReference, purgeIssue, restoreIssue } from './restore-issue.ts';
 export { issuesAskingFor, waitsForPerson } from './attention-lists.ts';
-export { markAllRead, markIssueRead, markIssueUnread, readerOf, unreadBy } from './read-marks.ts';
+export {
+  markAllRead,
+  markIssueRead,
+  markIssueUnread,
+  readerOf,
+  settledInstant,
+  unreadBy,
+} from './read-marks.ts';
 export { oldReadMarks, settleReads } from './settle-reads.ts';
 export { announceSnoozeEnd, isSnoozed, snoozedBy, snoozeIssue } from './snoozes.ts';
 export {

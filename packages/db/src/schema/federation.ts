@@ -127,8 +127,10 @@ export const a2a_delegations = pgTable(
     words: integer().notNull().default(0),
     /** Ids of its artifacts that have become work products here. */
     artifacts: jsonb().notNull().default([]),
-    /** Comments up to this instant have been forwarded. */
+    /** Comments up to this instant have been forwarded, and none can be written there any more. */
     forwarded_at: createdAt(),
+    /** Ids of later comments that have been forwarded. */
+    forwarded: uuid().array().notNull().default([]),
     failures: integer().notNull().default(0),
     failing_since: instant(),
     /** Why the last step failed; null if it did not. */

@@ -1,0 +1,83 @@
+import { beforeAll, expect, it } from '@jest/globals';
+import { type Database, schema, transaction, type Tx } from '@acp/db';
+import { newId } from '@acp/kernel';
+import { actors, createCompany, createIssue, databaseWithQueue, nextInstant } from '@acp/testkit';
+import { eq, sql } from 'drizzle-orm';
+import { createComment } from '../comments/index.ts';
+import { findIssue } from '../issues/index.ts';
+import { applyRemote, commentsToForward } from './index.ts';
+
+const { a2a_delegations, a2a_peers } = schema;
+
+let database: Database;
+beforeAll(async () => {
+  database = await databaseWithQueue();
+});
+
+/** An issue whose work a peer has. */
+async function delegated() {
+  const company = await createCompany(database.db);
+  const issue = await createIssue(database.db, company, { status: 'in_progress' });
+  const [peer] = await database.db
+    .insert(a2a_peers)
+    .values({ company_id: company.id, label: 'Far', url: 'https://far.example' })
+    .returning();
+  await database.db.insert(a2a_delegations).values({
+    issue_id: issue.id,
+    company_id: company.id,
+    peer_id: peer!.id,
+    remote_agent: 'Ada',
+    remote_url: 'https://far.example/rpc',
+    dialect: '1.0',
+    message_id: newId(),
+    remote_task_id: 'task',
+    forwarded_at: sql`now() - interval '1 hour'`,
+  });
+  const say = async (tx: Tx, body_markdown: string) =>
+    createComment(tx, actors.board(company), (await findIssue(tx, issue.id))!, { body_markdown });
+  /** What one step forwards. */
+  const forward = async (): Promise<string | null> => {
+    const [delegation] = await database.db
+      .update(a2a_delegations)
+      .set({ claimed_at: sql`now()` })
+      .where(eq(a2a_delegations.issue_id, issue.id))
+      .returning();
+    const words = await commentsToForward(database.db, delegation!);
+    const remote = {
+      task_id: 'task',
+      context_id: null,
+      state: 'working',
+      said: null,
+      artifacts: [],
+      usage: null,
+    } as const;
+    await transaction(database, async (tx) =>
+      applyRemote(tx, delegation!, remote, words ? { words } : undefined),
+    );
+    return words?.text ?? null;
+  };
+  return { company, issue, say, forward };
+}
+
+it('a comment is forwarded though its transaction began before one that was forwarded, and each only once', async () => {
+  const { say, forward } = await delegated();
+  await transaction(database, async (slow) => {
+    await say(slow, 'first');
+    await nextInstant();
+    await transaction(database, async (tx) => say(tx, 'second'));
+    expect([await forward(), await forward()]).toEqual(['second', null]);
+    await transaction(database, async (tx) => say(tx, 'third'));
+    expect(await forward()).toBe('third');
+  });
+  expect([await forward(), await forward()]).toEqual(['first', null]);
+});
+
+it('many comments of one moment are forwarded in several messages', async () => {
+  const { say, forward } = await delegated();
+  await transaction(database, async (tx) => {
+    for (let n = 0; n < 25; n += 1) await say(tx, `[${n}]`);
+  });
+  const sent = [await forward(), await forward(), await forward()];
+  expect(sent.map((text) => text?.split('\n\n').length)).toEqual([20, 5, undefined]);
+  expect(new Set(sent.slice(0, 2).join('\n\n').split('\n\n')).size).toBe(25);
+});

@@ -1,0 +1,57 @@
+/**
+ * What people and agents write on a delegated issue, as it is forwarded to the peer: each comment once. `forwarded_at` lies before
+ * all open transactions, like a reader's mark (docs/adr/0059), and `forwarded` has what was forwarded of what is later.
+ */
+import type { Tx } from '@acp/db';
+import { type SQL, sql } from 'drizzle-orm';
+import { settledInstant } from '../issues/index.ts';
+import type { DelegationRow } from './claim-delegations.ts';
+
+/** Comments that one message forwards. */
+export interface ForwardedComments {
+  text: string;
+  message_id: string;
+  /** All comments up to this instant have now been forwarded. */
+  up_to: Date;
+  /** Those of this message and of former ones. */
+  ids: string[];
+}
+
+/** What has been written since the last forwarding; null if nothing. */
+export async function commentsToForward(
+  tx: Tx,
+  { issue_id, forwarded_at, forwarded }: DelegationRow,
+): Promise<ForwardedComments | null> {
+  // First: what is committed after it is later.
+  const settled = await settledInstant(tx);
+  const { rows } = await tx.execute<{ id: string; text: string; settled_before: string }>(sql`
+    select id, left(body_markdown, 100000) as text,
+      -- The last of this message may have others beside it, of the same moment.
+      least(${settled}, created_at - interval '1 millisecond') as settled_before
+    from comments c
+    where issue_id = ${issue_id} and created_at > ${forwarded_at.toISOString()}::timestamptz
+      and id <> all(${sql.param(forwarded)}::uuid[])
+      -- Comments by the peer or the service have no author; those of integrations are recognized by their activity.
+      and (author_agent_id is not null or author_user_id is not null or exists (
+        select from activity a where a.company_id = c.company_id and a.entity_type = 'comment'
+          and a.entity_id = c.id and a.created_at >= c.created_at - interval '1 day' and a.actor_type = 'board_user'))
+    order by created_at, id limit 20`);
+  const last = rows.at(-1);
+  if (last === undefined) return null;
+  return {
+    text: rows.map((row) => row.text).join('\n\n'),
+    message_id: last.id,
+    up_to: new Date(Math.max(forwarded_at.getTime(), Date.parse(last.settled_before))),
+    ids: [...forwarded, ...rows.map(({ id }) => id)],
+  };
+}
+
+/** Columns of a delegation once these were forwarded. */
+export const forwardedColumns = ({
+  up_to,
+  ids,
+}: ForwardedComments): { forwarded_at: Date; forwarded: SQL } => ({
+  forwarded_at: up_to,
+  forwarded: sql`array(select c.id from comments c
+    where c.id = any(${sql.param(ids)}::uuid[]) and c.created_at > ${up_to.toISOString()}::timestamptz)`,
+});
