@@ -58,7 +58,7 @@ export async function callRow(
     payload: json,
     payload_key: key,
     lease: row.taken_by === 'any' ? null : (row.taken_by as (payload: unknown) => string)(payload),
-    timeout_ms: timeoutMs,
+    gives_up_at: performance.now() + timeoutMs,
   };
   const outcome = await callsOf(database, listener).outcomeOf(command, AbortSignal.timeout(timeoutMs));
   if (outcome === undefined) throw notInTime();

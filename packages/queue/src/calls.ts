@@ -14,7 +14,8 @@ export interface NewCommand {
   payload_key: string | null;
   /** Null: any scheduler may take it. */
   lease: string | null;
-  timeout_ms: number;
+  /** When its caller gives up, by `performance.now()`. */
+  gives_up_at: number;
 }
 
 export interface Outcome extends Record<string, unknown> {
@@ -135,13 +136,15 @@ async function insertLeased(database: Database, commands: readonly NewCommand[])
 /** The same text for any number of commands, so its plan is cached. Idempotent. */
 function insertOf(commands: readonly NewCommand[]) {
   const column = <K extends keyof NewCommand>(name: K) => sql.param(commands.map((each) => each[name]));
+  // What is left at the moment of writing: a caller may have waited for a connection before.
+  const left = sql.param(commands.map(({ gives_up_at }) => Math.max(0, gives_up_at - performance.now())));
   const actors = sql.param(commands.map(({ actor }) => JSON.stringify(actor ?? null)));
   return sql`
     insert into commands (id, name, company_id, actor, payload, payload_key, lease, status, deadline)
-    select id, name, company_id, actor::jsonb, payload::jsonb, payload_key, lease, 'queued', now() + timeout_ms * interval '1 ms'
+    select id, name, company_id, actor::jsonb, payload::jsonb, payload_key, lease, 'queued', now() + left_ms * interval '1 ms'
     from unnest(${column('id')}::uuid[], ${column('name')}::text[], ${column('company_id')}::uuid[], ${actors}::text[],
-      ${column('payload')}::text[], ${column('payload_key')}::text[], ${column('lease')}::text[], ${column('timeout_ms')}::float8[])
-      as c(id, name, company_id, actor, payload, payload_key, lease, timeout_ms)
+      ${column('payload')}::text[], ${column('payload_key')}::text[], ${column('lease')}::text[], ${left}::float8[])
+      as c(id, name, company_id, actor, payload, payload_key, lease, left_ms)
     on conflict (id) do nothing`;
 }
 

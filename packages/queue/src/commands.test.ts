@@ -123,6 +123,17 @@ describe('a command', () => {
     expect(served).toHaveLength(0);
   });
 
+  it('may not be started after its caller gives up, however late it was written', async () => {
+    const begun = performance.now();
+    const late = async () => void (await waitFor(() => performance.now() - begun > 400));
+    const slow = { ...test.listener, ready: late };
+    const target = { name: 'echo', row: table.echo };
+    await callRow(test.database, slow, target, { n: 3 }, { ...options, timeout_ms: 5000 });
+    const { rows } = await test.database.db.execute<{ left_ms: number }>(sql`
+      select (extract(epoch from deadline - created_at) * 1000)::float8 as left_ms from commands where payload->>'n' = '3'`);
+    expect(rows[0]!.left_ms).toBeLessThanOrEqual(4600);
+  });
+
   it('called 50 times at once is answered 50 times', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, async (_, n) => call('echo', n)));
     expect(answers).toEqual(Array.from({ length: 50 }, (_, n) => ({ payload: n, actor: { id: 'a' } })));

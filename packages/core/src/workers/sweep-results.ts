@@ -6,13 +6,16 @@ import { sql } from 'drizzle-orm';
 const WAITED_SEC = 60;
 const BATCH = 200;
 
-/** Enqueues results again whose run is still waiting for them. @returns how many */
+/**
+ * Enqueues results again whose run is still waiting for them, in random order, so that none is starved by others that can't be
+ * applied either. @returns how many
+ */
 export async function sweepRemoteResults(tx: Tx): Promise<number> {
   const { rows } = await tx.execute<{ task_id: string }>(sql`
     select t.id as task_id from heartbeat_runs r join remote_tasks t on t.heartbeat_run_id = r.id
     where r.status = 'running' and r.lease_expires_at is null and t.status = 'completed'
       and t.completed_at < now() - make_interval(secs => ${WAITED_SEC})
-    order by t.completed_at limit ${BATCH}`);
+    order by random() limit ${BATCH}`);
   await enqueueMany(tx, 'apply-remote-result', rows);
   return rows.length;
 }
