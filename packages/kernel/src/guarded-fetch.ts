@@ -59,6 +59,11 @@ export class NotListedError extends EgressError {
   }
 }
 
+/** Leaves an answer's body unread: it could be endless, and if it breaks off, that changes nothing about its status. */
+export async function discardBody({ body }: Response): Promise<void> {
+  await body?.cancel().catch(() => undefined);
+}
+
 /** Why a request failed, in words for the caller: never an address that a name resolved to. */
 export function connectionFailure(error: unknown): string {
   if (error instanceof EgressError) return error.message;

@@ -104,6 +104,7 @@ export { Answer, exchange, ExchangeFailure, foreignJson } from './exchange.ts';
 export {
   connectionFailure,
   createGuardedFetch,
+  discardBody,
   EgressError,
   guardedLookup,
   NotListedError,

@@ -1,4 +1,4 @@
-import { JsonDepth, MAX_JSON_DEPTH } from '@acp/kernel';
+import { discardBody, JsonDepth, MAX_JSON_DEPTH } from '@acp/kernel';
 
 /** A server's violation that ends its connection. The message is written for people and agents. */
 export class ServerFault extends Error {}
@@ -42,7 +42,7 @@ export function boundedFetch(
       const response = await send(input, { ...init, signal, redirect: 'manual' });
       const { status, headers, body } = response;
       if (status >= 300 && status < 400 && status !== 304) {
-        await body?.cancel();
+        await discardBody(response);
         refuse('it redirects, and redirects are not followed');
       }
       const text =

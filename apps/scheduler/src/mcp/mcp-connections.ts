@@ -1,10 +1,13 @@
 import { sha256Hex } from '@acp/kernel';
 import { hasLostSession, isRefusal } from './mcp-failures.ts';
 import { McpConnection, type McpLimits } from './mcp-connection.ts';
+import { orAborted } from './or-aborted.ts';
 import { httpLink, type McpTarget } from './mcp-link.ts';
 
 interface Kept {
   connection: Promise<McpConnection>;
+  /** Aborted when nobody waits for it any more. */
+  opening: AbortController;
   users: number;
   /** Given up: closed as soon as its last user is done. */
   over: boolean;
@@ -14,6 +17,8 @@ interface Kept {
 const MOST = 200;
 /** Idle time after which a connection is closed, and the server's session with it. */
 const IDLE_MS = 120_000;
+/** Longer than any caller waits: what ends the opening is that nobody waits for it any more. */
+const OPENING_MS = 130_000;
 
 /** Open connections of one process: one per server and caller, closed when idle. */
 export class McpConnections {
@@ -62,9 +67,9 @@ export class McpConnections {
     limits: McpLimits,
     work: (connection: McpConnection) => Promise<T>,
   ): Promise<T> {
-    const kept = this.#take(key, target, limits);
+    const kept = this.#take(key, target);
     try {
-      const result = await work(await kept.connection);
+      const result = await work(await orAborted(kept.connection, limits.signal));
       this.#rest(key, kept);
       return result;
     } catch (error) {
@@ -77,14 +82,8 @@ export class McpConnections {
     }
   }
 
-  #take(key: string, target: McpTarget, limits: McpLimits): Kept {
-    const known = this.#kept.get(key);
-    const kept = known ?? {
-      connection: McpConnection.open(httpLink(target), limits),
-      users: 0,
-      over: false,
-      idle: undefined,
-    };
+  #take(key: string, target: McpTarget): Kept {
+    const kept = this.#kept.get(key) ?? open(target);
     kept.users += 1;
     clearTimeout(kept.idle);
     this.#kept.delete(key);
@@ -123,7 +122,15 @@ export class McpConnections {
   }
 }
 
-async function end({ connection }: Kept): Promise<void> {
+function open(target: McpTarget): Kept {
+  const opening = new AbortController();
+  const limits = { timeout_ms: OPENING_MS, signal: opening.signal };
+  const connection = McpConnection.open(httpLink(target), limits);
+  return { connection, opening, users: 0, over: false, idle: undefined };
+}
+
+async function end({ connection, opening }: Kept): Promise<void> {
+  opening.abort();
   try {
     await (await connection).close();
   } catch {

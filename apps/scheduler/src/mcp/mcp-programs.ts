@@ -23,6 +23,7 @@ import { ServerFault } from './bounded-fetch.ts';
 import { McpConnection, type McpLimits } from './mcp-connection.ts';
 import { isRefusal } from './mcp-failures.ts';
 import { type ProgramProcess, programLink } from './mcp-program-link.ts';
+import { orAborted } from './or-aborted.ts';
 import { prepareProgram } from './prepare-program.ts';
 
 interface McpProgramParts {
@@ -306,17 +307,5 @@ export class McpPrograms {
         },
       };
     }
-  }
-}
-
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const give = () => aborted.reject(signal.reason as Error);
-  signal.addEventListener('abort', give, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', give);
   }
 }

@@ -1,6 +1,6 @@
 import type { MessageChannel } from '@acp/contract';
 import type { ClaimedMessage } from '@acp/core';
-import { type Config, connectionFailure, createGuardedFetch, hmacSha256Hex } from '@acp/kernel';
+import { type Config, connectionFailure, createGuardedFetch, discardBody, hmacSha256Hex } from '@acp/kernel';
 import { openMail } from './mail.ts';
 import { Undeliverable } from './undeliverable.ts';
 
@@ -27,7 +27,7 @@ export function openChannels(config: Config): { send: Send; close(): Promise<voi
       // The address contains a secret, so the driver's own message is discarded.
       throw new Error(connectionFailure(error));
     });
-    await answer.body?.cancel();
+    await discardBody(answer);
     if (!answer.ok) throw new Error(`it answered ${answer.status}`);
   };
 

@@ -1,5 +1,5 @@
 import type { hostServices } from '@acp/contract';
-import { EgressError, invalid, unavailable } from '@acp/kernel';
+import { discardBody, EgressError, invalid, unavailable } from '@acp/kernel';
 import type { Static } from 'typebox';
 import { messageBody } from './message-body.ts';
 
@@ -54,7 +54,7 @@ async function follow(
     const response = await send(url, { ...request, redirect: 'manual', signal });
     const location = response.headers.get('location');
     if (location === null || ![301, 302, 303, 307, 308].includes(response.status)) return response;
-    await response.body?.cancel();
+    await discardBody(response);
     if (redirects === MAX_REDIRECTS) throw invalid(`more than ${MAX_REDIRECTS} redirects`);
     const next = httpUrl(location, url);
     if (next.origin !== url.origin)

@@ -1,5 +1,5 @@
 import type { Attempt, PendingDelivery } from '@acp/core';
-import { connectionFailure, hmacSha256Hex } from '@acp/kernel';
+import { connectionFailure, discardBody, hmacSha256Hex } from '@acp/kernel';
 
 interface Envelope extends PendingDelivery {
   url: string;
@@ -40,8 +40,7 @@ export async function sendWebhook(
       },
       signal: AbortSignal.any([signal, tooLong]),
     });
-    // The body is not read: it could be endless.
-    await response.body?.cancel();
+    await discardBody(response);
     const { status } = response;
     return { response_status: status, error: response.ok ? null : `it answered ${status}` };
   } catch (error) {
