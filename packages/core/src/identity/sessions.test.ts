@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { newToken, sha256Hex } from '@acp/kernel';
-import { createCompany, createMembership, createUser, testDatabase } from '@acp/testkit';
+import { createCompany, createMembership, createUser, testDatabase, waitFor } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { hashPassword, verifyPassword } from './passwords.ts';
 import {
@@ -9,6 +9,7 @@ import {
   closeSession,
   closeUserSessions,
   deleteExpiredSessions,
+  markSessionsSeen,
   openSession,
   resolveSession,
 } from './sessions.ts';
@@ -165,4 +166,31 @@ describe('a password', () => {
     expect(await costOfGuess(null)).toBeGreaterThan(known / 3);
     expect(await verifyPassword(undefined, 'no account has this password')).toBe(false);
   });
+});
+
+it('sessions are marked as seen in one order, so that two processes that mark the same ones do not lock each other out', async () => {
+  const { user } = await signedIn();
+  const { rows } = await database.db.execute<{ id: string }>(sql`
+    insert into sessions (token_hash, user_id, expires_at, last_seen_at)
+    select gen_random_uuid()::text, ${user.id}, now() + interval '1 day', now() - interval '1 hour'
+    from generate_series(1, 2000) returning id`);
+  await database.db.execute(sql`analyze sessions`);
+  const ids = rows.map(({ id }) => id);
+  for (let pair = 0; pair < 8; pair += 1) {
+    const [low = '', high = ''] = ids.slice(2 * pair, 2 * pair + 2).toSorted();
+    const free = async (id: string) =>
+      (await database.db.execute(sql`select from sessions where id = ${id} for update skip locked`)).rows
+        .length;
+    let marking: Promise<void> | undefined;
+    await transaction(database, async (tx) => {
+      await tx.execute(sql`select from sessions where id = ${low} for update`);
+      marking = transaction(database, async (other) => markSessionsSeen(other, [high, low]));
+      await waitFor(async () => {
+        const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+        return (await database.db.execute(waiting)).rows.length === 1;
+      });
+      expect(await free(high)).toBe(1);
+    });
+    await marking;
+  }
 });

@@ -148,11 +148,13 @@ export async function aliveSessions(tx: Tx, session_ids: readonly string[]): Pro
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Records the times of last requests: batched, off the request path. */
+/** Records the times of last requests: batched, off the request path. In one order, since other processes record the same ones. */
 export async function markSessionsSeen(tx: Tx, session_ids: readonly string[]): Promise<void> {
   await tx.execute(sql`
-    update sessions set last_seen_at = now() where last_seen_at < now() - interval '30 seconds'
-      and id in (select jsonb_array_elements_text(${JSON.stringify(session_ids)}::jsonb)::uuid)`);
+    update sessions set last_seen_at = now() where id in (
+      select id from sessions where last_seen_at < now() - interval '30 seconds'
+        and id in (select jsonb_array_elements_text(${JSON.stringify(session_ids)}::jsonb)::uuid)
+      order by id for no key update)`);
 }
 
 /** Deletes sessions that have expired, or were idle for longer than the setting allows. */

@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema } from '@acp/db';
 import { createAgent, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
-import { findRun, listRuns, presentRun } from '../index.ts';
+import { newId } from '@acp/kernel';
+import { endedAmong, findRun, listRuns, presentRun } from '../index.ts';
 
 const { agents, heartbeat_runs } = schema;
 
@@ -109,4 +110,22 @@ describe('a run', () => {
     expect(Object.keys(shown)).not.toEqual(expect.arrayContaining(['fence']));
     expect(Object.keys(shown)).not.toEqual(expect.arrayContaining(['lease_expires_at']));
   });
+});
+
+it('an awaited command has ended once it is finished, or was left running when its process died', async () => {
+  const command = async (finished: boolean, deadline_sec: number) => {
+    const { rows } = await database.db.execute<{ id: string }>(sql`
+      insert into commands (name, actor, payload, status, deadline, finished_at)
+      values ('test-adapter', '{}', '{}', ${finished ? 'succeeded' : 'running'}, now() + make_interval(secs => ${deadline_sec}),
+        case when ${finished} then now() end) returning id`);
+    return rows[0]!.id;
+  };
+  const [done, left, running] = [
+    await command(true, 30),
+    await command(false, -60),
+    await command(false, 30),
+  ];
+  expect((await endedAmong(database.db, [done, left, running, newId()])).toSorted()).toEqual(
+    [done, left].toSorted(),
+  );
 });

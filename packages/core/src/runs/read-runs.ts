@@ -12,6 +12,9 @@ const { agents, companies, heartbeat_runs, run_events } = schema;
 /** Without an issue that is in the trash. */
 const shownRun = shownColumns(heartbeat_runs);
 
+/** Of a command past its deadline, whose process may have died over it: its handler was told to stop long ago. */
+const COMMAND_GRACE = sql`interval '30 seconds'`;
+
 /**
  * Runs and awaited commands by id: whether each has ended. An id missing from the answer belongs to another instance or to a
  * run that has been deleted since.
@@ -23,7 +26,7 @@ export async function whetherEnded(tx: Tx, ids: readonly string[]): Promise<Map<
     with asked as (select value::uuid as id from jsonb_array_elements_text(${JSON.stringify(asked)}::jsonb))
     select id, finished_at is not null as ended from heartbeat_runs join asked using (id)
     union all
-    select id, finished_at is not null from commands join asked using (id)`);
+    select id, finished_at is not null or deadline < now() - ${COMMAND_GRACE} from commands join asked using (id)`);
   return new Map(rows.map(({ id, ended }) => [id, ended]));
 }
 
