@@ -31,7 +31,8 @@ export async function followDelegation(
 ): Promise<void> {
   const { database } = parts;
   const peer = await findPeer(database.db, delegation.peer_id);
-  if (peer === undefined) return endDelegation(database.db, delegation);
+  // What it was given is gone with it.
+  if (peer === undefined) return;
   try {
     await step(parts, peer, delegation, signal);
   } catch (error) {
@@ -68,7 +69,8 @@ async function step(
   if (issue === undefined || issue.status === 'cancelled' || issue.status === 'done') {
     if (remote_task_id !== null && issue?.status !== 'done')
       await call(['tasks/cancel', 'CancelTask'], { id: remote_task_id });
-    return endDelegation(database.db, delegation);
+    await transaction(database, async (tx) => endDelegation(tx, delegation));
+    return;
   }
   if (remote_task_id === null) {
     const text = issue.body_markdown ?? issue.title;

@@ -224,7 +224,7 @@ export async function recordFailure(
     .where(eq(a2a_delegations.issue_id, delegation.issue_id))
     .returning({ over: sql<boolean>`failing_since < now() - interval '1 day'` });
   if (!hopeless && row?.over !== true) return;
-  await endDelegation(tx, delegation);
+  await stopFollowing(tx, delegation);
   const issue = await findIssue(tx, delegation.issue_id);
   if (issue === undefined || isOver(issue)) return;
   await say(tx, delegation, issue, `The peer could not be reached any more: ${reason}`);
@@ -232,11 +232,10 @@ export async function recordFailure(
 }
 
 /** The peer's rate limit is used up, which is not a failure: try again in the next minute. */
-export async function postponeDelegation(
-  tx: Tx,
-  { issue_id, peer_id }: Pick<DelegationRow, 'issue_id' | 'peer_id'>,
-  reason: string,
-): Promise<void> {
+export async function postponeDelegation(tx: Tx, delegation: DelegationRow, reason: string): Promise<void> {
+  const held = await lockClaimed(tx, delegation);
+  if (held === undefined) return;
+  if (!held.live) return putOff(tx, delegation, held);
   await tx
     .update(a2a_delegations)
     .set({
@@ -244,15 +243,18 @@ export async function postponeDelegation(
       error: cutText(reason, LONGEST_REASON),
       // Jitter: not all at the same time, and in a different order.
       next_attempt_at: sql`now() + make_interval(secs => 1 + 9 * random()) + greatest('0', (
-        select p.window_started_at + interval '1 minute' - now() from a2a_peers p where p.id = ${peer_id}))`,
+        select p.window_started_at + interval '1 minute' - now() from a2a_peers p where p.id = ${delegation.peer_id}))`,
     })
-    .where(eq(a2a_delegations.issue_id, issue_id));
+    .where(eq(a2a_delegations.issue_id, delegation.issue_id));
 }
 
 /** Stops following the task. */
-export async function endDelegation(tx: Tx, { issue_id }: Pick<DelegationRow, 'issue_id'>): Promise<void> {
-  await tx
-    .update(a2a_delegations)
-    .set({ next_attempt_at: null })
-    .where(eq(a2a_delegations.issue_id, issue_id));
+export async function endDelegation(tx: Tx, delegation: DelegationRow): Promise<void> {
+  if ((await lockClaimed(tx, delegation)) !== undefined) await stopFollowing(tx, delegation);
 }
+
+const stopFollowing = async (tx: Tx, { issue_id }: DelegationRow) =>
+  tx
+    .update(a2a_delegations)
+    .set({ next_attempt_at: null, claimed_at: null })
+    .where(eq(a2a_delegations.issue_id, issue_id));

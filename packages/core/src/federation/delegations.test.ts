@@ -5,7 +5,7 @@ import { actors, createCompany, createIssue, databaseWithQueue, nextInstant } fr
 import { eq, sql } from 'drizzle-orm';
 import { createComment } from '../comments/index.ts';
 import { findIssue } from '../issues/index.ts';
-import { applyRemote, commentsToForward } from './index.ts';
+import { applyRemote, commentsToForward, endDelegation, postponeDelegation, recordFailure } from './index.ts';
 
 const { a2a_delegations, a2a_peers } = schema;
 
@@ -35,14 +35,19 @@ async function delegated() {
   });
   const say = async (tx: Tx, body_markdown: string) =>
     createComment(tx, actors.board(company), (await findIssue(tx, issue.id))!, { body_markdown });
-  /** What one step forwards. */
-  const forward = async (): Promise<string | null> => {
+  const claim = async () => {
+    await nextInstant();
     const [delegation] = await database.db
       .update(a2a_delegations)
-      .set({ claimed_at: sql`now()` })
+      .set({ claimed_at: sql`now()`, next_attempt_at: sql`now() + interval '1 minute'` })
       .where(eq(a2a_delegations.issue_id, issue.id))
       .returning();
-    const words = await commentsToForward(database.db, delegation!);
+    return delegation!;
+  };
+  /** What one step forwards. */
+  const forward = async (): Promise<string | null> => {
+    const delegation = await claim();
+    const words = await commentsToForward(database.db, delegation);
     const remote = {
       task_id: 'task',
       context_id: null,
@@ -52,11 +57,11 @@ async function delegated() {
       usage: null,
     } as const;
     await transaction(database, async (tx) =>
-      applyRemote(tx, delegation!, remote, words ? { words } : undefined),
+      applyRemote(tx, delegation, remote, words ? { words } : undefined),
     );
     return words?.text ?? null;
   };
-  return { company, issue, say, forward };
+  return { issue, say, claim, forward };
 }
 
 it('a comment is forwarded though its transaction began before one that was forwarded, and each only once', async () => {
@@ -80,4 +85,22 @@ it('many comments of one moment are forwarded in several messages', async () => 
   const sent = [await forward(), await forward(), await forward()];
   expect(sent.map((text) => text?.split('\n\n').length)).toEqual([20, 5, undefined]);
   expect(new Set(sent.slice(0, 2).join('\n\n').split('\n\n')).size).toBe(25);
+});
+
+it('a step that took so long that another scheduler has taken over has no effect', async () => {
+  const { issue, claim } = await delegated();
+  const [late, now] = [await claim(), await claim()];
+  const acts = {
+    postpone: async (tx: Tx) => postponeDelegation(tx, late, 'rate limit'),
+    end: async (tx: Tx) => endDelegation(tx, late),
+    fail: async (tx: Tx) => recordFailure(tx, late, 'x', true),
+  };
+  for (const act of Object.values(acts)) {
+    await transaction(database, act);
+    const [row] = await database.db
+      .select()
+      .from(a2a_delegations)
+      .where(eq(a2a_delegations.issue_id, issue.id));
+    expect(row).toEqual(now);
+  }
 });
