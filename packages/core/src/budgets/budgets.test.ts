@@ -33,6 +33,7 @@ import {
   deleteBudgetPolicy,
   findBudgetIncident,
   findBudgetPolicy,
+  isCompanyOverBudget,
   listBudgetIncidents,
   listCostEvents,
   reportCost,
@@ -237,6 +238,19 @@ describe('a breach of a pause policy', () => {
     expect(await database.db.$count(budget_windows, eq(budget_windows.policy_id, made.id))).toBe(2);
   });
 
+  it('stops what the service itself does for the company only in its window', async () => {
+    const { company, policy, spend } = await setUp();
+    await policy({ scope_type: 'company', scope_id: company.id });
+    const over = async () => isCompanyOverBudget(database.db, company.id);
+    expect(await over()).toBe(false);
+    await spend(1);
+    expect(await over()).toBe(true);
+    await database.db.execute(
+      sql`update budget_incidents set window_start = window_start - interval '1 day'`,
+    );
+    expect(await over()).toBe(false);
+  });
+
   it('that a crash left without its effects is caught by the sweep, and so is a forgotten pause', async () => {
     const { company, policy, spend, settle, open, statusOf } = await setUp();
     await policy();
@@ -265,7 +279,8 @@ describe('incidents', () => {
     expect(await open()).toMatchObject([{ kind: 'warning', limit_usd: 1 }]);
     await Promise.all(Array.from({ length: 5 }, async () => spend(0.5)));
     expect((await open()).map(({ kind }) => kind)).toEqual(['breach']);
-    const sent = await database.db.select().from(outbox).where(eq(outbox.company_id, company.id));
+    const of = eq(outbox.company_id, company.id);
+    const sent = await database.db.select().from(outbox).where(of).orderBy(outbox.id);
     expect(sent.map(({ type }) => type).filter((type) => /budget|notif/.test(type))).toEqual([
       'budget_incident',
       'notification',

@@ -3,7 +3,7 @@ import { databaseNow, newestFirst, type Page, type PageRequest, schema, type Tx 
 import { forbidden, invalid } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
-import { findAgent } from '../agents/index.ts';
+import { budgetHeld, findAgent } from '../agents/index.ts';
 import { findIssue } from '../issues/index.ts';
 import { findCompanyProject } from '../projects/index.ts';
 import { chargeCost } from './charge.ts';
@@ -80,10 +80,9 @@ export async function recordServiceCost(tx: Tx, company_id: string, cost: RunCos
 
 /** Whether a pausing budget for the whole company is used up. */
 export async function isCompanyOverBudget(tx: Tx, company_id: string): Promise<boolean> {
-  const { rows } = await tx.execute<{ over: boolean }>(sql`
-    select exists (select from budget_incidents i join budget_policies p on p.id = i.policy_id
-      where i.company_id = ${company_id} and i.kind = 'breach' and i.status = 'open' and p.enabled and p.action = 'pause'
-        and p.scope_id = ${company_id}::uuid) as over`);
+  const { rows } = await tx.execute<{ over: boolean }>(
+    sql`select ${budgetHeld(sql`select ${company_id}::uuid`)} as over`,
+  );
   return rows[0]?.over === true;
 }
 
