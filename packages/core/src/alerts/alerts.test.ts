@@ -6,11 +6,13 @@ import {
   createAgent,
   createCompany,
   createMembership,
+  createRunningRun,
   createUser,
   databaseWithQueue,
 } from '@acp/testkit';
 import { desc, sql } from 'drizzle-orm';
 import { createBudgetPolicy, reportCost } from '../budgets/index.ts';
+import { finishRun } from '../index.ts';
 import { acknowledgeAlert, findAlert, listAlerts, muteAlert } from './alerts.ts';
 import { changesAlerts, checkConditions, updateAlerts } from './check-conditions.ts';
 import { queueAlertMessages } from './queue-messages.ts';
@@ -360,6 +362,26 @@ describe('what is found', () => {
       message: 'The default model endpoint failed 3 runs in a row',
     });
     await run('succeeded', 'null');
+    await age(80);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('the provider that was called, whichever its agents have by now, unless it is deleted', async () => {
+    const { company } = await createRunningRun(database.db);
+    const [provider] = await database.db
+      .insert(schema.providers)
+      .values({ company_id: company.id, name: 'Own', adapter_type: 'openai' })
+      .returning();
+    const failure = { category: 'transient', message: 'overloaded' };
+    const result = { failure, text: null, usage: null, changed: false, provider_id: provider!.id };
+    for (let n = 0; n < 3; n += 1) {
+      const { run } = await createRunningRun(database.db);
+      await transaction(database, async (tx) => finishRun(tx, run, result));
+    }
+    expect(await kinds()).toEqual(['provider_outage']);
+    const message = `${company.name}: the provider Own failed 3 runs in a row: overloaded`;
+    expect((await firing())[0]).toMatchObject({ company_id: company.id, message });
+    await query(`delete from providers`);
     await age(80);
     expect(await kinds()).toEqual([]);
   });

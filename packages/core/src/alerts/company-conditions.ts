@@ -125,18 +125,17 @@ const stuckRuns: ConditionQuery = {
 /** Providers whose recent runs include no success and several failures caused by the provider. */
 const outages: ConditionQuery = {
   rows: () => sql`
-    select a.provider_id, p.name as provider, p.company_id, c.name as company, max(r.error) as error,
+    select r.provider_id, p.name as provider, p.company_id, c.name as company, max(r.error) as error,
       count(*) filter (where r.status = 'failed')::int as failures
-    from heartbeat_runs r join agents a on a.id = r.agent_id
-    left join providers p on p.id = a.provider_id
+    from heartbeat_runs r left join providers p on p.id = r.provider_id
     left join companies c on c.id = p.company_id
     where r.finished_at > now() - make_interval(mins => ${OUTAGE_MINUTES}) and r.finished_at is not null
-      and r.adapter_type = 'llm' and c.deleted_at is null
+      and r.adapter_type = 'llm' and c.deleted_at is null and (r.provider_id is null or p.id is not null)
       and (r.status = 'succeeded' or r.error_category in ('auth', 'quota', 'transient', 'timeout'))
-    group by a.provider_id, p.name, p.company_id, c.name
+    group by r.provider_id, p.name, p.company_id, c.name
     having count(*) filter (where r.status = 'succeeded') = 0
       and count(*) filter (where r.status = 'failed') >= ${OUTAGE_FAILURES}
-    order by a.provider_id nulls first limit ${MOST_OF_COMPANIES}`,
+    order by r.provider_id nulls first limit ${MOST_OF_COMPANIES}`,
   condition: ({
     provider_id,
     provider,

@@ -104,7 +104,7 @@ const toldToAll = (message: string, category: unknown): string =>
 async function writeEnd(
   tx: Tx,
   of: Pick<RunRow, 'id' | 'agent_id' | 'subject_id' | 'kind'>,
-  { failure, text, usage, transcript }: RunResult,
+  { failure, text, usage, transcript, provider_id }: RunResult,
   condition: SQL,
 ): Promise<WrittenEnd | undefined> {
   const cancelled = sql`(r.cancel_requested_at is not null or ${failure?.category === CANCELLED}::boolean)`;
@@ -115,7 +115,7 @@ async function writeEnd(
     sql`case when r.cancel_requested_at is null then ${value}::text end`;
   const { rows } = await tx.execute(sql`
     with ${lockedAround(of)}, ended as (
-      update heartbeat_runs r set finished_at = clock_timestamp(), lease_expires_at = null, fence = r.fence + 1,
+      update heartbeat_runs r set finished_at = clock_timestamp(), lease_expires_at = null, fence = r.fence + 1, provider_id = ${provider_id ?? null},
         status = case when ${cancelled} then 'cancelled' else ${failure === null ? 'succeeded' : 'failed'} end,
         error = case when r.private_to_user_id is null then ${unlessCancelled(message)}
           else ${unlessCancelled(message === null ? null : toldToAll(message, failure?.category))} end, error_category = ${unlessCancelled(failure?.category ?? null)},

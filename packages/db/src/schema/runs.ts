@@ -41,6 +41,8 @@ export const heartbeat_runs = pgTable(
     wake_reason: text().notNull(),
     trigger_detail: text(),
     adapter_type: text().notNull(),
+    /** The company's provider that was called, once the run has ended; null: the instance's own, or none. It may be gone. */
+    provider_id: uuid(),
     model: text(),
     input_tokens: integer().notNull().default(0),
     output_tokens: integer().notNull().default(0),
