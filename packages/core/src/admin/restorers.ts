@@ -2,10 +2,11 @@
 import type { Actor, TrashType } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
+import { sql } from 'drizzle-orm';
 import { purgeAgent, restoreAgent, revokeAgentKeys } from '../agents/index.ts';
 import { restoreCompany } from '../companies/index.ts';
 import { findGoal, purgeGoal, restoreGoal } from '../goals/index.ts';
-import { clearIssueReference, findIssue, purgeIssue, restoreIssue } from '../issues/index.ts';
+import { clearIssueReference, findIssue, purgeIssue, restoreIssue, wakeAssignees } from '../issues/index.ts';
 import { purgeNote, restoreNote } from '../notes/index.ts';
 import { purgeProject, restoreProject } from '../projects/index.ts';
 import { purgeRoutine, restoreRoutine } from '../routines/index.ts';
@@ -25,11 +26,15 @@ export const restorers: Record<TrashType, Restorer> = {
       // The job that revokes the keys may still be pending; keys stay revoked (decisions 7.6).
       await revokeAgentKeys(tx, { company_id: id });
       await restoreCompany(tx, actor, id);
+      await wakeAssignees(tx, actor, sql`i.company_id = ${id}`);
     },
     purge: purgeCompany,
   },
   agent: {
-    restore: restoreAgent,
+    async restore(tx, actor, id) {
+      await restoreAgent(tx, actor, id);
+      await wakeAssignees(tx, actor, sql`i.assignee_agent_id = ${id}`);
+    },
     async purge(tx, id) {
       await clearIssueReference(tx, 'assignee_agent_id', [id]);
       return purgeAgent(tx, id);

@@ -21,7 +21,7 @@ import { deleteIssue, findIssue } from '../issues/index.ts';
 import { createNote, deleteNote, findNote } from '../notes/index.ts';
 import { createProject, deleteProject, findProject } from '../projects/index.ts';
 import { createRoutine, deleteRoutine, findRoutine, fireRoutine } from '../routines/index.ts';
-import { settleCompany, settleIssue } from '../heartbeats/index.ts';
+import { settleAgent, settleCompany, settleIssue } from '../heartbeats/index.ts';
 import { createSkill, deleteSkill, findSkill } from '../skills/index.ts';
 import { findExpiredEntry, listTrash } from '../trash/index.ts';
 import { requestWakeups } from '../wakeups/index.ts';
@@ -233,6 +233,22 @@ describe('restoring', () => {
     expect([await woken(low), await woken(done), await woken(gone)]).toEqual([[lowest.id], [], []]);
     await restore(trashed.id);
     expect(new Set(await woken(gone))).toEqual(new Set([trashed.id, under.id]));
+  });
+
+  it.each(['agent', 'company'] as const)('of the %s wakes whoever had work when it went', async (type) => {
+    const company = await createCompany(database.db);
+    const agent = await createAgent(database.db, company);
+    const issue = async (values: object) =>
+      createIssue(database.db, company, { assignee_agent_id: agent.id, ...values });
+    const work = await issue({ status: 'in_progress' });
+    await issue({ status: 'done' });
+    await issue({ deleted_at: new Date() });
+    const { id } = type === 'agent' ? agent : company;
+    await within(async (tx) => things[type].discard(tx, id));
+    await within(async (tx) => (type === 'agent' ? settleAgent(tx, id) : settleCompany(tx, id)));
+    await restore(id);
+    const woken = await pendingWakeups(database.db, agent.id);
+    expect(woken.map(({ issue_id, reason }) => [issue_id, reason])).toEqual([[work.id, 'assignment']]);
   });
 
   it('of a goal brings back what lies below it', async () => {

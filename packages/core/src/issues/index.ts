@@ -19,7 +19,7 @@ export { issueDetail } from './issue-detail.ts';
 export { changeIssues } from './change-issues.ts';
 export { updateIssue } from './update-issue.ts';
 export { deleteIssue, issueAndDescendants } from './delete-issue.ts';
-export { clearIssueReference, purgeIssue, restoreIssue } from './restore-issue.ts';
+export { clearIssueReference, purgeIssue, restoreIssue, wakeAssignees } from './restore-issue.ts';
 export { issuesAskingFor, waitsForPerson } from './attention-lists.ts';
 export {
   markAllRead,

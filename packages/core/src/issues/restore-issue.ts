@@ -1,11 +1,11 @@
 import type { Actor } from '@acp/contract';
 import { actionableIssueStatuses, schema, type Tx } from '@acp/db';
 import { conflict } from '@acp/kernel';
-import { eq, inArray, sql } from 'drizzle-orm';
+import { eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { cancelWakeups, requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
 import { issueUpdated } from './present.ts';
-import { issueFields } from './rows.ts';
+import { issueFields, notTrashed } from './rows.ts';
 
 const { issues } = schema;
 
@@ -21,23 +21,33 @@ export async function restoreIssue(tx: Tx, actor: Actor, issue_id: string): Prom
     .where(eq(issues.id, issue_id))
     .returning(issueFields);
   if (!issue) throw conflict('the issue is gone');
-  await requestWakeups(tx, actor, await wakeupsOf(tx, issue_id));
+  await wakeAssignees(tx, actor, withDescendants(issue_id));
   await recordChanges(tx, actor, [issueUpdated(issue, 'issue.restored')]);
 }
 
-async function wakeupsOf(tx: Tx, issue_id: string): Promise<WakeupRequest[]> {
+/** Condition on `i`. */
+const withDescendants = (issue_id: string): SQL => sql`i.id in (
+  with recursive back as (
+    select ${issue_id}::uuid as id
+    union
+    select child.id from back join issues child on child.parent_issue_id = back.id and child.deleted_at is null
+  ) select id from back)`;
+
+/**
+ * Wakes the assignees of issues with work to do, after what had ended their runs and wakeups was undone.
+ * @param which condition on the issue `i`
+ */
+export async function wakeAssignees(tx: Tx, actor: Actor, which: SQL): Promise<void> {
   const { rows } = await tx.execute<
     Pick<WakeupRequest, 'company_id' | 'agent_id'> & { issue_id: string }
   >(sql`
-    with recursive back as (
-      select i.id, i.company_id, i.assignee_agent_id, i.status from issues i where i.id = ${issue_id}
-      union
-      select child.id, child.company_id, child.assignee_agent_id, child.status
-      from back join issues child on child.parent_issue_id = back.id and child.deleted_at is null
-    )
-    select company_id, assignee_agent_id as agent_id, id as issue_id from back
-    where assignee_agent_id is not null and status in ${actionableIssueStatuses}`);
-  return rows.map((row) => ({ ...row, reason: 'assignment' }));
+    select i.company_id, i.assignee_agent_id as agent_id, i.id as issue_id from issues i
+    where ${which} and i.assignee_agent_id is not null and i.status in ${actionableIssueStatuses} and ${notTrashed('i')}`);
+  await requestWakeups(
+    tx,
+    actor,
+    rows.map((row) => ({ ...row, reason: 'assignment' })),
+  );
 }
 
 /** Deletes the issue and its descendants permanently: without a parent, children would reappear. @returns the deleted ids */
