@@ -6,7 +6,7 @@ import { openQueue, type Queue } from '@acp/queue';
 import { claimRun, deleteCompany, deleteIssue, dispatchAgent, findIssue, requestWakeups } from '../index.ts';
 import { settleCompany, settleIssue } from './index.ts';
 
-const { heartbeat_runs, wakeup_requests } = schema;
+const { heartbeat_runs, issue_relations, issues, wakeup_requests } = schema;
 
 let database: Database;
 let queue: Queue;
@@ -77,3 +77,43 @@ it.each(['issue', 'company'])(
     ]);
   },
 );
+
+it('what waited only for an issue below a deleted one goes on, and nothing below that one itself', async () => {
+  const company = await createCompany(database.db);
+  const agent = await createAgent(database.db, company);
+  const top = await createIssue(database.db, company);
+  const middle = await createIssue(database.db, company, { parent_issue_id: top.id });
+  const low = await createIssue(database.db, company, { parent_issue_id: middle.id });
+  const stuck = async (values: object = {}) =>
+    createIssue(database.db, company, { status: 'blocked', assignee_agent_id: agent.id, ...values });
+  const [free, dependent, both, inside] = [
+    await stuck(),
+    await stuck(),
+    await stuck(),
+    await stuck({ parent_issue_id: top.id }),
+  ];
+  const open = await createIssue(database.db, company);
+  const relate = async (source: { id: string }, target: { id: string }, relation_type = 'blocks') =>
+    database.db.insert(issue_relations).values({
+      company_id: company.id,
+      source_issue_id: source.id,
+      target_issue_id: target.id,
+      relation_type,
+    });
+  for (const waits of [free, both, inside]) await relate(low, waits);
+  await relate(dependent, middle, 'depends_on');
+  await relate(open, both);
+  await transaction(database, async (tx) => {
+    await deleteIssue(tx, actors.system, (await findIssue(tx, top.id))!);
+  });
+  await transaction(database, async (tx) => settleIssue(tx, top.id));
+  const rows = await database.db.select().from(issues).where(eq(issues.company_id, company.id));
+  const statusOf = ({ id }: { id: string }) => rows.find((row) => row.id === id)!.status;
+  expect([free, dependent, both, inside].map(statusOf)).toEqual(['todo', 'todo', 'blocked', 'blocked']);
+  const woken = await database.db
+    .select()
+    .from(wakeup_requests)
+    .where(eq(wakeup_requests.agent_id, agent.id));
+  const due = woken.map(({ issue_id, reason, status }) => [issue_id, reason, status]);
+  expect(new Set(due)).toEqual(new Set([free.id, dependent.id].map((id) => [id, 'unblocked', 'pending'])));
+});

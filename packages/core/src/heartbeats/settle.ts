@@ -9,9 +9,15 @@ import { sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { hasAgentEnded, revokeAgentKeys } from '../agents/index.ts';
 import { isCompanyTrashed } from '../companies/index.ts';
-import { findIssue, issueAndDescendants, releaseHeldBy, enqueueSettling } from '../issues/index.ts';
+import {
+  findIssue,
+  issueAndDescendants,
+  releaseHeldBy,
+  enqueueSettling,
+  unblockOutside,
+} from '../issues/index.ts';
 import { cancelRuns, lockLiveRuns } from '../runs/index.ts';
-import { cancelWakeups } from '../wakeups/index.ts';
+import { cancelWakeups, requestWakeups } from '../wakeups/index.ts';
 
 const scheduler = systemActor('scheduler');
 
@@ -25,15 +31,20 @@ export async function settleAgent(tx: Tx, agent_id: string): Promise<void> {
   await settleTreeOf(tx, agent_id);
 }
 
-/** After an issue was moved to the trash: stops all work on it and on its descendants, which are absent along with it. */
+/**
+ * After an issue was moved to the trash: stops all work on it and on its descendants, which are absent along with it, and frees
+ * what these held up.
+ */
 export async function settleIssue(tx: Tx, issue_id: string): Promise<void> {
   if (await findIssue(tx, issue_id)) return;
+  const freed = await unblockOutside(tx, issue_id);
   const issue_ids = (await issueAndDescendants(tx, issue_id)).map(({ id }) => id);
   const which = sql`r.issue_id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(issue_ids)}::jsonb))`;
   await lockLiveRuns(tx, which);
   await cancelWakeups(tx, { issue_ids });
+  await requestWakeups(tx, scheduler, freed.wakeups);
   const changes = await cancelRuns(tx, which, 'issue was deleted');
-  await recordChanges(tx, scheduler, changes);
+  await recordChanges(tx, scheduler, [...changes, ...freed.changes]);
   await enqueueSettling(tx, issue_ids);
 }
 

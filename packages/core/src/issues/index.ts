@@ -41,6 +41,7 @@ export {
 export { checkoutForRuns, releaseAfterRun } from './run-effects.ts';
 export { actionableFor, mostUrgentFirst, openIssuesOf } from './agent-work.ts';
 export { applyHumanReply, awaitInput, setNeedsRouting } from './attention.ts';
+export { unblockOutside } from './unblock.ts';
 export { parkIssue, enqueueSettling, unparkIssue } from './parking.ts';
 export {
   addLabel,

@@ -4,12 +4,18 @@ import { sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import type { WakeupRequest } from '../wakeups/index.ts';
 import { issueUpdated } from './present.ts';
-import { type IssueRow, selectIssues, shownIssue, toIssueRow } from './rows.ts';
+import { type IssueRow, notTrashed, selectIssues, shownIssue, toIssueRow } from './rows.ts';
 
 interface LockedIssue {
   issue: IssueRow | undefined;
   /** Ids of the parent and of the issues it blocks; empty unless requested. */
   dependents: string[];
+}
+
+/** For the caller to record and to wake. */
+interface Unblocked {
+  changes: Change[];
+  wakeups: WakeupRequest[];
 }
 
 /**
@@ -52,7 +58,7 @@ export async function unblockDependents(
   tx: Tx,
   ended: IssueRow,
   dependents: readonly string[],
-): Promise<{ changes: Change[]; wakeups: WakeupRequest[] }> {
+): Promise<Unblocked> {
   if (dependents.length === 0) return { changes: [], wakeups: [] };
   const free = await selectIssues(
     tx,
@@ -90,7 +96,33 @@ export async function unblockDependents(
   };
 }
 
+/**
+ * The same for an issue in the trash with all that is below it: absent along with it, none of that can be closed any more. What it
+ * holds up itself is free since it was deleted.
+ */
+export async function unblockOutside(tx: Tx, trashed_id: string): Promise<Unblocked> {
+  const [trashed] = await selectIssues(
+    tx,
+    sql`select ${shownIssue} from issues i where i.id = ${trashed_id}`,
+  );
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    with recursive below as (
+      select ${trashed_id}::uuid as id
+      union
+      select child.id from below join issues child on child.parent_issue_id = below.id
+    )
+    select i.id from issues i where i.deleted_at is null and i.status = 'blocked' and i.id = any (array(
+      select r.target_issue_id from below join issue_relations r on r.source_issue_id = below.id and r.relation_type = 'blocks'
+      union
+      select r.source_issue_id from below join issue_relations r on r.target_issue_id = below.id and r.relation_type = 'depends_on'
+      except
+      select id from below
+    )) order by i.id for no key update of i`);
+  const dependents = rows.map(({ id }) => id);
+  return trashed === undefined ? { changes: [], wakeups: [] } : unblockDependents(tx, trashed, dependents);
+}
+
 function open(issue: string) {
   const i = sql.identifier(issue);
-  return sql`${i}.deleted_at is null and ${i}.status not in ${terminalIssueStatuses}`;
+  return sql`${notTrashed(issue)} and ${i}.status not in ${terminalIssueStatuses}`;
 }
