@@ -7,6 +7,7 @@ import {
   type PageRequest,
   schema,
   type Tx,
+  lockByName,
 } from '@acp/db';
 import { conflict, stated } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
@@ -104,6 +105,13 @@ export interface ClaimedAction {
 
 /** Undefined if it is finished, gone, or claimed by someone else; or if it waits, as the company has two in progress. */
 export async function claimWorkspaceAction(tx: Tx, action_id: string): Promise<ClaimedAction | undefined> {
+  const [of] = await tx
+    .select({ company_id: actions.company_id })
+    .from(actions)
+    .where(eq(actions.id, action_id));
+  if (of === undefined) return undefined;
+  // Of several claims at once, each has to see what those before have begun.
+  await lockByName(tx, `workspace actions of ${of.company_id}`);
   const [action] = await tx
     .update(actions)
     .set({ status: 'running', lease_expires_at: LEASE, attempts: sql`${actions.attempts} + 1` })

@@ -10,8 +10,9 @@ import {
   databaseWithQueue,
   pendingWakeups,
   queuedJobs,
+  waitFor,
 } from '@acp/testkit';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import {
   claimWorkspaceAction,
   createReviewComment,
@@ -90,6 +91,17 @@ it('a company has two actions in progress at most: the third waits for one of th
   };
   const claim = async ({ id }: { id: string }) =>
     transaction(database, async (tx) => claimWorkspaceAction(tx, id));
+  const crowd = await stage();
+  const asked = [await ask(crowd), await ask(crowd), await ask(crowd)];
+  let over = 0;
+  const atOnce: Promise<unknown>[] = [];
+  await transaction(database, async (tx) => {
+    expect(await claimWorkspaceAction(tx, asked[0]!.id)).toBeDefined();
+    for (const each of asked.slice(1)) atOnce.push(claim(each).finally(() => (over += 1)));
+    const locked = sql`select from pg_locks where locktype = 'advisory' and not granted`;
+    await waitFor(async () => over + (await database.db.execute(locked)).rows.length === 2);
+  });
+  expect((await Promise.all(atOnce)).filter((each) => each !== undefined)).toHaveLength(1);
   const [one, other] = [await stage(), await stage()];
   const [first, second, third] = [await ask(one), await ask(one), await ask(one)];
   const begun = await claim(first);
