@@ -31,8 +31,8 @@ export async function runShell(
   const env = { ...program.env, SERVICE_SCRIPT: script };
   const command = ['/bin/sh', '-c', 'exec 2>&1; eval "$SERVICE_SCRIPT"'];
   let tail = '';
+  const lines = runProgram(programCall({ ...program, env }, command, ''), limit.signal);
   try {
-    const lines = runProgram(programCall({ ...program, env }, command, ''), limit.signal);
     for (let next = await lines.next(); ; next = await lines.next()) {
       if (next.done !== true) {
         const line = next.value ?? '[a line that was too long]';
@@ -50,6 +50,8 @@ export async function runShell(
     if (err instanceof AdapterError && err.category === 'config') throw err;
     return { code: null, timed_out: true, tail };
   } finally {
+    // Ends what still runs, if its output could not be taken.
+    await lines.return({ code: null, signal: null, stderr: '' });
     limit.close();
   }
 }

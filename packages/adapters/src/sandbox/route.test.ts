@@ -168,7 +168,7 @@ describe('a route with a name server', () => {
 
   it('that can’t be used is refused by name', () => {
     expect(() => routeOf(undefined, 'dns.example:53')).toThrow('egress_dns_addr');
-    for (const proxy of ['proxy.example:3128', 'socks5://proxy.example', ''])
+    for (const proxy of ['proxy.example:3128', 'socks5://proxy.example', 'http://a:100%@proxy.example', ''])
       expect(() => routeOf(proxy, undefined)).toThrow('egress_proxy');
     expect(routeOf(undefined, undefined)).toBeNull();
   });

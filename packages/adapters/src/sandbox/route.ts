@@ -26,7 +26,18 @@ export function routeOf(proxy: string | undefined, dns_addr: string | undefined)
   const url = proxy !== undefined && URL.canParse(proxy) ? new URL(proxy) : null;
   if (proxy !== undefined && (url === null || !/^https?:$/.test(url.protocol)))
     throw new AdapterError('config', 'egress_proxy is not an http or https URL');
+  if (url !== null && !isEncoded(url.username + url.password))
+    throw new AdapterError('config', 'egress_proxy: a % in its credentials is written %25');
   return { proxy: url, lookup: dns_addr === undefined ? null : lookupAt(dns_addr) };
+}
+
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function lookupAt(dns_addr: string): Lookup {
