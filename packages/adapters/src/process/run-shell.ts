@@ -26,12 +26,13 @@ export async function runShell(
   signal: AbortSignal,
   onLine: (line: string) => void = () => undefined,
 ): Promise<ShellEnd> {
-  const limit = new TimeLimit(signal, program.timeout_sec);
   // Passed in a variable: arguments are visible to the whole machine, and paths in arguments are made visible to the program.
   const env = { ...program.env, SERVICE_SCRIPT: script };
   const command = ['/bin/sh', '-c', 'exec 2>&1; eval "$SERVICE_SCRIPT"'];
   let tail = '';
-  const lines = runProgram(programCall({ ...program, env }, command, ''), limit.signal);
+  const call = programCall({ ...program, env }, command, '');
+  const limit = new TimeLimit(signal, program.timeout_sec);
+  const lines = runProgram(call, limit.signal);
   try {
     for (let next = await lines.next(); ; next = await lines.next()) {
       if (next.done !== true) {
