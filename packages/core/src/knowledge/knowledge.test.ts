@@ -8,6 +8,7 @@ import { putDocument, restoreRevision } from '../documents/index.ts';
 import { deleteIssue, findIssue, updateIssue } from '../issues/index.ts';
 import { archiveNote, createNote, deleteNote, findNote, unarchiveNote, updateNote } from '../notes/index.ts';
 import { createWorkProduct } from '../work-products/index.ts';
+import { insertVectors } from './vectors.ts';
 import { giveUpSource, indexNextSource, knowledgeState, searchKnowledge, SourceNotCut } from './index.ts';
 
 let database: Database;
@@ -151,6 +152,18 @@ describe('what is found', () => {
     await find('otter');
     const query = { question: 'otter', only_types: ['document'] };
     expect(await searchKnowledge(database.db, company.id, query)).toMatchObject([{ title: 'Plan' }]);
+    // Nor by what they mean: no word of the question is in any of them.
+    const { rows } = await database.db.execute<{ chunk_id: string; title: string }>(
+      sql`select id as chunk_id, heading as title from knowledge_chunks where company_id = ${company.id}`,
+    );
+    const space = '00000000-0000-4000-8000-000000000001';
+    const vectors = rows.map(({ chunk_id, title }) => {
+      const vector = Float32Array.from(title === 'Plan' ? [0.8, 0.6] : [1, 0]);
+      return { chunk_id, vector };
+    });
+    await insertVectors(database.db, { company_id: company.id, space }, vectors);
+    const meant = { ...query, question: 'lontra', vector: { space, vector: Float32Array.from([1, 0]) } };
+    expect(await searchKnowledge(database.db, company.id, meant)).toMatchObject([{ title: 'Plan' }]);
   });
 });
 

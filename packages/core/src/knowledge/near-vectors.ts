@@ -162,12 +162,14 @@ export interface Near {
 /**
  * The nearest passages of a company by the index, best first. The index covers all companies: it continues until it has found
  * enough of this one's, or gives up early. Undefined if there is no index for such vectors.
+ * @param among condition on the row `v` of a vector
  */
 export async function nearest(
   tx: Tx,
   company_id: string,
   { space, vector }: { space: string; vector: Float32Array },
   limit: number,
+  among = sql`true`,
 ): Promise<Near[] | undefined> {
   if (!(await isIndexed(tx, vector.length))) return undefined;
   const length = sql.raw(String(vector.length));
@@ -177,8 +179,8 @@ export async function nearest(
       select ${textOf(vector)}::halfvec(${length}) as q, set_config('hnsw.iterative_scan', 'strict_order', true),
         set_config('hnsw.ef_search', ${EF_SEARCH}, true)
     )
-    select chunk_id as id, 1 - (near::halfvec(${length}) <=> (select q from asked)) as likeness from ${TABLE}
-    where company_id = ${company_id} and space = ${space}::uuid and vector_dims(near) = ${length}
+    select chunk_id as id, 1 - (near::halfvec(${length}) <=> (select q from asked)) as likeness from ${TABLE} v
+    where company_id = ${company_id} and space = ${space}::uuid and vector_dims(near) = ${length} and ${among}
     order by near::halfvec(${length}) <=> (select q from asked) limit ${limit}`);
   return rows;
 }

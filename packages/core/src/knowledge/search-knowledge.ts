@@ -59,11 +59,11 @@ export async function searchKnowledge(
   if (asked.length === 0) return [];
   const { terms, passages: known } = await weighTerms(tx, company_id, asked);
   if (known === 0) return [];
-  const wanted = ofWantedType(query.only_types ?? null);
+  const wanted = query.only_types ? ofWantedType(query.only_types) : null;
   const rankings = [
-    await byWords(tx, company_id, terms, wanted),
-    await byHeading(tx, company_id, question, wanted),
-    ...(query.vector ? [await byMeaning(tx, company_id, query.vector, known)] : []),
+    await byWords(tx, company_id, terms, wanted ?? sql`true`),
+    await byHeading(tx, company_id, question, wanted ?? sql`true`),
+    ...(query.vector ? [await byMeaning(tx, company_id, query.vector, known, vectorsOf(wanted))] : []),
   ];
   const merged = mergeRankings(rankings);
   if (merged.size === 0) return [];
@@ -176,13 +176,18 @@ const [, finding] = knowledgeTypes;
 /** Type of the source in the row `s`, whose note, if it is one, is in the row `n`. */
 const typeOfSource: SQL = sql`case when n.kind = ${finding} then ${finding} else s.source_type end`;
 
-/** Whether the passage in the row `k` is of one of these types; null: of any. Reads its source by key: never all of the company. */
-function ofWantedType(types: readonly string[] | null): SQL {
-  if (types === null) return sql`true`;
+/** Whether the passage in the row `k` is of one of these types. Reads its source by key: never all of the company. */
+function ofWantedType(types: readonly string[]): SQL {
   return sql`(
     select ${typeOfSource} from knowledge_sources s left join notes n on s.source_type = 'note' and n.id = s.source_id
     where s.id = k.source_key) in (select jsonb_array_elements_text(${JSON.stringify(types)}::jsonb))`;
 }
+
+/** Whether the vector in the row `v` is of such a passage. */
+const vectorsOf = (wanted: SQL | null): SQL =>
+  wanted === null
+    ? sql`true`
+    : sql`exists (select from knowledge_chunks k where k.id = v.chunk_id and ${wanted})`;
 
 /** Whether the source of the row `s` is visible: checks what triggers can't track, such as a parent in the trash. */
 const visible: SQL = sql`s.chunked_revision = s.revision and (s.issue_id is null or exists (

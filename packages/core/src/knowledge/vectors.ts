@@ -1,7 +1,7 @@
 /** Storage and comparison of embeddings. */
 import type { Provider } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { createHash } from 'node:crypto';
 import { keepNear, type Near, nearest } from './near-vectors.ts';
 import { bytesOf, signsOf, type StoredVector, vectorOf } from './vector-bytes.ts';
@@ -52,19 +52,21 @@ const FEW = 10_000;
 /**
  * Ids of passages whose meaning is close to the question's, best first.
  * @param passages how many the company has
+ * @param among condition on the row `v` of a vector
  */
 export async function byMeaning(
   tx: Tx,
   company_id: string,
   asked: QuestionVector,
   passages: number,
+  among = sql`true`,
 ): Promise<string[]> {
-  const indexed = passages < FEW ? undefined : await nearest(tx, company_id, asked, OF_VECTORS);
+  const indexed = passages < FEW ? undefined : await nearest(tx, company_id, asked, OF_VECTORS, among);
   // If the index gave up among other companies' passages, compare signs instead.
   const likely =
     indexed !== undefined && indexed.length >= OF_VECTORS
       ? indexed
-      : await byBitVectors(tx, company_id, asked);
+      : await byBitVectors(tx, company_id, asked, among);
   const least = Math.max(LEAST_LIKENESS, LEAST_SHARE * (likely[0]?.likeness ?? 0));
   return likely
     .filter(({ likeness }) => likeness >= least)
@@ -72,12 +74,17 @@ export async function byMeaning(
     .map(({ id }) => id);
 }
 
-async function byBitVectors(tx: Tx, company_id: string, { space, vector }: QuestionVector): Promise<Near[]> {
+async function byBitVectors(
+  tx: Tx,
+  company_id: string,
+  { space, vector }: QuestionVector,
+  among: SQL,
+): Promise<Near[]> {
   const signs = signsOf(vector);
   const { rows } = await tx.execute<{ id: string; embedding: Buffer }>(sql`
     with near as materialized (
-      select chunk_id from knowledge_vectors
-      where company_id = ${company_id} and space = ${space}::uuid and length(signs) = ${signs.length}
+      select chunk_id from knowledge_vectors v
+      where company_id = ${company_id} and space = ${space}::uuid and length(signs) = ${signs.length} and ${among}
       order by bit_count(signs # ${signs}::varbit) limit ${CANDIDATES}
     )
     select v.chunk_id as id, v.embedding from near join knowledge_vectors v on v.chunk_id = near.chunk_id`);
