@@ -4,6 +4,7 @@ import { type Database, schema, transaction, type Tx } from '@acp/db';
 import {
   actors,
   createCompany,
+  createIntegration,
   createIssue,
   createUser,
   databaseWithQueue,
@@ -216,6 +217,23 @@ it('is given to the readers of before, who until then have rows alone', async ()
     { reader_id, company_id: company.id, read_to: null },
   ]);
   expect(await oldReadMarks(database.db)).toContainEqual({ reader_id, company_id: company.id });
+});
+
+it('a key’s own comment is not unread to it, and another’s is', async () => {
+  const { company, run, say } = await setUp();
+  const [key, other] = [
+    await createIntegration(database.db, company),
+    await createIntegration(database.db, company),
+  ];
+  const issue = await createIssue(database.db, company);
+  await nextInstant();
+  await run(async (tx) => markAllRead(tx, key, company.id));
+  const unread = async () => (await unreadBy(database.db, key, company.id, 10)).map(({ id }) => id);
+  await run(async (tx) => say(tx, issue, key));
+  expect(await unread()).toEqual([]);
+  await nextInstant();
+  await run(async (tx) => say(tx, issue, other));
+  expect(await unread()).toEqual([issue.id]);
 });
 
 describe('marks and rows together', () => {

@@ -13,10 +13,18 @@ import { type IssueRow, notTrashed, readIssues, shownIssue } from './rows.ts';
 
 const { issue_reads } = schema;
 
+/**
+ * Whether the reader wrote the comment `c`. That of a key has no author: only its activity says which key it was, and readers are users
+ * for the most part, so that is asked last.
+ */
+const isOwn = (reader: string): SQL => sql`(c.author_user_id is not distinct from ${reader}::uuid
+  or (c.author_user_id is null and c.author_agent_id is null and exists (
+    select from activity a where a.entity_id = c.id and a.action = 'comment.created' and a.actor_id = ${reader}::uuid)))`;
+
 /** The last time something happened to the issue `i`, ignoring the reader's comments. Comments don't update their issue's row. */
 export const lastHappening = (reader: string): SQL => sql`greatest(i.updated_at, coalesce((
   select max(c.created_at) from comments c
-  where c.issue_id = i.id and c.author_user_id is distinct from ${reader}::uuid), i.updated_at))`;
+  where c.issue_id = i.id and not ${isOwn(reader)}), i.updated_at))`;
 
 /** Whether the row `r` of an issue is stronger than the mark: a snooze that lasts or was not yet looked at after it was over. */
 export const isPutOff: SQL = sql`r.snoozed_until > r.read_at`;
