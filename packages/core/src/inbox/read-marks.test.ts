@@ -236,6 +236,22 @@ it('a key’s own comment is not unread to it, and another’s is', async () => 
   expect(await unread()).toEqual([issue.id]);
 });
 
+it('a change is unread though its transaction began before one that was read', async () => {
+  const { reader, company, unread, run } = await setUp();
+  const issue = await createIssue(database.db, company);
+  const change = async (tx: Tx, title: string) =>
+    updateIssue(tx, actors.board(company), (await findIssue(tx, issue.id))!, { title });
+  await run(async (slow) => {
+    await slow.execute(sql`select now()`);
+    await nextInstant();
+    await run(async (tx) => change(tx, 'second'));
+    await run(async (tx) => markIssueRead(tx, reader, issue));
+    expect(await unread()).toEqual([]);
+    await change(slow, 'first');
+  });
+  expect(await unread()).toEqual([issue.id]);
+});
+
 describe('marks and rows together', () => {
   /** What the inbox shows, by the words of its documentation alone. */
   interface Expected {

@@ -2,12 +2,12 @@
 import type { Actor, Issue } from '@acp/contract';
 import { type Tx, schema } from '@acp/db';
 import { cutText, notFound } from '@acp/kernel';
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { and, eq, isNull } from 'drizzle-orm';
 import { type Change, humanActor, recordChanges } from '../activity/index.ts';
 import { blockedNotice } from './notices.ts';
 import { attended, statusColumns, unblocked } from './policy.ts';
 import { issueUpdated, presentIssue } from './present.ts';
-import { issueFields, type IssueRow } from './rows.ts';
+import { changedNow, issueFields, type IssueRow } from './rows.ts';
 import { lockIssue } from './unblock.ts';
 
 const { issues } = schema;
@@ -86,7 +86,7 @@ type Flags = Parameters<ReturnType<Tx['update']>['set']>[0];
 async function setFlags(tx: Tx, id: string, flags: Flags): Promise<IssueRow> {
   const [row] = await tx
     .update(issues)
-    .set({ ...flags, updated_at: sql`now()` })
+    .set({ ...flags, updated_at: changedNow })
     .where(and(eq(issues.id, id), isNull(issues.deleted_at)))
     .returning(issueFields);
   if (!row) throw notFound();

@@ -6,7 +6,7 @@ import { sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { moveToTrash } from '../trash/index.ts';
 import { requestWakeups } from '../wakeups/index.ts';
-import type { IssueRow } from './rows.ts';
+import { changedNow, type IssueRow } from './rows.ts';
 import { lockIssue, unblockDependents } from './unblock.ts';
 
 /**
@@ -17,7 +17,7 @@ export async function deleteIssue(tx: Tx, actor: Actor, subject: IssueRow): Prom
   const { issue, dependents } = await lockIssue(tx, subject.id, true);
   if (!issue) throw notFound();
   await tx.execute(sql`
-    update issues set deleted_at = now(), updated_at = now(),
+    update issues set deleted_at = now(), updated_at = ${changedNow},
       checked_out_by_agent_id = null, checked_out_at = null, checkout_run_id = null,
       self_checkout_agent_id = null
     where id = ${issue.id}`);

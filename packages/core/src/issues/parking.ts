@@ -7,7 +7,7 @@ import { eq, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { isTerminal, statusColumns, unblocked } from './policy.ts';
 import { issueUpdated } from './present.ts';
-import { issueFields, type IssueRow } from './rows.ts';
+import { changedNow, issueFields, type IssueRow } from './rows.ts';
 import { lockIssue } from './unblock.ts';
 
 const { issues } = schema;
@@ -22,7 +22,7 @@ export async function parkIssue(tx: Tx, actor: Actor, subject: IssueRow, reason:
       ...statusColumns('blocked', actor),
       status: 'blocked',
       blocked_reason: reason,
-      updated_at: sql`now()`,
+      updated_at: changedNow,
     })
     .where(eq(issues.id, before.id))
     .returning(issueFields);
@@ -40,7 +40,7 @@ export async function unparkIssue(tx: Tx, issue_id: string): Promise<Change[] | 
   if (issue.status !== 'blocked' || issue.awaiting_input) return [];
   const [after] = await tx
     .update(issues)
-    .set({ ...unblocked, status: 'todo', updated_at: sql`now()` })
+    .set({ ...unblocked, status: 'todo', updated_at: changedNow })
     .where(eq(issues.id, issue_id))
     .returning(issueFields);
   return [issueUpdated(after!, 'issue.unblocked', { changes: { status: { from: 'blocked', to: 'todo' } } })];

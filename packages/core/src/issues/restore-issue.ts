@@ -5,7 +5,7 @@ import { eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { cancelWakeups, requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
 import { issueUpdated } from './present.ts';
-import { issueFields, notTrashed } from './rows.ts';
+import { changedNow, issueFields, notTrashed } from './rows.ts';
 
 const { issues } = schema;
 
@@ -17,7 +17,7 @@ const { issues } = schema;
 export async function restoreIssue(tx: Tx, actor: Actor, issue_id: string): Promise<void> {
   const [issue] = await tx
     .update(issues)
-    .set({ deleted_at: null, updated_at: sql`now()` })
+    .set({ deleted_at: null, updated_at: changedNow })
     .where(eq(issues.id, issue_id))
     .returning(issueFields);
   if (!issue) throw conflict('the issue is gone');

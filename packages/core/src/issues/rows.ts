@@ -24,6 +24,12 @@ export function notTrashed(issue: string): SQL {
   return inNoTrash('issues', issue);
 }
 
+/**
+ * `updated_at` of a change: later than any other's, although a transaction that began earlier may write later. Whoever has seen the
+ * issue as it was has not seen this.
+ */
+export const changedNow: SQL = sql`greatest(now(), updated_at + interval '1 millisecond')`;
+
 /** The columns that drizzle returns for an issue, as clients see it. */
 export const issueFields = shownColumns(issues);
 

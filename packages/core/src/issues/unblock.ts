@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import type { WakeupRequest } from '../wakeups/index.ts';
 import { issueUpdated } from './present.ts';
-import { type IssueRow, notTrashed, selectIssues, shownIssue, toIssueRow } from './rows.ts';
+import { changedNow, type IssueRow, notTrashed, selectIssues, shownIssue, toIssueRow } from './rows.ts';
 
 interface LockedIssue {
   issue: IssueRow | undefined;
@@ -63,7 +63,7 @@ export async function unblockDependents(
   const free = await selectIssues(
     tx,
     sql`
-    update issues i set status = 'todo', blocked_at = null, blocked_reason = null, blocked_by_agent_id = null, updated_at = now()
+    update issues i set status = 'todo', blocked_at = null, blocked_reason = null, blocked_by_agent_id = null, updated_at = ${changedNow}
     where i.id in ${[...dependents]} and i.status = 'blocked' and not i.awaiting_input
       and not exists (select from subagent_waits w where w.issue_id = i.id)
       and not exists (select from issues child where child.parent_issue_id = i.id and ${open('child')})

@@ -10,7 +10,7 @@ import { assertMayAssign, isTerminal, type IssuePlan, planUpdate } from './polic
 import { issueUpdated, presentIssue } from './present.ts';
 import { findIssue } from './find-issue.ts';
 import { enqueueSettling } from './parking.ts';
-import { type IssueRow, type IssueVersion, rowVersion, shownIssue, toIssueRow } from './rows.ts';
+import { changedNow, type IssueRow, type IssueVersion, rowVersion, shownIssue, toIssueRow } from './rows.ts';
 import { lockIssue, unblockDependents } from './unblock.ts';
 
 const { issues } = schema;
@@ -132,7 +132,7 @@ async function setColumns(
       return sql`${sql.identifier(name)} = ${is(value, SQL) ? value : values[name]}`;
     });
     const only = versioned ? sql`and ${rowVersion('i')} = ${values.row_version}` : sql``;
-    return sql`update issues i set ${sql.join([...parts, sql`updated_at = now()`], sql`, `)}
+    return sql`update issues i set ${sql.join([...parts, sql`updated_at = ${changedNow}`], sql`, `)}
       where i.id = ${values.of_id} ${only}
       returning ${versioned ? sql`i.blocked_at, i.updated_at` : shownIssue}`;
   });
