@@ -129,6 +129,32 @@ it('who subscribes in 1.0 stays while the agent waits for an answer, and hears t
   expect([states[0], states.at(-1)]).toEqual(['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_COMPLETED']);
 });
 
+it('a subscriber hears on after what the agent said last is deleted', async () => {
+  const { id } = await send();
+  await agent.ask(id, 'Which one?');
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...cast.agent.headers },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } }),
+    signal: AbortSignal.timeout(60_000),
+  });
+  const acts = [
+    async () => agent.say(id, 'A slip'),
+    async () => {
+      await database.db.delete(schema.comments).where(eq(schema.comments.issue_id, id));
+      await agent.say(id, 'In earnest');
+    },
+    async () => agent.finish(id, 'That one.'),
+  ];
+  const heard: string[] = [];
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    const texts = [...chunk.matchAll(/"text":"([^"]+)"/g)].map(([, text]) => text!);
+    heard.push(...texts);
+    if (texts.length > 0) await acts.shift()?.();
+  }
+  expect(heard).toEqual(expect.arrayContaining(['A slip', 'In earnest', 'That one.']));
+});
+
 it('an agent that sets its task to done in its answer completes it by the end of the run, answer included', async () => {
   const { id } = await send();
   const { heartbeat_runs } = schema;

@@ -31,7 +31,7 @@ export async function followDelegation(
 ): Promise<void> {
   const { database } = parts;
   const peer = await findPeer(database.db, delegation.peer_id);
-  // What it was given is gone with it.
+  // What it was given is gone with it, or rests with its company.
   if (peer === undefined) return;
   try {
     await step(parts, peer, delegation, signal);

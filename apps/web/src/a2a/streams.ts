@@ -88,12 +88,12 @@ async function follow(
 /** Tracks what a stream has sent so far. */
 class Seen {
   #task: Task;
-  #said: string | null;
+  #heard: Task['last_comment'];
   readonly #artifacts: Map<string, number>;
 
   constructor(task: Task, artifacts: readonly TaskArtifact[]) {
     this.#task = task;
-    this.#said = task.said?.id ?? null;
+    this.#heard = task.last_comment;
     this.#artifacts = new Map(artifacts.map(({ id, changed_at }) => [id, changed_at.getTime()]));
   }
 
@@ -111,11 +111,11 @@ class Seen {
         this.#artifacts.set(artifact.id, artifact.changed_at.getTime());
         return artifactEvent(writer, task, artifact);
       });
-    const words = await agentCommentsAfter(caller.tx, task.id, this.#said);
+    const words = await agentCommentsAfter(caller.tx, task.id, this.#heard);
     const rests = restingTaskStates.includes(task.state);
     const turned = task.state !== this.#task.state;
     for (const said of words) {
-      this.#said = said.id;
+      this.#heard = said;
       // The final message is sent with the state below.
       if (said.id === task.said?.id && turned) continue;
       events.push(statusEvent(writer, { ...task, state: rests ? 'working' : task.state, said }, false));

@@ -4,6 +4,7 @@ import { decodeCursor, encodeCursor, isUuid } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import { notTrashed } from '../issues/index.ts';
 import { isAvailable } from './available-agents.ts';
+import type { CommentPlace } from './task-history.ts';
 
 /** The current state of a task. */
 export interface Task {
@@ -14,6 +15,8 @@ export interface Task {
   changed_at: Date;
   /** The agent's last message or question; null if there is none yet. */
   said: { id: string; text: string } | null;
+  /** From here on the agent's further comments are read; null if there is none yet. */
+  last_comment: CommentPlace | null;
   /** Total of the finished runs that worked on it. */
   usage: TaskUsage;
 }
@@ -58,7 +61,7 @@ const source = sql`a2a_tasks t
   join issues i on i.id = t.issue_id
   join companies c on c.id = i.company_id and c.deleted_at is null
   left join lateral (
-    select id, left(body_markdown, ${LONGEST_SAID}) as text from comments
+    select id, created_at, left(body_markdown, ${LONGEST_SAID}) as text from comments
     where issue_id = i.id and author_agent_id is not null
     order by created_at desc, id desc limit 1
   ) said on true
@@ -73,7 +76,7 @@ const source = sql`a2a_tasks t
 const isForClients = sql`exists (select from agents where agents.id = t.agent_id and ${isAvailable})`;
 
 const columns = sql`i.id, t.context_id, i.updated_at, i.awaiting_input, i.needs_human_attention, i.blocked_reason,
-  said.id as said_id, said.text as said, ${state} as state, spent.cost_usd, spent.input_tokens, spent.output_tokens`;
+  said.id as said_id, said.created_at as said_at, said.text as said, ${state} as state, spent.cost_usd, spent.input_tokens, spent.output_tokens`;
 
 interface TaskRow extends Record<string, unknown>, TaskUsage {
   id: string;
@@ -83,6 +86,7 @@ interface TaskRow extends Record<string, unknown>, TaskUsage {
   needs_human_attention: boolean;
   blocked_reason: string | null;
   said_id: string | null;
+  said_at: string | null;
   said: string | null;
   state: TaskState;
 }
@@ -148,13 +152,14 @@ function behind(cursor: string): SQL {
 }
 
 function toTask(row: TaskRow): Task {
-  const { id, context_id, state: now, said_id } = row;
+  const { id, context_id, state: now, said_id, said_at } = row;
   return {
     id,
     context_id,
     state: now,
     changed_at: new Date(row.updated_at),
     usage: { cost_usd: row.cost_usd, input_tokens: row.input_tokens, output_tokens: row.output_tokens },
+    last_comment: said_id === null || said_at === null ? null : { id: said_id, at: said_at },
     said: now === 'input_required' ? { id: said_id ?? id, text: question(row) } : spoken(row),
   };
 }

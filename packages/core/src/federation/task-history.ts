@@ -53,16 +53,22 @@ function toMessage({ message_id, role, parts, metadata, text }: MessageRow): Tas
 
 const uuids = (ids: readonly string[]) => sql`${`{${ids.join(',')}}`}::uuid[]`;
 
-/** What agents said on the issue after the comment (null: from the beginning), oldest first, the first 50. */
+/** A comment's place among those of its issue: it remains when the comment is deleted. */
+export interface CommentPlace {
+  id: string;
+  at: string;
+}
+
+/** What agents said on the issue after that place (null: from the beginning), oldest first, the first 50. */
 export async function agentCommentsAfter(
   tx: Tx,
   issue_id: string,
-  after: string | null,
-): Promise<{ id: string; text: string }[]> {
-  const { rows } = await tx.execute<{ id: string; text: string }>(sql`
-    select c.id, c.body_markdown as text from comments c
+  after: CommentPlace | null,
+): Promise<(CommentPlace & { text: string })[]> {
+  const { rows } = await tx.execute<CommentPlace & { text: string } & Record<string, unknown>>(sql`
+    select c.id, c.created_at as at, c.body_markdown as text from comments c
     where c.issue_id = ${issue_id} and c.author_agent_id is not null
-      and (${after}::uuid is null or (c.created_at, c.id) > (select created_at, id from comments where id = ${after}::uuid))
+      and (${after === null} or (c.created_at, c.id) > (${after?.at ?? null}::timestamptz, ${after?.id ?? null}::uuid))
     order by c.created_at, c.id limit 50`);
   return rows;
 }
