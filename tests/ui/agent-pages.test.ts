@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Express } from 'express';
 import request from 'supertest';
 import { type Cast, createCast } from '../http/cast.ts';
+import { pageForms } from '../http/page-forms.ts';
 import { startPages } from '../http/pages.ts';
 
 const home = mkdtempSync(path.join(tmpdir(), 'acp-agent-pages-'));
@@ -28,6 +29,42 @@ const post = async (at: string, fields: Record<string, string> = {}, who: 'admin
   request(app).post(at).type('form').set(headers(who)).send(new URLSearchParams(fields).toString());
 const settings = () => `/agents/${cast.agent_id}/settings`;
 const files = () => `/agents/${cast.agent_id}/files`;
+
+describe('the form that hires an agent', () => {
+  it('begins with the company’s defaults, and leaves to them what is not changed in it', async () => {
+    const company = `/companies/${cast.company_id}`;
+    const set = await post(
+      `${company}/settings/agents`,
+      {
+        adapter_config: '{"extra_env": {"TOKEN": "${secret:TOKEN}"}, "timeout_seconds": 90}',
+        heartbeat_enabled: 'on',
+        heartbeat_interval_sec: '1200',
+      },
+      'admin',
+    );
+    expect(set.status).toBe(303);
+    const form = pageForms((await get(`${company}/agents/new`)).text).find(({ action }) =>
+      action.endsWith('/agents/new'),
+    )!;
+    const typed = Object.entries({ ...form.values, name: ['Dora'] });
+    const fields = Object.fromEntries(typed.map(([name, values]) => [name, values.at(-1)!]));
+    const hired = await post(form.action, fields);
+    const of = async ({ headers: { location } }: typeof hired) =>
+      (await request(app).get(`/api${location!}`).set(cast.member.headers)).body as object;
+    const defaults = { timeout_seconds: 90, extra_env: { TOKEN: '${secret:TOKEN}' } };
+    expect(await of(hired)).toMatchObject({
+      adapter_config: defaults,
+      heartbeat_enabled: true,
+      heartbeat_interval_sec: 1200,
+    });
+    const other = { ...fields, name: 'Emil', heartbeat_enabled: '', heartbeat_interval_sec: '60' };
+    expect(await of(await post(form.action, other))).toMatchObject({
+      adapter_config: defaults,
+      heartbeat_enabled: false,
+      heartbeat_interval_sec: 60,
+    });
+  });
+});
 
 describe('an agent’s settings', () => {
   it('show permissions, which a member changes but for the use of secrets', async () => {

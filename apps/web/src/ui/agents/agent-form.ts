@@ -36,18 +36,21 @@ const textFields = [
 ] as const;
 type TextField = Exclude<(typeof textFields)[number], 'adapter_config'>;
 
-/** Form for a new or an existing agent. */
+/**
+ * Form for a new or an existing agent.
+ * @param agent of a new one, what the company has its agents start with
+ */
 export function agentForm(
   path: string,
   { bosses: all, providers }: FormChoices,
-  agent: Agent | null,
+  agent: Partial<Agent>,
   refused: Refused | null,
 ): Html {
   const typed = refused?.form ?? null;
   const errors = new FieldErrors(refused?.error ?? null, textFields, { configuration: 'adapter_config' });
-  const value = (name: TextField): string => typed?.sent(name) ?? (agent?.[name] ?? '').toString();
-  const bosses = { ...all, listed: all.listed.filter(({ id }) => id !== agent?.id) };
-  const config = typed?.sent('adapter_config') ?? JSON.stringify(agent?.adapter_config ?? {}, null, 2);
+  const value = (name: TextField): string => typed?.sent(name) ?? (agent[name] ?? '').toString();
+  const bosses = { ...all, listed: all.listed.filter(({ id }) => id !== agent.id) };
+  const config = typed?.sent('adapter_config') ?? JSON.stringify(agent.adapter_config, null, 2);
   const pairs = (values: readonly string[]) => values.map((item) => ({ value: item, label: words(item) }));
   return html`<form method="post" action="${path}">
     !${formError(errors.general)}
@@ -64,10 +67,10 @@ export function agentForm(
     </div>
     !${textarea({ name: 'system_prompt', label: 'System prompt', value: value('system_prompt'), rows: 8, hint: 'Empty for a new agent: its role’s default', error: errors.of('system_prompt') })}
     !${textarea({ name: 'adapter_config', label: 'Adapter configuration (JSON)', value: config, rows: 4, mono: true, error: errors.of('adapter_config') })}
-    !${checkbox({ name: 'heartbeat_enabled', label: 'Wake it on a heartbeat', checked: typed?.has('heartbeat_enabled') ? typed.checked('heartbeat_enabled') : (agent?.heartbeat_enabled ?? false) })}
-    !${checkbox({ name: 'externally_available', label: 'External agents may call it (A2A); its name, description and skills are then public', checked: typed?.has('externally_available') ? typed.checked('externally_available') : (agent?.externally_available ?? false) })}
-    !${checkbox({ name: 'auto_extract_findings', label: 'After its runs, a model records findings that others should know', checked: typed?.has('auto_extract_findings') ? typed.checked('auto_extract_findings') : (agent?.auto_extract_findings ?? false) })}
-    !${input({ name: 'heartbeat_interval_sec', label: 'Seconds between heartbeats', type: 'number', min: 1, value: value('heartbeat_interval_sec') || 300, error: errors.of('heartbeat_interval_sec') })}
-    <button>${agent ? t`Save` : t`Hire`}</button>
+    !${checkbox({ name: 'heartbeat_enabled', label: 'Wake it on a heartbeat', checked: typed?.has('heartbeat_enabled') ? typed.checked('heartbeat_enabled') : agent.heartbeat_enabled === true })}
+    !${checkbox({ name: 'externally_available', label: 'External agents may call it (A2A); its name, description and skills are then public', checked: typed?.has('externally_available') ? typed.checked('externally_available') : agent.externally_available === true })}
+    !${checkbox({ name: 'auto_extract_findings', label: 'After its runs, a model records findings that others should know', checked: typed?.has('auto_extract_findings') ? typed.checked('auto_extract_findings') : agent.auto_extract_findings === true })}
+    !${input({ name: 'heartbeat_interval_sec', label: 'Seconds between heartbeats', type: 'number', min: 1, value: value('heartbeat_interval_sec'), error: errors.of('heartbeat_interval_sec') })}
+    <button>${agent.id === undefined ? t`Hire` : t`Save`}</button>
   </form>`;
 }

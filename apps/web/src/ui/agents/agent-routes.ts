@@ -1,5 +1,6 @@
 import { agentEndpoints, type Provider, runEndpoints } from '@acp/contract';
-import { listProviders } from '@acp/core';
+import { agentDefaults, listProviders } from '@acp/core';
+import { isDeepStrictEqual } from 'node:util';
 import { roleIn } from '../../http/roles.ts';
 import { chatButton } from '../chats/chat-button.ts';
 import { offerOf } from '../kit/choice.ts';
@@ -40,12 +41,12 @@ async function newAgentPage(
   error: string | null,
   form: FormValues | null,
 ): Promise<Html> {
-  const { company_id } = context;
+  const { tx, company_id } = context;
   const bosses = await offerOf(context, 'agent', form?.text('reports_to'));
   const providers = await providersFor(context);
   const list = listPath(company_id);
   const body = html`<div class="card">
-    !${agentForm(`${list}/new`, { bosses, providers }, null, error !== null && form ? { error, form } : null)}
+    !${agentForm(`${list}/new`, { bosses, providers }, await agentDefaults(tx, company_id), error !== null && form ? { error, form } : null)}
   </div>`;
   return companyPage(context, {
     title: t`Hire an agent`,
@@ -73,6 +74,15 @@ export const readAgent = (form: FormValues) => ({
   heartbeat_interval_sec: form.number('heartbeat_interval_sec'),
 });
 
+/** What is as the company's defaults is left to them: they may contain what only an admin may write. */
+async function readHire(form: FormValues, { tx, company_id }: UiContext<'company'>) {
+  const defaults: object = await agentDefaults(tx, company_id);
+  const usual = new Map<string, unknown>(Object.entries(defaults));
+  return Object.fromEntries(
+    Object.entries(readAgent(form)).filter(([name, value]) => !isDeepStrictEqual(value, usual.get(name))),
+  );
+}
+
 const back = ({ subject }: AgentContext): string => `/agents/${subject.id}`;
 const failed = (context: AgentContext, error: string): Promise<Html> => agentPage(context, error);
 
@@ -81,7 +91,7 @@ export const agentRoutes: UiRoute[] = [
     newAgentPage(c, null, null),
   ),
   action('/companies/{companyId}/agents/new', agentEndpoints.create, {
-    read: readAgent,
+    read: readHire,
     next: (_, created) => `/agents/${'agent' in created ? created.agent.id : created.id}`,
     failed: newAgentPage,
   }),
