@@ -159,21 +159,14 @@ const flagColumns: Column<Flag>[] = [
   },
 ];
 
-/** null if the field was cleared, undefined if the form lacks it. */
-const emptied = <T>(form: FormValues, name: string, value: T | undefined): T | null | undefined =>
-  form.has(name) ? (value ?? null) : undefined;
-
-const readTruth = (text: string): boolean | undefined => (text === '' ? undefined : text === 'true');
+const readTruth = (text: string | null | undefined): boolean | null | undefined =>
+  typeof text === 'string' ? text === 'true' : text;
 
 const readForm = (form: FormValues) => ({
   ...Object.fromEntries(textFields.map((name) => [name, form.cleared(name)])),
-  ...Object.fromEntries(numbers.map(({ name }) => [name, emptied(form, name, form.number(name))])),
+  ...Object.fromEntries(numbers.map(({ name }) => [name, form.clearedNumber(name)])),
   require_second_factor: form.ticked('require_second_factor'),
-  refuse_common_passwords: emptied(
-    form,
-    'refuse_common_passwords',
-    readTruth(form.text('refuse_common_passwords')),
-  ),
+  refuse_common_passwords: readTruth(form.cleared('refuse_common_passwords')),
   runs_paused: form.ticked('runs_paused'),
   bounds: readBounds(form),
 });

@@ -10,7 +10,7 @@ import {
 } from '@acp/core';
 import { invalid, notFound } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
-import type { FormValues } from '../kit/form-values.ts';
+import { emptied, type FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { type Choice, formLink } from '../kit/parts.ts';
@@ -132,7 +132,7 @@ async function resolvedAs(context: UiContext, { kind, policy_id, waived }: Budge
 /** An empty field is not a limit: it means neither unlimited nor unchanged. */
 function limitOf(form: FormValues): number {
   const limit = form.number('limit_usd');
-  if (limit === undefined) throw invalid('limit_usd may not be empty');
+  if (limit === undefined) throw emptied('limit_usd');
   return limit;
 }
 

@@ -1,8 +1,7 @@
 import { budgetEndpoints as rows } from '@acp/contract';
 import { listModelPrices, summarizeCosts } from '@acp/core';
-import { invalid } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
-import type { FormValues } from '../kit/form-values.ts';
+import { emptied, type FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { pageOf } from '../kit/table.ts';
@@ -34,7 +33,7 @@ async function pricesPage(
 /** An empty field is not a price: it means neither free nor unchanged. */
 function priceIn(form: FormValues, name: string): number {
   const price = form.number(name);
-  if (price === undefined) throw invalid(`${name} may not be empty`);
+  if (price === undefined) throw emptied(name);
   return price;
 }
 

@@ -136,8 +136,8 @@ export const profileRoutes: UiRoute[] = [
   page('/profile', { scope: { by: 'none' }, role: 'none' }, (c) => profilePage(c)),
   action('/profile', identityEndpoints.updateMe, {
     read: (form) => ({
-      display_name: form.given('display_name'),
-      email: form.given('email'),
+      display_name: form.sent('display_name'),
+      email: form.sent('email'),
       current_password: form.given('current_password'),
     }),
     edits: (c) => profilePage(c),

@@ -14,7 +14,7 @@ const tooMuch: readonly InPlainWords[] = [
 /** Validator messages in plain language. */
 const plain: readonly InPlainWords[] = [
   ...tooMuch,
-  [/must NOT have fewer than 1 (?:characters|items)/, () => t`May not be empty.`],
+  [/must NOT have fewer than 1 (?:characters|items)|may not be empty$/, () => t`May not be empty.`],
   [/must NOT have fewer than (\d+) characters/, (length) => t`Needs ${length} characters or more.`],
   [/must NOT have more than (\d+) characters/, (length) => t`Can have at most ${length} characters.`],
   [/must match pattern "(.*)"$/s, (pattern) => patternInWords(pattern) ?? t`Has an invalid format.`],

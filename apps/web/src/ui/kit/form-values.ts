@@ -1,8 +1,11 @@
-import { invalid } from '@acp/kernel';
+import { invalid, type ServiceError } from '@acp/kernel';
 import { changedValues, type Digests } from './as-shown.ts';
 
 /** Value of a field that chooses nothing, where an empty one leaves it as it is. */
 export const NONE = 'none';
+
+/** Of a field that has to say something: empty, it means neither none nor what it was. */
+export const emptied = (name: string): ServiceError => invalid(`${name}: may not be empty`);
 
 /** Values of a posted form; a name may occur several times. */
 export class FormValues {
@@ -89,13 +92,21 @@ export class FormValues {
     return this.has(name) ? this.checked(name) : undefined;
   }
 
-  /** @throws invalid unless it is a number; undefined if nothing was typed. */
+  /** @throws invalid unless it is a number, and for one that was emptied; undefined if nothing was typed. */
   number(name: string): number | undefined {
     const text = this.given(name);
-    if (text === undefined) return undefined;
+    if (text === undefined) {
+      if (this.are_changes && this.has(name)) throw emptied(name);
+      return undefined;
+    }
     const value = Number(text.trim());
     if (!Number.isFinite(value)) throw invalid(`${name} must be a number`);
     return value;
+  }
+
+  /** Number of a field that an empty input clears; undefined if the form lacks it. @throws invalid unless it is a number */
+  clearedNumber(name: string): number | null | undefined {
+    return this.cleared(name) === null ? null : this.number(name);
   }
 
   /** @throws invalid unless it is JSON; undefined if nothing was typed. */
