@@ -4,6 +4,7 @@ import { createIssue, createLabel, systemActor } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import type { Express } from 'express';
 import { type Cast, createCast } from '../http/cast.ts';
+import { pageForms } from '../http/page-forms.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
 let app: Express;
@@ -156,6 +157,18 @@ describe('views', () => {
     await member.post(`/views/${id!}/delete`);
     expect((await member.get(`${list}?all=yes`)).text).not.toContain('Someday');
   });
+});
+
+it('a view whose name is refused can be sent again, and still has its filter', async () => {
+  const member = Browser.of(app, cast.member);
+  const path = `/companies/${cast.company_id}/views?priority=low&sort=title`;
+  const refused = await member.post(path, { name: ' ', layout: 'list', shared: '' });
+  expect(refused.status).toBe(400);
+  const form = pageForms(refused.text).find(({ values }) => 'name' in values)!;
+  expect(form.action).toBe(path);
+  const { name: _, ...rest } = form.values;
+  const kept = await member.post(form.action, { ...rest, name: 'Later' });
+  expect(kept.headers.location).toBe(`${list}?priority=low&sort=title&done=kept`);
 });
 
 describe('the board', () => {

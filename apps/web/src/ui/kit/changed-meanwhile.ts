@@ -85,9 +85,10 @@ export async function overtakenPage(
   route: ActionRow,
   context: UiContext,
   { fields }: ChangedMeanwhile,
-  { path, typed, secrets }: Unsent,
+  { typed, secrets }: Unsent,
 ): Promise<Html | null> {
   if (route.edits === undefined) return null;
+  const { path } = context.request;
   const page = await giveBack(await route.edits(context), path, typed, secrets);
   const form = formOf(await readForms(page), path, typed);
   if (form === undefined) return null;

@@ -23,6 +23,7 @@ const titles: Record<number, string> = texts({
 
 /** A rejected form, so that it can be sent again. */
 export interface Unsent {
+  /** With its query, which may be part of what was asked for. */
   path: string;
   typed: FormValues;
   /** Names of fields that are not refilled. */

@@ -46,7 +46,8 @@ export async function performAction(
   } catch (error) {
     await sent.discard();
     const { status, message } = userFacingError(error, request, deps.logger);
-    const unsent = { path: request.path, typed: sent.values, secrets: deps.endpoints.secretsOf(route) };
+    const { originalUrl: path } = request;
+    const unsent = { path, typed: sent.values, secrets: deps.endpoints.secretsOf(route) };
     const page =
       error instanceof ChangedMeanwhile
         ? await overtakenPage(route, context, error, unsent)

@@ -22,7 +22,8 @@ export async function failedPage(
   message: string,
   unsent: Unsent,
 ): Promise<Html | null> {
-  const { path, typed, secrets } = unsent;
+  const { typed, secrets } = unsent;
+  const { path } = context.request;
   try {
     const rendered = await route.failed?.(context, message, typed);
     if (rendered === undefined) return null;
