@@ -15,25 +15,36 @@ const pages: Readonly<Record<string, string>> = {
   note: '/notes/',
   skill: '/skills/',
   routine: '/routines/',
+};
+/** The same for pages that only admins may open. */
+const adminPages: Readonly<Record<string, string>> = {
+  ...pages,
   provider: '/providers/',
   secret: '/secrets/',
 };
 
-/** One activity entry, linked to its subject. @param time how it tells the time */
-export function activityLine(entry: ActivityEntry, time: (instant: Date | string) => Html = timeAgo): Html {
+/** One activity entry, linked to its subject. @param is_admin of whoever reads it @param time how it tells the time */
+export function activityLine(
+  entry: ActivityEntry,
+  is_admin: boolean,
+  time: (instant: Date | string) => Html = timeAgo,
+): Html {
   return html`<li class="activity">
     <span class="dot" aria-hidden="true"></span
     ><span
-      ><strong>${entry.actor_name}</strong> ${sentence(entry)}!${linkOf(entry)}
+      ><strong>${entry.actor_name}</strong> ${sentence(entry)}!${linkOf(entry, is_admin ? adminPages : pages)}
       <span class="soft">!${time(entry.created_at)}</span></span
     >
   </li>`;
 }
 
 /** Link labelled with the name in the entry. Parts of an issue without a page of their own link to the issue. */
-function linkOf({ entity_type: type, entity_id, details }: ActivityEntry): Html {
+function linkOf(
+  { entity_type: type, entity_id, details }: ActivityEntry,
+  paths: Readonly<Record<string, string>>,
+): Html {
   const { issue_id, identifier, title, name } = details;
-  const page = Object.hasOwn(pages, type) ? pages[type] : undefined;
+  const page = Object.hasOwn(paths, type) ? paths[type] : undefined;
   if (page !== undefined)
     return link(page + entity_id, text(identifier) ?? text(title) ?? text(name) ?? words(type));
   return text(issue_id) === null

@@ -1,4 +1,5 @@
 import { listActivity } from '@acp/core';
+import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { exactTime, words } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
@@ -17,7 +18,8 @@ const types =
   );
 
 async function activityPage(context: UiContext<'company'>): Promise<Html> {
-  const { tx, company_id, query } = context;
+  const { tx, user, company_id, query } = context;
+  const is_admin = roleIn(user, company_id) === 'admin';
   const path = `/companies/${company_id}/activity`;
   const type = types.find((known) => known === query.type);
   const filter = type === undefined ? {} : { entity_type: type };
@@ -30,7 +32,7 @@ async function activityPage(context: UiContext<'company'>): Promise<Html> {
     items.length > 0
       ? html`<section class="card">
           <ol class="timeline flat">
-            !${each(items, (entry) => activityLine(entry, exactTime))}
+            !${each(items, (entry) => activityLine(entry, is_admin, exactTime))}
           </ol>
           !${moreLink(type === undefined ? path : `${path}?type=${type}`, next_cursor, 'Earlier')}
         </section>`

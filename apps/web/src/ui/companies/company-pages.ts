@@ -92,6 +92,7 @@ export interface DashboardView {
   budgets: readonly IncidentLink[];
   spend: { today_usd: number; month_usd: number };
   activity: readonly ActivityEntry[];
+  is_admin: boolean;
   days: readonly DayFigures[];
 }
 
@@ -150,7 +151,7 @@ function runningNow(
 }
 
 export function dashboardParts(view: DashboardView): Html {
-  const { company_id, steps, agents, inbox, budgets, spend, activity, days } = view;
+  const { company_id, steps, agents, inbox, budgets, spend, activity, is_admin, days } = view;
   const failing = agents.filter(({ status: state }) => state === 'error');
   const names = new Map(agents.map(({ id, name }) => [id, name]));
   const waiting = [
@@ -218,7 +219,7 @@ export function dashboardParts(view: DashboardView): Html {
                 <a href="/companies/${company_id}/issues/new">write an issue</a>.`,
             )
           : html`<ol class="timeline flat">
-                !${each(activity, (entry) => activityLine(entry))}
+                !${each(activity, (entry) => activityLine(entry, is_admin))}
               </ol>
               <p class="more"><a href="/companies/${company_id}/activity">All activity</a></p>`
       }

@@ -104,6 +104,7 @@ async function loadDashboard(
     budgets: await incidentLinks(tx, company_id, inbox.budget_incidents),
     spend: await spending(tx, { company_id }),
     activity: (await listActivity(tx, company_id, { limit: 20 })).items,
+    is_admin: roleIn(user, company_id) === 'admin',
     days: await dayFigures(tx, company_id),
   };
 }

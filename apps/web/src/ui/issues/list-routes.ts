@@ -72,8 +72,12 @@ async function listPage(context: ListContext, sought: AskedFilter, outcome: Outc
     title: t`Issues`,
     active: here,
     wide: true,
-    actions: html`<a class="button quiet" href="${here}/deleted">Deleted</a>
-      !${when(mayWrite(context), () => html`<a class="button" href="${here}/new">New issue</a>`)}`,
+    actions: when(
+      mayWrite(context),
+      () =>
+        html`<a class="button quiet" href="${here}/deleted">Deleted</a>
+          <a class="button" href="${here}/new">New issue</a>`,
+    ),
     body: listBody({
       company_id,
       filter,

@@ -1,0 +1,79 @@
+/** What a page offers its reader: every link leads somewhere, and every form is one that they may send. */
+import { beforeAll, expect, it } from '@jest/globals';
+import { uiPages } from '../../apps/web/src/ui/pages.ts';
+import { type Cast, createCast } from '../http/cast.ts';
+import { pageForms } from '../http/page-forms.ts';
+import { Browser, type Pages, startPages } from '../http/pages.ts';
+import { createStage, isPart, pathOn, type Stage } from '../http/stage.ts';
+
+let pages: Pages;
+let cast: Cast;
+let stage: Stage;
+
+beforeAll(async () => {
+  pages = await startPages({ SERVICE_ENCRYPTION_KEY: 'ab'.repeat(32) });
+  cast = await createCast(pages.database);
+  stage = { ...(await createStage(pages.database, cast)), part: 'runs', tool: 'greet' };
+});
+
+const people = ['viewer', 'member', 'instance_admin'] as const;
+const shown = (): string[] => [
+  ...new Set(
+    uiPages
+      .filter((route) => route.kind === 'page' && !isPart(route.path))
+      .map((route) => pathOn(stage, route)),
+  ),
+];
+
+/** Served by others than the pages. */
+const elsewhere = /^\/(?:api\/|readyz|metrics)/;
+/** What is listed there may have been deleted since. */
+const past = /\/activity$|^\/companies\/[^/]+$/;
+
+const hrefs = (text: string): string[] =>
+  [...text.matchAll(/<a\b[^>]*?\shref="(\/[^"]*)"/g)].map(
+    ([, href]) =>
+      href!.replaceAll('&#61;', '=').replaceAll('&amp;', '&').replaceAll('&#38;', '&').split('#')[0]!,
+  );
+
+it.each(people)('every link on a page leads whoever reads it to a page: %s', async (who) => {
+  const reader = Browser.of(pages.app, cast[who]);
+  const asked = new Map<string, number>();
+  const dead: string[] = [];
+  for (const path of shown()) {
+    const { text, status } = await reader.get(path);
+    if (status !== 200) continue;
+    for (const href of new Set(hrefs(text))) {
+      if (elsewhere.test(href)) continue;
+      if (!asked.has(href)) asked.set(href, (await reader.get(href)).status);
+      const answer = asked.get(href)!;
+      if (answer >= 400 && !(answer === 404 && past.test(path))) dead.push(`${path}: ${href} ${answer}`);
+    }
+  }
+  expect(asked.size).toBeGreaterThan(50);
+  expect(dead).toEqual([]);
+});
+
+/** Forms that readers see without what sends them. */
+const readOnly = ['/companies/{companyId}/issues/changes', '/issues/{issueId}/properties'];
+const ranks = ['none', 'viewer', 'member', 'admin', 'instance_admin'];
+
+it.each(people)('every form on a page is one that its reader may send: %s', async (who) => {
+  const reader = Browser.of(pages.app, cast[who]);
+  const forbidden: string[] = [];
+  for (const path of shown()) {
+    const { text, status } = await reader.get(path);
+    if (status !== 200) continue;
+    for (const { action } of pageForms(text)) {
+      const route = uiPages.find(
+        ({ kind, path: at }) =>
+          kind === 'action' &&
+          new RegExp(`^${at.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(action.split('?')[0]!),
+      );
+      if (route?.kind !== 'action' || readOnly.includes(route.path)) continue;
+      if (ranks.indexOf(route.endpoint.role) > ranks.indexOf(who))
+        forbidden.push(`${path}: ${action} ${route.endpoint.role}`);
+    }
+  }
+  expect(forbidden).toEqual([]);
+});
