@@ -148,5 +148,8 @@ describe('what belongs to an issue', () => {
     expect((await post(restore)).headers.location).toBe(plan);
     expect(/<article class="card">[\s\S]*?<\/article>/.exec(await get(plan))![0]).toContain('First.');
     expect((await post(`/issues/${issue}/documents`, { title: '???', body: '' })).status).toBe(400);
+    const same = await post(`/issues/${issue}/documents`, { title: 'the plan!', body: 'Of somebody else.' });
+    expect([same.status, same.text]).toEqual([409, expect.stringContaining('Of somebody else.</textarea>')]);
+    expect(await get(plan)).not.toContain('Of somebody else.');
   });
 });

@@ -5,6 +5,7 @@
 export {
   findDocument,
   findRevision,
+  hasDocument,
   listDocuments,
   listRevisionHeads,
   listRevisions,

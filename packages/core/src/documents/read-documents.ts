@@ -49,6 +49,11 @@ export async function findDocument(tx: Tx, issue: IssueRow, key: string): Promis
   return presentDocument(row, row.body);
 }
 
+export async function hasDocument(tx: Tx, issue: IssueRow, key: string): Promise<boolean> {
+  const found = await tx.select({ id: documents.id }).from(documents).where(byKey(issue, key));
+  return found.length > 0;
+}
+
 /** Newest first; without a limit, as many as fit into a response. Throws `notFound`, and `invalid` for a bad cursor. */
 export async function listRevisions(
   tx: Tx,

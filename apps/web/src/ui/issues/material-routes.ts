@@ -2,6 +2,7 @@ import { attachmentEndpoints, documentEndpoints, issueEndpoints } from '@acp/con
 import {
   findDocument,
   findWorkspace,
+  hasDocument,
   listAttachments,
   listDocuments,
   listExecutionDecisions,
@@ -10,7 +11,7 @@ import {
   resolveIssueRef,
   slugOf,
 } from '@acp/core';
-import { invalid } from '@acp/kernel';
+import { conflict, invalid } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
 import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -121,6 +122,12 @@ export const materialRoutes: UiRoute[] = [
     // People give documents a title; the key that agents use is derived from it.
     params: (_, form) => ({ key: keyOf(form.text('title')) }),
     read: (form) => ({ title: form.text('title'), body: form.text('body') }),
+    check: async ({ tx, subject }, form) => {
+      if (await hasDocument(tx, subject, keyOf(form.text('title'))))
+        throw conflict(
+          t`There is a document of this title already: change that one, or choose another title.`,
+        );
+    },
     next: (c, document) => `/issues/${c.subject.id}/documents/${document.key}`,
     failed: materialPage,
   }),
