@@ -39,6 +39,12 @@ it('the zone is named where the exact time matters, and is UTC for those who cho
   expect((await viewer.get(here)).text).toMatch(/· \d+ \w+, \d\d:\d\d:\d\d UTC</);
 });
 
+it('the zone is that of a schedule that an issue is given', async () => {
+  const issue = await member.api('post', `/api/companies/${cast.company_id}/issues`, { title: 'Weekly' });
+  const { text } = await member.get(`/issues/${(issue.body as { id: string }).id}`);
+  expect(text).toMatch(/id="f-timezone-promote"[^>]*value="Asia\/Kolkata"/);
+});
+
 it('takes one back, leaves the others, and refuses a zone that is none', async () => {
   const changed = await member.api('patch', '/api/me/preferences', { theme: null });
   expect(changed.body).toEqual({ density: 'compact', time_zone: 'Asia/Kolkata' });

@@ -82,7 +82,7 @@ export async function issueBody(view: IssueView): Promise<Html> {
         <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/changes">
           !${changesCard(view.workspace)}
         </div>
-        !${when(view.can_write, () => promoteForm(issue, view.promotion))}
+        !${when(view.can_write, () => promoteForm(issue, view))}
         !${when(view.can_write, () => html`<p>!${postButton(`/issues/${issue.id}/delete`, 'Move to the trash', { class: 'danger small' })}</p>`)}
       </aside>
     </div>`;

@@ -55,6 +55,7 @@ export async function loadView(context: IssueContext, failure: Failure = {}): Pr
     error: null,
     draft: '',
     promotion: null,
+    time_zone: context.user.preferences?.time_zone ?? 'UTC',
     ...failure,
   };
 }

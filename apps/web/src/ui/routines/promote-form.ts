@@ -10,17 +10,22 @@ import { scheduleFields } from './schedule-fields.ts';
 export interface PromotionView {
   /** The rejected form that turns the issue into a routine. */
   promotion: Refused | null;
+  /** The reader's, for a new schedule. */
+  time_zone: string;
 }
 
 /** The default of `promoteRoutine`. */
 const DEFAULT_CRON = '0 9 * * 1';
 
-export function promoteForm({ id }: Pick<IssueDetail, 'id'>, refused: Refused | null): Html {
+export function promoteForm(
+  { id }: Pick<IssueDetail, 'id'>,
+  { promotion: refused, time_zone }: PromotionView,
+): Html {
   const errors = new FieldErrors(refused?.error ?? null, ['name', 'cron_expression', 'timezone']);
   const schedule = scheduleFields({
     form: 'promote',
     cron_expression: refused?.form.text('cron_expression') ?? DEFAULT_CRON,
-    timezone: refused?.form.text('timezone') ?? 'UTC',
+    timezone: refused?.form.text('timezone') ?? time_zone,
     errors,
     listed: false,
   });
