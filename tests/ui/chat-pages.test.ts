@@ -83,6 +83,8 @@ it('a chat whose agent is in the trash is read and offers nothing that would be 
   expect(text).toContain('words to keep');
   expect(text).toContain('the chat is read-only');
   expect(text).not.toMatch(/\/resend"|data-composer|<textarea/);
+  expect(text).not.toContain('Say something');
+  expect(text).not.toMatch(/href="\/agents\//);
 });
 
 it('a message becomes an issue whose text is there already, and nobody else sees the page of a chat', async () => {

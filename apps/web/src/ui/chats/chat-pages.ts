@@ -81,7 +81,7 @@ interface ChatView extends ThreadView {
 }
 
 export function chatBody(view: ChatView): Html {
-  const { chat, list, can_write } = view;
+  const { chat, list, agent_name, closed, can_write } = view;
   return html`<div class="chat">
     <aside class="chat-side" aria-label="Chats">
       <form method="get" action="/companies/${chat.company_id}/chats" role="search">
@@ -92,12 +92,13 @@ export function chatBody(view: ChatView): Html {
     </aside>
     <section class="chat-main" data-chat="${chat.id}" aria-label="Conversation">
       <p class="chat-with">
-        !${avatar(view.agent_name)} <a href="/agents/${chat.agent_id}">${view.agent_name}</a>
+        !${avatar(agent_name)}
+        !${closed === null ? html`<a href="/agents/${chat.agent_id}">${agent_name}</a>` : html`${agent_name}`}
       </p>
       <ol class="thread" data-thread aria-live="polite" aria-relevant="additions">
         !${thread(view)}
       </ol>
-      !${when(view.rows.length === 0, () => html`<p class="soft" data-empty>Say something to ${view.agent_name}.</p>`)}
+      !${when(view.rows.length === 0 && closed === null, () => html`<p class="soft" data-empty>Say something to ${agent_name}.</p>`)}
       !${can_write ? composer(view) : ''}
     </section>
   </div>`;
