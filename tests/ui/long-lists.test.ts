@@ -2,6 +2,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Database } from '@acp/db';
 import { type Cast, createCast } from '../http/cast.ts';
+import { pageForms } from '../http/page-forms.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
 let admin: Browser;
@@ -34,6 +35,17 @@ async function fill({ pool }: Database, { company_id, agent_id }: Cast): Promise
       select $1, 'Agent ' || n, 'engineer', 'llm', false, 300 from generate_series(1, 120) n where $2::uuid is not null`,
     `insert into cost_events (company_id, agent_id, provider, model, input_tokens, output_tokens, cached_tokens, cost_usd)
       select $1, id, 'Vendor', 'model', 1, 1, 0, 0.1 from agents where company_id = $1 and $2::uuid is not null`,
+    `insert into budget_policies (company_id, scope_type, scope_id, "window", limit_usd, action, created_at)
+      select $1, 'company', $1, 'month', 10, 'notify', now() - make_interval(mins => n)
+      from generate_series(1, 120) n where $2::uuid is not null`,
+    `insert into model_prices (company_id, model, input_usd, output_usd, cached_usd, created_at)
+      select $1, 'vendor/model-' || n, 3, 15, 0.3, now() - make_interval(mins => n)
+      from generate_series(1, 120) n where $2::uuid is not null`,
+    `insert into goals (company_id, title, level, status, parent_goal_id, created_at)
+      select $1, 'Goal ' || n, 'company', 'active', null, now() - make_interval(mins => n)
+      from generate_series(1, 240) n where $2::uuid is not null`,
+    `update goals set parent_goal_id = (select id from goals where title = 'Goal 240' and company_id = $1)
+      where title = 'Goal 239' and company_id = $1 and $2::uuid is not null`,
   ];
   for (const insert of inserts) await pool.query(insert, [company_id, agent_id]);
 }
@@ -46,6 +58,7 @@ const lists = [
   [() => `${company}/runs`, 'Older runs'],
   [() => `${company}/approvals`, 'Older approvals'],
   [() => `${company}/plugins`, 'Older plugins'],
+  [() => `${company}/budgets`, 'Older budgets'],
   [() => '/admin/alerts', 'Older alerts'],
   [() => '/admin/workers', 'Older workers'],
 ] as const;
@@ -89,6 +102,36 @@ it.each([
     expect(rows(refreshed.text)).toBe(rows(all.text));
   },
 );
+
+it('the form that changes a price shows it, however many others there are', async () => {
+  const { text } = await admin.get(`${company}/costs/prices?model=vendor%2Fmodel-110`);
+  const form = pageForms(text).find(({ action }) => action.includes('/costs/prices?model='))!;
+  expect([form.values.model, form.values.input_usd, form.values.cached_usd]).toEqual([
+    ['vendor/model-110'],
+    ['3'],
+    ['0.3'],
+  ]);
+  const saved = await admin.post(form.action, { ...form.values, input_usd: ['4'] });
+  expect(saved.status).toBe(303);
+  const { body } = await admin.api('get', `/api${company}/model-prices?limit=200`);
+  expect((body as { model: string }[]).find(({ model }) => model === 'vendor/model-110')).toMatchObject({
+    input_usd: 4,
+    output_usd: 15,
+    cached_usd: 0.3,
+  });
+});
+
+it('a goal names its parts and what it is part of, however many others there are', async () => {
+  const of = async (name: string): Promise<string> => {
+    const { text } = await admin.get(`${company}/goals?q=${encodeURIComponent(name)}`);
+    return hrefOf(text, name);
+  };
+  const [whole, part] = [await of('Goal 240'), await of('Goal 239')];
+  expect((await admin.get(whole)).text).toMatch(/<h2>Parts<\/h2>[^]*>Goal 239<\/a>/);
+  expect((await admin.get(part)).text).toMatch(
+    new RegExp(`class="trail"[^]*href="${whole}">Goal 240<[^]*<h1>`),
+  );
+});
 
 // Each reads figures of the whole company.
 it.each([

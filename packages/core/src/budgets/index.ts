@@ -32,6 +32,7 @@ export {
   companyPrices,
   deleteModelPrice,
   listModelPrices,
+  findModelPrice,
   pricesColumn,
   pricesIn,
   setModelPrice,

@@ -27,6 +27,19 @@ export async function listModelPrices(
   return plan.read(tx, rows, byCreation, present);
 }
 
+/** Undefined if the company has set none. */
+export async function findModelPrice(
+  tx: Tx,
+  company_id: string,
+  model: string,
+): Promise<ModelPrice | undefined> {
+  const [row] = await tx
+    .select()
+    .from(model_prices)
+    .where(and(eq(model_prices.company_id, company_id), eq(model_prices.model, model)));
+  return row && present(row);
+}
+
 /** Replaces an existing price. Applies to runs that start later. @throws conflict if there are too many */
 export async function setModelPrice(
   tx: Tx,

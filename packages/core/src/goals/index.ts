@@ -1,7 +1,7 @@
 /**
  * Owns `goals`: the reasons behind the work, as a tree without cycles. A trashed goal counts as absent, as do its descendants.
  */
-export { findCompanyGoal, listGoals, findGoal } from './read-goals.ts';
+export { findCompanyGoal, findGoal, listGoals, partsOfGoal } from './read-goals.ts';
 export { createGoal, deleteGoal, purgeGoal, restoreGoal, updateGoal } from './goals.ts';
 export { insertGoals } from './insert-goals.ts';
 export type { NewGoal } from './insert-goals.ts';

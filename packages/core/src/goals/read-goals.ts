@@ -1,7 +1,7 @@
 import { commaList, type Goal, goalStatuses, type ListByStatus } from '@acp/contract';
 import { byCreation, containing, newestFirst, type Page, schema, type Tx } from '@acp/db';
 import { isUuid } from '@acp/kernel';
-import { and, eq, inArray, type SQL } from 'drizzle-orm';
+import { and, desc, eq, inArray, type SQL } from 'drizzle-orm';
 import { ofLiveCompany } from '../companies/index.ts';
 import { inNoTrash } from '../trash/index.ts';
 import { type GoalRow, presentGoal, goalColumns } from './present.ts';
@@ -50,4 +50,14 @@ export async function listGoals(tx: Tx, company_id: string, query: ListByStatus)
     .orderBy(...page.order)
     .limit(page.limit);
   return page.read(tx, rows, byCreation, presentGoal);
+}
+
+/** The goals right below one, newest first. */
+export async function partsOfGoal(tx: Tx, { id, company_id }: GoalRow): Promise<Goal[]> {
+  const rows = await tx
+    .select(goalColumns)
+    .from(goals)
+    .where(and(eq(goals.company_id, company_id), eq(goals.parent_goal_id, id), present))
+    .orderBy(desc(goals.created_at), desc(goals.id));
+  return rows.map(presentGoal);
 }

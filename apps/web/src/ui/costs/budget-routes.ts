@@ -14,7 +14,7 @@ import { emptied, type FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { type Choice, formLink } from '../kit/parts.ts';
-import { pageOf } from '../kit/table.ts';
+import { pageOf, samePage } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { budgetBody, budgetPart, budgetsParts, type BudgetsView, newBudgetForm } from './budget-pages.ts';
 import { budgetName, incidentTitle } from './budget-words.ts';
@@ -60,12 +60,16 @@ async function budgetsPage(
   error: string | null = null,
   form: FormValues | null = null,
 ): Promise<Html> {
-  const { company_id, fragment } = context;
+  const { company_id, fragment, query } = context;
   const view = await loadBudgets(context);
   if (fragment && error === null) return budgetsParts(view);
   const here = budgetsPath(company_id);
   const fresh = view.is_admin ? newBudgetForm(company_id, await scopesOf(context), error, form) : '';
-  const body = html`<div class="stack" data-live="budget_incident runs" data-source="${here}">
+  const body = html`<div
+      class="stack"
+      data-live="budget_incident runs"
+      data-source="${samePage(here, query)}"
+    >
       !${budgetsParts(view)}
     </div>
     !${fresh}`;

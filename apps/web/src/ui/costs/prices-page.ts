@@ -21,8 +21,11 @@ interface PricesView {
   spent: readonly Spent[];
   /** Admins set prices; everyone else only sees them. */
   is_admin: boolean;
-  /** The model to set the price for. */
+  /** Models that have a price, on whatever page of the list. */
+  priced: ReadonlySet<string>;
+  /** The model to set the price for, and the one it has. */
   model: string;
+  present: ModelPrice | undefined;
   error: string | null;
   form: FormValues | null;
 }
@@ -46,8 +49,7 @@ export async function pricesBody(view: PricesView): Promise<Html> {
 }
 
 /** Estimated costs are left out for models that have been priced since. */
-function unpricedPart({ company_id, spent, prices, is_admin }: PricesView): Html {
-  const priced = new Set(prices.map(({ model }) => model));
+function unpricedPart({ company_id, spent, priced, is_admin }: PricesView): Html {
   const unpriced = spent.filter(({ key, estimated_usd }) => estimated_usd > 0 && !priced.has(key ?? ''));
   const columns: Column<Spent>[] = [
     { label: 'Model', cell: ({ key }) => html`<code>${key ?? ''}</code>` },
@@ -94,9 +96,8 @@ const changeColumn = (company_id: string): Column<ModelPrice> => ({
     >`,
 });
 
-async function priceForm({ company_id, prices, model, error, form }: PricesView): Promise<Html> {
+async function priceForm({ company_id, model, present, error, form }: PricesView): Promise<Html> {
   const errors = new FieldErrors(error, ['model', 'input_usd', 'output_usd', 'cached_usd']);
-  const present = prices.find((price) => price.model === model);
   const typed = (name: 'input_usd' | 'output_usd' | 'cached_usd'): string =>
     form?.sent(name) ?? String(present?.[name] ?? '');
   const path = present

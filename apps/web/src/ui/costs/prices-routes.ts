@@ -1,5 +1,5 @@
 import { budgetEndpoints as rows } from '@acp/contract';
-import { listModelPrices, summarizeCosts } from '@acp/core';
+import { companyPrices, findModelPrice, listModelPrices, summarizeCosts } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { emptied, type FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
@@ -22,11 +22,22 @@ async function pricesPage(
   const { from, to } = monthOf(undefined, new Date());
   const { groups: spent } = await summarizeCosts(tx, company_id, { from, to, group_by: 'model' });
   const is_admin = roleIn(user, company_id) === 'admin';
-  const model = query.model ?? '';
+  const model = query.model?.replaceAll('\0', '') ?? '';
   return costsPage(context, {
     title: t`Prices`,
     here: pricesPath(company_id),
-    body: await pricesBody({ company_id, prices, next_cursor, spent, is_admin, model, error, form }),
+    body: await pricesBody({
+      company_id,
+      prices,
+      next_cursor,
+      spent,
+      priced: new Set(Object.keys(await companyPrices(tx, company_id))),
+      is_admin,
+      model,
+      present: await findModelPrice(tx, company_id, model),
+      error,
+      form,
+    }),
   });
 }
 

@@ -1,5 +1,5 @@
 import { type Goal, goalEndpoints as rows, goalLevels, goalStatuses } from '@acp/contract';
-import { listGoals, presentGoal } from '@acp/core';
+import { findGoal, listGoals, partsOfGoal, presentGoal } from '@acp/core';
 import { asShown } from '../kit/as-shown.ts';
 import { choice, offerOf } from '../kit/choice.ts';
 import { companyPage } from '../kit/company-frame.ts';
@@ -140,13 +140,12 @@ async function goalPage(
   error: string | null = null,
   form: FormValues | null = null,
 ): Promise<Html> {
-  const { subject, company_id, query } = context;
+  const { tx, subject, company_id, query } = context;
   const path = listPath(company_id);
   const here = `/goals/${subject.id}`;
   const goal = presentGoal(subject);
-  const goals = await loadGoals(context);
-  const children = goals.filter(({ parent_goal_id }) => parent_goal_id === goal.id);
-  const parent = goals.find(({ id }) => id === goal.parent_goal_id);
+  const children = await partsOfGoal(tx, subject);
+  const parent = goal.parent_goal_id === null ? undefined : await findGoal(tx, goal.parent_goal_id);
   const edit = mayWrite(context)
     ? html`!${await asShown(await goalForm(context, here, t`Edit`, error, form, goal), form)}!${trashCard(`${here}/delete`, goal.title, t`An admin can restore it from the trash for a while.`)}`
     : '';
