@@ -58,6 +58,14 @@ it.each(people)('every link on a page leads whoever reads it to a page: %s', asy
 const readOnly = ['/companies/{companyId}/issues/changes', '/issues/{issueId}/properties'];
 const ranks = ['none', 'viewer', 'member', 'admin', 'instance_admin'];
 
+const actionAt = (action: string) => {
+  const route = uiPages.find(
+    ({ kind, path: at }) =>
+      kind === 'action' && new RegExp(`^${at.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(action.split('?')[0]!),
+  );
+  return route?.kind === 'action' ? route : undefined;
+};
+
 it.each(people)('every form on a page is one that its reader may send: %s', async (who) => {
   const reader = Browser.of(pages.app, cast[who]);
   const forbidden: string[] = [];
@@ -65,15 +73,43 @@ it.each(people)('every form on a page is one that its reader may send: %s', asyn
     const { text, status } = await reader.get(path);
     if (status !== 200) continue;
     for (const { action } of pageForms(text)) {
-      const route = uiPages.find(
-        ({ kind, path: at }) =>
-          kind === 'action' &&
-          new RegExp(`^${at.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(action.split('?')[0]!),
-      );
-      if (route?.kind !== 'action' || readOnly.includes(route.path)) continue;
+      const route = actionAt(action);
+      if (route === undefined || readOnly.includes(route.path)) continue;
       if (ranks.indexOf(route.endpoint.role) > ranks.indexOf(who))
         forbidden.push(`${path}: ${action} ${route.endpoint.role}`);
     }
   }
   expect(forbidden).toEqual([]);
+});
+
+interface NumberSchema {
+  type?: string;
+  minimum?: number;
+  exclusiveMinimum?: number;
+  anyOf?: readonly NumberSchema[];
+}
+
+it('a browser refuses no number that the endpoint of its form takes', async () => {
+  const reader = Browser.of(pages.app, cast.instance_admin);
+  const narrower: string[] = [];
+  let numbers = 0;
+  for (const path of shown())
+    for (const [, action, fields] of (await reader.get(path)).text.matchAll(
+      /<form[^>]* action="([^"]+)"[^>]*>([^]*?)<\/form>/g,
+    ))
+      for (const [tag] of fields!.matchAll(/<input[^>]* type="number"[^>]*>/g)) {
+        const name = / name="([^"]+)"/.exec(tag)![1]!;
+        const body = actionAt(action!)?.endpoint.body as
+          | { properties?: Record<string, NumberSchema> }
+          | undefined;
+        const schema = body?.properties?.[name];
+        if (schema === undefined) continue;
+        numbers += 1;
+        const { type, minimum = 0 } = schema.anyOf?.find(({ type: one }) => one !== 'null') ?? schema;
+        const least = Number(/ min="([^"]*)"/.exec(tag)?.[1] ?? -Infinity);
+        if (type !== 'integer' || least > minimum)
+          narrower.push(`${action!} ${name}: ${type!} from ${minimum}, in the browser from ${least}`);
+      }
+  expect(numbers).toBeGreaterThan(20);
+  expect(narrower).toEqual([]);
 });

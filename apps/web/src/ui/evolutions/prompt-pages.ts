@@ -108,7 +108,7 @@ function evolveCard(agent: Agent, evolutions: readonly PromptEvolutionSummary[])
     </p>
     <div class="row">
       !${input({ name: 'max_rollouts', label: 'Maximum trials', type: 'number', min: 30, value: DEFAULT_ROLLOUTS, hint: '30 to 300; each tries a prompt on a finished issue, with two model calls' })}
-      !${input({ name: 'max_cost_usd', label: 'Maximum cost (USD)', type: 'number', min: 1, value: DEFAULT_EVOLUTION_USD })}
+      !${input({ name: 'max_cost_usd', label: 'Maximum cost (USD)', value: DEFAULT_EVOLUTION_USD })}
     </div>
     <button>Evolve the prompt</button>
   </form>`;
