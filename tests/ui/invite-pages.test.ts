@@ -23,3 +23,34 @@ it('invites of one role and minute are told apart by their links, exact times an
   expect(seen.text).not.toContain(codes[0]);
   expect(new Set(seen.text.match(/<code>[\da-f]{8}<\/code>/g)).size).toBe(2);
 });
+
+it('an invite says in the reader’s words what is wrong with what was typed, and counts attempts in any language', async () => {
+  const { app, database } = await startPages();
+  const cast = await createCast(database);
+  const invites = `/companies/${cast.company_id}/members/invites`;
+  const { text } = await Browser.of(app, cast.admin).post(invites, {
+    role: 'member',
+    expires_in_hours: '5',
+  });
+  const [, path] = /(\/invites\/[\w-]+)<\/code>/.exec(text)!;
+  const newcomer = new Browser(app);
+  const join = async (language: string, display_name: string, email = 'new@test.example') =>
+    newcomer.post(
+      path!,
+      { display_name, email, password: 'correct horse battery' },
+      { 'Accept-Language': language },
+    );
+  const errorIn = ({ text: page }: { text: string }): string =>
+    /<p class="error" role="alert">([^<]*)</.exec(page)![1]!;
+  const long = 'x'.repeat(201);
+  expect(errorIn(await join('en', long))).toBe('Name: Can have at most 200 characters.');
+  expect(errorIn(await join('de', long))).toBe('Name: Fasst höchstens 200 Zeichen.');
+  expect(errorIn(await join('en', 'Ada', 'nowhere'))).toBe('E-mail: Must be an e-mail address.');
+  expect((await newcomer.get(path!, { 'Accept-Language': 'de' })).text).toContain('mit der Rolle Mitglied');
+  const { body } = await Browser.of(app, cast.admin).api('get', '/api/me');
+  const { email } = body as { email: string };
+  const answers: number[] = [];
+  for (const language of ['en', 'de', 'en', 'de', 'en', 'de'])
+    answers.push((await join(language, 'Ada', email)).status);
+  expect(answers).toEqual([409, 409, 409, 409, 409, 429]);
+});

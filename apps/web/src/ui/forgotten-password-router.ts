@@ -27,8 +27,8 @@ interface Dependencies {
   services: Services;
 }
 
-const requestForm = createValidator(RequestPasswordReset, 'form');
-const passwordForm = createValidator(CompletePasswordReset, 'form');
+const requestForm = createValidator(RequestPasswordReset, 'body');
+const passwordForm = createValidator(CompletePasswordReset, 'body');
 
 export function forgottenPasswordRouter({ config, database, services }: Dependencies): Router {
   const { instance, mailing } = services;

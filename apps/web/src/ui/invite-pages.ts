@@ -1,5 +1,6 @@
 /** What the holder of an invite sees: a form to create an account, or to join with the one that is signed in. */
 import type { CompanyRole } from '@acp/contract';
+import { words } from './kit/format.ts';
 import { html } from './kit/html.ts';
 import { providerLinks, type ProviderLink } from './login-pages.ts';
 import { accountFields, errorLine, page } from './page.ts';
@@ -23,7 +24,7 @@ export function invitePage(view: InviteView, error: string | null): string {
     'Invite',
     html`<main class="narrow">
       <h1>Join ${company_name}</h1>
-      <p class="soft">You are invited with the role ${role}.</p>
+      <p class="soft">You are invited with the role ${words(role)}.</p>
       !${card}
     </main>`,
   );

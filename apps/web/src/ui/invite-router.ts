@@ -33,7 +33,7 @@ interface InviteDependencies {
   mailing: Mailing;
 }
 
-const newcomerForm = createValidator(SignUpForm, 'form');
+const newcomerForm = createValidator(SignUpForm, 'body');
 const closed = (response: Response) => response.status(404).type('html').send(inviteClosedPage());
 
 export function inviteRouter(deps: InviteDependencies): Router {

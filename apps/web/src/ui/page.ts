@@ -1,4 +1,6 @@
 import { assetPath } from './kit/assets.ts';
+import { labelOf } from './kit/error-page.ts';
+import { withLabel } from './kit/field-errors.ts';
 import { attributes, html } from './kit/html.ts';
 import { currentLanguage, say } from './kit/language.ts';
 
@@ -23,9 +25,14 @@ export function page(title: string, body: string, scripts: readonly string[] = [
     </html>`;
 }
 
-/** The error of a form; empty if there is none. */
+/** Names of all fields of these forms that a person fills in. */
+const FIELDS = ['display_name', 'email', 'password', 'new_password', 'code'];
+
+/** The error of a form, in the words of its fields; empty if there is none. */
 export function errorLine(message: string | null): string {
-  return message === null ? '' : html`<p class="error" role="alert">${say(message)}</p>`;
+  if (message === null) return '';
+  const labels = new Map(FIELDS.map((name) => [name, labelOf(name)]));
+  return html`<p class="error" role="alert">${say(withLabel(message, labels))}</p>`;
 }
 
 export interface Field {

@@ -36,7 +36,7 @@ interface SecondStepDependencies {
   database: Database;
 }
 
-const codeForm = createValidator(SecondFactorCode, 'form');
+const codeForm = createValidator(SecondFactorCode, 'body');
 const passkeyAnswer = createValidator(PasskeyResponse, 'body');
 const over = () => unauthenticated('this sign-in is over; begin again');
 

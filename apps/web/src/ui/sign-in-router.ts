@@ -21,8 +21,8 @@ interface SignInDependencies {
   credentials: Credentials;
 }
 
-const loginForm = createValidator(LoginForm, 'form');
-const setupForm = createValidator(SetupForm, 'form');
+const loginForm = createValidator(LoginForm, 'body');
+const setupForm = createValidator(SetupForm, 'body');
 
 export function signInRouter(deps: SignInDependencies, ways: SignInWays): Router {
   const { config, database, credentials } = deps;

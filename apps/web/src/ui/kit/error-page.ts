@@ -91,6 +91,7 @@ export function resendForm({ path, typed, secrets }: Unsent): Html {
 const lines: Record<string, string> = texts({
   email: 'E-mail',
   password: 'Password',
+  new_password: 'New password',
   display_name: 'Name',
   code: 'Code',
 });
@@ -102,7 +103,8 @@ const longer: Record<string, string> = texts({
   description: 'Description',
   note: 'Note',
 });
-const labelOf = (name: string): string => lines[name] ?? longer[name] ?? words(name);
+/** What a field is called whose page is not known. */
+export const labelOf = (name: string): string => lines[name] ?? longer[name] ?? words(name);
 
 /** Ids and instants: the form's own constants. */
 const NOT_TYPED = /^(?:[\da-f]{8}-[\da-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/;
