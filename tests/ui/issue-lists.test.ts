@@ -159,6 +159,16 @@ describe('views', () => {
   });
 });
 
+it('says in the reader’s language what was done to how many', async () => {
+  const member = Browser.of(app, cast.member);
+  const german = { 'Accept-Language': 'de' };
+  const form = { issue: ids.slice(0, 2), status: 'todo' };
+  const { text } = await member.post(`${list}/changes`, form, german);
+  expect(text).toContain('<span>2 Vorgänge geändert.</span>');
+  const again = { issue: ids.slice(0, 2), status: 'backlog' };
+  expect((await member.post(`${list}/changes`, again)).text).toContain('<span>2 issues changed.</span>');
+});
+
 it('a view whose name is refused can be sent again, and still has its filter', async () => {
   const member = Browser.of(app, cast.member);
   const path = `/companies/${cast.company_id}/views?priority=low&sort=title`;

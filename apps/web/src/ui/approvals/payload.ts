@@ -28,7 +28,7 @@ function fields(value: object, depth: number): Html {
 
 function shown(value: unknown, depth: number): Html {
   if (value === null || value === '') return html`<span class="soft">none</span>`;
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'boolean') return value ? t`yes` : t`no`;
   if (typeof value === 'string')
     return value.includes('\n') ? html`<pre class="wrapped">${value}</pre>` : html`${value}`;
   if (typeof value !== 'object') return html`${JSON.stringify(value) ?? ''}`;

@@ -9,7 +9,7 @@ import {
 } from '@acp/contract';
 import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
-import { timeAgo } from '../kit/format.ts';
+import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
@@ -164,7 +164,7 @@ export const personColumns: Column<ChannelPerson>[] = [
     label: 'There',
     cell: ({ external_name, external_id }) => html`${external_name} <code>${external_id}</code>`,
   },
-  { label: 'Notified about', cell: ({ notify }) => html`${notify.join(', ')}` },
+  { label: 'Notified about', cell: ({ notify }) => html`${notify.map(words).join(', ')}` },
   { label: 'Since', cell: ({ created_at }) => timeAgo(created_at) },
   {
     label: 'End',

@@ -1,7 +1,7 @@
 /** The messages of a chat. The script (assets/js/chat.js) compares `data-version` to see which ones changed. */
 import { verbLine } from '@acp/contract';
 import { type ChatMessageRow, presentMessage, type ReplyWork } from '@acp/core';
-import { count, fileSize, money, timeAgo } from '../kit/format.ts';
+import { count, fileSize, money, timeAgo, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { plural, say, t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
@@ -71,8 +71,8 @@ function files(row: ChatMessageRow): Html {
 }
 
 function stateOf({ role, status }: ChatMessageRow): string {
-  if (role === 'assistant') return status === 'stopped' ? 'stopped' : '';
-  return { waiting: t`is waiting for its turn`, stopped: 'stopped' }[status] ?? '';
+  if (role === 'assistant') return status === 'stopped' ? words('stopped') : '';
+  return { waiting: t`is waiting for its turn`, stopped: words('stopped') }[status] ?? '';
 }
 
 /** Actions taken besides writing, and the cost. */

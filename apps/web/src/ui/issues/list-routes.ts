@@ -190,8 +190,11 @@ export const issueListRoutes: UiRoute[] = [
     next: (context, { changed, undo }) => {
       const { company_id, query } = context;
       const filter = filterOf(query);
-      const done = query.delete === undefined ? 'changed' : t`moved to the trash`;
-      const text = changed === 0 ? t`Nothing to change.` : `${counted(changed)} ${done}.`;
+      const done =
+        query.delete === undefined
+          ? plural(changed, '# issue changed.', '# issues changed.')
+          : plural(changed, '# issue moved to the trash.', '# issues moved to the trash.');
+      const text = changed === 0 ? t`Nothing to change.` : done;
       const address = pathWith(listPath(company_id), filter);
       return listPage(context, plainly(filter), {
         said: toast(text, { undo: undoButton(company_id, filter, undo), address }),

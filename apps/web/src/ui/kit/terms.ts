@@ -26,7 +26,9 @@ const fields =
 
 const others =
   `on off yes no none chat council evolution fine warning breach passing failing pending approved changes_requested merged closed open
-  unknown within_limit nearly_used_up used_up revoked expired ended accepted archived`.split(/\s+/);
+  unknown within_limit nearly_used_up used_up revoked expired ended accepted archived renamed type_changed`.split(
+    /\s+/,
+  );
 
 export const terms: readonly string[] = [
   ...new Set([

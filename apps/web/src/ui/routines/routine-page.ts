@@ -2,7 +2,7 @@
 import type { Routine } from '@acp/contract';
 import type { IssueName } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
-import { exactTime, exactTimeTo } from '../kit/format.ts';
+import { exactTime, exactTimeTo, words } from '../kit/format.ts';
 import { attributes, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
@@ -76,7 +76,7 @@ async function triggerSection(view: RoutineView): Promise<Html> {
   const idle =
     routine.status === 'active'
       ? ''
-      : html`<p class="notice">The routine is ${routine.status}: no trigger fires it.</p>`;
+      : html`<p class="notice">The routine is ${words(routine.status)}: no trigger fires it.</p>`;
   const none = html`<p class="soft">Only people and agents can fire it.</p>`;
   const cards = await Promise.all(triggers.map((trigger) => triggerCard(trigger, view)));
   return html`<section aria-label="Triggers" class="triggers">

@@ -189,7 +189,7 @@ function lostRemarks({ files, workspace, diff }: ChangesView): Html {
       lost,
       (comment: ReviewComment) =>
         html`<p><code>${comment.path}</code></p>
-          !${remark(comment, diff, 'was')}`,
+          !${remark(comment, diff, t`was`)}`,
     )}
   </section>`;
 }

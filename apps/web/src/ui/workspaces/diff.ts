@@ -1,6 +1,6 @@
 /** Changed files in readable form: in one column or two, with review comments below the lines. */
 import type { ReviewComment, WorkspaceDiff } from '@acp/contract';
-import { timeAgo } from '../kit/format.ts';
+import { timeAgo, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { plural, t } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
@@ -71,10 +71,10 @@ function fileCard(
           >${path}</a
         ></span
       >
-      !${when(status !== 'modified', () => html`<span class="soft small">${status.replaceAll('_', ' ')}</span>`)}
+      !${when(status !== 'modified', () => html`<span class="soft small">${words(status)}</span>`)}
       !${changedLines(additions, deletions)}
     </h3>
-    !${each(outdated, (comment) => remark(comment, view, 'outdated'))}
+    !${each(outdated, (comment) => remark(comment, view, t`outdated`))}
     !${when(empty, (why) => html`<p class="soft">${why}</p>`)}
     !${when(lines.length > 0, () => diffTable(path, lines, { ...view, placed, text }))}
     !${when(left_out > 0, () => html`<p><a href="${alone}">${plural(left_out, '# more line', '# more lines')}</a></p>`)}
@@ -192,7 +192,7 @@ export function remark(comment: ReviewComment, view: DiffView, state?: string): 
     <p class="comment-head">
       <strong>${view.nameOf(comment)}</strong>
       <span class="soft small">!${timeAgo(comment.created_at)}</span>
-      !${when(state, (text) => html`<span class="soft small">${text}: line ${line}${side === 'old' ? ' before' : ''}</span>`)}
+      !${when(state, (text) => html`<span class="soft small">${text}: ${side === 'old' ? t`line ${line} before` : t`line ${line}`}</span>`)}
       !${when(!open, () => html`<span class="soft small">resolved</span>`)}
       <span class="grow"></span>
       !${when(view.can_write, () => html`!${act(open ? 'resolve' : 'reopen', open ? t`Resolve` : t`Open again`)}!${act('delete', t`Delete`)}`)}
