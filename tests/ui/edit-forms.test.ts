@@ -355,3 +355,20 @@ describe.each(things)('the form of $title', (thing) => {
     expect(String(after[thing.field])).toBe(typed);
   });
 });
+
+it('a variable of several lines is one in the form, and stays as it is while another is added', async () => {
+  const env = {
+    SETTINGS: 'mode=a\nlevel=1\r\n\nend',
+    KEY: '"quoted"',
+    PATTERN: String.raw`"first\nsecond"`,
+    NESTED: JSON.stringify(String.raw`"first\nsecond"`),
+    PLAIN: ' spaced  ',
+  };
+  const made = await browser.api('post', `/api/companies/${cast.company_id}/projects`, { name: 'Lines', env });
+  const path = `/projects/${(made.body as { id: string }).id}`;
+  const form = formAt((await browser.get(path)).text, path, 'env');
+  const sent = { ...form, env: [`${form.env![0]!}\r\nADDED="a\\nb"`] };
+  expect((await browser.post(path, sent)).status).toBe(303);
+  const { body } = await browser.api('get', `/api${path}`);
+  expect((body as { env: object }).env).toEqual({ ...env, ADDED: 'a\nb' });
+});

@@ -60,7 +60,7 @@ export function repositoryForm(
             !${input(field('setup_command', t`Set-up command`, t`Run in a new folder, and when lock files change`))}
             !${input(field('check_command', t`Check command`, t`Run after each run that changed something`))}
           </div>
-          !${textarea({ name: 'env', label: 'Environment', items: '=', rows: 3, mono: true, value: variables, hint: 'NAME=value, one per line; a value may be ${secret:NAME}', error: errors.of('env') })}
+          !${textarea({ name: 'env', label: 'Environment', items: '=', rows: 3, mono: true, value: variables, hint: 'NAME=value, one per line; a value may be ${secret:NAME}, one of several lines is "first\\nsecond"', error: errors.of('env') })}
           !${checkbox({ name: 'push_after_run', label: 'Push the branch after each run', checked: ticked('push_after_run') })}`,
     )}
     !${checkbox({ name: 'close_on_merge', label: 'Close the issue when its pull request is merged', checked: ticked('close_on_merge') })}
@@ -69,8 +69,22 @@ export function repositoryForm(
 
 const linesOf = (env: Readonly<Record<string, string>>): string =>
   Object.entries(env)
-    .map(([name, value]) => `${name}=${value}`)
+    .map(([name, value]) => `${name}=${isQuoted(value) ? JSON.stringify(value) : value}`)
     .join('\n');
+
+/** Of several lines, which the form has one of; and what would be read as such. */
+const isQuoted = (value: string): boolean => /[\n\r]/.test(value) || unquoted(value) !== value;
+
+/** The value that the text of a line stands for: itself, unless it is a JSON string of several lines, or of a text like that. */
+function unquoted(text: string): string {
+  if (!/^".*"$/.test(text)) return text;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'string' && isQuoted(value) ? value : text;
+  } catch {
+    return text;
+  }
+}
 
 /** Fields missing from the form are left unchanged. @throws invalid for a line without a name, or a malformed number */
 export function readRepository(
@@ -96,7 +110,7 @@ function variablesOf(text: string): Record<string, string> {
     lines.map((line) => {
       const at = line.indexOf('=');
       if (at < 1) throw invalid('env: NAME=value, one a line');
-      return [line.slice(0, at).trim(), line.slice(at + 1)];
+      return [line.slice(0, at).trim(), unquoted(line.slice(at + 1))];
     }),
   );
 }
