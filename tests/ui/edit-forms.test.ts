@@ -364,7 +364,10 @@ it('a variable of several lines is one in the form, and stays as it is while ano
     NESTED: JSON.stringify(String.raw`"first\nsecond"`),
     PLAIN: ' spaced  ',
   };
-  const made = await browser.api('post', `/api/companies/${cast.company_id}/projects`, { name: 'Lines', env });
+  const made = await browser.api('post', `/api/companies/${cast.company_id}/projects`, {
+    name: 'Lines',
+    env,
+  });
   const path = `/projects/${(made.body as { id: string }).id}`;
   const form = formAt((await browser.get(path)).text, path, 'env');
   const sent = { ...form, env: [`${form.env![0]!}\r\nADDED="a\\nb"`] };

@@ -68,7 +68,15 @@ describe('a page of long texts', () => {
       .exec(text)![1]!
       .replaceAll('&#61;', '=')
       .replaceAll('&#x3D;', '=');
+    await request(app)
+      .patch(`/api/issues/${talk.id}`)
+      .set(cast.board_admin.headers)
+      .send({ priority: 'critical' });
     const before = (await get(earlier)).text;
+    const entries = before.match(/class="activity"[^]*?<\/li>/g)!;
+    // Only what happened until then.
+    expect(entries.join()).toContain('created the issue');
+    expect(entries.join()).not.toContain('changed priority');
     expect([before.includes('word1.'), before.includes('word2.')]).toEqual([true, false]);
     expect(before).not.toContain('Show earlier');
     expect(before).toMatch(/part\/timeline\?seen[^"]+before/);

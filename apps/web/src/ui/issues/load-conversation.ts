@@ -18,7 +18,7 @@ export async function loadTimeline(
   const comments = await outlineComments(tx, subject, cursor === undefined ? {} : { cursor }, LONGEST_SHOWN);
   // The newest is the first.
   const oldest = comments.items.at(-1);
-  const { items: activity } = await issueActivity(tx, subject, { limit: 200 });
+  const { items: activity } = await issueActivity(tx, subject, { limit: 200, cursor });
   return {
     issue_id: subject.id,
     company_id,
