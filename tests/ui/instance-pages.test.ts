@@ -7,6 +7,7 @@ import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
 import request from 'supertest';
 import { type Cast, createCast, type Person } from '../http/cast.ts';
+import { pageForms } from '../http/page-forms.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
 let app: Express;
@@ -193,6 +194,28 @@ it('the trash says which agent or key deleted what no user did', async () => {
   const { text } = await Browser.of(app, cast.instance_admin).get('/admin/trash?type=note');
   expect(text).toContain(`data-label="By"><div>${rows[0]!.name}</div>`);
   expect(text).not.toContain('an agent or a key');
+});
+
+it('what is done to a row of a filtered list leads back to that list', async () => {
+  const admin = Browser.of(app, cast.instance_admin);
+  for (let n = 0; n < 2; n += 1)
+    await request(app)
+      .post('/api/workers/register')
+      .send({ name: `Candidate ${n}`, tags: [] })
+      .expect(201);
+  const made = await request(app)
+    .post(`/api/companies/${cast.company_id}/notes`)
+    .set(cast.agent.headers)
+    .send({ title: 'Candidate for purging', body_markdown: 'away' });
+  await request(app).delete(`/api/notes/${made.body.id}`).set(cast.agent.headers).expect(204);
+  for (const [list, verb, done] of [
+    ['/admin/workers?status=pending_approval&q=Candidate', 'approve', 'approved'],
+    ['/admin/trash?type=note&q=Candidate', 'purge', 'purged'],
+  ] as const) {
+    const form = pageForms((await admin.get(list)).text).find(({ action }) => action.endsWith(`/${verb}`))!;
+    const { headers } = await admin.post(form.action, form.values);
+    expect(headers.location).toBe(`${list}&done=${done}`);
+  }
 });
 
 it('the settings say what applies while a field is empty, and where that comes from', async () => {

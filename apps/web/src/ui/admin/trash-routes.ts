@@ -2,9 +2,17 @@ import { type TrashEntry, type TrashType, trashEndpoints as rows, trashTypes } f
 import { deletersOf, listCompanies, listTrash, userNames } from '@acp/core';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
+import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { nothingListed, searched, searchedList, searchOf } from '../kit/list-search.ts';
+import {
+  listAfter,
+  listFields,
+  nothingListed,
+  searched,
+  searchedList,
+  searchOf,
+} from '../kit/list-search.ts';
 import { emptyState, formError, notice, postButton, tabs } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
@@ -18,11 +26,15 @@ const done: Record<string, string> = texts({
   purged: 'Deleted permanently.',
 });
 
+const typeOf = (name: string | undefined): TrashType | undefined =>
+  trashTypes.find((known) => known === name);
 const pathOf = (type: TrashType | undefined): string => (type ? `${PATH}?type=${type}` : PATH);
+const after = (what: string) => (_: unknown, __: unknown, form: FormValues) =>
+  listAfter(pathOf(typeOf(form.text('type'))), form, what);
 
 async function trashPage(context: UiContext<'none'>, error: string | null = null): Promise<Html> {
   const { tx, user, query } = context;
-  const type = trashTypes.find((known) => known === query.type);
+  const type = typeOf(query.type);
   const here = pathOf(type);
   const { items, next_cursor } = await listTrash(tx, {
     ...searchOf(query),
@@ -59,7 +71,10 @@ const several: Record<TrashType, string> = texts({
   routine: 'routines',
 });
 
-async function columnsFor({ tx }: UiContext, entries: readonly TrashEntry[]): Promise<Column<TrashEntry>[]> {
+async function columnsFor(
+  { tx, query }: UiContext,
+  entries: readonly TrashEntry[],
+): Promise<Column<TrashEntry>[]> {
   const people = await userNames(
     tx,
     entries.map(({ deleted_by_user_id }) => deleted_by_user_id),
@@ -83,28 +98,28 @@ async function columnsFor({ tx }: UiContext, entries: readonly TrashEntry[]): Pr
       cell: ({ deleted_by_user_id: id, entity_id }) =>
         html`${(id && people.get(id)) ?? others.get(entity_id) ?? t`an agent or a key`}`,
     },
-    { label: 'Restore or purge', kind: 'acts', cell: acts },
+    { label: 'Restore or purge', kind: 'acts', cell: (entry) => acts(entry, listFields(query, 'type')) },
   ];
 }
 
 /** A purge takes two steps, with or without script. */
-function acts({ type, entity_id, trash_id, name }: TrashEntry): Html {
+function acts({ type, entity_id, trash_id, name }: TrashEntry, fields: Record<string, string>): Html {
   const entry = `${PATH}/${type}/${entity_id}/${trash_id}`;
-  return html`!${postButton(`${entry}/restore`, 'Restore', { class: 'quiet small' })}
+  return html`!${postButton(`${entry}/restore`, 'Restore', { class: 'quiet small', fields })}
     <details class="sure">
       <summary>Purge …</summary>
-      !${postButton(`${entry}/purge`, t`Delete ${name} permanently`, { class: 'danger small' })}
+      !${postButton(`${entry}/purge`, t`Delete ${name} permanently`, { class: 'danger small', fields })}
     </details>`;
 }
 
 export const trashRoutes: UiRoute[] = [
   page(PATH, instance, (c) => trashPage(c)),
   action(`${PATH}/{type}/{entityId}/{trashId}/restore`, rows.restore, {
-    next: () => `${PATH}?done=restored`,
+    next: after('restored'),
     failed: trashPage,
   }),
   action(`${PATH}/{type}/{entityId}/{trashId}/purge`, rows.purge, {
-    next: () => `${PATH}?done=purged`,
+    next: after('purged'),
     failed: trashPage,
   }),
 ];

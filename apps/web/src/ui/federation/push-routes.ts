@@ -4,6 +4,7 @@ import { companyPage } from '../kit/company-frame.ts';
 import { timeAgo } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
+import { listAfter, listFields } from '../kit/list-search.ts';
 import { emptyState, formError, notice, postButton, status, tabs } from '../kit/parts.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -11,6 +12,9 @@ import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts'
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const peersPath = (company_id: string): string => `/companies/${company_id}/peers`;
 const ownPath = (company_id: string): string => `/companies/${company_id}/push-deliveries`;
+
+const listOf = (company_id: string, status: string | undefined): string =>
+  status === 'failed' ? `${ownPath(company_id)}?status=failed` : ownPath(company_id);
 
 /** Tabs: the peers, and the push notifications that other agents requested for their tasks here. */
 export const peerTabs = (company_id: string, active: string): Html =>
@@ -23,7 +27,7 @@ export const peerTabs = (company_id: string, active: string): Html =>
     active,
   );
 
-const columns: Column<PushDelivery>[] = [
+const columnsOf = (fields: Record<string, string>): Column<PushDelivery>[] => [
   { label: 'Task', cell: ({ issue_id, config_id }) => html`<a href="/issues/${issue_id}">${config_id}</a>` },
   { label: 'To', cell: ({ host }) => html`<code>${host}</code>` },
   { label: 'State', cell: (delivery) => status(delivery.status) },
@@ -33,7 +37,8 @@ const columns: Column<PushDelivery>[] = [
   {
     label: 'Retry',
     kind: 'acts',
-    cell: ({ id }) => postButton(`/push-deliveries/${id}/redeliver`, 'Send again', { class: 'quiet small' }),
+    cell: ({ id }) =>
+      postButton(`/push-deliveries/${id}/redeliver`, 'Send again', { class: 'quiet small', fields }),
   },
 ];
 
@@ -46,11 +51,11 @@ async function pushesPage(context: UiContext, error: string | null = null): Prom
     ...pageOf(query),
     ...(failed && { status: 'failed' as const }),
   });
-  const own = failed ? `${path}?status=failed` : path;
+  const own = listOf(company_id, query.status);
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Push notifications', columns, items)}!${moreLink(own, next_cursor, 'Older ones')}
+          !${table('Push notifications', columnsOf(listFields(query, 'status')), items)}!${moreLink(own, next_cursor, 'Older ones')}
         </div>`
       : emptyState(
           failed ? 'None failed' : 'Nothing sent yet',
@@ -70,7 +75,7 @@ async function pushesPage(context: UiContext, error: string | null = null): Prom
 export const pushRoutes: UiRoute[] = [
   page('/companies/{companyId}/push-deliveries', { scope: byCompany, role: 'admin' }, (c) => pushesPage(c)),
   action('/push-deliveries/{deliveryId}/redeliver', webhookEndpoints.redeliver, {
-    next: (c) => `${ownPath(c.company_id)}?done=queued`,
+    next: (c, _, form) => listAfter(listOf(c.company_id, form.text('status')), form, 'queued'),
     failed: pushesPage,
   }),
 ];

@@ -1,4 +1,5 @@
 /** Searching a list by name. The words are in the address, so they outlive paging, live updates, reloading and sharing. */
+import type { FormValues } from './form-values.ts';
 import { attributes, each, html, type Html } from './html.ts';
 import { t } from './language.ts';
 import { emptyState, input } from './parts.ts';
@@ -22,6 +23,18 @@ export function searchOf(query: Query): { limit: number; cursor?: string; q?: st
 export function searched(path: string, query: Query): string {
   const q = soughtIn(query);
   return q === '' ? path : `${path}${path.includes('?') ? '&' : '?'}q=${encodeURIComponent(q)}`;
+}
+
+/** Fields by which the form of a row leads back to the same list. @param filter name of the list's filter in its address */
+export const listFields = (query: Query, filter: string): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries({ q: soughtIn(query), [filter]: query[filter] ?? '' }).filter(([, value]) => value !== ''),
+  );
+
+/** The address of the list that such a form was on, which then says what was done. */
+export function listAfter(path: string, form: FormValues, done: string): string {
+  const list = searched(path, { q: form.text('q') });
+  return `${list}${list.includes('?') ? '&' : '?'}done=${done}`;
 }
 
 /**

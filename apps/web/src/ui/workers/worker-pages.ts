@@ -6,7 +6,7 @@ import { ago, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { nothingListed, searched, searchedList } from '../kit/list-search.ts';
+import { listFields, nothingListed, searched, searchedList } from '../kit/list-search.ts';
 import { emptyState, formError, input, notice, postButton, shownOnce, status, tabs } from '../kit/parts.ts';
 import { type Column, moreLink, samePage, table } from '../kit/table.ts';
 
@@ -45,7 +45,8 @@ const done: Record<string, string> = texts({
   deleted: 'The worker and its key have been deleted.',
 });
 
-const fleetPath = (only: string | null): string => (only === null ? WORKERS : `${WORKERS}?status=${only}`);
+export const fleetPath = (only: string | null): string =>
+  only === null ? WORKERS : `${WORKERS}?status=${only}`;
 
 export async function fleetBody(view: FleetView, said: FleetSaid): Promise<Html> {
   const { form } = said;
@@ -100,7 +101,7 @@ export async function fleetPart({
           ),
         )
       : html`<div class="card">
-          !${table('Workers', columns(names, forms), workers)}!${moreLink(searched(here, query), next_cursor, 'Older workers')}
+          !${table('Workers', columns(names, forms, listFields(query, 'status')), workers)}!${moreLink(searched(here, query), next_cursor, 'Older workers')}
         </div>`;
   return html`!${figures(stats)}!${list}`;
 }
@@ -137,7 +138,11 @@ function figures({ workers, by_tag, ...queue }: QueueStats): Html {
   </div>`;
 }
 
-const columns = (names: Names, forms: ReadonlyMap<string, Html>): Column<AdminWorker>[] => [
+const columns = (
+  names: Names,
+  forms: ReadonlyMap<string, Html>,
+  fields: Record<string, string>,
+): Column<AdminWorker>[] => [
   { label: 'Worker', cell: nameCell },
   { label: 'State', cell: stateCell },
   {
@@ -155,7 +160,11 @@ const columns = (names: Names, forms: ReadonlyMap<string, Html>): Column<AdminWo
     cell: (worker) => answeredBy(names, worker) || html`<span class="soft">the operator</span>`,
   },
   { label: 'Seen', cell: ({ last_seen_at }) => timeAgo(last_seen_at) },
-  { label: 'Change the worker', kind: 'acts', cell: (worker) => acts(worker, forms.get(worker.id) ?? '') },
+  {
+    label: 'Change the worker',
+    kind: 'acts',
+    cell: (worker) => acts(worker, forms.get(worker.id) ?? '', fields),
+  },
 ];
 
 function nameCell({ name, version, prompt_version, shared_models: shared }: AdminWorker): Html {
@@ -200,14 +209,18 @@ const changeForm = ({ id, name, tags }: AdminWorker): Promise<Html> =>
     </form>`,
   );
 
-function acts({ id, name, status: state }: AdminWorker, form: Html): Html {
+function acts({ id, name, status: state }: AdminWorker, form: Html, fields: Record<string, string>): Html {
   const path = `${WORKERS}/${id}`;
   const buttons = each(moves[state], ({ act, label, ask }) =>
-    postButton(`${path}/${act}`, label, { class: 'quiet small', ...(ask ? { confirm: ask(name) } : {}) }),
+    postButton(`${path}/${act}`, label, {
+      class: 'quiet small',
+      fields,
+      ...(ask ? { confirm: ask(name) } : {}),
+    }),
   );
   return html`!${buttons}
     <details class="edit" data-fold="edit ${id}">
       <summary>More …</summary>
-      !${form}!${postButton(`${path}/delete`, 'Delete', { class: 'danger small', confirm: t`Delete ${name} and its key?` })}
+      !${form}!${postButton(`${path}/delete`, 'Delete', { class: 'danger small', fields, confirm: t`Delete ${name} and its key?` })}
     </details>`;
 }

@@ -4,17 +4,17 @@ import { namesOfAnswerers } from '../kit/answered-by.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { searchOf } from '../kit/list-search.ts';
+import { listAfter, searchOf } from '../kit/list-search.ts';
 import { formLink } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
-import { fleetBody, fleetPart, type FleetView, WORKERS } from './worker-pages.ts';
+import { fleetBody, fleetPart, fleetPath, type FleetView, WORKERS } from './worker-pages.ts';
 
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
 
 async function viewOf({ tx, query, params, services }: UiContext): Promise<FleetView> {
   services.instance.requireFeature(rows.list);
-  const only: WorkerStatus | null = workerStatuses.find((known) => known === query.status) ?? null;
+  const only = statusOf(query.status);
   const [{ items, next_cursor }, stats] = await Promise.all([
     listAdminWorkers(tx, { ...searchOf(query), ...(only === null ? {} : { status: only }) }),
     queueStats(tx),
@@ -46,6 +46,11 @@ async function fleetPage(
   const actions = formLink(t`New worker`, 'name');
   return shell({ title: t`Workers`, user, company: null, active: WORKERS, cursor, actions, body });
 }
+
+const statusOf = (name: string | undefined): WorkerStatus | null =>
+  workerStatuses.find((known) => known === name) ?? null;
+const after = (done: string) => (_: unknown, __: unknown, form: FormValues) =>
+  listAfter(fleetPath(statusOf(form.text('status'))), form, done);
 
 /** Comma-separated tags. */
 const tagsOf = (form: FormValues): string[] =>
@@ -81,12 +86,12 @@ export const workerRoutes: UiRoute[] = [
   }),
   ...(Object.entries(moved) as [WorkerMove, string][]).map(([move, done]) =>
     action(`${WORKERS}/{workerId}/${move}`, rows[move], {
-      next: () => `${WORKERS}?done=${done}`,
+      next: after(done),
       failed: fleetPage,
     }),
   ),
   action(`${WORKERS}/{workerId}/delete`, rows.delete, {
-    next: () => `${WORKERS}?done=deleted`,
+    next: after('deleted'),
     failed: fleetPage,
   }),
 ];
