@@ -4,6 +4,7 @@ import { createIssue, systemActor } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import type { Express } from 'express';
 import { type Cast, createCast } from '../http/cast.ts';
+import { pageForms } from '../http/page-forms.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
 let app: Express;
@@ -50,4 +51,19 @@ it('the first issue that is done is told of, with what to do next; the second en
   await database.pool.query('update issues set updated_at = now() where company_id = $1', [cast.company_id]);
   await finish('Order paper');
   expect(await told()).not.toContain('The first issue is done');
+});
+
+it('a second provider of a vendor is asked for another name, since the first has the vendor’s', async () => {
+  const admin = Browser.of(app, cast.admin);
+  const path = `/companies/${cast.company_id}/connect-model`;
+  const sent = { vendor: 'own', base_url: 'http://127.0.0.1:10/v1', api_key: '' };
+  expect((await admin.get(path)).text).not.toContain('name="name"');
+  expect((await admin.post(path, sent)).status).toBe(303);
+  const refused = await admin.post(path, sent);
+  expect(refused.status).toBe(409);
+  const form = pageForms(refused.text).find(({ action }) => action === path)!;
+  expect(form.values).toMatchObject({ name: ['127.0.0.1:10'], base_url: [sent.base_url] });
+  expect(refused.text).toMatch(/id="e-name"[^>]*>A provider already has this name\.</);
+  const made = await admin.post(path, { ...form.values, name: 'Spare' });
+  expect((await admin.get(made.headers.location!)).text).toContain('<h1>Connect Spare</h1>');
 });

@@ -28,14 +28,14 @@ export function vendorOf(family: ProviderFamily): string {
 const hostOf = (url: string | null | undefined): string =>
   url && URL.canParse(url) ? new URL(url).host : '';
 
-/** Maps the form to a provider: named by its vendor, or by the host of an endpoint. */
+/** Maps the form to a provider: named by its vendor, or by the host of an endpoint, unless that name was taken. */
 export function readVendor(form: FormValues) {
   const base_url = form.cleared('base_url');
   const chosen = form.text('vendor');
   const vendor = Object.hasOwn(vendors, chosen) ? vendors[chosen] : undefined;
   const host = hostOf(base_url);
   return {
-    name: chosen === 'own' && host !== '' ? host : (vendor?.label ?? ''),
+    name: form.sent('name') ?? (chosen === 'own' && host !== '' ? host : (vendor?.label ?? '')),
     adapter_type: vendor?.family,
     base_url,
     api_key: form.given('api_key')?.trim(),
@@ -66,7 +66,9 @@ const cannotStoreKeys = (): string =>
 
 /** The first half of connecting a model: its endpoint and key. */
 export function connectForm({ path, stores_keys, error, form }: ConnectForm): Html {
-  const errors = new FieldErrors(error, ['vendor', 'base_url', 'api_key'], { adapter_type: 'vendor' });
+  const fields = ['vendor', 'base_url', 'api_key', 'name'];
+  const errors = new FieldErrors(error, fields, { adapter_type: 'vendor', 'this name': 'name' });
+  const taken = form !== null && (form.has('name') || errors.of('name') !== null) && form;
   const choices = Object.entries(vendors).map(([value, { label }]) => ({ value, label: say(label) }));
   const key_hint = stores_keys
     ? t`Stored encrypted. For Bedrock, the credentials as JSON`
@@ -78,6 +80,7 @@ export function connectForm({ path, stores_keys, error, form }: ConnectForm): Ht
       !${input({ name: 'base_url', label: 'Base URL', type: 'url', value: form?.text('base_url') ?? '', hint: 'Of your own endpoint (Ollama, vLLM, LM Studio, a gateway), including /v1', error: errors.of('base_url') })}
       !${input({ name: 'api_key', label: 'API key', type: 'password', hint: key_hint, error: errors.of('api_key') })}
     </div>
+    !${when(taken, (typed) => input({ name: 'name', label: 'Name', required: true, value: readVendor(typed).name, error: errors.of('name') }))}
     <button>Connect</button>
   </form>`;
 }
